@@ -1,0 +1,4 @@
+# `cmake --install`: the tools, the public headers and the shipped rules.
+include(GNUInstallDirs)
+install(DIRECTORY rules/ DESTINATION ${CMAKE_INSTALL_DATADIR}/collage/rules FILES_MATCHING PATTERN "*.rules")
+install(DIRECTORY include/collage DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/placement.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+namespace collage::ir {
+
+std::string to_string(const Format& format) {
+  return format.layout == "plain" ? format.space : format.space + " " + format.layout;
+}
+
+std::vector<ValueId> boundary_inputs(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<ValueId> inputs;
+  std::set<ValueId> seen;
+  for (NodeId node : nodes) {
+    for (ValueId value : graph.node(node).inputs) {
+      if (!value.is_valid() || graph.value(value).is_constant()) continue;
+      NodeId producer = graph.value(value).producer;
+      if (producer.is_valid() && std::binary_search(nodes.begin(), nodes.end(), producer)) continue;
+      if (seen.insert(value).second) inputs.push_back(value);
+    }
+  }
+  return inputs;
+}
+
+std::vector<ValueId> boundary_outputs(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<ValueId> outputs;
+  for (NodeId node : nodes) {
+    for (ValueId value : graph.node(node).outputs) {
+      if (!value.is_valid()) continue;
+      const auto& uses = graph.value(value).uses;
+      bool read_outside = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return !std::binary_search(nodes.begin(), nodes.end(), use.node);
+      });
+      if (read_outside || graph.value(value).is_output) outputs.push_back(value);
+    }
+  }
+  std::sort(outputs.begin(), outputs.end());
+  return outputs;
+}
+
+std::vector<int> partition_of_nodes(const Graph& graph, const Placement& placement) {
+  std::vector<int> owner(graph.node_count(), -1);
+  for (size_t p = 0; p < placement.partitions.size(); ++p) {
+    for (NodeId node : placement.partitions[p].nodes) owner[node.slot()] = static_cast<int>(p);
+  }
+  return owner;
+}
+
+std::vector<size_t> execution_order(const Graph& graph, const Placement& placement) {
+  std::vector<int> owner = partition_of_nodes(graph, placement);
+  size_t count = placement.partitions.size();
+  std::vector<std::set<size_t>> successors(count);
+  std::vector<size_t> pending(count, 0);
+  for (size_t p = 0; p < count; ++p) {
+    for (const BoundaryValue& output : placement.partitions[p].outputs) {
+      for (const Use& use : graph.value(output.value).uses) {
+        int reader = owner[use.node.slot()];
+        if (reader < 0 || static_cast<size_t>(reader) == p) continue;
+        if (successors[p].insert(static_cast<size_t>(reader)).second) ++pending[static_cast<size_t>(reader)];
+      }
+    }
+  }
+  auto first_node = [&](size_t p) { return placement.partitions[p].nodes.front(); };
+  auto later = [&](size_t a, size_t b) { return first_node(a) > first_node(b); };
+  std::priority_queue<size_t, std::vector<size_t>, decltype(later)> ready(later);
+  for (size_t p = 0; p < count; ++p) {
+    if (pending[p] == 0) ready.push(p);
+  }
+  std::vector<size_t> order;
+  while (!ready.empty()) {
+    size_t p = ready.top();
+    ready.pop();
+    order.push_back(p);
+    for (size_t next : successors[p]) {
+      if (--pending[next] == 0) ready.push(next);
+    }
+  }
+  return order;
+}
+
+}  // namespace collage::ir

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes run where: partitions over the nodes of a Graph, and conversions of values between formats.
+//
+// A Graph is never rewritten for placement. A Placement stands beside it and names its nodes and values by id; printed
+// together (`print.h`) they are a placed model, and a placed model parses into the two again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/core/duration.h"
+
+namespace collage::ir {
+
+using runtime::Duration;
+
+/// How a tensor exists at a partition boundary. `space` is `host` or an instance, `npu[0]`; `layout` as in core/layout.h.
+struct Format {
+  std::string space = "host";
+  std::string layout = "plain";
+
+  friend auto operator<=>(const Format&, const Format&) = default;
+};
+
+inline const Format kHostPlain{};
+
+/// As the languages write it: `host`, `npu[0]`, `npu[0] NHWC`. A plain layout is not written.
+std::string to_string(const Format& format);
+
+struct BoundaryValue {
+  ValueId value;
+  Format format;
+  friend bool operator==(const BoundaryValue&, const BoundaryValue&) = default;
+};
+
+struct Partition {
+  std::string name;                     ///< `p3`; unique
+  std::string backend;                  ///< rule file's backend name: `npu`, `host`
+  std::string instance;                 ///< where it runs: `npu[0]`, `host`
+  std::vector<std::string> rules;       ///< rules whose matches make it up, in order of their first node; may repeat
+  Duration cost;
+  std::vector<NodeId> nodes;            ///< ascending
+  std::vector<BoundaryValue> inputs;    ///< values made outside, constants excluded, in order of first use
+  std::vector<BoundaryValue> outputs;   ///< values read outside or graph outputs, in id order
+  support::Span span;
+};
+
+/// One value gains one more format. Several conversions of a value form a tree that starts at the writer's format.
+struct Conversion {
+  ValueId value;
+  Format from;
+  Format to;
+  Duration cost;
+  std::string name;                     ///< of the converted value in the text: `x.npu0`; unique
+  support::Span span;
+};
+
+struct Placement {
+  std::vector<Partition> partitions;
+  std::vector<Conversion> conversions;
+
+  bool empty() const { return partitions.empty(); }
+};
+
+/// Boundary values of a node set: values read from outside (constants excluded) in order of first use; values read
+/// outside or graph outputs, in id order.
+std::vector<ValueId> boundary_inputs(const Graph& graph, const std::vector<NodeId>& nodes);
+std::vector<ValueId> boundary_outputs(const Graph& graph, const std::vector<NodeId>& nodes);
+
+/// Node -> index of its partition, -1 where it has none.
+std::vector<int> partition_of_nodes(const Graph& graph, const Placement& placement);
+
+/// Indices of partitions in an order in which they can run: ready ones by their smallest node id first. Shorter than the
+/// number of partitions if there is a cycle.
+std::vector<size_t> execution_order(const Graph& graph, const Placement& placement);
+
+}  // namespace collage::ir

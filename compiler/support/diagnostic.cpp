@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/support/diagnostic.h"
+
+#include <algorithm>
+#include <array>
+
+namespace collage::support {
+namespace {
+
+struct Kind {
+  Code code;
+  int number;
+  std::string_view name;
+  std::string_view explanation;
+};
+
+constexpr Kind kKinds[] = {
+#define DIAGNOSTIC(number, name, explanation) {Code::name, number, #name, explanation},
+#include "compiler/support/diagnostic_kinds.def"
+#undef DIAGNOSTIC
+};
+
+const Kind& kind(Code code) { return kKinds[static_cast<size_t>(code)]; }
+
+/// Three lines: the source line, and a caret run under the part of `span` that lies on it.
+std::string excerpt(const SourceManager& sources, const Span& span) {
+  std::string line(sources.line_at(span.file, span.begin));
+  LineColumn at = sources.position(span.file, span.begin);
+  std::string number = std::to_string(at.line);
+  size_t column = static_cast<size_t>(at.column - 1);
+  size_t room = line.size() > column ? line.size() - column : 0;
+  size_t width = std::min<size_t>(span.end > span.begin ? span.end - span.begin : 1, room);
+  std::string pad;
+  for (size_t i = 0; i < column && i < line.size(); ++i) pad += line[i] == '\t' ? '\t' : ' ';
+  std::string carets = "^" + std::string(width > 1 ? width - 1 : 0, '~');
+  return fmt::format("{:>5} | {}\n{:>5} | {}{}\n", number, line, "", pad, carets);
+}
+
+std::string render_part(const SourceManager& sources, const Span& span, std::string_view where, std::string_view label,
+                        std::string_view message) {
+  if (!span.is_valid()) {
+    std::string prefix = where.empty() ? "" : fmt::format("{}: ", where);
+    return fmt::format("{}{}: {}\n", prefix, label, message);
+  }
+  LineColumn at = sources.position(span.file, span.begin);
+  return fmt::format("{}:{}:{}: {}: {}\n{}", sources.name(span.file), at.line, at.column, label, message,
+                     excerpt(sources, span));
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string code_text(Code code) { return fmt::format("CG{:04}", kind(code).number); }
+
+std::string_view code_name(Code code) { return kind(code).name; }
+
+std::string_view code_explanation(Code code) { return kind(code).explanation; }
+
+std::optional<Code> parse_code(std::string_view text) {
+  for (const Kind& k : kKinds) {
+    if (code_text(k.code) == text || k.name == text) return k.code;
+  }
+  return std::nullopt;
+}
+
+std::vector<Code> all_codes() {
+  std::vector<Code> codes;
+  for (const Kind& k : kKinds) codes.push_back(k.code);
+  return codes;
+}
+
+Diagnostic& Diagnostic::did_you_mean(std::string_view near) {
+  if (near.empty()) return *this;
+  return note("did you mean `{}`?", near);
+}
+
+Diagnostic& Diagnostic::add_note(Span span, std::string message) {
+  owner_.records_[index_].notes.push_back({span, std::move(message)});
+  return *this;
+}
+
+Diagnostic Diagnostics::add(DiagnosticRecord record) {
+  records_.push_back(std::move(record));
+  return Diagnostic(*this, records_.size() - 1);
+}
+
+size_t Diagnostics::error_count() const {
+  return static_cast<size_t>(std::count_if(records_.begin(), records_.end(),
+                                           [](const auto& r) { return r.severity == Severity::Error; }));
+}
+
+std::string Diagnostics::render() const {
+  std::vector<const DiagnosticRecord*> order;
+  for (const auto& record : records_) order.push_back(&record);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->span.file.index, a->span.begin) < std::pair(b->span.file.index, b->span.begin);
+  });
+  std::string text;
+  std::string previous;
+  for (const DiagnosticRecord* record : order) {
+    std::string_view label = record->severity == Severity::Error ? "error" : "warning";
+    std::string part = render_part(sources_, record->span, record->where, label,
+                                   fmt::format("{} [{}]", record->message, code_text(record->code)));
+    for (const Note& note : record->notes) part += render_part(sources_, note.span, "", "note", note.message);
+    if (part != previous) text += part;
+    previous = std::move(part);
+  }
+  return text;
+}
+
+std::string closest(std::string_view word, const std::vector<std::string>& candidates) {
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  std::string best;
+  for (const std::string& candidate : candidates) {
+    size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace collage::support

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns the text of every file that the compiler reads. Text is kept, never re-opened; ids stay valid for its life.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compiler/support/span.h"
+
+namespace collage::support {
+
+/// 1-based; columns count bytes.
+struct LineColumn {
+  int line = 1;
+  int column = 1;
+};
+
+class SourceManager {
+ public:
+  /// Reads a file. Nothing if it cannot be read; `*why` then says why (lower case, no period).
+  std::optional<FileId> load(const std::string& path, std::string* why);
+  /// Adds text under a name of its own: `<test>`, `<command line>`.
+  FileId add(std::string name, std::string text);
+
+  std::string_view name(FileId file) const;
+  std::string_view text(FileId file) const;
+  std::string_view text(const Span& span) const;
+  LineColumn position(FileId file, uint32_t offset) const;
+  /// The line that holds `offset`, without its end.
+  std::string_view line_at(FileId file, uint32_t offset) const;
+
+ private:
+  struct File {
+    std::string name;
+    std::string text;
+  };
+  const File& file(FileId id) const { return files_[static_cast<size_t>(id.index)]; }
+  std::deque<File> files_;
+};
+
+}  // namespace collage::support

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/tensor.h"
+
+#include <cstring>
+#include <new>
+
+namespace collage::runtime {
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
+  size_t padded = (bytes() + kTensorAlignment) / kTensorAlignment * kTensorAlignment;
+  auto* memory = static_cast<std::byte*>(::operator new(padded, std::align_val_t(kTensorAlignment)));
+  std::memset(memory, 0, padded);
+  storage_ = std::shared_ptr<std::byte>(
+      memory, [](std::byte* p) { ::operator delete(p, std::align_val_t(kTensorAlignment)); });
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  Tensor result = *this;
+  result.shape_ = std::move(shape);
+  return result;
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy(dtype_, shape_);
+  if (bytes() > 0) std::memcpy(copy.data(), data(), bytes());
+  return copy;
+}
+
+bool identical(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+double element_as_double(const TensorView& view, int64_t i) {
+  auto at = static_cast<size_t>(i);
+  switch (view.dtype) {
+    case DType::F32: return view.as<float>()[at];
+    case DType::F64: return view.as<double>()[at];
+    case DType::I8: return view.as<int8_t>()[at];
+    case DType::U8: return view.as<uint8_t>()[at];
+    case DType::I16: return view.as<int16_t>()[at];
+    case DType::I32: return view.as<int32_t>()[at];
+    case DType::I64: return static_cast<double>(view.as<int64_t>()[at]);
+    case DType::Bool: return view.as<uint8_t>()[at] != 0 ? 1.0 : 0.0;
+  }
+  return 0.0;
+}
+
+int64_t element_as_int(const TensorView& view, int64_t i) {
+  if (view.dtype == DType::I64) return view.as<int64_t>()[static_cast<size_t>(i)];
+  return static_cast<int64_t>(element_as_double(view, i));
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/shape.h"
+
+namespace collage::runtime {
+
+/// Every tensor starts at such an address: a cache line, the widest vector.
+inline constexpr size_t kTensorAlignment = 64;
+
+struct TensorView {
+  DType dtype = DType::F32;
+  Shape shape;
+  std::byte* data = nullptr;  ///< null: an optional operand that is absent
+
+  bool is_absent() const { return data == nullptr; }
+  int64_t count() const { return element_count(shape); }
+  size_t bytes() const { return static_cast<size_t>(count()) * size_of(dtype); }
+
+  template <typename T>
+  std::span<T> as() const {
+    return {reinterpret_cast<T*>(data), static_cast<size_t>(count())};
+  }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Elements are zero.
+  Tensor(DType dtype, Shape shape);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t count() const { return element_count(shape_); }
+  size_t bytes() const { return static_cast<size_t>(count()) * size_of(dtype_); }
+  std::byte* data() const { return storage_.get(); }
+  bool is_empty_handle() const { return storage_ == nullptr; }
+
+  template <typename T>
+  std::span<T> as() const {
+    return {reinterpret_cast<T*>(data()), static_cast<size_t>(count())};
+  }
+
+  TensorView view() const { return {dtype_, shape_, data()}; }
+
+  /// The same elements under another shape of equal count; storage is shared.
+  Tensor reshaped(Shape shape) const;
+  /// A copy with storage of its own.
+  Tensor clone() const;
+
+ private:
+  DType dtype_ = DType::F32;
+  Shape shape_;
+  std::shared_ptr<std::byte> storage_;
+};
+
+/// Same dtype, shape and bits.
+bool identical(const Tensor& a, const Tensor& b);
+
+/// Element `i` as a double, whatever the dtype.
+double element_as_double(const TensorView& view, int64_t i);
+
+/// Element `i` of an integer or bool tensor.
+int64_t element_as_int(const TensorView& view, int64_t i);
+
+}  // namespace collage::runtime

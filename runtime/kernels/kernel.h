@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference kernels: one plain C++ implementation per operator, the ONNX semantics in the clearest loops.
+//
+// They check the other ways to run an operator, run what has no faster way, fold constants, and compute for simulated
+// devices. All tensors are dense and row-major in the logical order. Inference ran before: shapes and dtypes of outputs are
+// right, attributes are legal. What only the data can show (an index out of range) is a failed Status.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::runtime {
+
+struct KernelArgs {
+  std::span<const TensorView> inputs;   ///< in operand order; `is_absent()` where an optional one is left out
+  std::span<const TensorView> outputs;  ///< allocated by the caller, contents arbitrary; may be absent
+  const AttrMap& attrs;
+
+  /// Input `i`, absent where the node has fewer operands.
+  TensorView input(size_t i) const { return i < inputs.size() ? inputs[i] : TensorView{}; }
+};
+
+using ReferenceKernel = Status (*)(const KernelArgs&);
+
+/// The kernel of an ONNX operator, or null if there is none. The table is `kernels.def`.
+ReferenceKernel find_reference_kernel(std::string_view op);
+
+/// Names of all operators with a kernel, sorted.
+std::vector<std::string_view> reference_kernel_names();
+
+}  // namespace collage::runtime
