@@ -38,9 +38,13 @@ std::string quote(const std::string& text) {
 
 struct ValueEqual {
   template <typename A, typename B>
-  bool operator()(const A&, const B&) const { return false; }
+  bool operator()(const A&, const B&) const {
+    return false;
+  }
   template <typename A>
-  bool operator()(const A& a, const A& b) const { return a == b; }
+  bool operator()(const A& a, const A& b) const {
+    return a == b;
+  }
   bool operator()(const Tensor& a, const Tensor& b) const { return identical(a, b); }
 };
 
@@ -66,6 +70,10 @@ struct Printer {
 };
 
 }  // namespace
+
+bool equal(const AttrValue& a, const AttrValue& b) {
+  return std::visit(ValueEqual{}, a, b);
+}
 
 void AttrMap::erase(std::string_view name) {
   auto it = values_.find(name);
@@ -107,13 +115,15 @@ bool operator==(const AttrMap& a, const AttrMap& b) {
   if (a.values_.size() != b.values_.size()) return false;
   auto ib = b.values_.begin();
   for (const auto& [name, value] : a.values_) {
-    if (name != ib->first || !std::visit(ValueEqual{}, value, ib->second)) return false;
+    if (name != ib->first || !equal(value, ib->second)) return false;
     ++ib;
   }
   return true;
 }
 
-std::string to_string(const AttrValue& value) { return std::visit(Printer{}, value); }
+std::string to_string(const AttrValue& value) {
+  return std::visit(Printer{}, value);
+}
 
 std::string format_double(double value) {
   if (std::isnan(value)) return "nan";

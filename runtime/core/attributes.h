@@ -18,6 +18,9 @@ using Floats = std::vector<double>;
 using Strings = std::vector<std::string>;
 using AttrValue = std::variant<int64_t, double, std::string, Ints, Floats, Strings, Tensor>;
 
+/// Same kind and same value; tensors by their bits. (Not `operator==`: std::variant's wants one of Tensor.)
+bool equal(const AttrValue& a, const AttrValue& b);
+
 /// Ordered by name, so that printing and hashing are deterministic.
 class AttrMap {
  public:

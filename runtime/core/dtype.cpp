@@ -23,13 +23,19 @@ constexpr std::array<Row, 8> kRows = {{
     {DType::Bool, "bool", 1},
 }};
 
-const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const Row& row(DType dtype) {
+  return kRows[static_cast<size_t>(dtype)];
+}
 
 }  // namespace
 
-size_t size_of(DType dtype) { return row(dtype).bytes; }
+size_t size_of(DType dtype) {
+  return row(dtype).bytes;
+}
 
-std::string_view name_of(DType dtype) { return row(dtype).name; }
+std::string_view name_of(DType dtype) {
+  return row(dtype).name;
+}
 
 std::optional<DType> parse_dtype(std::string_view name) {
   for (const Row& r : kRows) {
@@ -38,6 +44,8 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
+bool is_float(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::F64;
+}
 
 }  // namespace collage::runtime

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted times as whole picoseconds: sums do not depend on their order, so equal plans have equal costs, bit for bit.
+// Predicted times as whole picoseconds: sums do not depend on their order, so equal plans have equal costs, bit for
+// bit.
 #pragma once
 
 #include <compare>
@@ -21,8 +22,14 @@ class Duration {
   constexpr int64_t ps() const { return ps_; }
   constexpr double seconds() const { return static_cast<double>(ps_) * 1e-12; }
 
-  constexpr Duration& operator+=(Duration d) { ps_ += d.ps_; return *this; }
-  constexpr Duration& operator-=(Duration d) { ps_ -= d.ps_; return *this; }
+  constexpr Duration& operator+=(Duration d) {
+    ps_ += d.ps_;
+    return *this;
+  }
+  constexpr Duration& operator-=(Duration d) {
+    ps_ -= d.ps_;
+    return *this;
+  }
   friend constexpr Duration operator+(Duration a, Duration b) { return a += b; }
   friend constexpr Duration operator-(Duration a, Duration b) { return a -= b; }
   friend constexpr auto operator<=>(Duration, Duration) = default;

@@ -38,7 +38,8 @@ std::optional<std::vector<int>> layout_permutation(std::string_view layout, size
   for (char letter : layout) {
     size_t at = letters.find(letter);
     if (at == std::string_view::npos) return std::nullopt;
-    if (std::find(permutation.begin(), permutation.end(), static_cast<int>(at)) != permutation.end()) return std::nullopt;
+    if (std::find(permutation.begin(), permutation.end(), static_cast<int>(at)) != permutation.end())
+      return std::nullopt;
     permutation.push_back(static_cast<int>(at));
   }
   return permutation;

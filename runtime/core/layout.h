@@ -2,8 +2,8 @@
 // Plain layouts: the order in which a tensor's logical dimensions lie in memory, outermost first.
 //
 // A layout is named by letters. Logical dimensions have the letters of ONNX: rank 3 `NCW`, rank 4 `NCHW`, rank 5
-// `NCDHW`. `NHWC` therefore is the permutation [0, 2, 3, 1] of a rank-4 tensor. `plain` is the logical order itself, for
-// every rank; `NCHW` and its kin are spelled `plain` after canonicalisation.
+// `NCDHW`. `NHWC` therefore is the permutation [0, 2, 3, 1] of a rank-4 tensor. `plain` is the logical order itself,
+// for every rank; `NCHW` and its kin are spelled `plain` after canonicalisation.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ bool is_known_layout(std::string_view layout);
 /// `NCHW` -> `plain`; others unchanged.
 std::string canonical_layout(std::string_view layout);
 
-/// Copies elements from one layout to another. `from` and `to` carry the *logical* shape. Layouts must exist for the rank.
+/// Copies elements from one layout to another. `from` and `to` carry the *logical* shape. Layouts must exist for the
+/// rank.
 void reorder(const TensorView& from, std::string_view from_layout, const TensorView& to, std::string_view to_layout);
 
 }  // namespace collage::runtime

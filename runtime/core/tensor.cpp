@@ -10,8 +10,8 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
   size_t padded = (bytes() + kTensorAlignment) / kTensorAlignment * kTensorAlignment;
   auto* memory = static_cast<std::byte*>(::operator new(padded, std::align_val_t(kTensorAlignment)));
   std::memset(memory, 0, padded);
-  storage_ = std::shared_ptr<std::byte>(
-      memory, [](std::byte* p) { ::operator delete(p, std::align_val_t(kTensorAlignment)); });
+  storage_ = std::shared_ptr<std::byte>(memory,
+                                        [](std::byte* p) { ::operator delete(p, std::align_val_t(kTensorAlignment)); });
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

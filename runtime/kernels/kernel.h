@@ -2,8 +2,8 @@
 // Reference kernels: one plain C++ implementation per operator, the ONNX semantics in the clearest loops.
 //
 // They check the other ways to run an operator, run what has no faster way, fold constants, and compute for simulated
-// devices. All tensors are dense and row-major in the logical order. Inference ran before: shapes and dtypes of outputs are
-// right, attributes are legal. What only the data can show (an index out of range) is a failed Status.
+// devices. All tensors are dense and row-major in the logical order. Inference ran before: shapes and dtypes of outputs
+// are right, attributes are legal. What only the data can show (an index out of range) is a failed Status.
 #pragma once
 
 #include <span>

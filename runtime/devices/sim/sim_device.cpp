@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/devices/sim/sim_device.h"
+
+#include <cstring>
+#include <exception>
+
+#include "runtime/checked_size.h"
+#include "runtime/core/layout.h"
+#include "runtime/devices/run_reference.h"
+
+namespace collage::runtime {
+
+Result<std::unique_ptr<Device>> make_sim_device(const DeviceSpec& spec, size_t capacity) {
+  return std::unique_ptr<Device>(std::make_unique<SimDevice>(spec, capacity));
+}
+
+SimDevice::SimDevice(const DeviceSpec& spec, size_t capacity)
+    : spec_(spec),
+      addresses_(capacity),
+      allocate_faults_(spec.attrs, "fail_allocate_at"),
+      copy_faults_(spec.attrs, "fail_copy_at"),
+      launch_faults_(spec.attrs, "fail_launch_at") {}
+
+Result<DeviceAddress> SimDevice::allocate(size_t bytes) {
+  if (Status status = allocate_faults_.next(); !status) return status;
+  Result<DeviceAddress> address = addresses_.allocate(bytes);
+  if (!address) return address;
+  size_t lines = addresses_.end() / sizeof(Line);
+  if (lines <= memory_.size()) return address;
+  try {
+    memory_.resize(lines);
+  } catch (const std::exception&) {  // the machine that simulates has less memory than the device
+    (void)addresses_.free(*address);
+    return Status::error("no memory to simulate " + std::to_string(bytes) + " bytes of `" + spec_.space + "`");
+  }
+  return address;
+}
+
+Status SimDevice::free(DeviceAddress address) {
+  return addresses_.free(address);
+}
+
+Status SimDevice::issue_copy(const std::string& to, size_t bytes) {
+  if (Status status = copy_faults_.next(); !status) return status;
+  for (const DeviceSpec::Link& link : spec_.links) {
+    if (link.to != to) continue;
+    clock_.issue(transfer_time(link, bytes));
+    return Status::ok();
+  }
+  return Status::error("`" + spec_.space + "` has no link to `" + to + "`");
+}
+
+Status SimDevice::copy_in(std::span<const std::byte> from, DeviceAddress to) {
+  if (Status status = addresses_.check(to, from.size()); !status) return status;
+  if (Status status = issue_copy("host", from.size()); !status) return status;
+  if (!from.empty()) std::memcpy(at(to), from.data(), from.size());
+  return Status::ok();
+}
+
+Status SimDevice::copy_out(DeviceAddress from, std::span<std::byte> to) {
+  if (Status status = addresses_.check(from, to.size()); !status) return status;
+  if (Status status = issue_copy("host", to.size()); !status) return status;
+  if (!to.empty()) std::memcpy(to.data(), at(from), to.size());
+  return Status::ok();
+}
+
+Status SimDevice::copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) {
+  auto* peer = dynamic_cast<SimDevice*>(&to_device);
+  if (peer == nullptr) return Status::error("`" + to_device.space() + "` is no peer of `" + spec_.space + "`");
+  if (Status status = addresses_.check(from, bytes); !status) return status;
+  if (Status status = peer->addresses_.check(to, bytes); !status) return status;
+  if (Status status = issue_copy(peer->space(), bytes); !status) return status;
+  if (bytes > 0) std::memmove(peer->at(to), at(from), bytes);
+  return Status::ok();
+}
+
+Status SimDevice::check(const DeviceTensor& tensor) const {
+  std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
+  if (!bytes) return Status::error("a tensor has an impossible shape");
+  if (!layout_permutation(tensor.layout, tensor.shape.size())) {
+    return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
+                         std::to_string(tensor.shape.size()));
+  }
+  return addresses_.check(tensor.address, *bytes);
+}
+
+Status SimDevice::reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) {
+  if (Status status = check(from); !status) return status;
+  if (Status status = check(to); !status) return status;
+  if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
+  clock_.issue(duration);
+  runtime::reorder(view(from), from.layout, view(to), to.layout);
+  return Status::ok();
+}
+
+Status SimDevice::launch(std::span<const DeviceOp> ops, Duration duration) {
+  if (Status status = launch_faults_.next(); !status) return status;
+  clock_.issue(duration);
+  for (const DeviceOp& op : ops) {
+    if (Status status = run(op); !status) return status;
+  }
+  return Status::ok();
+}
+
+/// Reference kernels know the plain layout alone. What lies otherwise passes through scratch of the simulation, which
+/// is no memory of the device: the kernel that is simulated reads its layout as it lies.
+Status SimDevice::run(const DeviceOp& op) {
+  if (op.call == nullptr) return Status::error("a launch without an operator");
+  std::vector<TensorView> inputs;
+  std::vector<TensorView> outputs;
+  std::vector<Tensor> scratch;
+  auto add = [&](const DeviceTensor& tensor, bool is_input) {
+    TensorView kernel_view{tensor.dtype, tensor.shape, nullptr};
+    if (!tensor.is_absent) {
+      if (Status status = check(tensor); !status) return status;
+      kernel_view = view(tensor);
+      if (tensor.layout != kPlainLayout) {
+        scratch.emplace_back(tensor.dtype, tensor.shape);
+        if (is_input) runtime::reorder(kernel_view, tensor.layout, scratch.back().view(), kPlainLayout);
+        kernel_view = scratch.back().view();
+      }
+    }
+    (is_input ? inputs : outputs).push_back(kernel_view);
+    return Status::ok();
+  };
+  for (const DeviceTensor& tensor : op.inputs) {
+    if (Status status = add(tensor, true); !status) return status;
+  }
+  for (const DeviceTensor& tensor : op.outputs) {
+    if (Status status = add(tensor, false); !status) return status;
+  }
+  if (Status status = run_reference(op.call->op, op.call->attrs, inputs, outputs); !status) return status;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const DeviceTensor& tensor = op.outputs[i];
+    if (tensor.is_absent || tensor.layout == kPlainLayout) continue;
+    runtime::reorder(outputs[i], kPlainLayout, view(tensor), tensor.layout);
+  }
+  return Status::ok();
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/io/safetensors.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/element_formats.h"
+#include "runtime/io/file_bytes.h"
+
+namespace collage::runtime {
+namespace {
+
+using nlohmann::json;
+
+/// The format's own limit.
+constexpr size_t kMaxHeaderBytes = 100'000'000;
+constexpr size_t kMaxHeaderDepth = 8;
+constexpr size_t kMaxRank = 64;
+
+struct TypeRow {
+  std::string_view name;
+  DType dtype;
+  size_t width;
+  HalfKind half = HalfKind::None;
+};
+
+constexpr std::array<TypeRow, 10> kTypes = {{
+    {"F32", DType::F32, 4},
+    {"F64", DType::F64, 8},
+    {"I8", DType::I8, 1},
+    {"U8", DType::U8, 1},
+    {"I16", DType::I16, 2},
+    {"I32", DType::I32, 4},
+    {"I64", DType::I64, 8},
+    {"BOOL", DType::Bool, 1},
+    {"F16", DType::F32, 2, HalfKind::Ieee},
+    {"BF16", DType::F32, 2, HalfKind::Brain},
+}};
+
+/// The parser of JSON and the destructor of its result recurse; this keeps both shallow.
+bool is_deeper_than(std::string_view text, size_t limit) {
+  size_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > limit) return true;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+std::optional<std::vector<int64_t>> int_list(const json& entry, const char* key) {
+  auto it = entry.find(key);
+  if (it == entry.end() || !it->is_array()) return std::nullopt;
+  std::vector<int64_t> list;
+  for (const json& item : *it) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t{1} << 48) return std::nullopt;
+    list.push_back(item.get<int64_t>());
+  }
+  return list;
+}
+
+Result<Tensor> read_entry(const std::string& name, const json& entry, std::string_view data) {
+  auto fail = [&](const std::string& what) { return Status::error("tensor '" + name + "': " + what); };
+  if (!entry.is_object()) return fail("its header entry is no object");
+  auto dtype = entry.find("dtype");
+  if (dtype == entry.end() || !dtype->is_string()) return fail("no dtype");
+  const auto& type_name = dtype->get_ref<const std::string&>();
+  const TypeRow* type = nullptr;
+  for (const TypeRow& row : kTypes) {
+    if (row.name == type_name) type = &row;
+  }
+  if (type == nullptr) return fail("dtype " + type_name.substr(0, 20) + " is not supported");
+  auto shape = int_list(entry, "shape");
+  auto offsets = int_list(entry, "data_offsets");
+  if (!shape || shape->size() > kMaxRank) return fail("its shape is malformed");
+  if (!offsets || offsets->size() != 2) return fail("its data_offsets are malformed");
+  auto begin = static_cast<size_t>((*offsets)[0]);
+  auto end = static_cast<size_t>((*offsets)[1]);
+  if (begin > end || end > data.size()) return fail("its data_offsets lie outside the file");
+  std::optional<size_t> needed = checked_bytes(*shape, type->width);
+  if (!needed || *needed != end - begin)
+    return fail("its shape " + to_string(*shape) + " does not fit its data_offsets");
+  return tensor_from_bytes(type->dtype, type->half, *shape, data.data() + begin);
+}
+
+}  // namespace
+
+Result<NamedTensors> parse_safetensors(std::string_view bytes) {
+  if (bytes.size() < 8) return Status::error("not a .safetensors file");
+  uint64_t header_bytes = 0;
+  for (size_t i = 8; i-- > 0;) header_bytes = header_bytes << 8 | static_cast<unsigned char>(bytes[i]);
+  if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - 8) {
+    return Status::error("not a .safetensors file, or its header is cut off");
+  }
+  std::string_view header = bytes.substr(8, header_bytes);
+  std::string_view data = bytes.substr(8 + header_bytes);
+  if (is_deeper_than(header, kMaxHeaderDepth)) return Status::error("the .safetensors header nests too deep");
+  json root = json::parse(header, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) return Status::error("the .safetensors header is no JSON object");
+  NamedTensors tensors;
+  for (const auto& [name, entry] : root.items()) {
+    if (name == "__metadata__") continue;
+    Result<Tensor> tensor = read_entry(name, entry, data);
+    if (!tensor) return tensor.status();
+    tensors.emplace(name, *tensor);
+  }
+  return tensors;
+}
+
+Result<NamedTensors> read_safetensors(const std::string& path) {
+  Result<std::string> bytes = read_file(path);
+  if (!bytes) return bytes.status();
+  Result<NamedTensors> tensors = parse_safetensors(*bytes);
+  if (!tensors) return Status::error("'" + path + "': " + tensors.message());
+  return tensors;
+}
+
+Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
+  json root = json::object();
+  std::vector<std::span<const char>> pieces(1);
+  size_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    std::string_view type_name;
+    for (const TypeRow& row : kTypes) {
+      if (row.dtype == tensor.dtype() && row.half == HalfKind::None) type_name = row.name;
+    }
+    root[name] = {{"dtype", type_name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + tensor.bytes()}}};
+    offset += tensor.bytes();
+    pieces.emplace_back(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  }
+  // Names need not be UTF-8; whatever is not is replaced, rather than thrown at.
+  std::string header = root.dump(-1, ' ', false, json::error_handler_t::replace);
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // elements are aligned to 8 bytes
+  std::string start;
+  for (size_t i = 0; i < 8; ++i) start += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  start += header;
+  pieces[0] = start;
+  return write_file(path, pieces);
+}
+
+}  // namespace collage::runtime

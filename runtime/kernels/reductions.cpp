@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over axes: floats in double, integers in wrapping 64 bits.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "runtime/kernels/dispatch.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
+#include "runtime/kernels/row_walk.h"
+
+namespace collage::runtime {
+namespace {
+
+/// Which dimensions are reduced: all where none is named.
+std::vector<bool> reduced_dimensions(size_t rank, const Ints& axes) {
+  std::vector<bool> reduced(rank, axes.empty());
+  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
+  return reduced;
+}
+
+/// Strides by which the result is written while walking the input: 0 along reduced dimensions.
+RowWalk::Strides result_strides(const Shape& shape, const std::vector<bool>& reduced) {
+  RowWalk::Strides strides(shape.size(), 0);
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (reduced[d]) continue;
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+/// result = finish(fold of step(sum, element) from `initial`, elements folded)
+template <typename T, typename Step, typename Finish>
+void reduce(const KernelArgs& args, const std::vector<bool>& reduced, Accumulator<T> initial, Step step,
+            Finish finish) {
+  using Sum = Accumulator<T>;
+  const TensorView& x_view = args.inputs[0];
+  auto y = args.outputs[0].as<T>();
+  std::vector<Sum> sums(y.size(), initial);
+  const T* x = x_view.as<T>().data();
+  RowWalk walk(x_view.shape, {row_major_strides(x_view.shape), result_strides(x_view.shape, reduced)});
+  for (; walk.more(); walk.advance()) {
+    const T* row = x + walk.offset(0);
+    Sum* to = sums.data() + walk.offset(1);
+    for (int64_t i = 0; i < walk.length(); ++i) {
+      Sum& sum = to[i * walk.stride(1)];
+      sum = step(sum, static_cast<Sum>(row[i * walk.stride(0)]));
+    }
+  }
+  int64_t folded = 1;
+  for (size_t d = 0; d < reduced.size(); ++d) folded *= reduced[d] ? x_view.shape[d] : 1;
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<T>(finish(sums[i], folded));
+}
+
+struct AsIs {
+  template <typename Sum>
+  Sum operator()(Sum sum, int64_t) const {
+    return sum;
+  }
+};
+
+template <typename Step, typename Finish = AsIs>
+Status reduce_over(const KernelArgs& args, const std::vector<bool>& reduced, int initial, Step step,
+                   Finish finish = {}) {
+  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    reduce<T>(args, reduced, static_cast<Accumulator<T>>(initial), step, finish);
+    return Status::ok();
+  });
+}
+
+std::vector<bool> axes_of(const KernelArgs& args) {
+  return reduced_dimensions(args.inputs[0].shape.size(), args.attrs.get_ints("axes"));
+}
+
+constexpr auto kAdd = []<typename Sum>(Sum sum, Sum x) { return wrapping_add(sum, x); };
+constexpr auto kAddSquare = []<typename Sum>(Sum sum, Sum x) { return wrapping_add(sum, wrapping_mul(x, x)); };
+
+/// The greatest of x * sign: with sign -1 the least. Starts from the worst value.
+Status reduce_extreme(const KernelArgs& args, bool greatest) {
+  std::vector<bool> reduced = axes_of(args);
+  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    using Limits = std::numeric_limits<T>;
+    T low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    T high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    auto worst = static_cast<Accumulator<T>>(greatest ? low : high);
+    reduce<T>(
+        args, reduced, worst, [=](auto sum, auto x) { return (greatest ? x > sum : x < sum) ? x : sum; }, AsIs());
+    return Status::ok();
+  });
+}
+
+}  // namespace
+
+Status kernel_ReduceSum(const KernelArgs& args) {
+  size_t rank = args.inputs[0].shape.size();
+  Ints axes;
+  TensorView operand = args.input(1);
+  for (int64_t i = 0; !operand.is_absent() && i < operand.count(); ++i) axes.push_back(element_as_int(operand, i));
+  std::vector<bool> reduced = reduced_dimensions(rank, axes);
+  if (axes.empty() && args.attrs.get_int("noop_with_empty_axes", 0) != 0) reduced.assign(rank, false);
+  return reduce_over(args, reduced, 0, kAdd);
+}
+
+Status kernel_ReduceMean(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 0, kAdd, []<typename Sum>(Sum sum, int64_t count) {
+    if constexpr (std::is_integral_v<Sum>) {
+      return count == 0 ? Sum(0) : sum / count;
+    } else {
+      return sum / static_cast<Sum>(count);
+    }
+  });
+}
+
+Status kernel_ReduceProd(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 1, []<typename Sum>(Sum sum, Sum x) { return wrapping_mul(sum, x); });
+}
+
+Status kernel_ReduceL1(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 0, []<typename Sum>(Sum sum, Sum x) {
+    return wrapping_add(sum, x < 0 ? wrapping_sub<Sum>(0, x) : x);
+  });
+}
+
+Status kernel_ReduceL2(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 0, kAddSquare,
+                     [](auto sum, int64_t) { return std::sqrt(static_cast<double>(sum)); });
+}
+
+Status kernel_ReduceSumSquare(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 0, kAddSquare);
+}
+
+Status kernel_ReduceMax(const KernelArgs& args) {
+  return reduce_extreme(args, true);
+}
+Status kernel_ReduceMin(const KernelArgs& args) {
+  return reduce_extreme(args, false);
+}
+
+}  // namespace collage::runtime

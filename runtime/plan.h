@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the executor runs: plain data, no pointers, so that it can be stored. Made by compiler/plan, read by the
+// executor.
+//
+// Buffers are fixed places in one arena per memory space; their offsets come from liveness at compile time. Steps run
+// in order. Host steps call compiled kernels or reference kernels on host buffers; a device step is one launch of a
+// partition on a device's queue; a conversion moves one value between formats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/duration.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::runtime {
+
+/// Index into Plan::buffers; -1: an optional operand that is absent.
+using BufferId = int32_t;
+
+struct MemorySpace {
+  std::string name;           ///< `host`, `npu[0]`
+  size_t arena_bytes = 0;     ///< activations and scratch
+  size_t constant_bytes = 0;  ///< resident, loaded once
+  size_t capacity = 0;        ///< bytes that the space has; 0: no limit
+};
+
+/// A device that the plan needs, with what its simulation is told. The host is always there and is not listed.
+struct DeviceSpec {
+  std::string space;  ///< `npu[0]`: a row of Plan::spaces
+  std::string kind;   ///< row of devices/device_list.def: `sim`
+  AttrMap attrs;      ///< the rule file's attributes
+  struct Link {
+    std::string to;  ///< `host` or another space
+    double bytes_per_second = 0;
+    Duration latency;
+  };
+  std::vector<Link> links;
+};
+
+struct Buffer {
+  std::string name;          ///< of the value, for traces
+  int space = 0;             ///< index into Plan::spaces
+  bool is_constant = false;  ///< `offset` counts in the constant region, else in the arena
+  size_t offset = 0;         ///< multiple of kTensorAlignment
+  DType dtype = DType::F32;
+  Shape shape;  ///< logical
+  std::string layout = "plain";
+};
+
+/// Loaded before the first run, in the buffer's own layout.
+struct ConstantInit {
+  BufferId buffer = -1;
+  Tensor data;
+};
+
+/// One operator on the reference kernels. Operands are plain row-major buffers of one space.
+struct OpCall {
+  std::string op;
+  AttrMap attrs;
+  std::vector<BufferId> inputs;
+  std::vector<BufferId> outputs;
+};
+
+/// One compiled kernel. `extent` is the length of its parallel loop; the pool gives each call a range [begin, end).
+struct KernelCall {
+  std::string symbol;             ///< in the plan's code
+  std::vector<BufferId> buffers;  ///< its first argument, in order
+  int64_t extent = 1;
+  int64_t grain = 1;         ///< smallest range worth a thread of its own
+  size_t scratch_bytes = 0;  ///< private to each thread, handed over as the last buffer; 0: none
+};
+
+using HostCall = std::variant<KernelCall, OpCall>;
+
+struct HostStep {
+  int partition = -1;  ///< index into Plan::partitions
+  std::vector<HostCall> calls;
+};
+
+/// A partition on a device: its operators run there, in the device's memory, and take `duration` of its clock.
+struct DeviceStep {
+  int partition = -1;
+  int device = 0;           ///< index into Plan::devices
+  std::vector<OpCall> ops;  ///< operands may have other layouts: the device reads them logically
+  Duration duration;
+};
+
+/// `from` and `to` hold the same logical tensor in other spaces or layouts.
+struct ConvertStep {
+  BufferId from = -1;
+  BufferId to = -1;
+  Duration cost;  ///< predicted
+};
+
+using Step = std::variant<HostStep, DeviceStep, ConvertStep>;
+
+struct PlanPartition {
+  std::string name;
+  std::string backend;
+  std::string instance;
+  std::vector<std::string> nodes;  ///< first result names
+  Duration cost;
+};
+
+/// A model input or output: always a plain host buffer.
+struct PlanPort {
+  std::string name;
+  BufferId buffer = -1;
+};
+
+struct Plan {
+  std::string model;
+  std::vector<MemorySpace> spaces;  ///< spaces[0] is `host`
+  std::vector<DeviceSpec> devices;
+  std::vector<Buffer> buffers;
+  std::vector<ConstantInit> constants;
+  std::vector<PlanPartition> partitions;
+  std::vector<Step> steps;
+  std::vector<PlanPort> inputs;
+  std::vector<PlanPort> outputs;
+  Duration predicted;
+};
+
+/// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see code.h), [begin, end)
+/// the part of the parallel loop to run.
+using KernelFunction = void (*)(void* const* buffers, const void* const* outside, int64_t begin, int64_t end);
+
+}  // namespace collage::runtime
