@@ -5,7 +5,9 @@
 
 namespace collage::ir {
 
-std::string to_string(const TensorType& type) { return std::string(name_of(type.dtype)) + runtime::to_string(type.shape); }
+std::string to_string(const TensorType& type) {
+  return std::string(name_of(type.dtype)) + runtime::to_string(type.shape);
+}
 
 std::vector<NodeId> Graph::node_ids() const {
   std::vector<NodeId> ids;
@@ -103,7 +105,9 @@ ValueId Graph::first_output(NodeId id) const {
   return ValueId();
 }
 
-const std::string& Graph::node_name(NodeId id) const { return value(first_output(id)).name; }
+const std::string& Graph::node_name(NodeId id) const {
+  return value(first_output(id)).name;
+}
 
 std::string Graph::unique_name(std::string_view base) const {
   std::string name(base);

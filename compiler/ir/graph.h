@@ -50,10 +50,10 @@ std::string to_string(const TensorType& type);
 struct Constant {
   enum class Form { Literal, Splat, Random, File };
   Form form = Form::Literal;
-  double splat = 0.0;      ///< Splat
-  uint64_t seed = 0;       ///< Random
-  std::string file;        ///< File: path as written, relative to the model's folder
-  std::string key;         ///< File: tensor name in a .safetensors; empty for .npy
+  double splat = 0.0;  ///< Splat
+  uint64_t seed = 0;   ///< Random
+  std::string file;    ///< File: path as written, relative to the model's folder
+  std::string key;     ///< File: tensor name in a .safetensors; empty for .npy
   Tensor data;
 };
 
@@ -70,10 +70,10 @@ struct Use {
 };
 
 struct Value {
-  std::string name;   ///< without `%`; unique in the graph, never empty
+  std::string name;  ///< without `%`; unique in the graph, never empty
   TensorType type;
-  NodeId producer;    ///< invalid: a graph input or a constant
-  int result = 0;     ///< which result of the producer
+  NodeId producer;  ///< invalid: a graph input or a constant
+  int result = 0;   ///< which result of the producer
   std::optional<Constant> constant;
   bool is_input = false;
   bool is_output = false;
@@ -90,7 +90,7 @@ struct Node {
   AttrMap attrs;                 ///< as written: defaults are not filled in
   std::optional<Pin> pin;
   support::Span span;
-  std::string origin;            ///< name of the node in the source model, for messages; may be empty
+  std::string origin;  ///< name of the node in the source model, for messages; may be empty
 };
 
 class Graph {

@@ -13,13 +13,18 @@
 
 namespace collage::ir {
 
-/// Where the parts of a node were written. Missing spans fall back to `node`; with no span at all `where` names the place.
+/// Where the parts of a node were written. Missing spans fall back to `node`; with no span at all `where` names the
+/// place.
 struct NodeSource {
-  support::Span node;                   ///< the operator name
+  support::Span node;  ///< the operator name
   std::vector<support::Span> operands;
   std::vector<std::pair<std::string, support::Span>> attrs;
-  std::string where;                    ///< `model.onnx: node 'conv1'`
+  std::string where;  ///< `model.onnx: node 'conv1'`
 };
+
+/// Why no tensor can have this type (a negative dimension, more than 1 TiB, more than 64 dimensions), or nothing.
+/// Whoever takes a type from a user asks this first; the arithmetic on types relies on it.
+std::optional<std::string> type_problem(const TensorType& type);
 
 /// Checks arity and attributes against the schema and runs the shape function.
 /// `result_count` is how many results the node names. Nothing (and one or more errors) on failure.

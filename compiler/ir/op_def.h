@@ -54,7 +54,7 @@ struct Work {
 };
 
 struct WorkArgs {
-  std::span<const TensorType> inputs;   ///< absent operands have an empty f32 scalar type
+  std::span<const TensorType> inputs;  ///< absent operands have an empty f32 scalar type
   std::span<const TensorType> outputs;
   const AttrMap& attrs;
 };
@@ -62,17 +62,17 @@ struct WorkArgs {
 struct OpDef {
   static constexpr int kVariadic = 1 << 20;
 
-  std::string_view name;
+  std::string_view name = {};
   int min_inputs = 1;
-  int max_inputs = 1;   ///< kVariadic: any number
+  int max_inputs = 1;  ///< kVariadic: any number
   int min_outputs = 1;
   int max_outputs = 1;
-  std::vector<AttrDef> attrs;
+  std::vector<AttrDef> attrs = {};
   FusionKind kind = FusionKind::Opaque;
   bool commutative = false;  ///< of the first two operands (all of a variadic one)
   bool (*infer)(InferContext&) = nullptr;
   Work (*work)(const WorkArgs&) = nullptr;
-  std::string_view doc;      ///< one line, with an example in the model language
+  std::string_view doc = {};  ///< one line, with an example in the model language
 
   const AttrDef* find_attr(std::string_view attr) const;
 };

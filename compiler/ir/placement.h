@@ -15,7 +15,8 @@ namespace collage::ir {
 
 using runtime::Duration;
 
-/// How a tensor exists at a partition boundary. `space` is `host` or an instance, `npu[0]`; `layout` as in core/layout.h.
+/// How a tensor exists at a partition boundary. `space` is `host` or an instance, `npu[0]`; `layout` as in
+/// core/layout.h.
 struct Format {
   std::string space = "host";
   std::string layout = "plain";
@@ -35,14 +36,14 @@ struct BoundaryValue {
 };
 
 struct Partition {
-  std::string name;                     ///< `p3`; unique
-  std::string backend;                  ///< rule file's backend name: `npu`, `host`
-  std::string instance;                 ///< where it runs: `npu[0]`, `host`
-  std::vector<std::string> rules;       ///< rules whose matches make it up, in order of their first node; may repeat
+  std::string name;                ///< `p3`; unique
+  std::string backend;             ///< rule file's backend name: `npu`, `host`
+  std::string instance;            ///< where it runs: `npu[0]`, `host`
+  std::vector<std::string> rules;  ///< rules whose matches make it up, in order of their first node; may repeat
   Duration cost;
-  std::vector<NodeId> nodes;            ///< ascending
-  std::vector<BoundaryValue> inputs;    ///< values made outside, constants excluded, in order of first use
-  std::vector<BoundaryValue> outputs;   ///< values read outside or graph outputs, in id order
+  std::vector<NodeId> nodes;           ///< ascending
+  std::vector<BoundaryValue> inputs;   ///< values made outside, constants excluded, in order of first use
+  std::vector<BoundaryValue> outputs;  ///< values read outside or graph outputs, in id order
   support::Span span;
 };
 
@@ -52,7 +53,7 @@ struct Conversion {
   Format from;
   Format to;
   Duration cost;
-  std::string name;                     ///< of the converted value in the text: `x.npu0`; unique
+  std::string name;  ///< of the converted value in the text: `x.npu0`; unique
   support::Span span;
 };
 
@@ -71,8 +72,8 @@ std::vector<ValueId> boundary_outputs(const Graph& graph, const std::vector<Node
 /// Node -> index of its partition, -1 where it has none.
 std::vector<int> partition_of_nodes(const Graph& graph, const Placement& placement);
 
-/// Indices of partitions in an order in which they can run: ready ones by their smallest node id first. Shorter than the
-/// number of partitions if there is a cycle.
+/// Indices of partitions in an order in which they can run: ready ones by their smallest node id first. Shorter than
+/// the number of partitions if there is a cycle.
 std::vector<size_t> execution_order(const Graph& graph, const Placement& placement);
 
 }  // namespace collage::ir

@@ -9,7 +9,8 @@
 
 namespace collage::ir {
 
-/// Result types are always printed. Constants of form File print as references; use `--emit=ir` for weights out of text.
+/// Result types are always printed. Constants of form File print as references; use `--emit=ir` for weights out of
+/// text.
 std::string print(const Graph& graph);
 
 /// A placed model: partitions in execution order, conversions as operators before the partition that first needs them.

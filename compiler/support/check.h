@@ -16,10 +16,10 @@ struct InternalError : std::logic_error {
 
 }  // namespace collage::support
 
-#define COLLAGE_CHECK(condition, ...)                                                                          \
-  do {                                                                                                         \
-    if (!(condition)) {                                                                                        \
-      throw ::collage::support::InternalError(fmt::format("{}:{}: {}: ", __FILE__, __LINE__, #condition) +     \
-                                              fmt::format(__VA_ARGS__));                                       \
-    }                                                                                                          \
+#define COLLAGE_CHECK(condition, ...)                                                                      \
+  do {                                                                                                     \
+    if (!(condition)) {                                                                                    \
+      throw ::collage::support::InternalError(fmt::format("{}:{}: {}: ", __FILE__, __LINE__, #condition) + \
+                                              fmt::format(__VA_ARGS__));                                   \
+    }                                                                                                      \
   } while (false)

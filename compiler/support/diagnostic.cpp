@@ -20,20 +20,30 @@ constexpr Kind kKinds[] = {
 #undef DIAGNOSTIC
 };
 
-const Kind& kind(Code code) { return kKinds[static_cast<size_t>(code)]; }
+const Kind& kind(Code code) {
+  return kKinds[static_cast<size_t>(code)];
+}
 
-/// Three lines: the source line, and a caret run under the part of `span` that lies on it.
+/// The source line, cut to what a terminal shows and with control characters as `?`, and under it a caret run below the
+/// part of `span` that lies on it.
 std::string excerpt(const SourceManager& sources, const Span& span) {
+  constexpr size_t kShown = 160;
   std::string line(sources.line_at(span.file, span.begin));
   LineColumn at = sources.position(span.file, span.begin);
-  std::string number = std::to_string(at.line);
-  size_t column = static_cast<size_t>(at.column - 1);
-  size_t room = line.size() > column ? line.size() - column : 0;
+  size_t column = std::min(static_cast<size_t>(at.column - 1), line.size());
+  size_t cut = column < kShown ? 0 : column - kShown / 2;
+  std::string prefix = cut > 0 ? "..." : "";
+  std::string shown = prefix + line.substr(cut, kShown) + (line.size() > cut + kShown ? "..." : "");
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') c = '?';
+  }
+  column += prefix.size() - cut;
+  size_t room = shown.size() > column ? shown.size() - column : 0;
   size_t width = std::min<size_t>(span.end > span.begin ? span.end - span.begin : 1, room);
   std::string pad;
-  for (size_t i = 0; i < column && i < line.size(); ++i) pad += line[i] == '\t' ? '\t' : ' ';
+  for (size_t i = 0; i < column; ++i) pad += shown[i] == '\t' ? '\t' : ' ';
   std::string carets = "^" + std::string(width > 1 ? width - 1 : 0, '~');
-  return fmt::format("{:>5} | {}\n{:>5} | {}{}\n", number, line, "", pad, carets);
+  return fmt::format("{:>5} | {}\n{:>5} | {}{}\n", at.line, shown, "", pad, carets);
 }
 
 std::string render_part(const SourceManager& sources, const Span& span, std::string_view where, std::string_view label,
@@ -47,29 +57,41 @@ std::string render_part(const SourceManager& sources, const Span& span, std::str
                      excerpt(sources, span));
 }
 
+/// Insertions, deletions, replacements and swaps of neighbours, case aside (the restricted Damerau-Levenshtein
+/// distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t above = row[j];
-      bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
-      diagonal = above;
+  auto same = [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  };
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] =
+          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1)});
+      bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
+      if (swapped) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return cost[a.size()][b.size()];
 }
 
 }  // namespace
 
-std::string code_text(Code code) { return fmt::format("CG{:04}", kind(code).number); }
+std::string code_text(Code code) {
+  return fmt::format("CG{:04}", kind(code).number);
+}
 
-std::string_view code_name(Code code) { return kind(code).name; }
+std::string_view code_name(Code code) {
+  return kind(code).name;
+}
 
-std::string_view code_explanation(Code code) { return kind(code).explanation; }
+std::string_view code_explanation(Code code) {
+  return kind(code).explanation;
+}
 
 std::optional<Code> parse_code(std::string_view text) {
   for (const Kind& k : kKinds) {
@@ -100,8 +122,8 @@ Diagnostic Diagnostics::add(DiagnosticRecord record) {
 }
 
 size_t Diagnostics::error_count() const {
-  return static_cast<size_t>(std::count_if(records_.begin(), records_.end(),
-                                           [](const auto& r) { return r.severity == Severity::Error; }));
+  return static_cast<size_t>(
+      std::count_if(records_.begin(), records_.end(), [](const auto& r) { return r.severity == Severity::Error; }));
 }
 
 std::string Diagnostics::render() const {
@@ -124,9 +146,12 @@ std::string Diagnostics::render() const {
 }
 
 std::string closest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongestWord = 200;
+  if (word.size() < 2 || word.size() > kLongestWord) return "";
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > word.size() + best_distance) continue;
     size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

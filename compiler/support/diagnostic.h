@@ -3,12 +3,13 @@
 //
 //     return diags.error(Code::UnknownOperator, span, "unknown operator `{}`", name).note("did you mean `{}`?", near);
 //
-// A Diagnostic converts to std::nullopt and to false, so that an error can be returned as the failure. Messages are lower
-// case, without period, code in backticks; they say what was found and point at the narrowest span.
+// A Diagnostic converts to an empty std::optional and to false, so that an error can be returned as the failure.
+// Messages are lower case, without period, code in backticks; they say what was found and point at the narrowest span.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,8 +46,8 @@ struct Note {
 struct DiagnosticRecord {
   Severity severity = Severity::Error;
   Code code;
-  Span span;                ///< may be invalid: then `where` names the place
-  std::string where;        ///< file or option, where there is no source text: `model.onnx: node 'conv1'`
+  Span span;          ///< may be invalid: then `where` names the place
+  std::string where;  ///< file or option, where there is no source text: `model.onnx: node 'conv1'`
   std::string message;
   std::vector<Note> notes;
 };
@@ -67,9 +68,12 @@ class Diagnostic {
   /// "did you mean `near`?", or nothing if `near` is empty.
   Diagnostic& did_you_mean(std::string_view near);
 
-  operator std::nullopt_t() const { return std::nullopt; }  // NOLINT: implicit on purpose
-  operator bool() const { return false; }                   // NOLINT: implicit on purpose
-  operator std::nullptr_t() const { return nullptr; }       // NOLINT: implicit on purpose
+  template <typename T>
+  operator std::optional<T>() const {
+    return std::nullopt;
+  }                                                    // NOLINT: implicit on purpose
+  operator bool() const { return false; }              // NOLINT: implicit on purpose
+  operator std::nullptr_t() const { return nullptr; }  // NOLINT: implicit on purpose
 
  private:
   friend class Diagnostics;

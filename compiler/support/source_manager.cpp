@@ -31,9 +31,13 @@ FileId SourceManager::add(std::string name, std::string text) {
   return FileId{static_cast<int32_t>(files_.size()) - 1};
 }
 
-std::string_view SourceManager::name(FileId id) const { return file(id).name; }
+std::string_view SourceManager::name(FileId id) const {
+  return file(id).name;
+}
 
-std::string_view SourceManager::text(FileId id) const { return file(id).text; }
+std::string_view SourceManager::text(FileId id) const {
+  return file(id).text;
+}
 
 std::string_view SourceManager::text(const Span& span) const {
   std::string_view all = text(span.file);
@@ -47,7 +51,8 @@ LineColumn SourceManager::position(FileId id, uint32_t offset) const {
   LineColumn position;
   position.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
   size_t newline = before.rfind('\n');
-  position.column = static_cast<int>(newline == std::string_view::npos ? before.size() : before.size() - newline - 1) + 1;
+  position.column =
+      static_cast<int>(newline == std::string_view::npos ? before.size() : before.size() - newline - 1) + 1;
   return position;
 }
 

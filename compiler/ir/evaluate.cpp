@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/kernels/kernel.h"
+
+namespace collage::ir {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+
+/// A folded result may be this large whatever its operands are; beyond, it must not grow the model.
+constexpr double kSmallBytes = 1 << 20;
+constexpr double kLargestBytes = 4.0 * 1024 * 1024 * 1024;
+/// The reference kernels are plain loops: more work than this would be felt by the user.
+constexpr double kMostFlops = 2e8;
+
+double count_as_double(const Shape& shape) {
+  double count = 1;
+  for (int64_t dim : shape) count *= static_cast<double>(dim);
+  return count;
+}
+
+double bytes_as_double(const TensorType& type) {
+  return count_as_double(type.shape) * static_cast<double>(size_of(type.dtype));
+}
+
+/// `Shape` and `Size` read no element of their operand.
+std::optional<std::vector<Tensor>> evaluate_shape_query(const Graph& graph, const OpDef& op,
+                                                        const std::vector<ValueId>& inputs, const AttrMap& attrs) {
+  if (inputs.size() != 1 || !inputs[0].is_valid()) return std::nullopt;
+  const Shape& shape = graph.value(inputs[0]).type.shape;
+  if (op.name == "Size") {
+    Tensor count(DType::I64, {});
+    count.as<int64_t>()[0] = runtime::element_count(shape);
+    return std::vector<Tensor>{count};
+  }
+  if (op.name != "Shape") return std::nullopt;
+  auto rank = static_cast<int64_t>(shape.size());
+  auto clamp_axis = [rank](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+  int64_t start = clamp_axis(attrs.get_int("start", 0));
+  int64_t end = std::max(start, clamp_axis(attrs.get_int("end", rank)));
+  Tensor dims(DType::I64, {end - start});
+  std::copy(shape.begin() + start, shape.begin() + end, dims.as<int64_t>().begin());
+  return std::vector<Tensor>{dims};
+}
+
+bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueId>& inputs, const AttrMap& attrs,
+                   const std::vector<TensorType>& result_types) {
+  double read = 0;
+  std::vector<TensorType> input_types;
+  for (ValueId input : inputs) {
+    input_types.push_back(input.is_valid() ? graph.value(input).type : TensorType{});
+    if (input.is_valid()) read += bytes_as_double(input_types.back());
+  }
+  double written = 0;
+  for (const TensorType& type : result_types) written += bytes_as_double(type);
+  if (written > kLargestBytes) return false;
+  // Weights that a model states as a filled shape are weights like any others, whatever their size.
+  if (op.name == "ConstantOfShape") return true;
+  if (written > kSmallBytes && written > read) return false;
+  if (op.work == nullptr) return true;
+  return op.work({input_types, result_types, attrs}).flops <= kMostFlops;
+}
+
+/// A result without a type is one that nobody wants: its tensor stays empty.
+Result<std::vector<Tensor>> run_kernel(const OpDef& op, const std::vector<Tensor>& inputs, const AttrMap& attrs,
+                                       const std::vector<std::optional<TensorType>>& result_types) {
+  runtime::ReferenceKernel kernel = runtime::find_reference_kernel(op.name);
+  if (kernel == nullptr) return Status::error(fmt::format("operator `{}` has no reference kernel", op.name));
+  std::vector<runtime::TensorView> input_views;
+  for (const Tensor& input : inputs) {
+    input_views.push_back(input.is_empty_handle() ? runtime::TensorView{} : input.view());
+  }
+  std::vector<Tensor> results;
+  std::vector<runtime::TensorView> result_views;
+  for (const std::optional<TensorType>& type : result_types) {
+    results.push_back(type ? Tensor(type->dtype, type->shape) : Tensor());
+    result_views.push_back(type ? results.back().view() : runtime::TensorView{});
+  }
+  Status status = kernel({input_views, result_views, attrs});
+  if (!status) return status;
+  return results;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Tensor>& inputs, const AttrMap& attrs,
+                                          const std::vector<TensorType>& result_types) {
+  return run_kernel(op, inputs, attrs, {result_types.begin(), result_types.end()});
+}
+
+std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
+                                                          const std::vector<ValueId>& inputs, const AttrMap& attrs,
+                                                          const std::vector<TensorType>& result_types) {
+  if (auto dims = evaluate_shape_query(graph, op, inputs, attrs)) return dims;
+  std::vector<Tensor> operands;
+  for (ValueId input : inputs) {
+    if (input.is_valid() && !graph.value(input).is_constant()) return std::nullopt;
+    operands.push_back(input.is_valid() ? graph.value(input).constant->data : Tensor());
+  }
+  if (!is_reasonable(graph, op, inputs, attrs, result_types)) return std::nullopt;
+  Result<std::vector<Tensor>> results = evaluate_node(op, operands, attrs, result_types);
+  if (!results) return std::nullopt;
+  return std::move(*results);
+}
+
+Constant make_constant(Tensor data) {
+  Constant constant;
+  constant.data = std::move(data);
+  const Tensor& tensor = constant.data;
+  if (tensor.count() < 2) return constant;
+  size_t width = size_of(tensor.dtype());
+  // All elements equal: the bytes equal themselves shifted by one element.
+  if (std::memcmp(tensor.data(), tensor.data() + width, tensor.bytes() - width) != 0) return constant;
+  double value = runtime::element_as_double(tensor.view(), 0);
+  bool is_exact = std::isfinite(value) && std::abs(value) <= 0x1p53;
+  if (is_float(tensor.dtype())) is_exact = std::isfinite(value) && !(value == 0.0 && std::signbit(value));
+  if (!is_exact) return constant;
+  constant.form = Constant::Form::Splat;
+  constant.splat = value;
+  return constant;
+}
+
+Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, const std::vector<Tensor>& inputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    return Status::error(fmt::format("model has {} inputs, {} were given", graph.inputs().size(), inputs.size()));
+  }
+  std::vector<Tensor> tensors(graph.value_count());
+  std::vector<size_t> readers_left(graph.value_count());
+  for (ValueId id : graph.value_ids()) {
+    const Value& value = graph.value(id);
+    readers_left[id.slot()] = value.uses.size();
+    if (value.is_constant()) tensors[id.slot()] = value.constant->data;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = graph.value(graph.inputs()[i]);
+    TensorType given{inputs[i].dtype(), inputs[i].shape()};
+    if (given != value.type) {
+      return Status::error(
+          fmt::format("input `{}` is {}, need {}", value.name, to_string(given), to_string(value.type)));
+    }
+    tensors[graph.inputs()[i].slot()] = inputs[i];
+  }
+  for (NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    std::vector<Tensor> operands;
+    for (ValueId input : node.inputs) operands.push_back(input.is_valid() ? tensors[input.slot()] : Tensor());
+    std::vector<std::optional<TensorType>> types;
+    for (ValueId output : node.outputs) {
+      types.push_back(output.is_valid() ? std::optional(graph.value(output).type) : std::nullopt);
+    }
+    Result<std::vector<Tensor>> results = run_kernel(*node.op, operands, node.attrs, types);
+    if (!results) return Status::error(fmt::format("node `{}`: {}", graph.node_name(id), results.message()));
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].is_valid()) tensors[node.outputs[i].slot()] = (*results)[i];
+    }
+    for (ValueId input : node.inputs) {
+      if (!input.is_valid()) continue;
+      const Value& value = graph.value(input);
+      bool is_last = --readers_left[input.slot()] == 0;
+      if (is_last && !value.is_output && !value.is_constant()) tensors[input.slot()] = Tensor();
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId output : graph.outputs()) outputs.push_back(tensors[output.slot()]);
+  return outputs;
+}
+
+}  // namespace collage::ir

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions of the rule language after sema: names resolved, types and units checked. Plain data; `match/` evaluates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/support/span.h"
+#include "runtime/core/dtype.h"
+
+namespace collage::ir {
+
+/// What an expression yields. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`.
+enum class ExprType { Number, Bool, String, DType, Numbers, Value, Node };
+
+/// Units are typed: they add only to themselves. Products with plain numbers keep the unit; bytes / rate is a time;
+/// number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second.
+enum class Unit { None, Time, Bytes, Rate };
+
+struct Expr {
+  enum class Kind {
+    Number,       ///< `number`, in SI of `unit`
+    String,       ///< `text`
+    DType,        ///< `dtype`
+    Bool,         ///< `number` 0 or 1
+    Capture,      ///< `capture`: index into Rule::captures
+    Attribute,    ///< attribute `text` of the node captured by args[0]; the operator's default where it is not written
+    BackendAttr,  ///< attribute `text` of the backend instance
+    Quantity,     ///< `text`: ops, macs, flops, bytes, launch, rules (the sum of the members' costs)
+    Unary,        ///< `text`: - or `not`
+    Binary,       ///< `text`: + - * / % == != < <= > >= and or in
+    List,         ///< args
+    Call          ///< function `text` of args; the functions are `functions.def`
+  };
+  Kind kind = Kind::Number;
+  ExprType type = ExprType::Number;
+  Unit unit = Unit::None;
+  double number = 0;
+  std::string text;
+  runtime::DType dtype = runtime::DType::F32;
+  int capture = -1;
+  std::vector<Expr> args;
+  support::Span span;
+};
+
+}  // namespace collage::ir

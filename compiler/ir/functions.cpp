@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/functions.h"
+
+#include <algorithm>
+
+namespace collage::ir {
+namespace {
+
+/// An argument of a row: a type, or `Rest`.
+struct Arg {
+  std::optional<ExprType> type;
+};
+
+FunctionDef row(std::string_view name, ExprType result, std::optional<Unit> unit, std::initializer_list<Arg> args) {
+  FunctionDef def{name, result, unit, {}, false};
+  for (const Arg& arg : args) {
+    if (arg.type) {
+      def.args.push_back(*arg.type);
+    } else {
+      def.variadic = true;
+    }
+  }
+  return def;
+}
+
+const std::vector<FunctionDef>& table() {
+  constexpr std::optional<Unit> None = Unit::None, Bytes = Unit::Bytes, Same = std::nullopt;
+  const Arg Number{ExprType::Number}, Numbers{ExprType::Numbers}, Value{ExprType::Value}, Rest{};
+  static const std::vector<FunctionDef> rows = {
+#define FUNCTION(name, result, unit, ...) row(#name, ExprType::result, unit, {__VA_ARGS__}),
+#include "compiler/ir/functions.def"
+#undef FUNCTION
+  };
+  return rows;
+}
+
+}  // namespace
+
+const FunctionDef* find_function(std::string_view name) {
+  const std::vector<FunctionDef>& rows = table();
+  auto it = std::find_if(rows.begin(), rows.end(), [&](const FunctionDef& def) { return def.name == name; });
+  return it == rows.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names;
+  for (const FunctionDef& def : table()) names.emplace_back(def.name);
+  return names;
+}
+
+std::string_view name_of(ExprType type) {
+  switch (type) {
+    case ExprType::Number: return "number";
+    case ExprType::Bool: return "truth value";
+    case ExprType::String: return "string";
+    case ExprType::DType: return "dtype";
+    case ExprType::Numbers: return "list of numbers";
+    case ExprType::Value: return "value";
+    case ExprType::Node: return "node";
+  }
+  return "";
+}
+
+std::string_view name_of(Unit unit) {
+  switch (unit) {
+    case Unit::None: return "plain number";
+    case Unit::Time: return "time";
+    case Unit::Bytes: return "size";
+    case Unit::Rate: return "rate";
+  }
+  return "";
+}
+
+}  // namespace collage::ir

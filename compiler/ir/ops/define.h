@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declares `OpDef define_NAME()` for every row of ops.def. The table fills in the name.
+#pragma once
+
+#include "compiler/ir/op_def.h"
+
+namespace collage::ir::ops {
+
+#define OP(name) OpDef define_##name();
+#include "compiler/ir/ops.def"
+#undef OP
+
+}  // namespace collage::ir::ops

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one element, and copies that keep the shape: Identity, Cast, Dropout.
+#include <fmt/format.h>
+
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+#include "compiler/ir/ops/onnx_dtype.h"
+
+namespace collage::ir::ops {
+namespace {
+
+template <TypeClass type_class>
+bool infer_unary(InferContext& ctx) {
+  return require_type(ctx, 0, type_class) && same_as_input(ctx);
+}
+
+template <TypeClass type_class>
+OpDef unary(Work (*work)(const WorkArgs&), std::string_view doc) {
+  return {.kind = FusionKind::Elementwise, .infer = infer_unary<type_class>, .work = work, .doc = doc};
+}
+
+bool infer_cast(InferContext& ctx) {
+  int64_t to = ctx.attrs().get_int("to", 0);
+  std::optional<DType> dtype = dtype_of_onnx(to);
+  if (!dtype) {
+    return ctx.attr_error("to", fmt::format("`to` = {} is no supported element type (ONNX numbers: f32 1, u8 2, i8 3, "
+                                            "i16 5, i32 6, i64 7, bool 9, f64 11)",
+                                            to));
+  }
+  ctx.set_output(0, {*dtype, ctx.input(0).shape});
+  return true;
+}
+
+bool infer_dropout(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float)) return false;
+  if (ctx.has_input(1) && (!require_type(ctx, 1, TypeClass::Float) || !require_shape(ctx, 1, {}))) return false;
+  if (ctx.has_input(2)) {
+    if (!require_type(ctx, 2, TypeClass::Bool) || !require_shape(ctx, 2, {})) return false;
+    const Tensor* training = ctx.constant(2);
+    if (training == nullptr) return ctx.not_constant(2);
+    if (runtime::element_as_int(training->view(), 0) != 0) return ctx.type_error(2, "training mode is not supported");
+  }
+  ctx.set_output(1, {DType::Bool, ctx.input(0).shape});
+  return same_as_input(ctx);
+}
+
+}  // namespace
+
+OpDef define_Abs() {
+  return unary<TypeClass::Number>(elementwise_work<1>, "|x|: %y = Abs(%x)");
+}
+OpDef define_Neg() {
+  return unary<TypeClass::Number>(elementwise_work<1>, "-x: %y = Neg(%x)");
+}
+OpDef define_Sign() {
+  return unary<TypeClass::Number>(elementwise_work<1>, "-1, 0 or 1: %y = Sign(%x)");
+}
+OpDef define_Floor() {
+  return unary<TypeClass::Float>(elementwise_work<1>, "rounded down: %y = Floor(%x)");
+}
+OpDef define_Ceil() {
+  return unary<TypeClass::Float>(elementwise_work<1>, "rounded up: %y = Ceil(%x)");
+}
+OpDef define_Round() {
+  return unary<TypeClass::Float>(elementwise_work<1>, "rounded, halves to even: %y = Round(%x)");
+}
+OpDef define_Reciprocal() {
+  return unary<TypeClass::Float>(elementwise_work<1>, "1 / x: %y = Reciprocal(%x)");
+}
+OpDef define_Sqrt() {
+  return unary<TypeClass::Float>(elementwise_work<2>, "square root: %y = Sqrt(%x)");
+}
+OpDef define_Exp() {
+  return unary<TypeClass::Float>(elementwise_work<4>, "e to the x: %y = Exp(%x)");
+}
+OpDef define_Log() {
+  return unary<TypeClass::Float>(elementwise_work<4>, "natural logarithm: %y = Log(%x)");
+}
+OpDef define_Sin() {
+  return unary<TypeClass::Float>(elementwise_work<4>, "sine: %y = Sin(%x)");
+}
+OpDef define_Cos() {
+  return unary<TypeClass::Float>(elementwise_work<4>, "cosine: %y = Cos(%x)");
+}
+OpDef define_Erf() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "error function: %y = Erf(%x)");
+}
+OpDef define_Not() {
+  return unary<TypeClass::Bool>(elementwise_work<1>, "logical negation: %y = Not(%x)");
+}
+OpDef define_Identity() {
+  return unary<TypeClass::Any>(no_work, "x itself: %y = Identity(%x)");
+}
+
+OpDef define_Cast() {
+  return {.attrs = {{"to", AttrKind::Int, true}},
+          .kind = FusionKind::Elementwise,
+          .infer = infer_cast,
+          .work = elementwise_work<1>,
+          .doc = "another element type, by ONNX's number (f32 1, i64 7, bool 9): %y = Cast(%x) {to = 1}"};
+}
+
+OpDef define_Dropout() {
+  return {.min_inputs = 1,
+          .max_inputs = 3,
+          .max_outputs = 2,
+          .attrs = {{"seed", AttrKind::Int}},
+          .kind = FusionKind::Elementwise,
+          .infer = infer_dropout,
+          .work = no_work,
+          .doc = "x itself, as at inference; the mask is all true: %y = Dropout(%x)"};
+}
+
+}  // namespace collage::ir::ops

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisations, as at inference.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+
+namespace collage::ir::ops {
+namespace {
+
+/// Operands from 1 on hold one number per channel.
+bool check_per_channel(InferContext& ctx, size_t least_rank) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_same_types(ctx) || !require_rank(ctx, 0, least_rank, 64)) {
+    return false;
+  }
+  for (size_t i = 1; i < ctx.input_count(); ++i) {
+    if (ctx.has_input(i) && !require_shape(ctx, i, {ctx.input(0).shape[1]})) return false;
+  }
+  return true;
+}
+
+bool infer_batch_norm(InferContext& ctx) {
+  if (ctx.attrs().get_int("training_mode", 0) != 0) return ctx.attr_error("training_mode", "training is not supported");
+  return check_per_channel(ctx, 2) && same_as_input(ctx);
+}
+
+bool infer_instance_norm(InferContext& ctx) {
+  return check_per_channel(ctx, 3) && same_as_input(ctx);
+}
+
+bool infer_lrn(InferContext& ctx) {
+  int64_t size = ctx.attrs().get_int("size", 0);
+  if (size < 1) return ctx.attr_error("size", fmt::format("`size` must be positive, found {}", size));
+  return require_type(ctx, 0, TypeClass::Float) && require_rank(ctx, 0, 2, 64) && same_as_input(ctx);
+}
+
+bool infer_layer_norm(InferContext& ctx) {
+  size_t axis;
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_same_types(ctx)) return false;
+  const TensorType& x = ctx.input(0);
+  if (!read_axis(ctx, "axis", -1, x.shape.size(), &axis)) return false;
+  Shape normalized(x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end());
+  for (size_t i = 1; i < ctx.input_count(); ++i) {
+    if (ctx.has_input(i) && !require_broadcast_to(ctx, i, normalized)) return false;
+  }
+  Shape statistics = x.shape;
+  std::fill(statistics.begin() + static_cast<std::ptrdiff_t>(axis), statistics.end(), 1);
+  ctx.set_output(1, {x.dtype, statistics});
+  ctx.set_output(2, {x.dtype, statistics});
+  return same_as_input(ctx);
+}
+
+Work lrn_work(const WorkArgs& args) {
+  return {0, result_count(args) * (2 * static_cast<double>(args.attrs.get_int("size", 1)) + 8)};
+}
+
+}  // namespace
+
+OpDef define_BatchNormalization() {
+  return {
+      .min_inputs = 5,
+      .max_inputs = 5,
+      .attrs = {{"epsilon", AttrKind::Float}, {"momentum", AttrKind::Float}, {"training_mode", AttrKind::Int}},
+      .kind = FusionKind::Broadcast,  // at inference it is one multiply and one add per element
+      .infer = infer_batch_norm,
+      .work = elementwise_work<2>,
+      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias: %y = BatchNormalization(%x, %scale, %b, %mean, %var)"};
+}
+
+OpDef define_InstanceNormalization() {
+  return {.min_inputs = 3,
+          .max_inputs = 3,
+          .attrs = {{"epsilon", AttrKind::Float}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_instance_norm,
+          .work = elementwise_work<7>,
+          .doc = "each channel of each image to mean 0, variance 1: %y = InstanceNormalization(%x, %scale, %b)"};
+}
+
+OpDef define_LayerNormalization() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .max_outputs = 3,
+          .attrs = {{"axis", AttrKind::Int}, {"epsilon", AttrKind::Float}, {"stash_type", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_layer_norm,
+          .work = elementwise_work<7>,
+          .doc = "trailing axes to mean 0, variance 1: %y = LayerNormalization(%x, %scale, %b) {axis = -1}"};
+}
+
+OpDef define_LRN() {
+  return {.attrs = {{"alpha", AttrKind::Float},
+                    {"beta", AttrKind::Float},
+                    {"bias", AttrKind::Float},
+                    {"size", AttrKind::Int, true}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_lrn,
+          .work = lrn_work,
+          .doc = "local response normalisation across channels: %y = LRN(%x) {size = 5, alpha = 0.0001, beta = 0.75}"};
+}
+
+}  // namespace collage::ir::ops

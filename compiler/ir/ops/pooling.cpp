@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools over windows, and over all spatial dimensions.
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+#include "runtime/kernels/window.h"
+
+namespace collage::ir::ops {
+namespace {
+
+bool infer_pool(InferContext& ctx, TypeClass type_class) {
+  if (!require_type(ctx, 0, type_class) || !require_rank(ctx, 0, 3, 5)) return false;
+  const TensorType& x = ctx.input(0);
+  Shape input(x.shape.begin() + 2, x.shape.end());
+  Shape kernel = ctx.attrs().get_ints("kernel_shape");
+  if (kernel.size() != input.size()) {
+    return ctx.attr_error("kernel_shape", "`kernel_shape` has " + std::to_string(kernel.size()) + " values, needs " +
+                                              std::to_string(input.size()));
+  }
+  runtime::Window window;
+  if (auto problem = runtime::resolve_window(input, kernel, ctx.attrs(), &window)) {
+    return problem->attr.empty() ? ctx.shape_error(0, problem->message)
+                                 : ctx.attr_error(problem->attr, problem->message);
+  }
+  // Such a window would lie in the padding alone and have no maximum.
+  for (size_t d = 0; d < window.rank(); ++d) {
+    int64_t extent = (kernel[d] - 1) * window.dilations[d] + 1;
+    if (window.pads_begin[d] >= extent || window.pads_end[d] >= extent) {
+      return ctx.attr_error("pads", "padding must be smaller than the kernel extent " + std::to_string(extent));
+    }
+  }
+  Shape shape = {x.shape[0], x.shape[1]};
+  shape.insert(shape.end(), window.output.begin(), window.output.end());
+  ctx.set_output(1, {DType::I64, shape});
+  ctx.set_output(0, {x.dtype, std::move(shape)});
+  return true;
+}
+
+bool infer_max_pool(InferContext& ctx) {
+  if (ctx.attrs().get_int("storage_order", 0) != 0) {
+    return ctx.attr_error("storage_order", "column-major indices are not supported");
+  }
+  return infer_pool(ctx, TypeClass::Number);
+}
+
+bool infer_average_pool(InferContext& ctx) {
+  return infer_pool(ctx, TypeClass::Float);
+}
+
+bool infer_global_pool(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 3, 64)) return false;
+  TensorType type = ctx.input(0);
+  for (size_t d = 2; d < type.shape.size(); ++d) type.shape[d] = 1;
+  ctx.set_output(0, std::move(type));
+  return true;
+}
+
+Work pool_work(const WorkArgs& args) {
+  double window = 1;
+  for (int64_t extent : args.attrs.get_ints("kernel_shape")) window *= static_cast<double>(extent);
+  return {0, result_count(args) * window};
+}
+
+Work global_pool_work(const WorkArgs& args) {
+  return {0, static_cast<double>(runtime::element_count(args.inputs[0].shape))};
+}
+
+std::vector<AttrDef> pool_attrs() {
+  return {{"auto_pad", AttrKind::String},
+          {"ceil_mode", AttrKind::Int},
+          {"pads", AttrKind::Ints},
+          {"kernel_shape", AttrKind::Ints, true},
+          {"strides", AttrKind::Ints}};
+}
+
+OpDef global_pool(std::string_view doc) {
+  return {.kind = FusionKind::OutFusable, .infer = infer_global_pool, .work = global_pool_work, .doc = doc};
+}
+
+}  // namespace
+
+OpDef define_MaxPool() {
+  std::vector<AttrDef> attrs = pool_attrs();
+  attrs.push_back({"dilations", AttrKind::Ints});
+  attrs.push_back({"storage_order", AttrKind::Int});
+  return {.max_outputs = 2,
+          .attrs = std::move(attrs),
+          .kind = FusionKind::OutFusable,
+          .infer = infer_max_pool,
+          .work = pool_work,
+          .doc = "maximum of each window, and its index: %y = MaxPool(%x) {kernel_shape = [3, 3], strides = [2, 2]}"};
+}
+
+OpDef define_AveragePool() {
+  std::vector<AttrDef> attrs = pool_attrs();
+  attrs.push_back({"count_include_pad", AttrKind::Int});
+  return {.attrs = std::move(attrs),
+          .kind = FusionKind::OutFusable,
+          .infer = infer_average_pool,
+          .work = pool_work,
+          .doc = "mean of each window: %y = AveragePool(%x) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}"};
+}
+
+OpDef define_GlobalAveragePool() {
+  return global_pool("mean over all spatial dimensions: %y = GlobalAveragePool(%x)");
+}
+OpDef define_GlobalMaxPool() {
+  return global_pool("maximum over all spatial dimensions: %y = GlobalMaxPool(%x)");
+}
+
+}  // namespace collage::ir::ops

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interpolation to another size: nearest and linear.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+
+namespace collage::ir::ops {
+namespace {
+
+bool require_one_of(InferContext& ctx, std::string_view attr, std::string fallback,
+                    std::initializer_list<std::string_view> known) {
+  std::string value = ctx.attrs().get_string(attr, std::move(fallback));
+  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
+  std::string list;
+  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
+  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
+}
+
+bool check_modes(InferContext& ctx) {
+  return require_one_of(ctx, "mode", "nearest", {"nearest", "linear"}) &&
+         require_one_of(ctx, "coordinate_transformation_mode", "half_pixel",
+                        {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) &&
+         require_one_of(ctx, "nearest_mode", "round_prefer_floor",
+                        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+}
+
+bool resizes(InferContext& ctx, size_t d, int64_t extent) {
+  if (extent != ctx.input(0).shape[d]) return true;
+  const Tensor* scales = ctx.has_input(2) ? ctx.constant(2) : nullptr;
+  return scales != nullptr && static_cast<int64_t>(d) < scales->count() &&
+         runtime::element_as_double(scales->view(), static_cast<int64_t>(d)) != 1.0;
+}
+
+/// Operands: x, roi? (of no use to the supported modes), scales?, sizes?; one of the last two, an empty tensor counts
+/// as absent.
+bool infer_resize(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Number) || !check_modes(ctx)) return false;
+  TensorType type = ctx.input(0);
+  auto given = [&](size_t i) { return ctx.has_input(i) && runtime::element_count(ctx.input(i).shape) > 0; };
+  if (given(2) == given(3) && !type.shape.empty()) {
+    return ctx.shape_error(ctx.has_input(3) ? 3 : 0, given(2) ? "`scales` and `sizes` exclude each other"
+                                                              : "neither `scales` nor `sizes` is given");
+  }
+  size_t rank = type.shape.size();
+  if (given(3)) {
+    runtime::Ints sizes;
+    if (!read_constant_ints(ctx, 3, &sizes)) return false;
+    if (sizes.size() != rank) return ctx.shape_error(3, fmt::format("{} sizes for rank {}", sizes.size(), rank));
+    for (size_t d = 0; d < rank; ++d) {
+      if (sizes[d] < 0 || (sizes[d] > 0 && type.shape[d] == 0)) {
+        return ctx.shape_error(3, fmt::format("extent {} cannot be resized to {}", type.shape[d], sizes[d]));
+      }
+    }
+    type.shape = std::move(sizes);
+  } else if (given(2)) {
+    if (!require_type(ctx, 2, TypeClass::Float) || !require_rank(ctx, 2, 1, 1)) return false;
+    const Tensor* scales = ctx.constant(2);
+    if (scales == nullptr) return ctx.not_constant(2);
+    if (scales->count() != static_cast<int64_t>(rank)) {
+      return ctx.shape_error(2, fmt::format("{} scales for rank {}", scales->count(), rank));
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      double scale = runtime::element_as_double(scales->view(), static_cast<int64_t>(d));
+      double extent = std::floor(static_cast<double>(type.shape[d]) * scale);
+      if (!(scale > 0) || !(extent < 1e12))
+        return ctx.shape_error(2, fmt::format("scale {} of dimension {} is illegal", scale, d));
+      type.shape[d] = static_cast<int64_t>(extent);
+    }
+  }
+  // The kernel blends 2 ^ dimensions values for each element.
+  size_t resized = 0;
+  for (size_t d = 0; d < rank; ++d) resized += resizes(ctx, d, type.shape[d]) ? 1 : 0;
+  if (resized > 4 && ctx.attrs().get_string("mode", "nearest") == "linear") {
+    return ctx.shape_error(0, fmt::format("{} dimensions are resized at once, at most 4 are supported", resized));
+  }
+  ctx.set_output(0, std::move(type));
+  return true;
+}
+
+/// Linear interpolation blends 2 values per resized dimension.
+Work resize_work(const WorkArgs& args) {
+  if (args.attrs.get_string("mode", "nearest") == "nearest") return {};
+  double per_element = 1;
+  const Shape& from = args.inputs[0].shape;
+  for (size_t d = 0; d < from.size(); ++d) per_element *= from[d] == args.outputs[0].shape[d] ? 1 : 3;
+  return {0, per_element * result_count(args)};
+}
+
+}  // namespace
+
+OpDef define_Resize() {
+  return {.min_inputs = 1,
+          .max_inputs = 4,
+          .attrs = {{"coordinate_transformation_mode", AttrKind::String},
+                    {"cubic_coeff_a", AttrKind::Float},
+                    {"exclude_outside", AttrKind::Int},
+                    {"extrapolation_value", AttrKind::Float},
+                    {"mode", AttrKind::String},
+                    {"nearest_mode", AttrKind::String}},
+          .kind = FusionKind::Injective,
+          .infer = infer_resize,
+          .work = resize_work,
+          .doc = "interpolation by scales or to sizes: %y = Resize(%x, , %scales) {mode = \"linear\"}"};
+}
+
+}  // namespace collage::ir::ops

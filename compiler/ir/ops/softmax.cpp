@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax along one axis.
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+
+namespace collage::ir::ops {
+namespace {
+
+bool infer_softmax(InferContext& ctx) {
+  size_t axis;
+  return require_type(ctx, 0, TypeClass::Float) && read_axis(ctx, "axis", -1, ctx.input(0).shape.size(), &axis) &&
+         same_as_input(ctx);
+}
+
+OpDef softmax(std::string_view doc) {
+  return {.attrs = {{"axis", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_softmax,
+          .work = elementwise_work<5>,
+          .doc = doc};
+}
+
+}  // namespace
+
+OpDef define_Softmax() {
+  return softmax("exp(x) / sum of exp(x) along one axis: %y = Softmax(%x) {axis = -1}");
+}
+OpDef define_LogSoftmax() {
+  return softmax("logarithm of Softmax, stable: %y = LogSoftmax(%x) {axis = -1}");
+}
+
+}  // namespace collage::ir::ops

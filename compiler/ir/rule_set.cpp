@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/rule_set.h"
+
+namespace collage::ir {
+
+int Rule::find_capture(std::string_view capture) const {
+  for (size_t i = 0; i < captures.size(); ++i) {
+    if (captures[i].name == capture) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+const AttrDecl* Backend::find_attr(std::string_view attr) const {
+  for (const AttrDecl& decl : attrs) {
+    if (decl.name == attr) return &decl;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Backend::instances() const {
+  if (devices.empty()) return {"host"};
+  std::vector<std::string> names;
+  for (const DeviceDecl& device : devices) {
+    for (int i = 0; i < device.count; ++i) names.push_back(device.name + "[" + std::to_string(i) + "]");
+  }
+  return names;
+}
+
+const Backend* RuleSet::find(std::string_view backend) const {
+  for (const Backend& candidate : backends) {
+    if (candidate.name == backend) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace collage::ir

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule files after sema: backends, devices, rules, and how partitions grow. Section 5 of the design gives the meanings.
+//
+// A RuleSet is checked: names resolve, types and units fit. It holds what was registered (`-r`); which backends are
+// active is the driver's business.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/expr.h"
+#include "compiler/ir/pattern.h"
+#include "compiler/ir/placement.h"
+#include "runtime/core/attributes.h"
+
+namespace collage::ir {
+
+struct Link {
+  std::string to;  ///< `host`, or a device of any backend; its own name: between its instances
+  double bytes_per_second = 0;
+  Duration latency;
+  bool duplex = false;
+  support::Span span;
+};
+
+struct DeviceDecl {
+  std::string name;
+  int count = 1;
+  std::optional<double> memory_bytes;
+  std::vector<Link> links;
+  std::vector<std::string> queues;
+  support::Span span;
+};
+
+struct AttrDecl {
+  std::string name;
+  ExprType type = ExprType::Number;  ///< Number, Bool or String
+  Unit unit = Unit::None;            ///< of a Number, which then is a double in SI
+  bool is_integer = false;           ///< of a Number; it and a Bool are held as int64
+  runtime::AttrValue fallback;
+  std::vector<runtime::AttrValue> allowed;  ///< empty: anything of the type
+  support::Span span;
+};
+
+enum class RuntimeKind { HostJit, Library, Sim, Plugin };
+
+/// A name bound by a pattern. May be absent where it stands under `?` or in some alternatives only.
+struct Capture {
+  std::string name;
+  ExprType type = ExprType::Value;  ///< Value or Node. A Node used as a value is its first result.
+  bool may_be_absent = false;
+  support::Span span;
+};
+
+/// `where CONDITION else "text {expr}"`. Holds if a capture in it is absent.
+struct Clause {
+  Expr condition;
+  std::vector<std::variant<std::string, Expr>> reason;  ///< pieces of the message; empty: the condition's own text
+  std::string source;                                   ///< the condition as written
+  support::Span span;
+};
+
+/// Format of one boundary value of a match: `x: NHWC`, `y: as x`.
+struct FormatClause {
+  int capture = -1;
+  bool any = false;  ///< reads whatever plain layout it gets
+  std::string layout = "plain";
+  int same_as = -1;  ///< capture; -1: `layout` counts
+  support::Span span;
+};
+
+struct LoweringArg {
+  std::string name;
+  int capture = -1;  ///< or an expression:
+  std::optional<Expr> value;
+};
+
+struct Lowering {
+  std::string symbol;  ///< what the runtime is asked for
+  std::vector<LoweringArg> args;
+  support::Span span;
+};
+
+/// `test ok "model text" with x: f32[…] -> {%c, %y}` or `test no "…" with … because "reason"`.
+struct RuleTest {
+  bool expects_match = true;
+  std::string model;  ///< statements
+  std::vector<std::pair<std::string, TensorType>> inputs;
+  std::vector<std::string>
+      constants;                   ///< inputs that are constants: `w: const f32[…]`, or named like a `const` capture
+  std::vector<std::string> nodes;  ///< ok: node names, without `%`
+  std::string because;             ///< no: must occur in the first failing clause's message
+  support::Span span;
+  support::Span model_span;  ///< of the string literal
+};
+
+struct Rule {
+  std::string name;    ///< unique in its backend; a family's members are `conv_act.Relu`
+  std::string family;  ///< `conv_act`; the name itself where there is no `for`. A family's tests are
+                       ///< those of each member and hold if they do for the family as a whole.
+  Pattern root;
+  std::vector<Capture> captures;
+  std::vector<Clause> clauses;
+  std::vector<FormatClause> formats;
+  std::optional<Expr> cost;  ///< a Time; absent: `measured` or nothing, see `measured`
+  bool measured = false;
+  Lowering lowering;
+  std::vector<RuleTest> tests;
+  support::Span span;  ///< of its name
+
+  int find_capture(std::string_view name) const;
+};
+
+enum class JoinKind {
+  None,   ///< a candidate is one match
+  Chain,  ///< matches joined along producer -> consumer where the value has one reader
+  Any,    ///< any connected union
+  Kinds   ///< by the fusion kinds of RFC 62: A -> B, B -> R, I -> I
+};
+
+struct PartitionPolicy {
+  JoinKind join = JoinKind::None;
+  int max_depth = 0;                       ///< nodes on the longest path; 0: no limit
+  int max_exits = 1;                       ///< nodes with a result that is read outside; 0: no limit
+  int max_ops = 0;                         ///< 0: no limit
+  bool taps = false;                       ///< a result may be read inside and outside
+  std::vector<const OpDef*> never_starts;  ///< no node that reads an outside, non-constant value is one of these
+  Duration launch;
+  std::optional<Expr> cost;  ///< absent: launch + sum(rules)
+  bool coalesce = false;
+  support::Span span;
+};
+
+struct Backend {
+  std::string name;
+  int version = 1;
+  std::string file;
+  std::vector<DeviceDecl> devices;  ///< empty: works in host memory
+  std::vector<AttrDecl> attrs;
+  RuntimeKind runtime = RuntimeKind::Sim;
+  std::string library;  ///< Library, Plugin: its name
+  std::vector<std::string> conflicts;
+  std::string default_layout = "plain";  ///< of operands and results that no format clause names
+  std::vector<Rule> rules;
+  PartitionPolicy policy;
+  std::optional<int> max_partitions;
+  support::Span span;  ///< of its name
+
+  const AttrDecl* find_attr(std::string_view name) const;
+  /// Where its partitions can run: `npu[0]`, `npu[1]`, …; `host` where it has no device.
+  std::vector<std::string> instances() const;
+};
+
+struct RuleSet {
+  std::vector<Backend> backends;  ///< in the order of registration
+
+  const Backend* find(std::string_view backend) const;
+};
+
+}  // namespace collage::ir
