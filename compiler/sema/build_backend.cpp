@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/build_backend.h"
+
+#include <cmath>
+#include <functional>
+
+#include "compiler/sema/check_expr.h"
+#include "runtime/core/layout.h"
+
+namespace collage::sema {
+namespace {
+
+using ir::Unit;
+using support::Code;
+using support::Diagnostics;
+using syntax::BackendAst;
+using syntax::NumberAst;
+using syntax::Word;
+
+constexpr int kMostInstances = 64;
+constexpr int kMostOfAnything = 1'000'000;
+
+// A Diagnostic turns into false, and false into a number: functions that yield numbers return std::nullopt by name.
+
+/// A whole number from `least` to `most`, or an error.
+std::optional<int> whole(const NumberAst& ast, int least, int most, std::string_view what, Code code,
+                         Diagnostics& diags) {
+  if (!ast.unit.empty()) {
+    diags.error(Code::UnitMismatch, ast.span, "{} is a plain number, found `{}`", what, ast.unit);
+    return std::nullopt;
+  }
+  if (ast.value != std::floor(ast.value) || ast.value < least || ast.value > most) {
+    diags.error(code, ast.span, "{} must be a whole number from {} to {}", what, least, most);
+    return std::nullopt;
+  }
+  return static_cast<int>(ast.value);
+}
+
+/// A literal of the unit, positive or (where allowed) zero.
+std::optional<double> quantity(const NumberAst& ast, Unit unit, bool allows_zero, std::string_view what,
+                               std::string_view example, Diagnostics& diags) {
+  Unit found;
+  double value = si_value(ast.value, ast.unit, &found);
+  if (found != unit) {
+    diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", what, example);
+    return std::nullopt;
+  }
+  if (!(value > 0) && !(allows_zero && value == 0)) {
+    diags.error(Code::BadDevice, ast.span, "{} must be positive", what);
+    return std::nullopt;
+  }
+  return value;
+}
+
+/// `yes` or `no`
+std::optional<bool> yes_no(const Word& word, Diagnostics& diags) {
+  if (word.text == "yes") return true;
+  if (word.text == "no") return false;
+  diags.error(Code::SyntaxError, word.span, "expected `yes` or `no`, found `{}`", word.text);
+  return std::nullopt;
+}
+
+/// At most one statement of a kind.
+bool once(const std::vector<support::Span>& spans, std::string_view what, Diagnostics& diags) {
+  if (spans.size() < 2) return true;
+  return diags.error(Code::DuplicateName, spans[1], "{} is stated twice", what).note(spans[0], "the first is here");
+}
+
+template <typename T, typename F>
+std::vector<support::Span> spans_of(const std::vector<T>& items, F span) {
+  std::vector<support::Span> spans;
+  for (const T& item : items) spans.push_back(span(item));
+  return spans;
+}
+
+bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) {
+  link->to = ast.to.text;
+  link->span = ast.span;
+  bool ok = true;
+  bool has_bandwidth = false;
+  for (const syntax::LinkPropertyAst& property : ast.properties) {
+    const std::string& name = property.name.text;
+    if (name == "duplex" && !property.value) {
+      link->duplex = true;
+    } else if (name == "bandwidth" && property.value) {
+      has_bandwidth = true;
+      auto value = quantity(*property.value, Unit::Rate, false, "a bandwidth", "4 GB/s", diags);
+      ok = ok && value;
+      if (value) link->bytes_per_second = *value;
+    } else if (name == "latency" && property.value) {
+      auto value = quantity(*property.value, Unit::Time, true, "a latency", "8 us", diags);
+      ok = ok && value;
+      if (value) link->latency = ir::Duration::seconds(*value);
+    } else {
+      auto error = diags.error(Code::UnknownName, property.name.span, "a link has no property `{}`", name);
+      error.note("a link: `link host bandwidth 4 GB/s latency 8 us duplex`");
+      ok = false;
+    }
+  }
+  if (!has_bandwidth) ok = diags.error(Code::BadDevice, ast.span, "the link has no bandwidth");
+  return ok;
+}
+
+bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnostics& diags) {
+  device->name = ast.name.text;
+  device->span = ast.name.span;
+  bool ok = true;
+  if (device->name == "host") {
+    ok = diags.error(Code::BadDevice, ast.name.span, "`host` is the machine's own memory and cannot be declared")
+             .note("a backend without a device works there");
+  }
+  if (ast.count_word && ast.count_word->text != "count") {
+    ok = diags.error(Code::SyntaxError, ast.count_word->span, "expected `count`, found `{}`", ast.count_word->text);
+  } else if (ast.count) {
+    auto count = whole(*ast.count, 1, kMostInstances, "a device's count", Code::BadDevice, diags);
+    ok = ok && count;
+    device->count = count.value_or(1);
+  }
+  ok = once(spans_of(ast.memories, [](const NumberAst& n) { return n.span; }), "the memory of a device", diags) && ok;
+  if (!ast.memories.empty()) {
+    device->memory_bytes = quantity(ast.memories[0], Unit::Bytes, false, "the memory", "8 MiB", diags);
+    ok = ok && device->memory_bytes;
+  }
+  for (const syntax::LinkAst& link_ast : ast.links) {
+    ir::Link link;
+    ok = build_link(link_ast, &link, diags) && ok;
+    for (const ir::Link& other : device->links) {
+      if (other.to != link.to) continue;
+      ok = diags.error(Code::DuplicateName, link.span, "two links to `{}`", link.to)
+               .note(other.span, "the first is here");
+    }
+    device->links.push_back(std::move(link));
+  }
+  for (const Word& queue : ast.queues) device->queues.push_back(queue.text);
+  return ok;
+}
+
+/// A literal as the value of an attribute, or an error.
+std::optional<runtime::AttrValue> attr_value(const syntax::ExprAst& ast, const ir::AttrDecl& attr, Diagnostics& diags) {
+  auto wrong = [&]() {
+    diags.error(Code::ExpressionType, ast.span, "this is no value of the attribute's type");
+    return std::nullopt;
+  };
+  using Kind = syntax::ExprAst::Kind;
+  if (attr.type == ir::ExprType::String) {
+    if (ast.kind != Kind::String && ast.kind != Kind::Name) return wrong();
+    return ast.text;
+  }
+  if (attr.type == ir::ExprType::Bool) {
+    if (ast.kind != Kind::Name || (ast.text != "true" && ast.text != "false")) return wrong();
+    return int64_t{ast.text == "true"};
+  }
+  if (ast.kind != Kind::Number) return wrong();
+  Unit unit;
+  double value = si_value(ast.number, ast.text, &unit);
+  if (unit != attr.unit) return wrong();
+  if (!attr.is_integer) return value;
+  if (value != std::floor(value) || std::abs(value) > 9e15) return wrong();
+  return static_cast<int64_t>(value);
+}
+
+bool build_attr(const syntax::AttrDeclAst& ast, ir::AttrDecl* attr, Diagnostics& diags) {
+  attr->name = ast.name.text;
+  attr->span = ast.name.span;
+  const std::string& type = ast.type.text;
+  if (type == "int") {
+    attr->is_integer = true;
+  } else if (type == "string" || type == "bool") {
+    attr->type = type == "string" ? ir::ExprType::String : ir::ExprType::Bool;
+  } else if (type == "time" || type == "size" || type == "rate") {
+    attr->unit = type == "time" ? Unit::Time : type == "size" ? Unit::Bytes : Unit::Rate;
+  } else if (type != "float") {
+    return diags.error(Code::UnknownName, ast.type.span, "unknown type `{}`", type)
+        .note("an attribute is an `int`, `float`, `bool`, `string`, `time`, `size` or `rate`");
+  }
+  bool ok = true;
+  for (const syntax::ExprAst& value : ast.allowed) {
+    auto built = attr_value(value, *attr, diags);
+    ok = ok && built;
+    if (built) attr->allowed.push_back(std::move(*built));
+  }
+  if (!ast.fallback) {
+    return diags.error(Code::IncompleteRule, ast.name.span, "attribute `{}` has no default", attr->name)
+        .note("`attr {}: {} = …`", attr->name, type);
+  }
+  auto fallback = attr_value(*ast.fallback, *attr, diags);
+  if (!fallback || !ok) return false;
+  attr->fallback = std::move(*fallback);
+  bool is_allowed = attr->allowed.empty();
+  for (const runtime::AttrValue& value : attr->allowed) {
+    is_allowed = is_allowed || runtime::to_string(value) == runtime::to_string(attr->fallback);
+  }
+  if (!is_allowed) {
+    return diags.error(Code::ExpressionType, ast.fallback->span, "the default of `{}` is not among its allowed values",
+                       attr->name);
+  }
+  return true;
+}
+
+bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& diags) {
+  if (!once(spans_of(ast.runtimes, [](const syntax::RuntimeAst& r) { return r.kind.span; }), "the runtime", diags)) {
+    return false;
+  }
+  if (ast.runtimes.empty()) {
+    return diags.error(Code::IncompleteRule, ast.name.span, "backend `{}` has no `runtime`", backend->name)
+        .note("`runtime host_jit`, `runtime library \"name\"`, `runtime sim` or `runtime plugin \"file\"`");
+  }
+  const syntax::RuntimeAst& runtime = ast.runtimes[0];
+  const std::string& kind = runtime.kind.text;
+  bool wants_name = kind == "library" || kind == "plugin";
+  if (kind == "host_jit") {
+    backend->runtime = ir::RuntimeKind::HostJit;
+  } else if (kind == "library") {
+    backend->runtime = ir::RuntimeKind::Library;
+  } else if (kind == "sim") {
+    backend->runtime = ir::RuntimeKind::Sim;
+  } else if (kind == "plugin") {
+    backend->runtime = ir::RuntimeKind::Plugin;
+  } else {
+    return diags.error(Code::UnknownName, runtime.kind.span, "unknown runtime `{}`", kind)
+        .did_you_mean(support::closest(kind, {"host_jit", "library", "sim", "plugin"}));
+  }
+  if (wants_name != runtime.library.has_value()) {
+    return diags.error(Code::IncompleteRule, runtime.kind.span, "`runtime {}` takes {} name", kind,
+                       wants_name ? "a" : "no");
+  }
+  if (runtime.library) backend->library = runtime.library->text;
+  if (backend->runtime == ir::RuntimeKind::HostJit && !ast.devices.empty()) {
+    return diags.error(Code::BadDevice, ast.devices[0].name.span,
+                       "`runtime host_jit` works in host memory and has no device");
+  }
+  if (backend->runtime == ir::RuntimeKind::Sim && ast.devices.empty()) {
+    return diags.error(Code::BadDevice, runtime.kind.span, "`runtime sim` simulates a device, and none is declared");
+  }
+  return true;
+}
+
+bool build_limits(const syntax::PolicyAst& ast, ir::PartitionPolicy* policy, Diagnostics& diags) {
+  bool ok = true;
+  std::set<std::string> seen;
+  for (const syntax::LimitAst& limit : ast.limits) {
+    const std::string& name = limit.name.text;
+    if (!seen.insert(name).second) {
+      ok = diags.error(Code::DuplicateName, limit.name.span, "the limit `{}` is stated twice", name);
+      continue;
+    }
+    if (name == "taps") {
+      std::optional<bool> taps;
+      if (limit.word) {
+        taps = yes_no(*limit.word, diags);
+      } else {
+        diags.error(Code::SyntaxError, limit.number->span, "expected `yes` or `no`");
+      }
+      ok = ok && taps;
+      policy->taps = taps.value_or(false);
+      continue;
+    }
+    int* target = name == "depth"   ? &policy->max_depth
+                  : name == "exits" ? &policy->max_exits
+                  : name == "ops"   ? &policy->max_ops
+                                    : nullptr;
+    if (target == nullptr) {
+      ok = diags.error(Code::UnknownName, limit.name.span, "unknown limit `{}`", name)
+               .did_you_mean(support::closest(name, {"depth", "exits", "ops", "taps"}));
+    } else if (limit.number) {
+      auto value = whole(*limit.number, 1, kMostOfAnything, "a limit", Code::BadLiteral, diags);
+      ok = ok && value;
+      *target = value.value_or(1);
+    } else if (limit.word->text == "any") {
+      *target = 0;
+    } else {
+      ok = diags.error(Code::SyntaxError, limit.word->span, "expected a number or `any`, found `{}`", limit.word->text);
+    }
+  }
+  return ok;
+}
+
+bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::PartitionPolicy* policy,
+                  std::set<std::string>* used_attrs, Diagnostics& diags) {
+  policy->span = ast.span;
+  bool ok = true;
+  for (const syntax::NotYetAst& part : ast.not_yet) {
+    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
+  }
+  auto word_span = [](const Word& word) { return word.span; };
+  ok = once(spans_of(ast.joins, word_span), "`join`", diags) && ok;
+  ok = once(spans_of(ast.coalesces, word_span), "`coalesce`", diags) && ok;
+  ok = once(spans_of(ast.launches, [](const NumberAst& n) { return n.span; }), "`launch`", diags) && ok;
+  ok = once(spans_of(ast.costs, [](const syntax::CostAst& c) { return c.span; }), "the cost of a partition", diags) &&
+       ok;
+  if (!ast.joins.empty()) {
+    const std::string& join = ast.joins[0].text;
+    if (join == "none")
+      policy->join = ir::JoinKind::None;
+    else if (join == "chain")
+      policy->join = ir::JoinKind::Chain;
+    else if (join == "any")
+      policy->join = ir::JoinKind::Any;
+    else if (join == "kinds")
+      policy->join = ir::JoinKind::Kinds;
+    else
+      ok = diags.error(Code::UnknownName, ast.joins[0].span, "unknown way to join `{}`", join)
+               .note("`none`, `chain`, `any` or `kinds`");
+  }
+  ok = build_limits(ast, policy, diags) && ok;
+  for (const Word& name : ast.never_starts) {
+    const ir::OpDef* op = ir::find_op(name.text);
+    if (op != nullptr) {
+      policy->never_starts.push_back(op);
+    } else {
+      ok = diags.error(Code::UnknownOperator, name.span, "unknown operator `{}`", name.text)
+               .did_you_mean(support::closest(name.text, ir::op_names()));
+    }
+  }
+  if (!ast.launches.empty()) {
+    auto launch = quantity(ast.launches[0], Unit::Time, true, "`launch`", "2 us", diags);
+    ok = ok && launch;
+    if (launch) policy->launch = ir::Duration::seconds(*launch);
+  }
+  if (!ast.costs.empty()) {
+    ExprScope scope;
+    scope.backend = &backend;
+    scope.allows_rules = true;
+    scope.allows_launch = true;
+    scope.used_attrs = used_attrs;
+    policy->cost = check_expr_of(ast.costs[0].value, scope, ir::ExprType::Number, Unit::Time, "a cost", diags);
+    ok = ok && policy->cost;
+  }
+  if (!ast.coalesces.empty()) {
+    auto coalesce = yes_no(ast.coalesces[0], diags);
+    ok = ok && coalesce;
+    policy->coalesce = coalesce.value_or(false);
+  }
+  return ok;
+}
+
+}  // namespace
+
+bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs, Diagnostics& diags) {
+  backend->name = ast.name.text;
+  backend->span = ast.name.span;
+  bool ok = true;
+  for (const syntax::NotYetAst& part : ast.not_yet) {
+    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
+  }
+  if (ast.version_word && ast.version_word->text != "version") {
+    ok = diags.error(Code::SyntaxError, ast.version_word->span, "expected `version`, found `{}`",
+                     ast.version_word->text);
+  } else if (ast.version) {
+    auto version = whole(*ast.version, 1, kMostOfAnything, "a version", Code::BadLiteral, diags);
+    ok = ok && version;
+    backend->version = version.value_or(1);
+  }
+  for (const syntax::DeviceAst& device_ast : ast.devices) {
+    ir::DeviceDecl device;
+    ok = build_device(device_ast, &device, diags) && ok;
+    backend->devices.push_back(std::move(device));
+  }
+  for (const syntax::AttrDeclAst& attr_ast : ast.attrs) {
+    if (const ir::AttrDecl* first = backend->find_attr(attr_ast.name.text)) {
+      ok = diags.error(Code::DuplicateName, attr_ast.name.span, "attribute `{}` is declared twice", attr_ast.name.text)
+               .note(first->span, "the first is here");
+      continue;
+    }
+    ir::AttrDecl attr;
+    ok = build_attr(attr_ast, &attr, diags) && ok;
+    backend->attrs.push_back(std::move(attr));
+  }
+  ok = build_runtime(ast, backend, diags) && ok;
+  for (const Word& other : ast.conflicts) backend->conflicts.push_back(other.text);
+  ok =
+      once(spans_of(ast.default_formats, [](const Word& w) { return w.span; }), "the format of a backend", diags) && ok;
+  if (!ast.default_formats.empty()) {
+    const Word& layout = ast.default_formats[0];
+    if (runtime::is_known_layout(layout.text)) {
+      backend->default_layout = runtime::canonical_layout(layout.text);
+    } else {
+      ok = diags.error(Code::BadFormat, layout.span, "unknown layout `{}`", layout.text)
+               .did_you_mean(support::closest(layout.text, {"plain", "NCHW", "NHWC", "NCW", "NWC", "NCDHW", "NDHWC"}));
+    }
+  }
+  ok = once(spans_of(ast.max_partitions, [](const NumberAst& n) { return n.span; }), "`max partitions`", diags) && ok;
+  if (!ast.max_partitions.empty()) {
+    auto most = whole(ast.max_partitions[0], 0, kMostOfAnything, "`max partitions`", Code::BadLiteral, diags);
+    ok = ok && most;
+    backend->max_partitions = most;
+  }
+  ok = once(spans_of(ast.partitions, [](const syntax::PolicyAst& p) { return p.span; }), "`partition`", diags) && ok;
+  if (!ast.partitions.empty())
+    ok = build_policy(ast.partitions[0], *backend, &backend->policy, used_attrs, diags) && ok;
+  return ok;
+}
+
+}  // namespace collage::sema

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a backend that are no rules: devices, attributes, runtime, how partitions grow.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+/// Fills everything but `rules` and `file`. False after errors.
+bool build_backend(const syntax::BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
+                   support::Diagnostics& diags);
+
+}  // namespace collage::sema

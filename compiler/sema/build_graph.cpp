@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/build_graph.h"
+
+#include "compiler/sema/model_builder.h"
+#include "compiler/syntax/parse_model.h"
+
+namespace collage::sema {
+
+std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir,
+                                 support::Diagnostics& diags) {
+  return ModelBuilder(ast, model_dir, diags).build();
+}
+
+std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
+                                     const std::string& model_dir, support::Diagnostics& diags) {
+  std::optional<syntax::ModelAst> ast = syntax::parse_model(sources, file, diags);
+  if (!ast) return std::nullopt;
+  return build_graph(*ast, model_dir, diags);
+}
+
+}  // namespace collage::sema

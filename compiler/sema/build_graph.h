@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Syntax tree of a model -> Graph and Placement: names resolved, types inferred and checked, constants made.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/placement.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/source_manager.h"
+#include "compiler/syntax/model_ast.h"
+
+namespace collage::sema {
+
+struct Model {
+  ir::Graph graph;
+  ir::Placement placement;  ///< empty unless the text has partitions; verified
+};
+
+/// Files of constants are looked up in `model_dir`. Nothing after errors, of which there may be several.
+std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir,
+                                 support::Diagnostics& diags);
+
+/// Parses and builds.
+std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
+                                     const std::string& model_dir, support::Diagnostics& diags);
+
+}  // namespace collage::sema

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rule of a backend: syntax tree -> ir::Rule. A family (`for act in {…}`) is built once per member.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+struct RuleContext {
+  const support::SourceManager& sources;
+  support::Diagnostics& diags;
+  const ir::Backend& backend;         ///< its attributes are there, its rules need not be
+  std::set<std::string>* used_attrs;  ///< filled
+};
+
+/// Adds the rule, or all members of the family, to `rules`. False after errors.
+bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules);
+
+}  // namespace collage::sema

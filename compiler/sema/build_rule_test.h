@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One `test` of a rule: syntax tree -> ir::RuleTest. The model's text is read when the test runs.
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+/// `rule` has its pattern: an input of the test that is called like a `const` capture is a constant.
+std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir::Rule& rule,
+                                            support::Diagnostics& diags);
+
+}  // namespace collage::sema

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/build_rules.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "compiler/sema/build_backend.h"
+#include "compiler/sema/build_rule.h"
+#include "compiler/syntax/parse_rules.h"
+
+namespace collage::sema {
+namespace {
+
+using support::Code;
+using support::Diagnostics;
+
+bool refers_to_rules(const ir::Expr& expr) {
+  bool is_sum = expr.kind == ir::Expr::Kind::Quantity && expr.text == "rules";
+  return is_sum || std::any_of(expr.args.begin(), expr.args.end(), refers_to_rules);
+}
+
+/// A candidate's cost is made of the rules' unless the partition's formula does without.
+bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
+  if (backend.policy.cost && !refers_to_rules(*backend.policy.cost)) return true;
+  bool ok = true;
+  for (const ir::Rule& rule : backend.rules) {
+    if (rule.cost || rule.measured) continue;
+    ok = diags.error(Code::IncompleteRule, rule.span, "rule `{}` has no cost", rule.family)
+             .note("`cost macs / 100e9 * 1 s`, say, or `cost measured`");
+  }
+  return ok;
+}
+
+bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
+  bool ok = true;
+  std::map<std::string, support::Span> seen;
+  for (const syntax::RuleAst& rule : ast.rules) {
+    auto [first, is_new] = seen.emplace(rule.name.text, rule.name.span);
+    if (is_new) continue;
+    ok = diags.error(Code::DuplicateName, rule.name.span, "rule `{}` is declared twice", rule.name.text)
+             .note(first->second, "the first is here");
+  }
+  return ok;
+}
+
+bool build_one(const syntax::BackendAst& ast, const support::SourceManager& sources, support::FileId file,
+               ir::RuleSet& into, Diagnostics& diags) {
+  ir::Backend backend;
+  backend.file = sources.name(file);
+  std::set<std::string> used_attrs;
+  bool ok = build_backend(ast, &backend, &used_attrs, diags);
+  ok = check_rule_names(ast, diags) && ok;
+  RuleContext context{sources, diags, backend, &used_attrs};
+  std::vector<ir::Rule> rules;
+  for (const syntax::RuleAst& rule : ast.rules) ok = build_rule(rule, context, &rules) && ok;
+  backend.rules = std::move(rules);
+  if (ok) {
+    ok = check_costs(backend, diags);
+    for (const ir::AttrDecl& attr : backend.attrs) {
+      if (used_attrs.count(attr.name) != 0) continue;
+      diags.warning(Code::UnusedName, attr.span, "attribute `{}` is never used", attr.name);
+    }
+  }
+  if (const ir::Backend* first = into.find(backend.name)) {
+    return diags.error(Code::DuplicateName, backend.span, "backend `{}` is declared twice", backend.name)
+        .note(first->span, "the first is here");
+  }
+  into.backends.push_back(std::move(backend));
+  return ok;
+}
+
+/// Devices that a chain of links joins to the host.
+std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
+  std::set<std::string> reached = {"host"};
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const ir::Backend& backend : rules.backends) {
+      for (const ir::DeviceDecl& device : backend.devices) {
+        for (const ir::Link& link : device.links) {
+          if (reached.count(link.to) != 0) grows = reached.insert(device.name).second || grows;
+          if (reached.count(device.name) != 0) grows = reached.insert(link.to).second || grows;
+        }
+      }
+    }
+  }
+  return reached;
+}
+
+/// `*.rules` of a folder, sorted; the path itself if it is no folder.
+std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  std::filesystem::directory_iterator entries(path, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    if (entries->path().extension() == ".rules") files.push_back(entries->path().string());
+  }
+  if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
+  if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
+                 ir::RuleSet& into, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::NotYetAst& part : ast.not_yet) {
+    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
+  }
+  for (const syntax::BackendAst& backend : ast.backends) ok = build_one(backend, sources, file, into, diags) && ok;
+  return ok;
+}
+
+bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
+  bool ok = true;
+  std::map<std::string, support::Span> devices;
+  std::vector<std::string> names = {"host"};
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::DeviceDecl& device : backend.devices) {
+      auto [first, is_new] = devices.emplace(device.name, device.span);
+      names.push_back(device.name);
+      if (is_new) continue;
+      ok = diags.error(Code::DuplicateName, device.span, "device `{}` is declared twice", device.name)
+               .note(first->second, "the first is here");
+    }
+  }
+  std::set<std::string> reachable = reachable_devices(rules);
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::DeviceDecl& device : backend.devices) {
+      for (const ir::Link& link : device.links) {
+        if (link.to == "host" || devices.count(link.to) != 0) continue;
+        ok = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to)
+                 .did_you_mean(support::closest(link.to, names));
+      }
+      if (reachable.count(device.name) != 0) continue;
+      ok = diags.error(Code::BadDevice, device.span, "no chain of links joins `{}` to the host", device.name)
+               .note("`link host bandwidth 4 GB/s latency 8 us`");
+    }
+  }
+  return ok;
+}
+
+std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
+                                      Diagnostics& diags) {
+  ir::RuleSet rules;
+  bool ok = true;
+  std::set<std::string> loaded;
+  for (const std::string& path : paths) {
+    auto files = rule_files(path, diags);
+    ok = ok && files;
+    if (!files) continue;
+    for (const std::string& file : *files) {
+      std::error_code error;
+      if (!loaded.insert(std::filesystem::weakly_canonical(file, error).string()).second) continue;
+      std::string why;
+      auto id = sources.load(file, &why);
+      if (!id) {
+        ok = diags.error_at(Code::CannotRead, file, "cannot be read: {}", why);
+        continue;
+      }
+      auto ast = syntax::parse_rules(sources, *id, diags);
+      ok = ast && build_rules(*ast, sources, *id, rules, diags) && ok;
+    }
+  }
+  if (!ok) return std::nullopt;
+  if (!check_rule_set(rules, diags)) return std::nullopt;
+  return rules;
+}
+
+void lint_rules(const ir::RuleSet& rules, Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    std::string previous;
+    for (const ir::Rule& rule : backend.rules) {
+      if (rule.family == previous) continue;
+      previous = rule.family;
+      auto has = [&rule](bool expects) {
+        return std::any_of(rule.tests.begin(), rule.tests.end(),
+                           [expects](const ir::RuleTest& test) { return test.expects_match == expects; });
+      };
+      if (!has(true)) {
+        diags.warning(Code::UntestedRule, rule.span, "rule `{}` has no `test ok`", rule.family);
+      }
+      if (!rule.clauses.empty() && !has(false)) {
+        diags.warning(Code::UntestedRule, rule.span, "rule `{}` refuses some matches and has no `test no`",
+                      rule.family);
+      }
+    }
+  }
+}
+
+}  // namespace collage::sema

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Syntax trees of rule files -> ir::RuleSet: names resolved, types and units checked, families expanded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/source_manager.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+/// Adds the backends of one file. False after errors; what could be built is added all the same, so that other files'
+/// references to it hold.
+bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
+                 ir::RuleSet& into, support::Diagnostics& diags);
+
+/// What only shows when all files are there: links to devices that nobody declares, devices that the host cannot reach,
+/// conflicts with unknown backends.
+bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
+
+/// Reads files, and folders (their `*.rules`, sorted by name). Nothing after errors, of which there may be several.
+std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
+                                      support::Diagnostics& diags);
+
+/// Warnings of `collage-rules check`: rules without a test that shows what they match, or what they refuse.
+void lint_rules(const ir::RuleSet& rules, support::Diagnostics& diags);
+
+}  // namespace collage::sema

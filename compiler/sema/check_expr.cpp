@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/check_expr.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ir/functions.h"
+
+namespace collage::sema {
+namespace {
+
+using ir::Expr;
+using ir::ExprType;
+using ir::Unit;
+using support::Code;
+using syntax::ExprAst;
+using Checked = std::optional<Expr>;
+
+constexpr std::string_view kQuantities[] = {"ops", "macs", "flops", "bytes"};
+
+bool is_quantity(std::string_view name) {
+  return std::find(std::begin(kQuantities), std::end(kQuantities), name) != std::end(kQuantities);
+}
+
+/// `number`, or `time` and its like where that is what matters.
+std::string describe(const Expr& expr) {
+  if (expr.type == ExprType::Number && expr.unit != Unit::None) return std::string(ir::name_of(expr.unit));
+  return std::string(ir::name_of(expr.type));
+}
+
+std::string with_article(std::string_view noun) {
+  return fmt::format("a {}", noun);
+}
+
+class Checker {
+ public:
+  Checker(const ExprScope& scope, support::Diagnostics& diags) : scope_(scope), diags_(diags) {}
+
+  Checked check(const ExprAst& ast) {
+    switch (ast.kind) {
+      case ExprAst::Kind::Number: return number(ast);
+      case ExprAst::Kind::String: return leaf(ast, Expr::Kind::String, ExprType::String);
+      case ExprAst::Kind::Name: return name(ast);
+      case ExprAst::Kind::Member: return member(ast);
+      case ExprAst::Kind::Index: return call_of("at", ast);
+      case ExprAst::Kind::Call: return call(ast);
+      case ExprAst::Kind::Unary: return unary(ast);
+      case ExprAst::Kind::Binary: return binary(ast);
+      case ExprAst::Kind::List: return list(ast, /*is_set=*/false);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static Expr leaf(const ExprAst& ast, Expr::Kind kind, ExprType type) {
+    Expr expr;
+    expr.kind = kind;
+    expr.type = type;
+    expr.text = ast.text;
+    expr.span = ast.span;
+    return expr;
+  }
+
+  Checked number(const ExprAst& ast) {
+    Expr expr = leaf(ast, Expr::Kind::Number, ExprType::Number);
+    expr.text.clear();
+    expr.number = si_value(ast.number, ast.text, &expr.unit);
+    return expr;
+  }
+
+  Checked name(const ExprAst& ast) {
+    if (scope_.captures != nullptr) {
+      for (size_t i = 0; i < scope_.captures->size(); ++i) {
+        const ir::Capture& capture = (*scope_.captures)[i];
+        if (capture.name != ast.text) continue;
+        Expr expr = leaf(ast, Expr::Kind::Capture, capture.type);
+        expr.capture = static_cast<int>(i);
+        if (scope_.used_captures != nullptr) scope_.used_captures->insert(expr.capture);
+        return expr;
+      }
+    }
+    std::string word = !scope_.variable.empty() && ast.text == scope_.variable ? scope_.member : ast.text;
+    if (auto dtype = runtime::parse_dtype(word)) {
+      Expr expr = leaf(ast, Expr::Kind::DType, ExprType::DType);
+      expr.dtype = *dtype;
+      return expr;
+    }
+    if (word != ast.text || ast.text == scope_.variable) {
+      Expr expr = leaf(ast, Expr::Kind::String, ExprType::String);
+      expr.text = word;
+      return expr;
+    }
+    if (word == "true" || word == "false") {
+      Expr expr = leaf(ast, Expr::Kind::Bool, ExprType::Bool);
+      expr.number = word == "true" ? 1 : 0;
+      return expr;
+    }
+    if (const ir::AttrDecl* attr = scope_.backend != nullptr ? scope_.backend->find_attr(word) : nullptr) {
+      Expr expr = leaf(ast, Expr::Kind::BackendAttr, attr->type);
+      expr.unit = attr->unit;
+      if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(word);
+      return expr;
+    }
+    if (is_quantity(word) || (word == "launch" && scope_.allows_launch)) {
+      Expr expr = leaf(ast, Expr::Kind::Quantity, ExprType::Number);
+      expr.unit = word == "bytes" ? Unit::Bytes : word == "launch" ? Unit::Time : Unit::None;
+      return expr;
+    }
+    auto error = diags_.error(Code::UnknownName, ast.span, "unknown name `{}`", word);
+    if (ir::find_function(word) != nullptr) {
+      error.note("`{}` is a function: `{}(…)`", word, word);
+    } else {
+      error.did_you_mean(support::closest(word, names()));
+    }
+    return std::nullopt;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all(std::begin(kQuantities), std::end(kQuantities));
+    if (scope_.captures != nullptr) {
+      for (const ir::Capture& capture : *scope_.captures) all.push_back(capture.name);
+    }
+    if (scope_.backend != nullptr) {
+      for (const ir::AttrDecl& attr : scope_.backend->attrs) all.push_back(attr.name);
+    }
+    if (!scope_.variable.empty()) all.push_back(scope_.variable);
+    return all;
+  }
+
+  Checked member(const ExprAst& ast) {
+    Checked object = check(ast.args[0]);
+    if (!object) return std::nullopt;
+    if (object->kind != Expr::Kind::Capture || object->type != ExprType::Node) {
+      return diags_
+          .error(Code::ExpressionType, ast.args[0].span, "only a node has attributes, this is {}",
+                 with_article(describe(*object)))
+          .note("name the node in the pattern: `c = Conv(…)`");
+    }
+    std::optional<ExprType> type;
+    for (const ir::OpDef* op : (*scope_.capture_ops)[static_cast<size_t>(object->capture)]) {
+      const ir::AttrDef* attr = op->find_attr(ast.text);
+      if (attr == nullptr) {
+        std::vector<std::string> known;
+        for (const ir::AttrDef& def : op->attrs) known.emplace_back(def.name);
+        return diags_.error(Code::UnknownName, ast.text_span, "`{}` has no attribute `{}`", op->name, ast.text)
+            .did_you_mean(support::closest(ast.text, known));
+      }
+      std::optional<ExprType> this_type = type_of(attr->kind);
+      if (!this_type) {
+        return diags_.error(Code::ExpressionType, ast.text_span,
+                            "attribute `{}` of `{}` is no number, string or list of numbers", ast.text, op->name);
+      }
+      if (type && *type != *this_type) {
+        return diags_.error(Code::ExpressionType, ast.text_span,
+                            "attribute `{}` differs in type among the operators of this node", ast.text);
+      }
+      type = this_type;
+    }
+    if (!type) return std::nullopt;
+    Expr expr = leaf(ast, Expr::Kind::Attribute, *type);
+    expr.args.push_back(std::move(*object));
+    return expr;
+  }
+
+  static std::optional<ExprType> type_of(ir::AttrKind kind) {
+    switch (kind) {
+      case ir::AttrKind::Int:
+      case ir::AttrKind::Float: return ExprType::Number;
+      case ir::AttrKind::String: return ExprType::String;
+      case ir::AttrKind::Ints:
+      case ir::AttrKind::Floats: return ExprType::Numbers;
+      case ir::AttrKind::Strings:
+      case ir::AttrKind::Tensor: return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  Checked call(const ExprAst& ast) {
+    if (ast.text == "sum") return sum(ast);
+    if (ir::find_function(ast.text) == nullptr) {
+      return diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text)
+          .did_you_mean(support::closest(ast.text, ir::function_names()));
+    }
+    return call_of(ast.text, ast);
+  }
+
+  Checked sum(const ExprAst& ast) {
+    bool is_rules = ast.args.size() == 1 && ast.args[0].kind == ExprAst::Kind::Name && ast.args[0].text == "rules";
+    if (!is_rules) {
+      return diags_.error(Code::ExpressionType, ast.span,
+                          "`sum` only takes `rules`: the costs of a candidate's matches");
+    }
+    if (!scope_.allows_rules) {
+      return diags_.error(Code::UnknownName, ast.span, "`sum(rules)` only exists in the cost of a partition");
+    }
+    Expr expr = leaf(ast, Expr::Kind::Quantity, ExprType::Number);
+    expr.text = "rules";
+    expr.unit = Unit::Time;
+    return expr;
+  }
+
+  Checked call_of(std::string_view function, const ExprAst& ast) {
+    const ir::FunctionDef& def = *ir::find_function(function);
+    size_t least = def.args.size();
+    if (ast.args.size() < least || (!def.variadic && ast.args.size() > least)) {
+      return diags_.error(Code::ExpressionType, ast.span, "`{}` takes {}{} argument{}, found {}", def.name,
+                          def.variadic ? "at least " : "", least, least == 1 ? "" : "s", ast.args.size());
+    }
+    Expr expr = leaf(ast, Expr::Kind::Call, def.result);
+    expr.text = def.name;
+    bool ok = true;
+    for (size_t i = 0; i < ast.args.size(); ++i) {
+      Checked arg = check(ast.args[i]);
+      ok = ok && arg;
+      if (!arg) continue;
+      ExprType wanted = def.args[std::min(i, def.args.size() - 1)];
+      bool fits = arg->type == wanted || (wanted == ExprType::Value && arg->type == ExprType::Node);
+      if (!fits) {
+        ok = diags_.error(Code::ExpressionType, ast.args[i].span, "`{}` wants {} here, found {}", def.name,
+                          with_article(ir::name_of(wanted)), with_article(describe(*arg)));
+        continue;
+      }
+      if (wanted == ExprType::Number && def.unit && arg->unit != Unit::None) {
+        ok = diags_.error(Code::UnitMismatch, ast.args[i].span, "`{}` wants a plain number, found a {}", def.name,
+                          ir::name_of(arg->unit));
+      } else if (!def.unit && !expr.args.empty() && arg->unit != expr.args[0].unit) {
+        ok = diags_.error(Code::UnitMismatch, ast.args[i].span, "`{}` of a {} and a {}", def.name,
+                          ir::name_of(expr.args[0].unit), ir::name_of(arg->unit));
+      }
+      expr.args.push_back(std::move(*arg));
+    }
+    if (!ok) return std::nullopt;
+    expr.unit = def.unit ? *def.unit : expr.args[0].unit;
+    return expr;
+  }
+
+  Checked unary(const ExprAst& ast) {
+    Checked operand = check(ast.args[0]);
+    if (!operand) return std::nullopt;
+    ExprType wanted = ast.text == "-" ? ExprType::Number : ExprType::Bool;
+    if (operand->type != wanted) return mismatch(ast, ast.args[0], *operand, wanted);
+    Expr expr = leaf(ast, Expr::Kind::Unary, wanted);
+    expr.unit = operand->unit;
+    expr.args.push_back(std::move(*operand));
+    return expr;
+  }
+
+  Checked mismatch(const ExprAst& ast, const ExprAst& operand_ast, const Expr& operand, ExprType wanted) {
+    return diags_.error(Code::ExpressionType, operand_ast.span, "`{}` wants {}, found {}", ast.text,
+                        with_article(ir::name_of(wanted)), with_article(describe(operand)));
+  }
+
+  Checked list(const ExprAst& ast, bool is_set) {
+    Expr expr = leaf(ast, Expr::Kind::List, ExprType::Numbers);
+    bool ok = true;
+    for (const ExprAst& item : ast.args) {
+      Checked checked = check(item);
+      ok = ok && checked;
+      if (!checked) continue;
+      bool known = checked->type == ExprType::Number ||
+                   (is_set && (checked->type == ExprType::String || checked->type == ExprType::DType));
+      if (!known) {
+        ok = diags_.error(Code::ExpressionType, item.span, "a {} cannot stand in a {}", describe(*checked),
+                          is_set ? "set" : "list");
+        continue;
+      }
+      if (!expr.args.empty() && expr.args[0].type != checked->type) {
+        ok =
+            diags_.error(Code::ExpressionType, item.span, "a {} among {}s", describe(*checked), describe(expr.args[0]));
+        continue;
+      }
+      if (!expr.args.empty() && expr.args[0].unit != checked->unit) {
+        ok = diags_.error(Code::UnitMismatch, item.span, "a {} among {}s", ir::name_of(checked->unit),
+                          ir::name_of(expr.args[0].unit));
+        continue;
+      }
+      if (!is_set && checked->unit != Unit::None) {
+        ok = diags_.error(Code::UnitMismatch, item.span, "a {} cannot stand in a list", ir::name_of(checked->unit));
+        continue;
+      }
+      expr.args.push_back(std::move(*checked));
+    }
+    if (!ok) return std::nullopt;
+    return expr;
+  }
+
+  Checked binary(const ExprAst& ast) {
+    const std::string& op = ast.text;
+    Checked left = check(ast.args[0]);
+    Checked right = op == "in" ? list(ast.args[1], /*is_set=*/true) : check(ast.args[1]);
+    if (!left || !right) return std::nullopt;
+    Expr expr = leaf(ast, Expr::Kind::Binary, ExprType::Bool);
+    bool ok = true;
+    if (op == "and" || op == "or") {
+      ok = both(ast, *left, *right, ExprType::Bool);
+    } else if (op == "in") {
+      ok = membership(ast, *left, *right);
+    } else if (op == "==" || op == "!=") {
+      ok = equality(ast, *left, *right);
+    } else if (op == "<" || op == "<=" || op == ">" || op == ">=") {
+      ok = both(ast, *left, *right, ExprType::Number) && same_unit(ast, *left, *right);
+    } else {
+      expr.type = ExprType::Number;
+      ok = both(ast, *left, *right, ExprType::Number) && arithmetic(ast, *left, *right, &expr.unit);
+    }
+    if (!ok) return std::nullopt;
+    expr.args.push_back(std::move(*left));
+    expr.args.push_back(std::move(*right));
+    return expr;
+  }
+
+  bool both(const ExprAst& ast, const Expr& left, const Expr& right, ExprType wanted) {
+    if (left.type != wanted) mismatch(ast, ast.args[0], left, wanted);
+    if (right.type != wanted) mismatch(ast, ast.args[1], right, wanted);
+    return left.type == wanted && right.type == wanted;
+  }
+
+  bool same_unit(const ExprAst& ast, const Expr& left, const Expr& right) {
+    if (left.unit == right.unit) return true;
+    return diags_.error(Code::UnitMismatch, ast.text_span, "`{}` of a {} and a {}", ast.text, ir::name_of(left.unit),
+                        ir::name_of(right.unit));
+  }
+
+  bool equality(const ExprAst& ast, const Expr& left, const Expr& right) {
+    bool comparable = left.type == right.type && left.type != ExprType::Value && left.type != ExprType::Node;
+    if (!comparable) {
+      return diags_.error(Code::ExpressionType, ast.text_span, "`{}` of {} and {}", ast.text,
+                          with_article(describe(left)), with_article(describe(right)));
+    }
+    return same_unit(ast, left, right);
+  }
+
+  bool membership(const ExprAst& ast, const Expr& left, const Expr& set) {
+    if (set.args.empty()) return diags_.error(Code::ExpressionType, ast.args[1].span, "the set is empty");
+    if (left.type != set.args[0].type) {
+      return diags_.error(Code::ExpressionType, ast.text_span, "{} is never in a set of {}s",
+                          with_article(describe(left)), describe(set.args[0]));
+    }
+    return same_unit(ast, left, set.args[0]);
+  }
+
+  bool arithmetic(const ExprAst& ast, const Expr& left, const Expr& right, Unit* unit) {
+    Unit a = left.unit;
+    Unit b = right.unit;
+    *unit = a;
+    if (ast.text == "+" || ast.text == "-" || ast.text == "%") return same_unit(ast, left, right);
+    if (b == Unit::None) return true;
+    if (ast.text == "*") {
+      bool is_size = (a == Unit::Rate && b == Unit::Time) || (a == Unit::Time && b == Unit::Rate);
+      *unit = is_size ? Unit::Bytes : b;
+      if (a == Unit::None || is_size) return true;
+    } else {
+      if (a == b) *unit = Unit::None;
+      if (a == Unit::Bytes && b == Unit::Rate) *unit = Unit::Time;
+      if (a == Unit::Bytes && b == Unit::Time) *unit = Unit::Rate;
+      if (*unit != a || a == b) return true;
+    }
+    return diags_.error(Code::UnitMismatch, ast.text_span, "`{}` of a {} and a {} has no meaning", ast.text,
+                        ir::name_of(a), ir::name_of(b));
+  }
+
+  const ExprScope& scope_;
+  support::Diagnostics& diags_;
+};
+
+}  // namespace
+
+double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
+  struct Row {
+    std::string_view text;
+    double factor;
+    Unit unit;
+  };
+  static constexpr Row kRows[] = {{"", 1, Unit::None},
+                                  {"s", 1, Unit::Time},
+                                  {"ms", 1e-3, Unit::Time},
+                                  {"us", 1e-6, Unit::Time},
+                                  {"ns", 1e-9, Unit::Time},
+                                  {"ps", 1e-12, Unit::Time},
+                                  {"B", 1, Unit::Bytes},
+                                  {"KB", 1e3, Unit::Bytes},
+                                  {"MB", 1e6, Unit::Bytes},
+                                  {"GB", 1e9, Unit::Bytes},
+                                  {"TB", 1e12, Unit::Bytes},
+                                  {"KiB", 1024, Unit::Bytes},
+                                  {"MiB", 1048576, Unit::Bytes},
+                                  {"GiB", 1073741824, Unit::Bytes},
+                                  {"TiB", 1099511627776, Unit::Bytes}};
+  bool is_rate = unit_text.ends_with("/s");
+  if (is_rate) unit_text.remove_suffix(2);
+  for (const Row& row : kRows) {
+    if (row.text != unit_text) continue;
+    *unit = is_rate ? Unit::Rate : row.unit;
+    // Small factors divide, so that `8 us` is the double nearest to 8e-6.
+    return row.factor < 1 ? number / std::round(1 / row.factor) : number * row.factor;
+  }
+  *unit = Unit::None;
+  return number;
+}
+
+std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& scope, support::Diagnostics& diags) {
+  return Checker(scope, diags).check(ast);
+}
+
+std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
+                                      ir::Unit unit, std::string_view what, support::Diagnostics& diags) {
+  std::optional<Expr> expr = check_expr(ast, scope, diags);
+  if (!expr) return std::nullopt;
+  if (expr->type != type) {
+    return diags.error(Code::ExpressionType, ast.span, "{} must be {}, found {}", what,
+                       with_article(unit == Unit::None ? ir::name_of(type) : ir::name_of(unit)),
+                       with_article(describe(*expr)));
+  }
+  if (expr->unit != unit) {
+    return diags.error(Code::UnitMismatch, ast.span, "{} must be a {}, found a {}", what, ir::name_of(unit),
+                       ir::name_of(expr->unit));
+  }
+  return expr;
+}
+
+}  // namespace collage::sema

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions of the rule language: resolves names, checks types and units.
+//
+// Units: a sum, a comparison, `min` and `max` want one unit; a product keeps the unit of its only factor that has one;
+// size / rate is a time, rate * time a size, size / time a rate, and what is divided by its own unit is plain.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/expr.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+/// The names that an expression may use.
+struct ExprScope {
+  const ir::Backend* backend = nullptr;                                     ///< its attributes
+  const std::vector<ir::Capture>* captures = nullptr;                       ///< null outside of rules
+  const std::vector<std::vector<const ir::OpDef*>>* capture_ops = nullptr;  ///< operators that a Node may be
+  std::string variable;  ///< of a rule family, with what it stands for
+  std::string member;
+  bool allows_rules = false;  ///< `sum(rules)`: in a partition's cost
+  bool allows_launch = false;
+
+  std::set<int>* used_captures = nullptr;  ///< filled where given
+  std::set<std::string>* used_attrs = nullptr;
+};
+
+/// Nothing after an error.
+std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& scope, support::Diagnostics& diags);
+
+/// A value of `type` and `unit`, or an error that says `what` must be one.
+std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
+                                      ir::Unit unit, std::string_view what, support::Diagnostics& diags);
+
+/// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.
+double si_value(double number, std::string_view unit_text, ir::Unit* unit);
+
+}  // namespace collage::sema

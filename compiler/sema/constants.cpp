@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/constants.h"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "compiler/ir/infer.h"
+#include "runtime/io/npy.h"
+
+namespace collage::sema {
+namespace {
+
+using ir::Constant;
+using ir::DType;
+using ir::Tensor;
+using ir::TensorType;
+using support::Code;
+using support::Diagnostics;
+using syntax::Scalar;
+
+/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), element `i` of stream `seed`.
+uint64_t split_mix(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+template <typename T>
+bool store_int(int64_t value, std::byte* at) {
+  if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
+      value > static_cast<int64_t>(std::numeric_limits<T>::max())) {
+    return false;
+  }
+  *reinterpret_cast<T*>(at) = static_cast<T>(value);
+  return true;
+}
+
+/// False if `value` does not fit `dtype`.
+bool store_int(DType dtype, int64_t value, std::byte* at) {
+  switch (dtype) {
+    case DType::I8: return store_int<int8_t>(value, at);
+    case DType::U8: return store_int<uint8_t>(value, at);
+    case DType::I16: return store_int<int16_t>(value, at);
+    case DType::I32: return store_int<int32_t>(value, at);
+    case DType::I64: return store_int<int64_t>(value, at);
+    case DType::Bool: return (value == 0 || value == 1) && store_int<uint8_t>(value, at);
+    case DType::F32: *reinterpret_cast<float*>(at) = static_cast<float>(value); return true;
+    case DType::F64: *reinterpret_cast<double*>(at) = static_cast<double>(value); return true;
+  }
+  return false;
+}
+
+/// Writes one element, or says why it cannot.
+bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags) {
+  if (const auto* flag = std::get_if<bool>(&scalar.value)) {
+    if (dtype != DType::Bool) {
+      return diags.error(Code::BadConstant, scalar.span, "a bool stands in a constant of {}", name_of(dtype));
+    }
+    return store_int(dtype, *flag ? 1 : 0, at);
+  }
+  if (const auto* integer = std::get_if<int64_t>(&scalar.value)) {
+    if (store_int(dtype, *integer, at)) return true;
+    return diags.error(Code::BadConstant, scalar.span, "{} does not fit {}", *integer, name_of(dtype));
+  }
+  if (const auto* real = std::get_if<double>(&scalar.value)) {
+    if (!is_float(dtype)) {
+      return diags.error(Code::BadConstant, scalar.span, "a fraction stands in a constant of {}", name_of(dtype));
+    }
+    if (dtype == DType::F64) {
+      *reinterpret_cast<double*>(at) = *real;
+    } else {
+      *reinterpret_cast<float*>(at) = static_cast<float>(*real);
+      if (std::isfinite(*real) && !std::isfinite(*reinterpret_cast<float*>(at))) {
+        return diags.error(Code::BadConstant, scalar.span, "{} does not fit f32", *real);
+      }
+    }
+    return true;
+  }
+  return diags.error(Code::BadConstant, scalar.span, "a string stands in a constant");
+}
+
+}  // namespace
+
+std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics& diags) {
+  std::optional<DType> dtype = runtime::parse_dtype(type.dtype.text);
+  if (!dtype) {
+    std::vector<std::string> names;
+    for (DType d : {DType::F32, DType::F64, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64, DType::Bool}) {
+      names.emplace_back(name_of(d));
+    }
+    return diags.error(Code::TypeMismatch, type.dtype.span, "unknown element type `{}`", type.dtype.text)
+        .did_you_mean(support::closest(type.dtype.text, names));
+  }
+  TensorType resolved{*dtype, type.dims};
+  if (auto problem = ir::type_problem(resolved)) {
+    return diags.error(Code::BadLiteral, type.span, "no tensor has this type: {}", *problem);
+  }
+  return resolved;
+}
+
+std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& diags) {
+  std::optional<TensorType> type = resolve_type(dense.type, diags);
+  if (!type) return std::nullopt;
+  // Compared before anything is allocated: the text bounds the size.
+  auto count = static_cast<size_t>(runtime::element_count(type->shape));
+  if (count != dense.elements.size()) {
+    return diags.error(Code::BadConstant, dense.span, "`{}` has {} elements, {} are written", to_string(*type), count,
+                       dense.elements.size());
+  }
+  Tensor tensor(type->dtype, type->shape);
+  bool fits = true;
+  for (size_t i = 0; i < count && fits; ++i) {
+    fits = store(type->dtype, dense.elements[i], tensor.data() + i * size_of(type->dtype), diags);
+  }
+  if (!fits) return std::nullopt;
+  return tensor;
+}
+
+Tensor make_random(const TensorType& type, uint64_t seed) {
+  Tensor tensor(type.dtype, type.shape);
+  auto count = static_cast<uint64_t>(tensor.count());
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t bits = split_mix(seed, i);
+    // The top 24 (53) bits make an exact fraction in [0, 1).
+    if (type.dtype == DType::F32) {
+      tensor.as<float>()[i] = static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
+    } else {
+      tensor.as<double>()[i] = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+    }
+  }
+  return tensor;
+}
+
+std::optional<Constant> ConstantMaker::make(const syntax::ConstAst& ast) {
+  return std::visit([this](const auto& form) { return make(form); }, ast.form);
+}
+
+bool ConstantMaker::reserve(const TensorType& type, support::Span span) {
+  if (type.bytes() > kMaxMadeUpBytes - made_up_bytes_) {
+    return diags_.error(Code::BadConstant, span, "the model's own constants need more than {} GiB",
+                        kMaxMadeUpBytes >> 30);
+  }
+  made_up_bytes_ += type.bytes();
+  return true;
+}
+
+std::optional<Constant> ConstantMaker::make(const syntax::DenseAst& ast) {
+  std::optional<Tensor> tensor = make_dense(ast, diags_);
+  if (!tensor) return std::nullopt;
+  Constant constant;
+  constant.data = *tensor;
+  return constant;
+}
+
+std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
+  std::optional<TensorType> type = resolve_type(ast.type, diags_);
+  if (!type || !reserve(*type, ast.type.span)) return std::nullopt;
+  Tensor one(type->dtype, {});
+  if (!store(type->dtype, ast.value, one.data(), diags_)) return std::nullopt;
+  Constant constant;
+  constant.form = Constant::Form::Splat;
+  constant.splat = element_as_double(one.view(), 0);
+  constant.data = Tensor(type->dtype, type->shape);
+  size_t width = size_of(type->dtype);
+  for (size_t at = 0; at < constant.data.bytes(); at += width)
+    std::copy_n(one.data(), width, constant.data.data() + at);
+  if (type->dtype == DType::I64 && static_cast<int64_t>(constant.splat) != element_as_int(one.view(), 0)) {
+    constant.form = Constant::Form::Literal;  // a double does not hold it
+  }
+  return constant;
+}
+
+std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
+  std::optional<TensorType> type = resolve_type(ast.type, diags_);
+  if (!type) return std::nullopt;
+  if (!is_float(type->dtype)) {
+    return diags_.error(Code::BadConstant, ast.type.dtype.span, "random constants are f32 or f64, not {}",
+                        name_of(type->dtype));
+  }
+  auto seed = std::get<int64_t>(ast.seed.value);
+  if (seed < 0) return diags_.error(Code::BadConstant, ast.seed.span, "a seed is not negative");
+  if (!reserve(*type, ast.type.span)) return std::nullopt;
+  Constant constant;
+  constant.form = Constant::Form::Random;
+  constant.seed = static_cast<uint64_t>(seed);
+  constant.data = make_random(*type, constant.seed);
+  return constant;
+}
+
+const runtime::NamedTensors* ConstantMaker::tensors_of(const std::string& path, support::Span span) {
+  auto known = files_.find(path);
+  if (known != files_.end()) return known->second ? &*known->second : nullptr;
+  std::optional<runtime::NamedTensors>& entry = files_[path];
+  if (path.ends_with(".npy")) {
+    runtime::Result<Tensor> tensor = runtime::read_npy(path);
+    if (!tensor) {
+      diags_.error(Code::BadConstant, span, "{}", tensor.message());
+      return nullptr;
+    }
+    entry.emplace().emplace("", *tensor);
+  } else {
+    runtime::Result<runtime::NamedTensors> tensors = runtime::read_safetensors(path);
+    if (!tensors) {
+      diags_.error(Code::BadConstant, span, "{}", tensors.message());
+      return nullptr;
+    }
+    entry = std::move(*tensors);
+  }
+  return &*entry;
+}
+
+std::optional<Constant> ConstantMaker::make(const syntax::FileAst& ast) {
+  std::optional<TensorType> type = resolve_type(ast.type, diags_);
+  Constant constant;
+  constant.form = Constant::Form::File;
+  constant.file = std::get<std::string>(ast.path.value);
+  if (ast.key) constant.key = std::get<std::string>(ast.key->value);
+  bool is_npy = constant.file.ends_with(".npy");
+  if (is_npy && ast.key) {
+    return diags_.error(Code::BadConstant, ast.key->span, "a .npy file holds one tensor, which has no name");
+  }
+  if (!is_npy && !ast.key) {
+    return diags_.error(Code::BadConstant, ast.path.span, "which tensor of the file? its name is missing");
+  }
+  const auto* tensors = tensors_of((std::filesystem::path(model_dir_) / constant.file).string(), ast.path.span);
+  if (!type || tensors == nullptr) return std::nullopt;
+  auto found = tensors->find(constant.key);
+  if (found == tensors->end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : *tensors) names.push_back(name);
+    return diags_.error(Code::BadConstant, ast.key->span, "`{}` has no tensor `{}`", constant.file, constant.key)
+        .did_you_mean(support::closest(constant.key, names));
+  }
+  TensorType actual{found->second.dtype(), found->second.shape()};
+  if (actual != *type) {
+    return diags_.error(Code::BadConstant, ast.type.span, "the file has `{}`, `{}` is declared", to_string(actual),
+                        to_string(*type));
+  }
+  constant.data = found->second;
+  return constant;
+}
+
+}  // namespace collage::sema

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the model language -> tensors: literals, splat, random, file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/model_ast.h"
+#include "runtime/io/safetensors.h"
+
+namespace collage::sema {
+
+/// Memory that the constants made up by one model's text (splat, random, literals) may take together.
+inline constexpr size_t kMaxMadeUpBytes = size_t{8} << 30;
+
+/// `f32[1, 3]` -> type, or an error at the type.
+std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support::Diagnostics& diags);
+
+/// `dense f32[2] [1.0, 2.0]` -> its elements, or errors at them.
+std::optional<ir::Tensor> make_dense(const syntax::DenseAst& dense, support::Diagnostics& diags);
+
+/// Uniform in [-1, 1): element `i` depends on `seed` and `i` only. Floating-point tensors only.
+ir::Tensor make_random(const ir::TensorType& type, uint64_t seed);
+
+/// Makes the constants of one model; each weights file is read once.
+class ConstantMaker {
+ public:
+  /// Files are looked up in `model_dir` unless their path is absolute.
+  ConstantMaker(std::string model_dir, support::Diagnostics& diags) : model_dir_(std::move(model_dir)), diags_(diags) {}
+
+  std::optional<ir::Constant> make(const syntax::ConstAst& ast);
+
+ private:
+  std::optional<ir::Constant> make(const syntax::DenseAst& ast);
+  std::optional<ir::Constant> make(const syntax::SplatAst& ast);
+  std::optional<ir::Constant> make(const syntax::RandomAst& ast);
+  std::optional<ir::Constant> make(const syntax::FileAst& ast);
+  bool reserve(const ir::TensorType& type, support::Span span);
+  /// Null after an error, which is told once per file.
+  const runtime::NamedTensors* tensors_of(const std::string& path, support::Span span);
+
+  std::string model_dir_;
+  support::Diagnostics& diags_;
+  size_t made_up_bytes_ = 0;
+  std::map<std::string, std::optional<runtime::NamedTensors>> files_;
+};
+
+}  // namespace collage::sema

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of a model -> its syntax tree. The generated parser stays behind this door.
+#pragma once
+
+#include <optional>
+
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/source_manager.h"
+#include "compiler/syntax/model_ast.h"
+
+namespace collage::syntax {
+
+/// Nothing if the text has a syntax error; each statement is read on its own, so there may be several diagnostics.
+std::optional<ModelAst> parse_model(const support::SourceManager& sources, support::FileId file,
+                                    support::Diagnostics& diags);
+
+}  // namespace collage::syntax

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/parse_rules.h"
+
+#include "compiler/support/check.h"
+#include "rules_parser.h"
+
+// Of the generated scanner (`%option reentrant`, prefix `collage_rules_`).
+int collage_rules_lex_init_extra(collage::grammar::rules::ScanState* state, void** scanner);
+struct yy_buffer_state* collage_rules__scan_bytes(const char* bytes, int size, void* scanner);
+int collage_rules_lex_destroy(void* scanner);
+
+namespace collage::syntax {
+namespace {
+
+using grammar::rules::Parsed;
+using grammar::rules::ScanState;
+using support::Code;
+
+/// Far more than any rule file, and far from where 32-bit offsets end.
+constexpr size_t kMaxFileBytes = size_t{1} << 26;
+
+/// Frees the scanner however the parse ends.
+class Scanner {
+ public:
+  explicit Scanner(ScanState& state) {
+    COLLAGE_CHECK(collage_rules_lex_init_extra(&state, &handle_) == 0, "out of memory");
+    std::string_view text = state.text.substr(state.end);
+    collage_rules__scan_bytes(text.data(), static_cast<int>(text.size()), handle_);
+  }
+  ~Scanner() { collage_rules_lex_destroy(handle_); }
+  Scanner(const Scanner&) = delete;
+  Scanner& operator=(const Scanner&) = delete;
+  void* handle() const { return handle_; }
+
+ private:
+  void* handle_ = nullptr;
+};
+
+bool run(ScanState& state, Parsed& result) {
+  Scanner scanner(state);
+  bool accepted = grammar::rules::parser(scanner.handle(), state, result).parse() == 0;
+  return accepted && state.errors == 0;
+}
+
+std::string unescape(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    result += text[i];
+  }
+  return result;
+}
+
+/// `"{dim(x, 1)} channels"` => texts "", " channels" and one hole. `\{` is a brace.
+bool parse_message(const support::SourceManager& sources, WhereAst& where, support::Diagnostics& diags) {
+  const Span span = where.reason->span;
+  std::string_view raw = sources.text(span);
+  size_t quotes = raw.starts_with("\"\"\"") ? 3 : 1;
+  if (raw.size() < 2 * quotes) return true;  // not closed: reported
+  size_t at = quotes;
+  size_t end = raw.size() - quotes;
+  size_t text_begin = at;
+  bool ok = true;
+  while (at < end) {
+    if (raw[at] == '\\') {
+      at += 2;
+      continue;
+    }
+    if (raw[at] != '{') {
+      ++at;
+      continue;
+    }
+    size_t close = std::min(raw.find('}', at), end);
+    auto begin = span.begin + static_cast<uint32_t>(at);
+    if (close == end) {
+      return diags.error(Code::SyntaxError, {span.file, begin, begin + 1}, "`{{` in a message is not closed")
+          .note("it opens an expression; a brace itself is written `\\{{`");
+    }
+    where.texts.push_back(unescape(raw.substr(text_begin, at - text_begin)));
+    ScanState state;
+    state.file = span.file;
+    state.text = sources.text(span.file).substr(0, span.begin + close);
+    state.begin = state.end = begin + 1;
+    state.diags = &diags;
+    state.is_expression = true;
+    Parsed result;
+    ok = run(state, result) && ok;
+    where.holes.push_back(std::move(result.expression));
+    at = text_begin = close + 1;
+  }
+  where.texts.push_back(unescape(raw.substr(text_begin, end - text_begin)));
+  return ok;
+}
+
+}  // namespace
+
+std::optional<RulesAst> parse_rules(const support::SourceManager& sources, support::FileId file,
+                                    support::Diagnostics& diags) {
+  ScanState state;
+  state.file = file;
+  state.text = sources.text(file);
+  state.diags = &diags;
+  if (state.text.size() > kMaxFileBytes) {
+    return diags.error(Code::SyntaxError, {file, 0, 0}, "the file has {} bytes, more than 64 MiB", state.text.size());
+  }
+  Parsed result;
+  bool ok = run(state, result);
+  for (BackendAst& backend : result.file.backends) {
+    for (RuleAst& rule : backend.rules) {
+      for (WhereAst& where : rule.clauses) {
+        if (where.reason) ok = parse_message(sources, where, diags) && ok;
+      }
+    }
+  }
+  if (!ok) return std::nullopt;
+  return std::move(result.file);
+}
+
+}  // namespace collage::syntax

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+   Tokens of the model language. Reentrant: all state is in ScanState. Names come out without their sigil and quotes. */
+%option reentrant noyywrap nodefault noinput nounput never-interactive batch 8bit warn
+%option prefix="collage_model_"
+%option extra-type="collage::grammar::model::ScanState*"
+
+%{
+#include <charconv>
+#include <cstdlib>
+
+#include "compiler/support/check.h"
+#include "model_parser.h"
+
+#define YY_DECL \
+  collage::grammar::model::parser::symbol_type collage_model_scan(yyscan_t yyscanner)
+#define YY_USER_ACTION yyextra->advance(static_cast<size_t>(yyleng));
+#define YY_FATAL_ERROR(message) throw collage::support::InternalError(message)
+#define yyterminate() return parser::make_END(yyextra->span())
+
+using collage::grammar::model::ScanState;
+using collage::grammar::model::parser;
+using collage::support::Code;
+
+namespace {
+
+/// `"a\"b"` => `a"b`; quotes included in `text`.
+std::string unquote(std::string_view text) {
+  std::string result;
+  for (size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '\\' && i + 2 < text.size()) {
+      ++i;
+      result += text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : text[i] == 'r' ? '\r' : text[i];
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+/// A name behind its sigil, plain or quoted.
+std::string name_text(ScanState& state, std::string_view text) {
+  text.remove_prefix(1);
+  std::string name = text.starts_with('"') ? unquote(text) : std::string(text);
+  if (name.empty()) {
+    state.error(Code::SyntaxError, state.span(), "a name is empty");
+    name = "\"\"";
+  }
+  return name;
+}
+
+int64_t integer(ScanState& state, std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) {
+    state.error(Code::BadLiteral, state.span(), fmt::format("`{}` does not fit 64 bits", text));
+  }
+  return value;
+}
+
+double real(ScanState& state, std::string_view text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    value = std::strtod(std::string(text).c_str(), nullptr);  // rounds to zero or infinity
+    if (value > 1 || value < -1) {
+      state.error(Code::BadLiteral, state.span(), fmt::format("`{}` is too large for a double", text));
+    }
+  }
+  return value;
+}
+
+collage::runtime::Duration duration(ScanState& state, std::string_view text) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  auto parsed = error == std::errc() && number < 1e6 ? collage::runtime::parse_duration(text) : std::nullopt;
+  if (!parsed && error == std::errc()) {
+    bool small = std::string_view(end, static_cast<size_t>(text.data() + text.size() - end)) != "s" && number < 1e9;
+    if (small) parsed = collage::runtime::parse_duration(text);
+  }
+  if (!parsed) state.error(Code::BadLiteral, state.span(), fmt::format("the time `{}` is out of range", text));
+  return parsed.value_or(collage::runtime::Duration());
+}
+
+}  // namespace
+%}
+
+DIGITS    [0-9]+
+EXPONENT  [eE][-+]?{DIGITS}
+PLAIN     (\/?[A-Za-z0-9_.$-])+
+QUOTED    \"([^"\\\n]|\\[^\n])*\"
+IDENT     [A-Za-z_][A-Za-z0-9_]*
+
+%%
+
+[ \t\r\n]+            { }
+"//"[^\n]*            { }
+
+"("                   { return parser::make_LPAREN(yyextra->span()); }
+")"                   { return parser::make_RPAREN(yyextra->span()); }
+"["                   { return parser::make_LBRACKET(yyextra->span()); }
+"]"                   { return parser::make_RBRACKET(yyextra->span()); }
+"{"                   { return parser::make_LBRACE(yyextra->span()); }
+"}"                   { return parser::make_RBRACE(yyextra->span()); }
+","                   { return parser::make_COMMA(yyextra->span()); }
+":"                   { return parser::make_COLON(yyextra->span()); }
+"="                   { return parser::make_EQUALS(yyextra->span()); }
+"->"                  { return parser::make_ARROW(yyextra->span()); }
+"_"                   { return parser::make_BLANK(yyextra->span()); }
+
+"model"               { return parser::make_MODEL(yyextra->span()); }
+"const"               { return parser::make_CONST(yyextra->span()); }
+"dense"               { return parser::make_DENSE(yyextra->span()); }
+"splat"               { return parser::make_SPLAT(yyextra->span()); }
+"random"              { return parser::make_RANDOM(yyextra->span()); }
+"seed"                { return parser::make_SEED(yyextra->span()); }
+"file"                { return parser::make_FILE(yyextra->span()); }
+"partition"           { return parser::make_PARTITION(yyextra->span()); }
+"convert"             { return parser::make_CONVERT(yyextra->span()); }
+"on"                  { return parser::make_ON(yyextra->span()); }
+"in"                  { return parser::make_IN(yyextra->span()); }
+"to"                  { return parser::make_TO(yyextra->span()); }
+"rule"                { return parser::make_RULE(yyextra->span()); }
+"cost"                { return parser::make_COST(yyextra->span()); }
+"true"                { return parser::make_TRUE(yyextra->span()); }
+"false"               { return parser::make_FALSE(yyextra->span()); }
+-?"inf"               { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
+"nan"                 { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
+
+{IDENT}               { return parser::make_IDENT(yytext, yyextra->span()); }
+"%"({PLAIN}|{QUOTED}) { return parser::make_VALUE(name_text(*yyextra, {yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
+"@"({PLAIN}|{QUOTED}) { return parser::make_SYMBOL(name_text(*yyextra, {yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
+{QUOTED}              { return parser::make_STRING(unquote({yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
+
+-?{DIGITS}            { return parser::make_INT(integer(*yyextra, yytext), yyextra->span()); }
+-?{DIGITS}(\.[0-9]*{EXPONENT}?|{EXPONENT})  { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
+{DIGITS}(\.[0-9]*)?{EXPONENT}?[ \t]?(s|ms|us|ns|ps)  {
+                        return parser::make_DURATION(duration(*yyextra, yytext), yyextra->span()); }
+
+\"([^"\\\n]|\\[^\n])* {
+                        yyextra->error(Code::SyntaxError, yyextra->span(), "a string is not closed on its line");
+                        return parser::make_YYerror(yyextra->span()); }
+.|\n                  {
+                        unsigned char c = static_cast<unsigned char>(yytext[0]);
+                        if (!yyextra->skipping) yyextra->error(Code::SyntaxError, yyextra->span(),
+                                       c > 32 && c < 127 ? fmt::format("unexpected `{}`", yytext)
+                                                         : fmt::format("unexpected byte 0x{:02x}", c));
+                        return parser::make_YYerror(yyextra->span()); }
+<<EOF>>               {
+                        yyextra->begin = yyextra->end;
+                        return parser::make_END(yyextra->span()); }
+
+%%

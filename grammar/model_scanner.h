@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generated scanner and parser of the model language share: the place in the text, and how to go on after an
+// error. One object per parse; nothing is global.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/span.h"
+
+namespace collage::grammar::model {
+
+/// A file with more syntax errors than this is given up: it is probably no model at all.
+inline constexpr int kMaxSyntaxErrors = 20;
+
+struct ScanState {
+  support::FileId file;
+  std::string_view text;
+  support::Diagnostics* diags = nullptr;
+
+  uint32_t begin = 0;  ///< of the current token
+  uint32_t end = 0;
+  int errors = 0;
+  bool skipping = false;      ///< after an error: drop tokens until a statement may start
+  bool in_attrs = false;      ///< between the braces of attributes, whose end is no end of a block
+  bool closes_attrs = false;  ///< said of the last `}`
+  /// The token that the parser did not expect: inside a statement, at the start or end of one, the end of the file.
+  enum class Surprise { Inside, Boundary, End } surprise = Surprise::Inside;
+
+  support::Span span() const { return {file, begin, end}; }
+  void advance(size_t length) {
+    begin = end;
+    end += static_cast<uint32_t>(length);
+  }
+  /// True if the token just read is followed by `=`: it is the (last) result of a statement.
+  bool before_equals() const {
+    size_t at = text.find_first_not_of(" \t\r\n", end);
+    return at != std::string_view::npos && text[at] == '=';
+  }
+  /// True if the brace just read opens attributes: a name follows, where a block starts with a value or `partition`.
+  bool before_attr() const {
+    size_t at = text.find_first_not_of(" \t\r\n", end);
+    if (at == std::string_view::npos || text.substr(at).starts_with("partition")) return false;
+    return (text[at] >= 'a' && text[at] <= 'z') || (text[at] >= 'A' && text[at] <= 'Z') || text[at] == '_';
+  }
+  void error(support::Code code, support::Span at, const std::string& message) {
+    surprise = Surprise::Inside;
+    if (++errors <= kMaxSyntaxErrors) diags->error(code, at, "{}", message);
+  }
+  bool is_hopeless() const { return errors >= kMaxSyntaxErrors; }
+};
+
+}  // namespace collage::grammar::model

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generated scanner and parser of the rule language share: the place in the text, and how to go on after an
+// error. One object per parse; nothing is global.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/span.h"
+
+namespace collage::grammar::rules {
+
+/// A file with more syntax errors than this is given up: it is probably no rule file at all.
+inline constexpr int kMaxSyntaxErrors = 20;
+/// Brackets within brackets, and operators within operators. Everything behind the parser recurses over trees.
+inline constexpr int kMaxDepth = 100;
+
+struct ScanState {
+  support::FileId file;
+  std::string_view text;  ///< of the file, up to the last byte to be read
+  support::Diagnostics* diags = nullptr;
+  bool is_expression = false;  ///< one expression (out of a message's `{…}`) instead of a file
+
+  uint32_t begin = 0;  ///< of the current token
+  uint32_t end = 0;
+  int errors = 0;
+  bool started = false;  ///< the token that chooses between file and expression was given
+  bool gave_up = false;
+  bool skipping = false;       ///< after an error: drop tokens until a statement may start
+  int skipped_blocks = 0;      ///< blocks opened while skipping
+  bool opens_set = false;      ///< the next `{` lists things instead of holding statements
+  int64_t last_error_at = -1;  ///< offset of the token of the last syntax error
+  std::vector<char> brackets;  ///< open ones: ( [ { and s for the brace of a set
+  bool closed_set = false;     ///< said of the last `}`
+  /// The token that the parser did not expect: inside a statement, at the start or end of one, the end of the file.
+  enum class Surprise { Inside, Boundary, End } surprise = Surprise::Inside;
+
+  support::Span span() const { return {file, begin, end}; }
+  void advance(size_t length) {
+    begin = end;
+    end += static_cast<uint32_t>(length);
+  }
+  void error(support::Code code, support::Span at, const std::string& message, const std::string& near = "") {
+    if (++errors <= kMaxSyntaxErrors) diags->error(code, at, "{}", message).did_you_mean(near);
+  }
+  bool is_hopeless() const { return gave_up || errors >= kMaxSyntaxErrors; }
+};
+
+}  // namespace collage::grammar::rules
