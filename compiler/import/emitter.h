@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appends nodes to the graph that the importer builds: infers types, evaluates what is constant, keeps names apart.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::import {
+
+/// One node on its way from ONNX into the graph. Upgrades rewrite it in place and may emit others before it.
+struct PendingNode {
+  std::string op;
+  std::vector<ir::ValueId> inputs;  ///< invalid: left out
+  ir::AttrMap attrs;
+  std::vector<std::string> outputs;  ///< empty: unwanted
+  std::string where;                 ///< `model.onnx: node 'conv1' (Conv)`
+  std::string origin;
+};
+
+/// What the whole model says of its value names.
+struct ModelNames {
+  std::set<std::string, std::less<>> taken;    ///< all of them: made-up values get others
+  std::set<std::string, std::less<>> read;     ///< read by some node, or an output of the model
+  std::set<std::string, std::less<>> outputs;  ///< outputs of the model
+};
+
+class Emitter {
+ public:
+  Emitter(ir::Graph& graph, ModelNames names, support::Diagnostics& diags)
+      : graph_(graph), names_(std::move(names)), diags_(diags) {}
+
+  ir::Graph& graph() { return graph_; }
+  support::Diagnostics& diags() { return diags_; }
+  const ir::TensorType& type(ir::ValueId id) const { return graph_.value(id).type; }
+  bool is_read(const std::string& name) const { return names_.read.contains(name); }
+  /// Elements of a value that is constant, else null.
+  const ir::Tensor* constant(ir::ValueId id) const;
+
+  /// Adds the node, or constants in its place if it can be evaluated now and makes no output of the model.
+  /// False (and an error) if it does not fit the operator.
+  bool emit(PendingNode node);
+  /// A node with one made-up result, named after `base`. Invalid on failure.
+  ir::ValueId emit_before(const PendingNode& for_node, const std::string& op, std::vector<ir::ValueId> inputs,
+                          ir::AttrMap attrs, std::string_view base);
+
+  /// Constants that an upgrade needs in place of an attribute.
+  ir::ValueId add_ints(std::string_view base, const std::vector<int64_t>& values);
+  ir::ValueId add_floats(std::string_view base, const std::vector<double>& values);
+  ir::ValueId add_scalar(std::string_view base, ir::DType dtype, double value);
+
+  /// `base`, `base.1`, … : no value of the model or the graph has it.
+  std::string fresh_name(std::string_view base) const;
+
+ private:
+  ir::Graph& graph_;
+  ModelNames names_;
+  support::Diagnostics& diags_;
+};
+
+}  // namespace collage::import

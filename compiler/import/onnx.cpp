@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the model in the order: opsets, names, inputs and initializers, nodes in topological order, outputs. A node
+// that fails is reported once; nodes that read its results are skipped in silence, so one fault is one message.
+#include "compiler/import/onnx.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "compiler/import/emitter.h"
+#include "compiler/import/proto.h"
+#include "compiler/import/upgrade.h"
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/op_def.h"
+
+namespace collage::import {
+namespace {
+
+using ir::Shape;
+using ir::Tensor;
+using ir::ValueId;
+using support::Code;
+
+constexpr size_t kMostErrors = 20;
+constexpr int64_t kMostElements = int64_t{1} << 36;
+
+using NameSet = std::set<std::string, std::less<>>;
+
+class OnnxImporter {
+ public:
+  OnnxImporter(std::string file, std::string folder, const onnx::ModelProto& model, const OnnxOptions& options,
+               support::Diagnostics& diags)
+      : file_(std::move(file)),
+        folder_(std::move(folder)),
+        model_(model),
+        proto_(model.graph()),
+        options_(options),
+        diags_(diags),
+        emitter_(graph_, collect_names(model.graph()), diags) {}
+
+  std::optional<ir::Graph> run();
+
+ private:
+  static ModelNames collect_names(const onnx::GraphProto& proto);
+  bool read_opset();
+  void add_initializers();
+  void add_inputs();
+  void add_input(const onnx::ValueInfoProto& input);
+  std::optional<Shape> input_shape(const onnx::ValueInfoProto& input);
+  /// Indices of the nodes, operands first, otherwise as written. Nothing (and errors) on a cycle or a name defined
+  /// twice.
+  std::optional<std::vector<int>> node_order();
+  void add_node(const onnx::NodeProto& node);
+  bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
+  /// A tensor as constant `name`, or, where that is an output of the model, as the operand of an Identity of that name.
+  bool add_constant(const std::string& name, Tensor tensor, const std::string& where);
+  void mark_outputs();
+  void check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type);
+
+  std::string where(const onnx::NodeProto& node) const;
+  std::string at(const std::string& kind, const std::string& name) const {
+    return fmt::format("{}: {} '{}'", file_, kind, name);
+  }
+
+  const std::string file_;
+  const std::string folder_;
+  const onnx::ModelProto& model_;
+  const onnx::GraphProto& proto_;
+  const OnnxOptions& options_;
+  support::Diagnostics& diags_;
+  ir::Graph graph_;
+  Emitter emitter_;
+  int opset_ = 0;
+  NameSet failed_;       ///< values that an error kept from existing
+  NameSet unsupported_;  ///< operators reported already
+};
+
+ModelNames OnnxImporter::collect_names(const onnx::GraphProto& proto) {
+  ModelNames names;
+  for (const auto& input : proto.input()) names.taken.insert(input.name());
+  for (const auto& initializer : proto.initializer()) names.taken.insert(initializer.name());
+  for (const auto& node : proto.node()) {
+    names.taken.insert(node.output().begin(), node.output().end());
+    names.read.insert(node.input().begin(), node.input().end());
+  }
+  for (const auto& output : proto.output()) {
+    names.read.insert(output.name());
+    names.outputs.insert(output.name());
+  }
+  return names;
+}
+
+std::string OnnxImporter::where(const onnx::NodeProto& node) const {
+  std::string name = node.name();
+  for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
+  return fmt::format("{}: node '{}' ({})", file_, name, node.op_type());
+}
+
+bool OnnxImporter::read_opset() {
+  for (const auto& import : model_.opset_import()) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    if (import.version() < 1 || import.version() > kNewestOpset) {
+      return diags_.error_at(Code::UnsupportedOnnx, file_, "opset {} is not supported: 1 to {} are", import.version(),
+                             kNewestOpset);
+    }
+    opset_ = static_cast<int>(import.version());
+  }
+  // Models before IR version 3 name no opset: they are of the first.
+  if (opset_ == 0) opset_ = model_.opset_import_size() == 0 ? 1 : kOpset;
+  if (opset_ > kOpset) {
+    diags_.warning_at(Code::UnsupportedOnnx, file_, "opset {} is newer than {}: operators that changed may be refused",
+                      opset_, kOpset);
+  }
+  return true;
+}
+
+bool OnnxImporter::add_constant(const std::string& name, Tensor tensor, const std::string& place) {
+  if (graph_.find_value(name).is_valid()) {
+    return diags_.error_at(Code::Redefinition, place, "`{}` is defined twice", name);
+  }
+  bool is_output = std::any_of(proto_.output().begin(), proto_.output().end(),
+                               [&name](const auto& output) { return output.name() == name; });
+  if (!is_output) {
+    graph_.add_constant(name, ir::make_constant(std::move(tensor)));
+    return true;
+  }
+  ValueId source = graph_.add_constant(emitter_.fresh_name(name + ".value"), ir::make_constant(std::move(tensor)));
+  return emitter_.emit({"Identity", {source}, {}, {name}, place, name});
+}
+
+void OnnxImporter::add_initializers() {
+  const NameSet read = collect_names(proto_).read;
+  for (const auto& initializer : proto_.initializer()) {
+    const std::string& name = initializer.name();
+    if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
+    std::string place = at("initializer", name);
+    runtime::Result<Tensor> tensor = tensor_of(initializer, folder_);
+    if (!tensor) {
+      diags_.error_at(Code::BadConstant, place, "{}", tensor.message());
+      failed_.insert(name);
+      continue;
+    }
+    if (is_widened(initializer.data_type())) {
+      diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(initializer.data_type()));
+    }
+    if (!add_constant(name, std::move(*tensor), place)) failed_.insert(name);
+  }
+  for (const auto& sparse : proto_.sparse_initializer()) {
+    diags_.error_at(Code::UnsupportedOnnx, at("initializer", sparse.values().name()),
+                    "sparse initializers are not supported");
+    failed_.insert(sparse.values().name());
+  }
+}
+
+std::optional<Shape> OnnxImporter::input_shape(const onnx::ValueInfoProto& input) {
+  const auto& type = input.type().tensor_type();
+  std::string place = at("input", input.name());
+  auto given = options_.input_shapes.find(input.name());
+  bool is_given = given != options_.input_shapes.end();
+  if (!type.has_shape()) {
+    if (is_given) return given->second;
+    return diags_.error_at(Code::InputMismatch, place, "the model does not state its shape, so it must be given");
+  }
+  if (is_given && given->second.size() != static_cast<size_t>(type.shape().dim_size())) {
+    return diags_.error_at(Code::InputMismatch, place, "the shape {} was given, but it has {} dimensions",
+                           runtime::to_string(given->second), type.shape().dim_size());
+  }
+  Shape shape;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const auto& dim = type.shape().dim(i);
+    int64_t known = dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1;
+    if (is_given) {
+      int64_t wanted = given->second[static_cast<size_t>(i)];
+      if (known >= 0 && wanted != known) {
+        return diags_.error_at(Code::InputMismatch, place, "dimension {} is {}, but {} was given", i, known, wanted);
+      }
+      known = wanted;
+    } else if (known < 0 && i == 0) {
+      diags_.warning_at(Code::InputMismatch, place, "dimension 0 (`{}`) is open: taken as 1", dim.dim_param());
+      known = 1;
+    } else if (known < 0) {
+      return diags_.error_at(Code::InputMismatch, place, "dimension {} (`{}`) is open, so the shape must be given", i,
+                             dim.dim_param());
+    }
+    shape.push_back(known);
+  }
+  return shape;
+}
+
+void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
+  std::string place = at("input", input.name());
+  std::string name = input.name().empty() ? emitter_.fresh_name("input") : input.name();
+  if (graph_.find_value(name).is_valid()) {
+    diags_.error_at(Code::Redefinition, place, "`{}` is defined twice", name);
+    return;
+  }
+  if (auto bound = options_.bound_inputs.find(name); bound != options_.bound_inputs.end()) {
+    graph_.add_constant(name, ir::make_constant(bound->second));
+    return;
+  }
+  failed_.insert(name);
+  if (!input.type().has_tensor_type()) {
+    diags_.error_at(Code::UnsupportedOnnx, place, "only tensors are supported");
+    return;
+  }
+  int element = input.type().tensor_type().elem_type();
+  std::optional<runtime::DType> dtype = dtype_of(element);
+  if (!dtype) {
+    diags_.error_at(Code::UnsupportedOnnx, place, "elements of {} are not supported", element_name(element));
+    return;
+  }
+  std::optional<Shape> shape = input_shape(input);
+  if (!shape) return;
+  int64_t count = 1;
+  for (int64_t dim : *shape) {
+    if (dim < 0 || (dim > 0 && count > kMostElements / dim)) {
+      diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(*shape));
+      return;
+    }
+    if (dim > 0) count *= dim;
+  }
+  if (is_widened(element)) {
+    diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(element));
+  }
+  graph_.add_input(name, {*dtype, *shape});
+  failed_.erase(name);
+}
+
+void OnnxImporter::add_inputs() {
+  NameSet initialized;
+  for (const auto& initializer : proto_.initializer()) initialized.insert(initializer.name());
+  NameSet inputs;
+  for (const auto& input : proto_.input()) {
+    inputs.insert(input.name());
+    // Before IR version 4 every initializer is also an input; it only gives a default that nobody overrides here.
+    bool is_default = initialized.contains(input.name()) && !options_.bound_inputs.contains(input.name());
+    if (!is_default) add_input(input);
+  }
+  for (const auto& [name, shape] : options_.input_shapes) {
+    if (inputs.contains(name)) continue;
+    diags_.error_at(Code::InputMismatch, file_, "a shape was given for `{}`, which is no input", name)
+        .did_you_mean(support::closest(name, {inputs.begin(), inputs.end()}));
+  }
+}
+
+std::optional<std::vector<int>> OnnxImporter::node_order() {
+  std::map<std::string, int, std::less<>> producer;
+  bool is_good = true;
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    for (const std::string& output : proto_.node(i).output()) {
+      if (output.empty()) continue;
+      bool is_new = producer.emplace(output, i).second;
+      if (is_new && !graph_.find_value(output).is_valid()) continue;
+      diags_.error_at(Code::Redefinition, where(proto_.node(i)), "`{}` is defined twice", output);
+      is_good = false;
+    }
+  }
+  if (!is_good) return std::nullopt;
+  std::vector<std::vector<int>> readers(static_cast<size_t>(proto_.node_size()));
+  std::vector<int> missing(static_cast<size_t>(proto_.node_size()), 0);
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    for (const std::string& input : proto_.node(i).input()) {
+      auto it = producer.find(input);
+      if (it == producer.end()) continue;
+      readers[static_cast<size_t>(it->second)].push_back(i);
+      ++missing[static_cast<size_t>(i)];
+    }
+  }
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    if (missing[static_cast<size_t>(i)] == 0) ready.push(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    int i = ready.top();
+    ready.pop();
+    order.push_back(i);
+    for (int reader : readers[static_cast<size_t>(i)]) {
+      if (--missing[static_cast<size_t>(reader)] == 0) ready.push(reader);
+    }
+  }
+  if (order.size() == static_cast<size_t>(proto_.node_size())) return order;
+  auto stuck = std::find_if(missing.begin(), missing.end(), [](int count) { return count > 0; });
+  return diags_.error_at(Code::BadModel, where(proto_.node(static_cast<int>(stuck - missing.begin()))),
+                         "its operands depend on a cycle");
+}
+
+bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::string& place) {
+  if (node.output_size() != 1 || node.attribute_size() != 1) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant has one value and one result");
+  }
+  const auto& attribute = node.attribute(0);
+  if (attribute.name() == "value" && attribute.has_t() && is_widened(attribute.t().data_type())) {
+    diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(attribute.t().data_type()));
+  }
+  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+  if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
+  Tensor tensor;
+  if (auto* given = std::get_if<Tensor>(&*value)) {
+    tensor = *given;
+  } else if (std::holds_alternative<double>(*value)) {
+    tensor = Tensor(runtime::DType::F32, {});
+    tensor.as<float>()[0] = attribute.f();
+  } else if (std::holds_alternative<runtime::Floats>(*value)) {
+    tensor = Tensor(runtime::DType::F32, {attribute.floats_size()});
+    std::copy(attribute.floats().begin(), attribute.floats().end(), tensor.as<float>().begin());
+  } else if (auto* number = std::get_if<int64_t>(&*value)) {
+    tensor = Tensor(runtime::DType::I64, {});
+    tensor.as<int64_t>()[0] = *number;
+  } else if (auto* numbers = std::get_if<runtime::Ints>(&*value)) {
+    tensor = Tensor(runtime::DType::I64, {static_cast<int64_t>(numbers->size())});
+    std::copy(numbers->begin(), numbers->end(), tensor.as<int64_t>().begin());
+  } else {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant of strings is not supported");
+  }
+  return add_constant(node.output(0), std::move(tensor), place);
+}
+
+void OnnxImporter::add_node(const onnx::NodeProto& node) {
+  std::string place = where(node);
+  // Assumed until the node is there.
+  for (const std::string& output : node.output()) failed_.insert(output);
+  PendingNode pending{node.op_type(), {}, {}, {node.output().begin(), node.output().end()}, place, node.name()};
+  for (const std::string& input : node.input()) {
+    if (failed_.contains(input) && !input.empty()) return;
+    ValueId value = input.empty() ? ValueId() : graph_.find_value(input);
+    if (!input.empty() && !value.is_valid()) {
+      std::vector<std::string> known;
+      for (ValueId id : graph_.value_ids()) known.push_back(graph_.value(id).name);
+      diags_.error_at(Code::UndefinedValue, place, "reads `{}`, which nothing defines", input)
+          .did_you_mean(support::closest(input, known));
+      return;
+    }
+    pending.inputs.push_back(value);
+  }
+  std::string qualified = node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
+  if (!node.domain().empty() && node.domain() != "ai.onnx") {
+    if (unsupported_.insert(qualified).second) {
+      diags_.error_at(Code::UnsupportedOnnx, place, "operator `{}` of domain `{}` is not supported", node.op_type(),
+                      node.domain());
+    }
+    return;
+  }
+  bool is_there = false;
+  if (node.op_type() == "Constant") {
+    is_there = add_constant_node(node, place);
+  } else {
+    for (const auto& attribute : node.attribute()) {
+      runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+      if (!value) {
+        diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
+        return;
+      }
+      pending.attrs.set(attribute.name(), std::move(*value));
+    }
+    if (!upgrade(pending, opset_, emitter_)) return;
+    bool is_known = ir::find_op(pending.op) != nullptr;
+    if (!is_known && !unsupported_.insert(pending.op).second) return;
+    is_there = emitter_.emit(std::move(pending));
+  }
+  if (!is_there) return;
+  for (const std::string& output : node.output()) failed_.erase(output);
+}
+
+void OnnxImporter::check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type) {
+  if (!output.type().has_tensor_type()) return;
+  const auto& stated = output.type().tensor_type();
+  std::optional<runtime::DType> dtype = dtype_of(stated.elem_type());
+  bool fits = !dtype || *dtype == type.dtype;
+  if (stated.has_shape()) {
+    fits = fits && static_cast<size_t>(stated.shape().dim_size()) == type.shape.size();
+    for (int i = 0; fits && i < stated.shape().dim_size(); ++i) {
+      const auto& dim = stated.shape().dim(i);
+      fits = !dim.has_dim_value() || dim.dim_value() <= 0 || dim.dim_value() == type.shape[static_cast<size_t>(i)];
+    }
+  }
+  if (fits) return;
+  diags_.warning_at(Code::TypeMismatch, at("output", output.name()), "it is {}, the model states another type",
+                    ir::to_string(type));
+}
+
+void OnnxImporter::mark_outputs() {
+  if (proto_.output_size() == 0) diags_.error_at(Code::BadModel, file_, "the model has no output");
+  for (const auto& output : proto_.output()) {
+    std::string place = at("output", output.name());
+    if (failed_.contains(output.name())) continue;
+    ValueId value = graph_.find_value(output.name());
+    if (!value.is_valid()) {
+      diags_.error_at(Code::BadModel, place, "nothing defines it");
+      continue;
+    }
+    if (graph_.value(value).is_output) {
+      diags_.error_at(Code::BadModel, place, "it is an output twice");
+      continue;
+    }
+    // An output that is a model input (or a constant) becomes the result of a node under a name of its own.
+    if (!graph_.value(value).producer.is_valid()) {
+      std::string name = emitter_.fresh_name(output.name());
+      ir::TensorType type = graph_.value(value).type;
+      graph_.add_node(*ir::find_op("Identity"), {value}, {}, {name}, {type});
+      value = graph_.find_value(name);
+    }
+    check_output_type(output, graph_.value(value).type);
+    graph_.mark_output(value);
+  }
+}
+
+std::optional<ir::Graph> OnnxImporter::run() {
+  size_t errors_before = diags_.error_count();
+  if (!proto_.name().empty()) graph_.name = proto_.name();
+  if (!read_opset()) return std::nullopt;
+  add_inputs();
+  add_initializers();
+  std::optional<std::vector<int>> order = node_order();
+  if (!order) return std::nullopt;
+  for (int i : *order) {
+    add_node(proto_.node(i));
+    if (diags_.error_count() - errors_before < kMostErrors) continue;
+    return diags_.error_at(Code::UnsupportedOnnx, file_, "too many errors, giving up");
+  }
+  mark_outputs();
+  if (diags_.error_count() > errors_before) return std::nullopt;
+  return std::move(graph_);
+}
+
+}  // namespace
+
+std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnostics& diags, const OnnxOptions& options) {
+  onnx::ModelProto model;
+  runtime::Status status = parse_file(path, model);
+  if (!status) return diags.error_at(Code::CannotRead, path, "{}", status.message());
+  if (!model.has_graph()) return diags.error_at(Code::BadModel, path, "holds no ONNX model");
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return OnnxImporter(path, folder, model, options, diags).run();
+}
+
+std::vector<std::string> onnx_input_names(const std::string& path) {
+  onnx::ModelProto model;
+  std::vector<std::string> names;
+  if (!parse_file(path, model)) return names;
+  for (const auto& input : model.graph().input()) names.push_back(input.name());
+  return names;
+}
+
+}  // namespace collage::import

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/import/proto.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace collage::import {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::TensorProto;
+using runtime::DType;
+using runtime::Result;
+using runtime::Status;
+using runtime::Tensor;
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+constexpr int64_t kMostElements = int64_t{1} << 36;
+
+float half_to_float(uint16_t bits) {
+  int exponent = (bits >> 10) & 31;
+  int fraction = bits & 1023;
+  float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction != 0 ? std::nanf("") : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+}
+
+float bfloat_to_float(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+size_t stored_width(int element, DType dtype) {
+  return is_widened(element) ? 2 : size_of(dtype);
+}
+
+/// Raw little-endian elements -> `tensor`, whose byte count was checked.
+void fill_from_bytes(int element, const char* bytes, Tensor& tensor) {
+  if (is_widened(element)) {
+    auto out = tensor.as<float>();
+    for (size_t i = 0; i < out.size(); ++i) {
+      uint16_t half;
+      std::memcpy(&half, bytes + 2 * i, 2);
+      out[i] = element == TensorProto::FLOAT16 ? half_to_float(half) : bfloat_to_float(half);
+    }
+    return;
+  }
+  if (tensor.bytes() > 0) std::memcpy(tensor.data(), bytes, tensor.bytes());
+  if (tensor.dtype() != DType::Bool) return;
+  for (uint8_t& flag : tensor.as<uint8_t>()) flag = flag != 0 ? 1 : 0;
+}
+
+template <typename To, typename Field>
+void copy_field(const Field& field, Tensor& tensor) {
+  auto out = tensor.as<To>();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<To>(field.Get(static_cast<int>(i)));
+}
+
+Status fill_from_fields(const TensorProto& proto, Tensor& tensor) {
+  int64_t have = proto.int32_data_size();
+  if (proto.data_type() == TensorProto::FLOAT) have = proto.float_data_size();
+  if (proto.data_type() == TensorProto::DOUBLE) have = proto.double_data_size();
+  if (proto.data_type() == TensorProto::INT64) have = proto.int64_data_size();
+  if (have != tensor.count()) {
+    return Status::error(
+        fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(tensor.shape()), have));
+  }
+  if (is_widened(proto.data_type())) {
+    auto out = tensor.as<float>();
+    for (size_t i = 0; i < out.size(); ++i) {
+      auto bits = static_cast<uint16_t>(proto.int32_data(static_cast<int>(i)));
+      out[i] = proto.data_type() == TensorProto::FLOAT16 ? half_to_float(bits) : bfloat_to_float(bits);
+    }
+    return Status::ok();
+  }
+  switch (tensor.dtype()) {
+    case DType::F32: copy_field<float>(proto.float_data(), tensor); break;
+    case DType::F64: copy_field<double>(proto.double_data(), tensor); break;
+    case DType::I64: copy_field<int64_t>(proto.int64_data(), tensor); break;
+    case DType::I32: copy_field<int32_t>(proto.int32_data(), tensor); break;
+    case DType::I16: copy_field<int16_t>(proto.int32_data(), tensor); break;
+    case DType::I8: copy_field<int8_t>(proto.int32_data(), tensor); break;
+    case DType::U8: copy_field<uint8_t>(proto.int32_data(), tensor); break;
+    case DType::Bool:
+      for (int64_t i = 0; i < have; ++i) {
+        tensor.as<uint8_t>()[static_cast<size_t>(i)] = proto.int32_data(static_cast<int>(i)) != 0 ? 1 : 0;
+      }
+      break;
+  }
+  return Status::ok();
+}
+
+struct ExternalRange {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = -1;  ///< -1: what the shape needs
+};
+
+Result<ExternalRange> external_range(const TensorProto& proto) {
+  ExternalRange range;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") range.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    int64_t number = 0;
+    const char* end = entry.value().data() + entry.value().size();
+    auto [at, problem] = std::from_chars(entry.value().data(), end, number);
+    if (problem != std::errc() || at != end || number < 0) {
+      return Status::error(
+          fmt::format("external data of `{}`: {} `{}` is not a size", proto.name(), entry.key(), entry.value()));
+    }
+    (entry.key() == "offset" ? range.offset : range.length) = number;
+  }
+  return range;
+}
+
+/// A relative path without `..`: a model must not read files outside its folder.
+bool stays_inside(const std::string& location) {
+  std::filesystem::path path(location);
+  if (location.empty() || path.is_absolute()) return false;
+  for (const auto& part : path) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
+/// The `need` bytes of a tensor that lies in a file of its own. Nothing is allocated before the file is known to have
+/// them.
+Result<std::string> external_bytes(const TensorProto& proto, const std::string& folder, uint64_t need) {
+  Result<ExternalRange> range = external_range(proto);
+  if (!range) return range.status();
+  auto fail = [&proto](const std::string& why) {
+    return Status::error(fmt::format("external data of `{}`: {}", proto.name(), why));
+  };
+  if (!stays_inside(range->location)) {
+    return fail(fmt::format("location `{}` is not inside the model's folder", range->location));
+  }
+  if (range->length >= 0 && static_cast<uint64_t>(range->length) != need) {
+    return fail(fmt::format("{} bytes for a tensor of {}", range->length, need));
+  }
+  std::filesystem::path path = std::filesystem::path(folder) / range->location;
+  std::error_code problem;
+  uint64_t size = std::filesystem::file_size(path, problem);
+  if (problem) return fail(fmt::format("cannot read `{}`: {}", path.string(), problem.message()));
+  auto offset = static_cast<uint64_t>(range->offset);
+  if (offset > size || need > size - offset) {
+    return fail(fmt::format("{} bytes at {} of a file of {}", need, offset, size));
+  }
+  std::string bytes(need, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(range->offset);
+  file.read(bytes.data(), static_cast<std::streamsize>(need));
+  if (!file) return fail(fmt::format("cannot read `{}`", path.string()));
+  return bytes;
+}
+
+/// How many elements the message itself could hold at most: a claimed shape is believed only as far as data backs it.
+int64_t elements_present(const TensorProto& proto, DType dtype) {
+  if (proto.has_raw_data()) {
+    return static_cast<int64_t>(proto.raw_data().size() / stored_width(proto.data_type(), dtype));
+  }
+  return std::max(
+      {proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(), proto.double_data_size()});
+}
+
+}  // namespace
+
+Status parse_file(const std::string& path, google::protobuf::MessageLite& message) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem)) return Status::error("is a folder");
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return Status::error(std::strerror(errno));
+  google::protobuf::io::FileInputStream stream(descriptor);
+  stream.SetCloseOnDelete(true);
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(INT_MAX);
+  bool parsed = message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  if (stream.GetErrno() != 0) return Status::error(std::strerror(stream.GetErrno()));
+  if (!parsed) return Status::error("is damaged or no protobuf file of this kind");
+  return Status::ok();
+}
+
+std::optional<DType> dtype_of(int element) {
+  switch (element) {
+    case TensorProto::FLOAT:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16: return DType::F32;
+    case TensorProto::DOUBLE: return DType::F64;
+    case TensorProto::INT8: return DType::I8;
+    case TensorProto::UINT8: return DType::U8;
+    case TensorProto::INT16: return DType::I16;
+    case TensorProto::INT32: return DType::I32;
+    case TensorProto::INT64: return DType::I64;
+    case TensorProto::BOOL: return DType::Bool;
+    default: return std::nullopt;
+  }
+}
+
+bool is_widened(int element) {
+  return element == TensorProto::FLOAT16 || element == TensorProto::BFLOAT16;
+}
+
+std::string element_name(int element) {
+  if (!onnx::TensorProto_DataType_IsValid(element)) return fmt::format("element type {}", element);
+  return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(element));
+}
+
+Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
+  std::optional<DType> dtype = dtype_of(proto.data_type());
+  if (!dtype) {
+    return Status::error(fmt::format("tensor `{}` has elements of {}, which are not supported", proto.name(),
+                                     element_name(proto.data_type())));
+  }
+  if (proto.has_segment()) return Status::error(fmt::format("tensor `{}` is stored in segments", proto.name()));
+  runtime::Shape shape(proto.dims().begin(), proto.dims().end());
+  int64_t count = 1;
+  bool is_empty = false;
+  for (int64_t dim : shape) {
+    if (dim < 0 || (dim > 0 && count > kMostElements / dim)) {
+      return Status::error(
+          fmt::format("tensor `{}` has the impossible shape {}", proto.name(), runtime::to_string(shape)));
+    }
+    is_empty = is_empty || dim == 0;
+    if (dim > 0) count *= dim;
+  }
+  if (is_empty) count = 0;
+  bool is_external = proto.data_location() == TensorProto::EXTERNAL;
+  if (!is_external && elements_present(proto, *dtype) < count) {
+    return Status::error(fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(shape),
+                                     elements_present(proto, *dtype)));
+  }
+  uint64_t need = static_cast<uint64_t>(count) * stored_width(proto.data_type(), *dtype);
+  if (is_external) {
+    Result<std::string> bytes = external_bytes(proto, folder, need);
+    if (!bytes) return bytes.status();
+    Tensor tensor(*dtype, shape);
+    fill_from_bytes(proto.data_type(), bytes->data(), tensor);
+    return tensor;
+  }
+  if (proto.has_raw_data() && proto.raw_data().size() != need) {
+    return Status::error(fmt::format("tensor `{}` of shape {} has {} bytes of data", proto.name(),
+                                     runtime::to_string(shape), proto.raw_data().size()));
+  }
+  Tensor tensor(*dtype, shape);
+  if (proto.has_raw_data()) {
+    fill_from_bytes(proto.data_type(), proto.raw_data().data(), tensor);
+    return tensor;
+  }
+  Status status = fill_from_fields(proto, tensor);
+  if (!status) return status;
+  return tensor;
+}
+
+double shortest_double(float value) {
+  if (!std::isfinite(value)) return value;
+  char text[32];
+  auto [end, problem] = std::to_chars(text, text + sizeof text, value);
+  double result = value;
+  if (problem == std::errc()) std::from_chars(text, end, result);
+  return result;
+}
+
+Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const std::string& folder) {
+  using runtime::AttrValue;
+  if (proto.has_ref_attr_name() && !proto.ref_attr_name().empty()) {
+    return Status::error(fmt::format("attribute `{}` refers to an attribute of a function", proto.name()));
+  }
+  auto type = proto.type();
+  if (type == AttributeProto::UNDEFINED) {
+    // Models before IR version 2 do not say the type: the field that is set tells it.
+    if (proto.has_f())
+      type = AttributeProto::FLOAT;
+    else if (proto.has_i())
+      type = AttributeProto::INT;
+    else if (proto.has_s())
+      type = AttributeProto::STRING;
+    else if (proto.has_t())
+      type = AttributeProto::TENSOR;
+    else if (proto.floats_size() > 0)
+      type = AttributeProto::FLOATS;
+    else if (proto.ints_size() > 0)
+      type = AttributeProto::INTS;
+    else if (proto.strings_size() > 0)
+      type = AttributeProto::STRINGS;
+  }
+  switch (type) {
+    case AttributeProto::FLOAT: return AttrValue(shortest_double(proto.f()));
+    case AttributeProto::INT: return AttrValue(int64_t{proto.i()});
+    case AttributeProto::STRING: return AttrValue(proto.s());
+    case AttributeProto::INTS: return AttrValue(runtime::Ints(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::STRINGS: return AttrValue(runtime::Strings(proto.strings().begin(), proto.strings().end()));
+    case AttributeProto::FLOATS: {
+      runtime::Floats floats;
+      for (float value : proto.floats()) floats.push_back(shortest_double(value));
+      return AttrValue(std::move(floats));
+    }
+    case AttributeProto::TENSOR: {
+      Result<Tensor> tensor = tensor_of(proto.t(), folder);
+      if (!tensor) return tensor.status();
+      return AttrValue(std::move(*tensor));
+    }
+    default:
+      return Status::error(fmt::format("attribute `{}` is of kind {}, which is not supported", proto.name(),
+                                       onnx::AttributeProto_AttributeType_Name(type)));
+  }
+}
+
+}  // namespace collage::import

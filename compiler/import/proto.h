@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX's protobuf messages -> our tensors and attributes. Inside this folder only: no other floor sees protobuf.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <string>
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::import {
+
+/// Reads a whole message. Damaged bytes are a failure, never a crash.
+runtime::Status parse_file(const std::string& path, google::protobuf::MessageLite& message);
+
+/// The dtype that carries ONNX's element type `element`; f16 and bf16 are carried as f32. Nothing for the others.
+std::optional<runtime::DType> dtype_of(int element);
+bool is_widened(int element);
+/// `FLOAT16`, or `element type 99`.
+std::string element_name(int element);
+
+/// `folder` is where files of external data are looked up, and must not be left.
+runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const std::string& folder);
+
+/// Floats become the double of their shortest decimal: 1e-05, not 9.99999974e-06.
+double shortest_double(float value);
+
+runtime::Result<runtime::AttrValue> attribute_of(const onnx::AttributeProto& proto, const std::string& folder);
+
+}  // namespace collage::import

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of other opsets -> their form in opset 17, one row per change in `upgrade.cpp`.
+#pragma once
+
+#include "compiler/import/emitter.h"
+
+namespace collage::import {
+
+/// The opset whose operators the graph has.
+inline constexpr int kOpset = 17;
+/// Later opsets are read as far as `upgrade.cpp` knows how they differ.
+inline constexpr int kNewestOpset = 21;
+
+/// Rewrites `node`, which has the meaning of `opset`, to the same meaning in opset 17; may emit nodes and constants
+/// before it. False (and an error) where opset 17 has no such meaning for inference.
+bool upgrade(PendingNode& node, int opset, Emitter& emitter);
+
+}  // namespace collage::import

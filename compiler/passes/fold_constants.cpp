@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates nodes whose operands are all constants, by the reference kernels.
+//
+//     %s = Shape(%x)                               =>   const [1, 64, 7, 7]
+//     %w2 = Transpose(%w: const) {perm = [1, 0]}   =>   const …
+//
+// Results that are outputs of the model stay results of nodes. Guards on size and work are in `ir/evaluate.cpp`.
+#include <algorithm>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/rewrite.h"
+#include "compiler/passes/pass_manager.h"
+
+namespace collage::passes {
+namespace {
+
+using ir::NodeId;
+using ir::TensorType;
+using ir::ValueId;
+
+bool is_candidate(const ir::Graph& graph, const ir::Node& node) {
+  if (node.pin) return false;
+  return std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [&graph](ValueId id) { return id.is_valid() && graph.value(id).is_output; });
+}
+
+}  // namespace
+
+bool fold_constants(ir::Graph& graph, PassContext&) {
+  // Evaluated in id order on the graph itself: a folded result is a constant operand of the nodes behind it.
+  std::vector<bool> is_folded(graph.node_count(), false);
+  bool changed = false;
+  for (NodeId id : graph.node_ids()) {
+    const ir::Node& node = graph.node(id);
+    if (!is_candidate(graph, node)) continue;
+    std::vector<TensorType> types;
+    for (ValueId output : node.outputs) types.push_back(output.is_valid() ? graph.value(output).type : TensorType{});
+    auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types);
+    if (!results) continue;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].is_valid()) graph.value(node.outputs[i]).constant = ir::make_constant((*results)[i]);
+    }
+    is_folded[id.slot()] = true;
+    changed = true;
+  }
+  if (!changed) return false;
+  ir::GraphRewriter rewriter(graph);
+  for (NodeId id : graph.node_ids()) {
+    if (!is_folded[id.slot()]) rewriter.copy(id);
+  }
+  graph = rewriter.finish();
+  return true;
+}
+
+}  // namespace collage::passes
