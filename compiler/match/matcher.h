@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds where the rules of a backend match a graph (section 5 of the design, "Match" and "Inside").
+//
+// A match starts at a root node, the one whose results the pattern stands for, and follows operands upwards. Every way
+// to derive the pattern is a match; of equal node sets the cheapest stays. What does not match leaves a refusal behind:
+// the material of "refused most often because" and of `--why-not`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/match/evaluate.h"
+
+namespace collage::match {
+
+struct Match {
+  int rule = 0;  ///< index into Backend::rules
+  NodeId root;
+  std::vector<NodeId> nodes;      ///< ascending
+  std::vector<Binding> bindings;  ///< one per capture of the rule
+  std::vector<ValueId> results;   ///< of its nodes, read outside or graph outputs; ascending
+  double cost = 0;                ///< seconds; 0 where the rule states none
+};
+
+struct Refusal {
+  enum class Kind {
+    Structure,  ///< the operators or operands around `root` are others
+    Inside,     ///< a value that is not a result is read outside
+    Clause,     ///< a `where` does not hold
+    Cost,       ///< the cost is negative or not a number
+    Format,     ///< a layout that does not exist for a value, or two for one value
+    Limit       ///< the backend's partition limits
+  };
+  Kind kind = Kind::Structure;
+  int rule = 0;
+  NodeId root;
+  std::vector<NodeId> nodes;  ///< of the derivation that was refused; only `root` where none was complete
+  int clause = -1;            ///< index into Rule::clauses
+  std::string message;
+};
+
+/// Bounds on the work of one rule at one root. A pattern has finitely many derivations, but commutative operands
+/// multiply.
+struct MatchLimits {
+  uint64_t derivations = 4096;
+  uint64_t steps = 200'000;
+};
+
+struct MatchReport {
+  std::vector<Refusal> refusals;
+  uint64_t truncated = 0;  ///< (rule, root) pairs at which a limit stopped the matching
+};
+
+/// Matches of one rule, by root, then by nodes.
+std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
+                              MatchReport* report, const MatchLimits& limits = {});
+
+/// Matches of all rules of a backend: by root, then by rule, then by nodes.
+std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
+                                 MatchReport* report, const MatchLimits& limits = {});
+
+/// Operators at which a match of the pattern can be rooted; sorted by name, each once.
+std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern);
+
+}  // namespace collage::match

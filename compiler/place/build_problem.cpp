@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages, in order: candidates per backend, owners, values, candidates per instance, host singles, pins and fixed
+// partitions, conversions (last: they depend on the formats that candidates use).
+#include "compiler/place/build_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/place/build_problem_fixed.h"
+#include "compiler/place/format_graph.h"
+#include "compiler/place/host_cost.h"
+#include "compiler/support/check.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+using support::Code;
+
+constexpr int kImplicitHost = 0;  ///< its owner
+
+std::string join(const std::vector<std::string>& items, std::string_view separator) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : std::string(separator)) + item;
+  return text;
+}
+
+void add_values(const Graph& graph, BuiltProblem* built) {
+  for (ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (value.is_constant()) continue;
+    ProblemValue added;
+    added.writer = value.producer.is_valid() ? value.producer.index : -1;
+    for (const ir::Use& use : value.uses) added.readers.push_back(use.node.index);
+    std::sort(added.readers.begin(), added.readers.end());
+    added.readers.erase(std::unique(added.readers.begin(), added.readers.end()), added.readers.end());
+    added.is_output = value.is_output;
+    built->problem.values.push_back(std::move(added));
+    built->values.push_back(id);
+  }
+}
+
+/// Owners of one backend are neighbours; `first[b]` is the first of backend `b`.
+std::vector<int> add_owners(const std::vector<ActiveBackend>& backends, Problem* problem) {
+  problem->owners.push_back({"host", "host", std::nullopt, {}});
+  std::vector<int> first;
+  for (const ActiveBackend& active : backends) {
+    first.push_back(static_cast<int>(problem->owners.size()));
+    for (const std::string& instance : active.backend->instances()) {
+      problem->owners.push_back({active.backend->name, instance, active.backend->max_partitions, {}});
+    }
+  }
+  for (const ActiveBackend& active : backends) {
+    for (const std::string& enemy : active.backend->conflicts) {
+      for (size_t a = kImplicitHost + 1; a < problem->owners.size(); ++a) {
+        for (size_t b = kImplicitHost + 1; b < problem->owners.size(); ++b) {
+          bool conflicts = problem->owners[a].backend == active.backend->name && problem->owners[b].backend == enemy;
+          if (!conflicts || a == b) continue;
+          problem->owners[a].conflicts.push_back(static_cast<int>(b));
+          problem->owners[b].conflicts.push_back(static_cast<int>(a));
+        }
+      }
+    }
+  }
+  for (Owner& owner : problem->owners) {
+    std::sort(owner.conflicts.begin(), owner.conflicts.end());
+    owner.conflicts.erase(std::unique(owner.conflicts.begin(), owner.conflicts.end()), owner.conflicts.end());
+  }
+  return first;
+}
+
+std::vector<ValueFormat> with_space(const std::vector<ValueLayout>& list, const std::string& space,
+                                    const LayoutTable& layouts, BuiltProblem* built) {
+  std::vector<ValueFormat> result;
+  for (const ValueLayout& item : list) {
+    FormatId format = intern_format({space, layouts.name(item.layout)}, &built->problem.formats);
+    result.push_back({index_of_value(*built, item.value), format});
+  }
+  return result;
+}
+
+std::vector<int> indices(const std::vector<NodeId>& nodes) {
+  std::vector<int> result;
+  for (NodeId node : nodes) result.push_back(node.index);
+  return result;
+}
+
+void add_candidates(int backend, int first_owner, size_t instances, const LayoutTable& layouts, BuiltProblem* built) {
+  const BackendCandidates& found = built->backends[static_cast<size_t>(backend)];
+  for (const BackendCandidate& candidate : found.candidates) {
+    std::vector<size_t> matches;
+    for (size_t unit : candidate.members.units) matches.push_back(found.units[unit].match);
+    for (size_t i = 0; i < instances; ++i) {
+      int owner = first_owner + static_cast<int>(i);
+      const std::string space = built->problem.owners[static_cast<size_t>(owner)].instance;
+      Candidate added;
+      added.nodes = indices(candidate.members.nodes);
+      added.cost = candidate.cost;
+      added.reads = with_space(candidate.members.reads, space, layouts, built);
+      added.writes = with_space(candidate.members.writes, space, layouts, built);
+      added.owner = owner;
+      added.rule = join(candidate.rules, ",");
+      built->problem.candidates.push_back(std::move(added));
+      built->origins.push_back({backend, matches, candidate.rules, -1});
+    }
+  }
+}
+
+/// Every node alone on the host, unless a rule file's own `host` backend has it alone and without limits.
+void add_host_singles(const Graph& graph, BuiltProblem* built) {
+  std::set<int> covered;
+  for (const Candidate& candidate : built->problem.candidates) {
+    const Owner& owner = built->problem.owners[static_cast<size_t>(candidate.owner)];
+    bool on_host = owner.backend == "host" && !owner.max_partitions && owner.conflicts.empty();
+    if (on_host && candidate.nodes.size() == 1) covered.insert(candidate.nodes.front());
+  }
+  for (NodeId node : graph.node_ids()) {
+    if (covered.count(node.index) > 0) continue;
+    Candidate added;
+    added.nodes = {node.index};
+    added.cost = host_cost(graph, {node});
+    std::vector<ValueId> reads = ir::boundary_inputs(graph, {node});
+    std::sort(reads.begin(), reads.end());
+    for (ValueId value : reads) added.reads.push_back({index_of_value(*built, value), built->problem.host_plain});
+    for (ValueId value : ir::boundary_outputs(graph, {node})) {
+      added.writes.push_back({index_of_value(*built, value), built->problem.host_plain});
+    }
+    added.owner = kImplicitHost;
+    built->problem.candidates.push_back(std::move(added));
+    built->origins.push_back({});
+  }
+}
+
+/// All formats in which some candidate reads or writes a value, every pair of their spaces and layouts, and the host.
+void add_conversions(const Graph& graph, const FormatGraph& conversions, BuiltProblem* built) {
+  Problem& problem = built->problem;
+  std::vector<std::set<std::string>> spaces(problem.values.size(), {"host"});
+  std::vector<std::set<std::string>> layouts(problem.values.size(), {"plain"});
+  for (const Candidate& candidate : problem.candidates) {
+    for (const auto* list : {&candidate.reads, &candidate.writes}) {
+      for (const ValueFormat& item : *list) {
+        const ir::Format& format = problem.formats[static_cast<size_t>(item.format)];
+        spaces[static_cast<size_t>(item.value)].insert(format.space);
+        layouts[static_cast<size_t>(item.value)].insert(format.layout);
+      }
+    }
+  }
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    problem.values[v].conversions =
+        conversions.edges(graph.value(built->values[v]).type, {spaces[v].begin(), spaces[v].end()},
+                          {layouts[v].begin(), layouts[v].end()}, &problem.formats);
+  }
+}
+
+bool refuse_measured(const std::vector<ActiveBackend>& backends, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const ActiveBackend& active : backends) {
+    for (const ir::Rule& rule : active.backend->rules) {
+      if (!rule.measured) continue;
+      ok = diags.error(Code::NotYetSupported, rule.span, "`cost measured` of rule `{}` is not supported yet", rule.name)
+               .note("give the rule a cost formula");
+    }
+  }
+  return ok;
+}
+
+std::string names(const Graph& graph, const BuiltProblem& built, const std::vector<ValueFormat>& list) {
+  std::string text;
+  for (const ValueFormat& item : list) {
+    text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ",
+                        graph.value(built.values[static_cast<size_t>(item.value)]).name,
+                        ir::to_string(built.problem.formats[static_cast<size_t>(item.format)]));
+  }
+  return text;
+}
+
+}  // namespace
+
+int index_of_value(const BuiltProblem& built, ValueId value) {
+  auto at = std::lower_bound(built.values.begin(), built.values.end(), value);
+  COLLAGE_CHECK(at != built.values.end() && *at == value, "value {} is a constant", value.index);
+  return static_cast<int>(at - built.values.begin());
+}
+
+std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet& registered,
+                                          const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
+                                          support::Diagnostics& diags, const BuildOptions& options) {
+  if (!refuse_measured(backends, diags)) return std::nullopt;
+  LayoutTable layouts = layouts_in_play(backends);
+  BuiltProblem built;
+  built.problem.node_count = static_cast<int>(graph.node_count());
+  built.problem.host_plain = intern_format(ir::kHostPlain, &built.problem.formats);
+  add_values(graph, &built);
+  std::vector<int> first_owner = add_owners(backends, &built.problem);
+  for (size_t b = 0; b < backends.size(); ++b) {
+    built.backends.push_back(find_candidates(graph, backends[b], layouts, options.growth));
+    add_candidates(static_cast<int>(b), first_owner[b], backends[b].backend->instances().size(), layouts, &built);
+  }
+  add_host_singles(graph, &built);
+  bool ok = apply_fixed(graph, registered, backends, fixed, layouts, &built, diags);
+  ok = apply_pins(graph, registered, backends, &built, diags) && ok;
+  if (!ok) return std::nullopt;
+  add_conversions(graph, FormatGraph(backends), &built);
+  return built;
+}
+
+std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
+  std::vector<size_t> order(built.problem.candidates.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Candidate& x = built.problem.candidates[a];
+    const Candidate& y = built.problem.candidates[b];
+    return std::tuple(x.nodes.front(), x.owner, x.nodes.size()) < std::tuple(y.nodes.front(), y.owner, y.nodes.size());
+  });
+  std::string text;
+  for (size_t i : order) {
+    const Candidate& candidate = built.problem.candidates[i];
+    const Owner& owner = built.problem.owners[static_cast<size_t>(candidate.owner)];
+    std::vector<std::string> nodes;
+    for (int node : candidate.nodes) nodes.push_back(graph.node_name(NodeId(node)));
+    text += fmt::format("{} {} {{{}}} {}", owner.backend, owner.instance, join(nodes, ", "),
+                        runtime::to_string(candidate.cost));
+    if (!built.origins[i].rules.empty()) text += " rules " + join(built.origins[i].rules, ", ");
+    if (!candidate.reads.empty()) text += " reads " + names(graph, built, candidate.reads);
+    if (!candidate.writes.empty()) text += " writes " + names(graph, built, candidate.writes);
+    text += "\n";
+  }
+  return text;
+}
+
+WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found, NodeId node) {
+  for (const BackendCandidate& candidate : found.candidates) {
+    if (std::binary_search(candidate.members.nodes.begin(), candidate.members.nodes.end(), node)) return {};
+  }
+  // A clause tells more than a limit, and both more than a pattern that is about something else.
+  auto rank = [&](const match::Refusal& refusal) {
+    bool is_root = refusal.root == node;
+    return (refusal.kind == match::Refusal::Kind::Structure ? 4
+            : refusal.kind == match::Refusal::Kind::Clause  ? 0
+                                                            : 2) +
+           (is_root ? 0 : 1);
+  };
+  const match::Refusal* best = nullptr;
+  for (const match::Refusal& refusal : found.refusals) {
+    if (!std::binary_search(refusal.nodes.begin(), refusal.nodes.end(), node)) continue;
+    if (best == nullptr || rank(refusal) < rank(*best)) best = &refusal;
+  }
+  if (best == nullptr) {
+    return {fmt::format("no rule of `{}` is about {}", backend.name, graph.node(node).op->name), backend.span};
+  }
+  const ir::Rule& rule = backend.rules[static_cast<size_t>(best->rule)];
+  bool has_clause = best->clause >= 0 && rule.clauses[static_cast<size_t>(best->clause)].span.is_valid();
+  return {fmt::format("rule `{}`: {}", rule.name, best->message),
+          has_clause ? rule.clauses[static_cast<size_t>(best->clause)].span : rule.span};
+}
+
+}  // namespace collage::place

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model and rule files to the placement problem: the candidates of all active backends on all their instances,
+// the implicit host rule, pins, partitions that the model already has, and the conversions of every value.
+//
+// Expects a verified graph and a checked RuleSet. After: every node has a candidate, or an error says why not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/placement.h"
+#include "compiler/ir/rule_set.h"
+#include "compiler/place/candidates.h"
+#include "compiler/place/problem.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::place {
+
+/// Where a candidate comes from.
+struct CandidateOrigin {
+  int backend = -1;                ///< index into BuiltProblem::backends; -1: the implicit host rule
+  std::vector<size_t> matches;     ///< into that backend's matches, in order of their first node
+  std::vector<std::string> rules;  ///< their names
+  int fixed = -1;                  ///< index of the partition of the input that it is
+};
+
+struct BuiltProblem {
+  Problem problem;
+  std::vector<ir::ValueId> values;          ///< of Problem::values
+  std::vector<CandidateOrigin> origins;     ///< of Problem::candidates
+  std::vector<BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
+};
+
+struct BuildOptions {
+  GrowthLimits growth;
+};
+
+/// `fixed`: partitions of the input, to be kept. Nothing after an error.
+std::optional<BuiltProblem> build_problem(const ir::Graph& graph, const ir::RuleSet& registered,
+                                          const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
+                                          support::Diagnostics& diags, const BuildOptions& options = {});
+
+/// One candidate per line, by first node, in the order of their owners:
+///
+///     npu[0] npu {c, y} 1.9us rules conv_relu reads %x: npu[0] NHWC writes %y: npu[0] NHWC
+std::string print_candidates(const ir::Graph& graph, const BuiltProblem& built);
+
+/// Why this backend has no candidate with this node: the most telling refusal, or that no rule is about its operator.
+/// `span` of the reason in the rule file, if it has one. Empty if the backend does have a candidate.
+struct WhyNot {
+  std::string message;
+  support::Span span;
+};
+WhyNot why_not(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found, ir::NodeId node);
+
+}  // namespace collage::place

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user has decided already: nodes pinned to a device, and partitions that the input model has.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/build_problem.h"
+
+namespace collage::place {
+
+/// Removes candidates that run a pinned node elsewhere. False after an error.
+bool apply_pins(const ir::Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                BuiltProblem* built, support::Diagnostics& diags);
+
+/// Makes each partition of `fixed` the only candidate for its nodes. Its cost is the one written, or else what the
+/// backend's rules say. False after an error.
+bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                 const ir::Placement& fixed, const LayoutTable& layouts, BuiltProblem* built,
+                 support::Diagnostics& diags);
+
+/// A way to make exactly `nodes` (ascending) of disjoint matches of one backend that can run one after another.
+struct Cover {
+  UnitUnion members;
+  bool fits_formats = false;  ///< its boundary has the wanted layouts
+};
+
+/// The cheapest cover that fits the wanted formats, or else the cheapest; nothing if there is none. Limits of the
+/// policy do not count. `rules`: the names of the rules to be used, in any order; empty: any.
+std::optional<Cover> find_cover(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
+                                const std::vector<ir::NodeId>& nodes, const std::vector<std::string>& rules,
+                                const std::vector<ValueLayout>& wanted);
+
+/// Index of the value in Problem::values.
+int index_of_value(const BuiltProblem& built, ir::ValueId value);
+
+/// Removes candidates for which `keep` is false.
+template <typename Keep>
+void filter_candidates(BuiltProblem* built, Keep keep) {
+  size_t kept = 0;
+  for (size_t i = 0; i < built->origins.size(); ++i) {
+    if (!keep(built->problem.candidates[i])) continue;
+    if (kept != i) {
+      built->problem.candidates[kept] = std::move(built->problem.candidates[i]);
+      built->origins[kept] = std::move(built->origins[i]);
+    }
+    ++kept;
+  }
+  built->problem.candidates.resize(kept);
+  built->origins.resize(kept);
+}
+
+}  // namespace collage::place

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// All candidates of one backend: its rules matched, formats chosen at the boundaries, matches joined, costs worked out.
+// What is said here holds for each instance of the backend alike; `build_problem.h` multiplies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/match/matcher.h"
+#include "compiler/place/grow.h"
+#include "runtime/core/duration.h"
+
+namespace collage::place {
+
+using runtime::Duration;
+
+/// A backend that takes part, and its attributes as set by `-t`.
+struct ActiveBackend {
+  const ir::Backend* backend = nullptr;
+  match::AttrValues attrs;
+};
+
+/// Layouts that occur, by index; 0 is `plain`.
+class LayoutTable {
+ public:
+  int intern(const std::string& layout);
+  const std::string& name(int layout) const { return names_[static_cast<size_t>(layout)]; }
+  size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string> names_{"plain"};
+};
+
+/// Every layout that a format clause or a default of these backends names: what an operand of format `any` may be in.
+LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends);
+
+struct BackendCandidate {
+  UnitUnion members;
+  Duration cost;
+  std::vector<std::string> rules;  ///< in order of their first node
+};
+
+struct BackendCandidates {
+  std::vector<match::Match> matches;
+  std::vector<Unit> units;
+  std::vector<BackendCandidate> candidates;
+  std::vector<match::Refusal> refusals;
+  GrowthReport growth;
+};
+
+BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
+                                  const GrowthLimits& limits = {});
+
+/// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
+void make_units(const ir::Graph& graph, const ir::Backend& backend, const LayoutTable& layouts,
+                BackendCandidates* found);
+
+/// Cost of a union by `partition { cost … }`, or launch + sum(rules). Nothing, and why, if it is no time.
+/// A host backend whose rules state no cost and that has no `partition { cost … }` is priced like the host itself.
+std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
+                                       const BackendCandidates& found, const UnitUnion& members, std::string* why);
+
+/// Names of the rules of a union, in order of their first node.
+std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCandidates& found,
+                                    const std::vector<size_t>& units);
+
+}  // namespace collage::place

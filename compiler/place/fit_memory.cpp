@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/fit_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/place/to_placement.h"
+#include "runtime/checked_size.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::Placement;
+using ir::ValueId;
+
+std::set<ValueId> constants_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::set<ValueId> constants;
+  for (NodeId node : nodes) {
+    for (ValueId value : graph.node(node).inputs) {
+      if (value.is_valid() && graph.value(value).is_constant()) constants.insert(value);
+    }
+  }
+  return constants;
+}
+
+/// As the arenas count it: every tensor starts at an aligned address.
+size_t bytes_of(const Graph& graph, ValueId value) {
+  return runtime::align_up(std::max<size_t>(1, graph.value(value).type.bytes()), runtime::kTensorAlignment);
+}
+
+size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {
+  size_t bytes = 0;
+  for (ValueId value : values) bytes += bytes_of(graph, value);
+  return bytes;
+}
+
+/// Greatest sum of bytes alive in `instance`: a value from the step that makes it there (or its conversion, at the
+/// first reader) to its last reader; inside a partition all its values at once.
+size_t peak_activations(const Graph& graph, const Placement& placement, const std::string& instance) {
+  std::map<ValueId, std::pair<size_t, size_t>> live;
+  size_t steps = placement.partitions.size();
+  std::vector<size_t> inside(steps, 0);
+  auto touch = [&](ValueId value, size_t step) {
+    auto [it, is_new] = live.try_emplace(value, step, step);
+    it->second.second = std::max(it->second.second, step);
+  };
+  std::vector<int> owner = partition_of_nodes(graph, placement);
+  for (size_t step = 0; step < steps; ++step) {
+    const ir::Partition& partition = placement.partitions[step];
+    if (partition.instance != instance) continue;
+    for (const ir::BoundaryValue& input : partition.inputs) touch(input.value, step);
+    for (const ir::BoundaryValue& output : partition.outputs) {
+      touch(output.value, step);
+      if (graph.value(output.value).is_output) touch(output.value, steps);
+      for (const ir::Use& use : graph.value(output.value).uses) {
+        if (int reader = owner[use.node.slot()]; reader >= 0) touch(output.value, static_cast<size_t>(reader));
+      }
+    }
+    for (NodeId node : partition.nodes) {
+      for (ValueId value : graph.node(node).outputs) {
+        if (value.is_valid()) inside[step] += bytes_of(graph, value);
+      }
+    }
+  }
+  size_t peak = 0;
+  for (size_t step = 0; step < steps; ++step) {
+    size_t bytes = inside[step];
+    for (const auto& [value, range] : live) {
+      NodeId producer = graph.value(value).producer;
+      bool made_here = producer.is_valid() && owner[producer.slot()] == static_cast<int>(step);
+      if (range.first <= step && step <= range.second && !made_here) bytes += bytes_of(graph, value);
+    }
+    peak = std::max(peak, bytes);
+  }
+  return peak;
+}
+
+/// A node that could leave the device.
+struct Leaver {
+  NodeId node;
+  size_t bytes = 0;  ///< of its constants
+  double worth = 0;  ///< seconds that it takes on the host
+};
+
+class MemoryFitter {
+ public:
+  MemoryFitter(const Graph& graph, const BuiltProblem& built, const Strategy& strategy, const SearchOptions& options)
+      : graph_(graph), built_(built), strategy_(strategy), options_(options), host_cost_(graph.node_count(), 0.0) {
+    for (const Candidate& candidate : built.problem.candidates) {
+      bool on_host = built.problem.owners[static_cast<size_t>(candidate.owner)].instance == "host";
+      if (on_host && candidate.nodes.size() == 1)
+        host_cost_[static_cast<size_t>(candidate.nodes[0])] = candidate.cost.seconds();
+    }
+  }
+
+  std::optional<Solution> run(const std::vector<MemoryLimit>& limits) {
+    std::optional<Solution> first = search();
+    if (!first) return std::nullopt;
+    std::optional<Solution> best = first;
+    while (best) {
+      Placement placement = written(*best);
+      auto over = std::find_if(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
+        return memory_needed(graph_, placement, limit.instance) > limit.bytes;
+      });
+      if (over == limits.end()) break;
+      if (!ban(placement, *over)) return best;
+      std::optional<Solution> next = search();
+      if (!next) return best;
+      next->states += best->states;
+      best = next;
+    }
+    best->bound = first->bound;
+    best->optimal = strategy_.kind == Strategy::Kind::Optimal && best->cost == best->bound;
+    return best;
+  }
+
+ private:
+  Placement written(const Solution& solution) const {
+    return to_placement(built_.problem, solution, graph_, built_.values,
+                        [](int) { return std::vector<std::string>(); });
+  }
+
+  /// `solve` over the candidates that no ban forbids, in terms of the whole problem.
+  std::optional<Solution> search() const {
+    Problem allowed = built_.problem;
+    allowed.candidates.clear();
+    std::vector<int> original;
+    for (size_t c = 0; c < built_.problem.candidates.size(); ++c) {
+      const Candidate& candidate = built_.problem.candidates[c];
+      const std::string& instance = built_.problem.owners[static_cast<size_t>(candidate.owner)].instance;
+      auto banned = banned_.find(instance);
+      bool stays = built_.origins[c].fixed >= 0 || banned == banned_.end() ||
+                   std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
+                                [&](int node) { return banned->second.count(NodeId(node)) > 0; });
+      if (!stays) continue;
+      original.push_back(static_cast<int>(c));
+      allowed.candidates.push_back(candidate);
+    }
+    std::optional<Solution> solution = solve(allowed, strategy_, options_);
+    if (!solution) return std::nullopt;
+    for (int& chosen : solution->chosen) chosen = original[static_cast<size_t>(chosen)];
+    return solution;
+  }
+
+  /// Bans the nodes that earn least, per byte of their constants, until what is left fits. False if none can leave.
+  bool ban(const Placement& placement, const MemoryLimit& limit) {
+    std::vector<Leaver> leavers;
+    for (const ir::Partition& partition : placement.partitions) {
+      if (partition.instance != limit.instance || is_fixed(partition)) continue;
+      for (NodeId node : partition.nodes)
+        leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node.slot()]});
+    }
+    if (leavers.empty()) return false;
+    bool constants_matter = std::any_of(leavers.begin(), leavers.end(), [](const Leaver& l) { return l.bytes > 0; });
+    if (constants_matter) std::erase_if(leavers, [](const Leaver& l) { return l.bytes == 0; });
+    std::stable_sort(leavers.begin(), leavers.end(), [&](const Leaver& a, const Leaver& b) {
+      if (!constants_matter) return a.worth < b.worth;
+      return a.worth * static_cast<double>(b.bytes) < b.worth * static_cast<double>(a.bytes);
+    });
+    size_t needed = memory_needed(graph_, placement, limit.instance);
+    for (const Leaver& leaver : leavers) {
+      banned_[limit.instance].insert(leaver.node);
+      needed -= std::min(needed, leaver.bytes);
+      if (needed <= limit.bytes || !constants_matter) break;
+    }
+    return true;
+  }
+
+  bool is_fixed(const ir::Partition& partition) const {
+    for (size_t c = 0; c < built_.origins.size(); ++c) {
+      if (built_.origins[c].fixed < 0) continue;
+      if (NodeId(built_.problem.candidates[c].nodes.front()) == partition.nodes.front()) return true;
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  const BuiltProblem& built_;
+  const Strategy& strategy_;
+  const SearchOptions& options_;
+  std::vector<double> host_cost_;
+  std::map<std::string, std::set<NodeId>> banned_;
+};
+
+}  // namespace
+
+size_t memory_needed(const Graph& graph, const Placement& placement, const std::string& instance) {
+  std::set<ValueId> constants;
+  for (const ir::Partition& partition : placement.partitions) {
+    if (partition.instance == instance) constants.merge(constants_of(graph, partition.nodes));
+  }
+  return bytes_of(graph, constants) + peak_activations(graph, placement, instance);
+}
+
+std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,
+                                            const std::vector<MemoryLimit>& limits, const Strategy& strategy,
+                                            const SearchOptions& options) {
+  return MemoryFitter(graph, built, strategy, options).run(limits);
+}
+
+}  // namespace collage::place

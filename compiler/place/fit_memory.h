@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory: constants are resident, activations come and go in execution order, both must fit.
+//
+// The search does not know memory. Here a plan that does not fit is repaired: nodes whose constants earn the least time
+// per byte are banned from the device and the search runs again, until the plan fits. The first search's bound stays
+// proven, for a limit can only make plans dearer; the result is optimal only where its cost meets that bound.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/place/build_problem.h"
+#include "compiler/place/strategies.h"
+
+namespace collage::place {
+
+struct MemoryLimit {
+  std::string instance;  ///< `npu[0]`
+  size_t bytes = 0;
+};
+
+/// Bytes that a placement needs in an instance: distinct constants of its partitions, and the greatest sum of values
+/// alive there at once. The arenas of the runtime may need somewhat more, for gaps.
+size_t memory_needed(const ir::Graph& graph, const ir::Placement& placement, const std::string& instance);
+
+/// As `solve`, within the limits as far as repair succeeds; where it does not, the plan that came closest to it is
+/// returned and building it fails with the reason.
+std::optional<Solution> solve_within_memory(const ir::Graph& graph, const BuiltProblem& built,
+                                            const std::vector<MemoryLimit>& limits, const Strategy& strategy,
+                                            const SearchOptions& options);
+
+}  // namespace collage::place

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Problem made ready for the search: nodes renumbered in search order, candidates that can never be chosen dropped,
+// the rest ranked so that nothing depends on the order in which they were given.
+//
+// Dropped: candidates of infinite cost or not convex; of those that differ only in cost and rule all but the cheapest.
+// Ranked by rule, backend, instance, nodes, then formats.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/conversion_costs.h"
+#include "compiler/place/problem.h"
+#include "compiler/place/quotient.h"
+
+namespace collage::place {
+
+/// What choosing a candidate decides about one value.
+struct Touch {
+  int value = 0;
+  bool written = false;   ///< the writer is inside
+  FormatId format = -1;   ///< written: the format it leaves in; -1 if nobody outside wants it
+  FormatMask wanted = 0;  ///< not written: the formats it is read in
+};
+
+/// A candidate in search numbering.
+struct Move {
+  int source = 0;          ///< index into Problem::candidates
+  std::vector<int> nodes;  ///< ascending
+  Duration cost;
+  bool opaque = false;         ///< contracting it adds paths
+  int shape = 0;               ///< the first move of the same nodes
+  std::vector<Touch> touches;  ///< by value
+  int counter = -1;            ///< which count of partitions it raises
+  int flag = -1;               ///< which flag of used owners it sets
+  std::vector<int> conflicts;  ///< flags that must not be set
+};
+
+struct SearchValue {
+  int writer = -1;
+  std::vector<int> readers;              ///< ascending
+  std::vector<FormatMask> reader_wants;  ///< formats in which some candidate reads it for that reader
+};
+
+struct SearchProblem {
+  explicit SearchProblem(const Problem& problem);
+
+  int node_count = 0;
+  FormatId host_plain = 0;
+  NodeGraph graph;
+  Reachability reach;
+  std::vector<SearchValue> values;
+  std::vector<Move> moves;                       ///< by rank
+  std::vector<std::vector<int>> moves_at;        ///< by their first node, each by rank
+  std::vector<std::vector<int>> values_written;  ///< by node
+  std::vector<std::vector<int>> values_read;     ///< by node
+  std::vector<int> counter_limits;
+  int flag_count = 0;
+  bool complete = true;  ///< false: a candidate was left out that a solution could have used
+  ConversionCosts conversions;
+
+ private:
+  SearchProblem(const Problem& problem, const NodeGraph& given, const std::vector<int>& order);
+  void add_moves(const Problem& problem, const std::vector<int>& position);
+  void check_wanted_formats(const Problem& problem);
+  bool add_touches(const Candidate& candidate, Move& move);
+  void add_limits(const Problem& problem);
+};
+
+}  // namespace collage::place

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// See search_state.h.
+#include "compiler/place/search_state.h"
+
+#include <algorithm>
+
+namespace collage::place {
+namespace {
+
+bool contains(const std::vector<int>& sorted, int item) {
+  return std::binary_search(sorted.begin(), sorted.end(), item);
+}
+
+bool is_uncovered(const SearchState& state, int node) {
+  return node >= state.position && !contains(state.covered, node);
+}
+
+auto find_live(std::vector<LiveValue>& live, int value) {
+  return std::lower_bound(live.begin(), live.end(), value,
+                          [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
+}
+
+const LiveValue* find_live(const std::vector<LiveValue>& live, int value) {
+  const auto it = std::lower_bound(live.begin(), live.end(), value,
+                                   [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
+  return it != live.end() && it->value == value ? &*it : nullptr;
+}
+
+}  // namespace
+
+std::vector<int64_t> SearchState::key() const {
+  std::vector<int64_t> key;
+  key.reserve(3 + covered.size() + 3 * live.size() + open.size() + used.size());
+  key.push_back(static_cast<int64_t>(covered.size()));
+  key.insert(key.end(), covered.begin(), covered.end());
+  key.push_back(static_cast<int64_t>(live.size()));
+  for (const LiveValue& entry : live) {
+    key.insert(key.end(), {entry.value, entry.written, static_cast<int64_t>(entry.wanted)});
+  }
+  key.insert(key.end(), open.begin(), open.end());
+  key.push_back(-1);
+  key.insert(key.end(), used.begin(), used.end());
+  return key;
+}
+
+SearchState Transitions::initial() const {
+  SearchState state;
+  state.used.resize(problem_.counter_limits.size() + static_cast<size_t>(problem_.flag_count), 0);
+  return state;
+}
+
+std::optional<SearchState> Transitions::choose(const SearchState& state, int move_index) {
+  const Move& move = problem_.moves[static_cast<size_t>(move_index)];
+  for (int node : move.nodes) {
+    if (contains(state.covered, node)) return std::nullopt;
+  }
+  if (!within_limits(state, move)) return std::nullopt;
+  if (move.opaque && !state.open.empty()) {
+    std::vector<const std::vector<int>*> sets;
+    for (int other : state.open) sets.push_back(&problem_.moves[static_cast<size_t>(other)].nodes);
+    if (!stays_acyclic(problem_.reach, sets, move.nodes)) return std::nullopt;
+  }
+
+  SearchState after;
+  after.cost = state.cost + move.cost;
+  if (after.cost >= Duration::max()) return std::nullopt;
+  std::vector<int> all;
+  std::set_union(state.covered.begin(), state.covered.end(), move.nodes.begin(), move.nodes.end(),
+                 std::back_inserter(all));
+  size_t passed = 0;
+  after.position = state.position;
+  while (passed < all.size() && all[passed] == after.position) {
+    ++passed;
+    ++after.position;
+  }
+  after.covered.assign(all.begin() + static_cast<std::ptrdiff_t>(passed), all.end());
+
+  after.used = state.used;
+  if (move.counter >= 0) ++after.used[static_cast<size_t>(move.counter)];
+  if (move.flag >= 0) after.used[problem_.counter_limits.size() + static_cast<size_t>(move.flag)] = 1;
+
+  for (const Ahead& ahead : state.ahead) {
+    if (ahead.last >= after.position) after.ahead.push_back(ahead);
+  }
+  for (const Run& run : chain_.runs(move_index)) {
+    if (run.begin >= after.position) after.ahead.push_back({run.begin, run.share});
+  }
+  after.live = state.live;
+  for (const Touch& touch : move.touches) {
+    if (!decide_value(state, after, touch)) return std::nullopt;
+  }
+  after.open = state.open;
+  if (move.opaque) after.open.insert(std::lower_bound(after.open.begin(), after.open.end(), move.shape), move.shape);
+  keep_open(after);
+  return after;
+}
+
+bool Transitions::within_limits(const SearchState& state, const Move& move) const {
+  if (move.counter >= 0) {
+    const size_t slot = static_cast<size_t>(move.counter);
+    if (state.used[slot] >= problem_.counter_limits[slot]) return false;
+  }
+  return std::none_of(move.conflicts.begin(), move.conflicts.end(), [&](int flag) {
+    return state.used[problem_.counter_limits.size() + static_cast<size_t>(flag)] != 0;
+  });
+}
+
+bool Transitions::decide_value(const SearchState& before, SearchState& after, const Touch& touch) {
+  const SearchValue& value = problem_.values[static_cast<size_t>(touch.value)];
+  LiveValue now;
+  now.value = touch.value;
+  now.wanted = problem_.conversions.base(touch.value);
+  if (value.writer < 0) now.written = problem_.host_plain;
+  if (const LiveValue* known = find_live(before.live, touch.value)) now = *known;
+
+  Duration charge;
+  bool leaves = true;
+  if (touch.written) {
+    now.written = touch.format;
+    leaves = touch.format >= 0;
+    if (leaves) charge = problem_.conversions.cost(touch.value, now.written, now.wanted);
+  } else {
+    const FormatMask wanted = now.wanted | touch.wanted;
+    if (now.written >= 0) {
+      charge = problem_.conversions.increment(touch.value, now.written, now.wanted, touch.wanted);
+    }
+    now.wanted = wanted;
+  }
+  if (charge >= Duration::max()) return false;
+  after.cost += charge;
+  if (after.cost >= Duration::max()) return false;
+  if (charge > Duration() && value.writer >= after.position) after.ahead.push_back({value.writer, charge});
+
+  const auto it = find_live(after.live, touch.value);
+  const bool present = it != after.live.end() && it->value == touch.value;
+  bool open_readers = false;
+  const FormatMask possible = still_wanted(after, touch.value, open_readers);
+  const bool writer_known = now.written >= 0 || !leaves;
+  if (writer_known && (!open_readers || !leaves)) {
+    if (present) after.live.erase(it);
+    return true;
+  }
+  if (writer_known) now.wanted = problem_.conversions.canonical(touch.value, now.written, now.wanted, possible);
+  if (present) {
+    *it = now;
+  } else {
+    after.live.insert(it, now);
+  }
+  return true;
+}
+
+FormatMask Transitions::still_wanted(const SearchState& state, int value, bool& open_readers) const {
+  const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
+  FormatMask wanted = 0;
+  for (size_t r = 0; r < entry.readers.size(); ++r) {
+    if (!is_uncovered(state, entry.readers[r])) continue;
+    open_readers = true;
+    wanted |= entry.reader_wants[r];
+  }
+  return wanted;
+}
+
+/// Forgets partitions that no uncovered node reaches any more, directly or through other open ones: no later candidate
+/// can lie before them.
+void Transitions::keep_open(SearchState& state) const {
+  if (state.open.empty()) return;
+  const auto nodes_of = [&](int move) -> const std::vector<int>& {
+    return problem_.moves[static_cast<size_t>(move)].nodes;
+  };
+  std::vector<int> reached;
+  std::vector<int> rest;
+  for (int move : state.open) {
+    bool hit = false;
+    for (int node = state.position; node < nodes_of(move).back() && !hit; ++node) {
+      hit = is_uncovered(state, node) && problem_.reach.reaches({node}, nodes_of(move));
+    }
+    (hit ? reached : rest).push_back(move);
+  }
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (size_t j = 0; j < rest.size();) {
+      if (problem_.reach.reaches(nodes_of(reached[i]), nodes_of(rest[j]))) {
+        reached.push_back(rest[j]);
+        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(j));
+      } else {
+        ++j;
+      }
+    }
+  }
+  std::sort(reached.begin(), reached.end());
+  state.open = std::move(reached);
+}
+
+Duration Transitions::bound(const SearchState& state) {
+  const std::vector<int>& crossing = chain_.crossing(state.position);
+  ConversionCosts& conversions = problem_.conversions;
+  Duration chain = Duration::max();
+  for (const ChainBound::Start& start : chain_.starts(state.position)) {
+    Duration cost = start.cost;
+    for (size_t i = 0; i < crossing.size() && cost < chain; ++i) {
+      LiveValue entry{crossing[i], problem_.host_plain, conversions.base(crossing[i])};
+      if (const LiveValue* known = find_live(state.live, crossing[i])) entry = *known;
+      cost += conversions.increment(entry.value, entry.written, entry.wanted, start.reads[i]);
+    }
+    chain = std::min(chain, cost);
+  }
+  if (chain >= Duration::max()) return chain;
+
+  // Values written before: each uncovered reader will want one of its formats, the dearest of them at least.
+  Duration further;
+  for (const LiveValue& entry : state.live) {
+    const SearchValue& value = problem_.values[static_cast<size_t>(entry.value)];
+    if (entry.written < 0 || value.writer >= state.position || contains(crossing, entry.value)) continue;
+    Duration dearest;
+    for (size_t r = 0; r < value.readers.size(); ++r) {
+      if (!is_uncovered(state, value.readers[r])) continue;
+      Duration least = Duration::max();
+      for (FormatMask wants = value.reader_wants[r]; wants != 0 && least > dearest; wants &= wants - 1) {
+        least = std::min(least, conversions.increment(entry.value, entry.written, entry.wanted, wants & -wants));
+      }
+      dearest = std::max(dearest, least);
+    }
+    if (dearest >= Duration::max()) return dearest;
+    further += dearest;
+  }
+  for (const Ahead& ahead : state.ahead) further -= ahead.cost;
+  return state.cost + std::max(Duration(), chain + further);
+}
+
+}  // namespace collage::place

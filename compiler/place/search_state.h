@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partial solution: what the future of the search can depend on, and how choosing a candidate changes it.
+//
+// Positions before the first uncovered one are covered. Two partial solutions with equal keys have the same futures at
+// the same further cost. The key holds
+//   - the positions covered beyond the first uncovered one;
+//   - for each live value (decided in part, with readers or the writer still open) the format it is written in, or none
+//     yet, and the formats demanded so far, canonical;
+//   - the open partitions: opaque ones that some uncovered node still reaches, with which a later opaque one could
+//     close a cycle;
+//   - counts of partitions and used owners, where limits speak of them.
+// Cost so far: candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds
+// St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/place/chain_bound.h"
+#include "compiler/place/search_problem.h"
+
+namespace collage::place {
+
+struct LiveValue {
+  int value = 0;
+  FormatId written = -1;  ///< -1: the writer is not chosen yet
+  FormatMask wanted = 0;
+
+  friend bool operator==(const LiveValue&, const LiveValue&) = default;
+};
+
+/// A cost already counted that the chain bound from positions up to `last` counts again.
+struct Ahead {
+  int last = 0;
+  Duration cost;
+};
+
+struct SearchState {
+  int position = 0;             ///< the first uncovered node
+  std::vector<int> covered;     ///< beyond it, ascending
+  std::vector<LiveValue> live;  ///< by value
+  std::vector<int> open;        ///< shapes, ascending
+  std::vector<int> used;        ///< counters, then flags
+  std::vector<Ahead> ahead;     ///< not part of the key
+  Duration cost;
+
+  std::vector<int64_t> key() const;
+};
+
+class Transitions {
+ public:
+  Transitions(SearchProblem& problem, const ChainBound& chain) : problem_(problem), chain_(chain) {}
+
+  SearchState initial() const;
+  /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
+  std::optional<SearchState> choose(const SearchState& state, int move);
+  /// No completion of `state` costs less in all.
+  Duration bound(const SearchState& state);
+
+ private:
+  bool within_limits(const SearchState& state, const Move& move) const;
+  bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
+  void keep_open(SearchState& state) const;
+  FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
+
+  SearchProblem& problem_;
+  const ChainBound& chain_;
+};
+
+}  // namespace collage::place

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// See strategies.h.
+#include "compiler/place/strategies.h"
+
+#include <algorithm>
+
+#include "compiler/place/greedy_search.h"
+#include "compiler/place/subproblem.h"
+
+namespace collage::place {
+namespace {
+
+constexpr std::string_view kHost = "host";
+
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    names.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string to_string(const Strategy& strategy) {
+  std::string names;
+  for (const std::string& backend : strategy.backends) names += (names.empty() ? "" : ",") + backend;
+  switch (strategy.kind) {
+    case Strategy::Kind::Optimal: return "optimal";
+    case Strategy::Kind::Greedy: return "greedy";
+    case Strategy::Kind::Priority: return "priority:" + names;
+    case Strategy::Kind::Single: return "single:" + names;
+  }
+  return "";
+}
+
+std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
+                                       const std::string& where, support::Diagnostics& diags) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  Strategy strategy;
+  if (name == "optimal") {
+    strategy.kind = Strategy::Kind::Optimal;
+  } else if (name == "greedy") {
+    strategy.kind = Strategy::Kind::Greedy;
+  } else if (name == "priority") {
+    strategy.kind = Strategy::Kind::Priority;
+  } else if (name == "single") {
+    strategy.kind = Strategy::Kind::Single;
+  } else {
+    return diags.error_at(support::Code::BadStrategy, where, "unknown strategy `{}`", name)
+        .did_you_mean(support::closest(name, {"optimal", "greedy", "priority", "single"}))
+        .note("strategies are `optimal`, `greedy`, `priority:BACKEND,...` and `single:BACKEND`");
+  }
+  const bool takes_names = strategy.kind == Strategy::Kind::Priority || strategy.kind == Strategy::Kind::Single;
+  if (!takes_names) {
+    if (colon == std::string_view::npos) return strategy;
+    return diags.error_at(support::Code::BadStrategy, where, "strategy `{}` takes no backends", name);
+  }
+  if (colon == std::string_view::npos || colon + 1 == text.size()) {
+    return diags.error_at(support::Code::BadStrategy, where, "strategy `{}` needs a backend: `{}:BACKEND`", name, name);
+  }
+  strategy.backends = split_names(text.substr(colon + 1));
+  for (const std::string& backend : strategy.backends) {
+    if (backend == kHost || std::find(backends.begin(), backends.end(), backend) != backends.end()) continue;
+    return diags.error_at(support::Code::BadStrategy, where, "unknown backend `{}`", backend)
+        .did_you_mean(support::closest(backend, backends));
+  }
+  if (strategy.kind == Strategy::Kind::Single && strategy.backends.size() > 1) {
+    return diags.error_at(support::Code::BadStrategy, where, "strategy `single` takes one backend, found {}",
+                          strategy.backends.size());
+  }
+  return strategy;
+}
+
+std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options) {
+  const auto runs_on = [&](int candidate, std::string_view backend) {
+    const int owner = problem.candidates[static_cast<size_t>(candidate)].owner;
+    return problem.owners[static_cast<size_t>(owner)].backend == backend;
+  };
+  switch (strategy.kind) {
+    case Strategy::Kind::Optimal: {
+      std::optional<Solution> solution = search_optimal(problem, options);
+      return solution ? solution : search_greedy(problem, {all_candidates(problem)}, options);
+    }
+    case Strategy::Kind::Greedy: return search_greedy(problem, {all_candidates(problem)}, options);
+    case Strategy::Kind::Priority: {
+      std::vector<std::vector<int>> turns;
+      for (const std::string& backend : strategy.backends) {
+        turns.push_back(candidates_where(problem, [&](int c) { return runs_on(c, backend); }));
+      }
+      turns.push_back(candidates_where(problem, [&](int c) { return runs_on(c, kHost); }));
+      return search_greedy(problem, turns, options);
+    }
+    case Strategy::Kind::Single: {
+      const std::vector<int> kept =
+          candidates_where(problem, [&](int c) { return runs_on(c, strategy.backends.front()) || runs_on(c, kHost); });
+      std::optional<Solution> solution = search_among(problem, kept, options);
+      if (solution) {
+        solution->bound = Duration();
+        solution->optimal = false;
+      }
+      return solution;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::place

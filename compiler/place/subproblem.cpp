@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// See subproblem.h.
+#include "compiler/place/subproblem.h"
+
+namespace collage::place {
+
+std::vector<int> all_candidates(const Problem& problem) {
+  return candidates_where(problem, [](int) { return true; });
+}
+
+std::vector<int> candidates_where(const Problem& problem, const std::function<bool(int)>& keep) {
+  std::vector<int> kept;
+  for (int c = 0; c < static_cast<int>(problem.candidates.size()); ++c) {
+    if (keep(c)) kept.push_back(c);
+  }
+  return kept;
+}
+
+std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+                                     const SearchOptions& options) {
+  Problem part;
+  part.node_count = problem.node_count;
+  part.values = problem.values;
+  part.formats = problem.formats;
+  part.host_plain = problem.host_plain;
+  part.owners = problem.owners;
+  for (int c : kept) part.candidates.push_back(problem.candidates[static_cast<size_t>(c)]);
+  std::optional<Solution> solution = search_optimal(part, options);
+  if (solution) {
+    for (int& c : solution->chosen) c = kept[static_cast<size_t>(c)];
+  }
+  return solution;
+}
+
+}  // namespace collage::place

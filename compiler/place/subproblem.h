@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A problem with some of its candidates only.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "compiler/place/optimal_search.h"
+#include "compiler/place/problem.h"
+
+namespace collage::place {
+
+std::vector<int> all_candidates(const Problem& problem);
+/// Indices, ascending.
+std::vector<int> candidates_where(const Problem& problem, const std::function<bool(int)>& keep);
+
+/// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
+std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+                                     const SearchOptions& options);
+
+}  // namespace collage::place
