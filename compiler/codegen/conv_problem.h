@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution's geometry, with 1-d and 2-d ones written as 3-d: depth, height, width.
+#pragma once
+
+#include <array>
+
+#include "compiler/ir/graph.h"
+
+namespace collage::codegen {
+
+struct ConvProblem {
+  ir::ValueId x, w, b;
+  int64_t batch = 1;
+  int64_t groups = 1;
+  int64_t in_channels = 1;   ///< per group
+  int64_t out_channels = 1;  ///< per group
+  std::array<int64_t, 3> input{1, 1, 1};
+  std::array<int64_t, 3> kernel{1, 1, 1};
+  std::array<int64_t, 3> strides{1, 1, 1};
+  std::array<int64_t, 3> dilations{1, 1, 1};
+  std::array<int64_t, 3> pads{0, 0, 0};  ///< at the beginning
+  std::array<int64_t, 3> output{1, 1, 1};
+
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t depth() const { return in_channels * taps(); }
+  int64_t in_plane() const { return input[0] * input[1] * input[2]; }
+  int64_t out_plane() const { return output[0] * output[1] * output[2]; }
+  bool is_depthwise() const { return in_channels == 1 && out_channels == 1 && groups > 1 && taps() <= 64; }
+};
+
+/// The window's geometry alone, of an operator with spatial dimensions from the third on.
+ConvProblem describe_window(const ir::Graph& graph, ir::NodeId node, const ir::Shape& kernel);
+
+/// Expects a Conv of rank 3 to 5 that inference accepted. A 1x1 convolution with unit strides and no pads becomes one
+/// row.
+ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId node);
+
+/// f32, rank 3 to 5, constant weights.
+bool accepts_conv(const ir::Graph& graph, ir::NodeId node);
+
+}  // namespace collage::codegen

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instruction set that kernels are made for, as plain data.
+#pragma once
+
+#include <string>
+
+namespace collage::codegen {
+
+struct Isa {
+  std::string triple;
+  std::string cpu;       ///< scheduling model
+  std::string features;  ///< `+avx512f,+fma,…`
+  int lanes = 4;         ///< f32 lanes of the widest vector
+  int registers = 16;    ///< vector registers
+  bool has_fma = false;
+};
+
+/// This machine, or another one by LLVM's name of its processor (empty: this one).
+Isa detect_isa(const std::string& cpu);
+
+}  // namespace collage::codegen

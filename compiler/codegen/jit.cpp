@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host partition => groups (fuse) => nests (lowerings) => machine code (object_code). Nests of equal text share a
+// symbol: weights are operands, so a network's repeated layers are compiled once.
+#include "compiler/codegen/jit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "compiler/codegen/executable_memory.h"
+#include "compiler/codegen/fuse.h"
+#include "compiler/codegen/lowerings.h"
+#include "compiler/codegen/object_code.h"
+#include "compiler/ir/op_def.h"
+
+namespace collage::codegen {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+
+class JitImpl : public Jit {
+ public:
+  JitImpl(JitOptions options, std::unique_ptr<Assembler> assembler)
+      : options_(std::move(options)), assembler_(std::move(assembler)) {}
+
+  Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) override {
+    LoweredPartition partition;
+    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
+    std::vector<Group> groups = form_groups(graph, nodes);
+    std::vector<std::vector<KernelSketch>> sketches;
+    for (const Group& group : groups) sketches.push_back(lower_group(context, group));
+    Status compiled = compile_new(sketches);
+    if (!compiled) return compiled;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      bool runs_by_reference = sketches[i].empty();
+      for (const KernelSketch& sketch : sketches[i]) runs_by_reference = runs_by_reference || symbol_of(sketch).empty();
+      if (runs_by_reference) {
+        for (ir::NodeId node : groups[i].nodes)
+          partition.calls.emplace_back(std::in_place_type<LoweredReference>, node);
+        continue;
+      }
+      for (KernelSketch& sketch : sketches[i]) {
+        auto& kernel = std::get<LoweredKernel>(partition.calls.emplace_back(std::in_place_type<LoweredKernel>));
+        kernel.symbol = symbol_of(sketch);
+        kernel.operands = std::move(sketch.operands);
+        kernel.extent = sketch.extent;
+        kernel.grain = sketch.grain;
+        kernel.scratch_bytes = sketch.scratch_bytes;
+      }
+    }
+    return partition;
+  }
+
+  runtime::KernelFunction find(std::string_view symbol) const override {
+    auto found = functions_.find(symbol);
+    return found == functions_.end() ? nullptr : found->second;
+  }
+
+  std::string llvm_text() const override { return llvm_text_; }
+  std::string asm_text() const override { return asm_text_; }
+  std::string nest_text() const override { return nest_text_; }
+  std::vector<CodeImage> images() const override { return images_; }
+
+ private:
+  // Empty tensors: lowerings need not think of them.
+  static bool touches_nothing(const ir::Graph& graph, const Group& group) {
+    auto is_empty = [&](ir::ValueId v) {
+      return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0;
+    };
+    return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ir::NodeId id) {
+      const ir::Node& node = graph.node(id);
+      return std::any_of(node.inputs.begin(), node.inputs.end(), is_empty) ||
+             std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
+    });
+  }
+
+  static std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group) {
+    if (group.stored.empty() || touches_nothing(context.graph, group)) return {};
+    if (!group.anchor.is_valid()) return lower_pointwise(context, group);
+    const Lowering* lowering = find_lowering(context.graph.node(group.anchor).op->name);
+    if (lowering == nullptr || !lowering->accepts(context.graph, group.anchor)) return {};
+    return lowering->lower(context, group);
+  }
+
+  // Empty: cannot be compiled here.
+  const std::string& symbol_of(const KernelSketch& sketch) const {
+    return by_text_.find(to_string(sketch.nest))->second;
+  }
+
+  Status compile_new(const std::vector<std::vector<KernelSketch>>& sketches) {
+    std::vector<const Nest*> nests;
+    std::vector<std::string> symbols;
+    std::vector<std::string> texts;
+    for (const auto& kernels : sketches) {
+      for (const KernelSketch& sketch : kernels) {
+        std::string text = to_string(sketch.nest);
+        std::string symbol = fmt::format("kernel_{}", by_text_.size());
+        if (!by_text_.emplace(text, symbol).second) continue;
+        nests.push_back(&sketch.nest);
+        symbols.push_back(symbol);
+        texts.push_back(std::move(text));
+      }
+    }
+    if (nests.empty()) return Status::ok();
+    Result<ObjectCode> code = assembler_->assemble(nests, symbols, options_.keep_text);
+    if (code) return load(std::move(*code), symbols, texts);
+    // One of them is at fault: find it, and leave it to the reference kernels.
+    for (size_t i = 0; i < nests.size(); ++i) {
+      Result<ObjectCode> single = assembler_->assemble({nests[i]}, {symbols[i]}, options_.keep_text);
+      if (!single) {
+        by_text_[texts[i]].clear();
+        continue;
+      }
+      Status loaded = load(std::move(*single), {symbols[i]}, {texts[i]});
+      if (!loaded) return loaded;
+    }
+    return Status::ok();
+  }
+
+  Status load(ObjectCode code, const std::vector<std::string>& symbols, const std::vector<std::string>& texts) {
+    Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(code.text);
+    if (!memory) return memory.status();
+    for (const auto& [symbol, offset] : code.symbols) {
+      const std::byte* entry = (*memory)->at(offset);
+      functions_[symbol] = reinterpret_cast<runtime::KernelFunction>(reinterpret_cast<uintptr_t>(entry));
+    }
+    memory_.push_back(std::move(*memory));
+    llvm_text_ += code.llvm_text;
+    asm_text_ += code.asm_text;
+    if (options_.keep_text) {
+      for (size_t i = 0; i < texts.size(); ++i) nest_text_ += symbols[i] + ": " + texts[i];
+    }
+    images_.push_back({std::move(code.text), std::move(code.symbols)});
+    return Status::ok();
+  }
+
+  JitOptions options_;
+  std::unique_ptr<Assembler> assembler_;
+  std::map<std::string, std::string> by_text_;
+  std::map<std::string, runtime::KernelFunction, std::less<>> functions_;
+  std::vector<std::unique_ptr<ExecutableMemory>> memory_;
+  std::vector<CodeImage> images_;
+  std::string llvm_text_;
+  std::string asm_text_;
+  std::string nest_text_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Jit>> Jit::create(const JitOptions& options) {
+  Result<std::unique_ptr<Assembler>> assembler = Assembler::create(options.cpu);
+  if (!assembler) return assembler.status();
+  return std::unique_ptr<Jit>(std::make_unique<JitImpl>(options, std::move(*assembler)));
+}
+
+}  // namespace collage::codegen

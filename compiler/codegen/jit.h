@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one door to LLVM: host partitions in, calls of compiled kernels out. No LLVM type passes it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/code.h"
+#include "runtime/core/status.h"
+
+namespace collage::codegen {
+
+struct JitOptions {
+  int threads = 1;         ///< that kernels will be split over
+  std::string cpu;         ///< LLVM's name; empty: this machine
+  bool keep_text = false;  ///< keep LLVM IR and assembly for `emit_llvm`, `emit_asm`
+};
+
+/// A buffer that a lowered partition touches.
+struct LoweredOperand {
+  enum class Kind { Value, Constant, Scratch };
+  Kind kind = Kind::Value;
+  ir::ValueId value;  ///< Value: a value of the graph, in plain layout (boundary or inside the partition)
+  int index = -1;     ///< Constant: into LoweredPartition::constants; Scratch: into ::scratch
+};
+
+struct LoweredKernel {
+  std::string symbol;
+  std::vector<LoweredOperand> operands;
+  int64_t extent = 1;  ///< as runtime::KernelCall
+  int64_t grain = 1;
+  size_t scratch_bytes = 0;
+};
+
+/// A node with no host lowering: runs on its reference kernel.
+struct LoweredReference {
+  ir::NodeId node;
+};
+
+/// Host code of one partition. Values inside the partition that no call names need no memory: they were fused away.
+struct LoweredPartition {
+  std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
+  std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
+  std::vector<size_t> scratch;             ///< bytes of each buffer shared by the partition's calls
+};
+
+/// Machine code that runs wherever it lies: functions by their offsets. What a package stores.
+struct CodeImage {
+  std::vector<std::byte> text;
+  std::vector<std::pair<std::string, size_t>> symbols;
+};
+
+class Jit : public runtime::Code {
+ public:
+  /// An error if LLVM knows no target for this machine.
+  static runtime::Result<std::unique_ptr<Jit>> create(const JitOptions& options);
+
+  /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition.
+  virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) = 0;
+
+  /// Text of all that was compiled, with `keep_text`.
+  virtual std::string llvm_text() const = 0;
+  virtual std::string asm_text() const = 0;
+  /// The loop nests that they came from.
+  virtual std::string nest_text() const = 0;
+
+  /// All code so far.
+  virtual std::vector<CodeImage> images() const = 0;
+};
+
+}  // namespace collage::codegen

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/lowerings.h"
+
+namespace collage::codegen {
+
+const Lowering* find_lowering(std::string_view op) {
+  using Row = const Lowering& (*)();
+  static constexpr Row rows[] = {
+      average_pool_lowering,        conv_lowering,        gemm_lowering,    global_average_pool_lowering,
+      layer_normalization_lowering, log_softmax_lowering, matmul_lowering,  max_pool_lowering,
+      reduce_mean_lowering,         reduce_sum_lowering,  softmax_lowering, transpose_lowering,
+  };
+  for (Row row : rows) {
+    if (row().op == op) return &row();
+  }
+  return nullptr;
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators that have a lowering of their own (pointwise ones have theirs in `pointwise.cpp`). To add one: a file
+// `lower_<op>.cpp` with the three functions of a row, and the row in `lowerings.cpp`.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/codegen/lowering.h"
+
+namespace collage::codegen {
+
+struct Lowering {
+  std::string_view op;
+  /// False: this node runs on its reference kernel.
+  bool (*accepts)(const ir::Graph& graph, ir::NodeId node);
+  /// Trailing result dimensions that lie along the lanes where an epilogue is evaluated; 0: takes no epilogue.
+  size_t (*inner_dims)(const ir::Graph& graph, ir::NodeId node);
+  /// The kernels of a group with such an anchor, in the order of execution.
+  std::vector<KernelSketch> (*lower)(const LoweringContext& context, const Group& group);
+};
+
+// The rows, each in its operator's file.
+const Lowering& average_pool_lowering();
+const Lowering& conv_lowering();
+const Lowering& gemm_lowering();
+const Lowering& global_average_pool_lowering();
+const Lowering& layer_normalization_lowering();
+const Lowering& log_softmax_lowering();
+const Lowering& matmul_lowering();
+const Lowering& max_pool_lowering();
+const Lowering& reduce_mean_lowering();
+const Lowering& reduce_sum_lowering();
+const Lowering& softmax_lowering();
+const Lowering& transpose_lowering();
+
+/// Null if the operator has none.
+const Lowering* find_lowering(std::string_view op);
+
+/// One channel in, one out: a part of Conv.
+std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group);
+
+std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group);
+
+}  // namespace collage::codegen
