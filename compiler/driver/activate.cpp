@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/activate.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+std::string absence(const ir::Backend& backend) {
+  switch (backend.runtime) {
+    case ir::RuntimeKind::HostJit:
+    case ir::RuntimeKind::Sim: return "";
+    case ir::RuntimeKind::Library: return fmt::format("this build has no library `{}`", backend.library);
+    case ir::RuntimeKind::Plugin: return fmt::format("this build loads no plug-ins (`{}`)", backend.library);
+  }
+  return "";
+}
+
+/// `16`, `true`, `fast` as the type that the attribute is declared with.
+std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const std::string& text) {
+  if (decl.type == ir::ExprType::String) return runtime::AttrValue(text);
+  if (decl.type == ir::ExprType::Bool) {
+    if (text != "true" && text != "false") return std::nullopt;
+    return runtime::AttrValue(int64_t{text == "true"});
+  }
+  const char* end = text.data() + text.size();
+  if (std::holds_alternative<double>(decl.fallback)) {
+    double number = 0;
+    auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return runtime::AttrValue(number);
+  }
+  int64_t number = 0;
+  auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return runtime::AttrValue(number);
+}
+
+std::string allowed_text(const ir::AttrDecl& decl) {
+  std::string text;
+  for (const runtime::AttrValue& value : decl.allowed) text += (text.empty() ? "" : ", ") + runtime::to_string(value);
+  return text;
+}
+
+bool set_attr(Activation& activation, const std::string& setting, support::Diagnostics& diags) {
+  const ir::Backend& backend = *activation.active.backend;
+  std::string where = "-t " + backend.name;
+  size_t equals = setting.find('=');
+  if (equals == std::string::npos)
+    return diags.error_at(Code::BadOption, where, "`{}` is not `attribute=value`", setting);
+  std::string name = setting.substr(0, equals), text = setting.substr(equals + 1);
+  const ir::AttrDecl* decl = backend.find_attr(name);
+  if (decl == nullptr) {
+    std::vector<std::string> names;
+    for (const ir::AttrDecl& attr : backend.attrs) names.push_back(attr.name);
+    return diags.error_at(Code::BadOption, where, "backend `{}` has no attribute `{}`", backend.name, name)
+        .did_you_mean(support::closest(name, names));
+  }
+  std::optional<runtime::AttrValue> value = parse_value(*decl, text);
+  if (!value)
+    return diags.error_at(Code::BadOption, where, "`{}` is no value for `{}`", text, name)
+        .note(decl->span, "declared here");
+  auto is_value = [&](const runtime::AttrValue& allowed) { return equal(allowed, *value); };
+  if (!decl->allowed.empty() && std::none_of(decl->allowed.begin(), decl->allowed.end(), is_value)) {
+    return diags.error_at(Code::BadOption, where, "`{}` must be one of {}, not {}", name, allowed_text(*decl), text)
+        .note(decl->span, "declared here");
+  }
+  activation.active.attrs[name] = *value;
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
+                                                support::Diagnostics& diags) {
+  std::vector<Activation> all;
+  std::vector<std::string> names;
+  for (const ir::Backend& backend : rules.backends) {
+    all.push_back({{&backend, {}}, absence(backend)});
+    names.push_back(backend.name);
+  }
+  if (targets.empty()) return all;
+  std::vector<bool> asked(all.size(), false);
+  bool good = true;
+  for (const std::string& target : targets) {
+    std::vector<std::string> parts = split(target, ',');
+    auto it = std::find(names.begin(), names.end(), parts[0]);
+    if (it == names.end()) {
+      if (parts[0] == "host" && parts.size() == 1) continue;  // always there, with or without rules
+      good = diags.error_at(Code::BadOption, "-t", "no rule file declares a backend `{}`", parts[0])
+                 .did_you_mean(support::closest(parts[0], names));
+      continue;
+    }
+    auto at = static_cast<size_t>(it - names.begin());
+    asked[at] = true;
+    for (size_t i = 1; i < parts.size(); ++i) good &= set_attr(all[at], parts[i], diags);
+    if (!all[at].absent.empty()) good = diags.error_at(Code::UnknownDevice, "-t " + parts[0], "{}", all[at].absent);
+  }
+  if (!good) return std::nullopt;
+  std::vector<Activation> active;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (asked[i]) active.push_back(all[i]);
+  }
+  return active;
+}
+
+}  // namespace collage::driver

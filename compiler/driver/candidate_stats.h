@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the summary says of the candidates.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/place/build_problem.h"
+
+namespace collage::driver {
+
+/// Candidates that differ in backend, operators, attributes, types, wiring or formats: those that would be measured
+/// apart.
+size_t count_distinct(const ir::Graph& graph, const place::BuiltProblem& built);
+
+/// `64x "dtype f32, need i8"`: the reason that most roots of the backend were refused for; empty if there is none.
+std::string most_frequent_refusal(const place::BackendCandidates& found);
+
+/// Groups of candidates and matches at which a cap stopped the growth.
+size_t count_truncated(const place::BuiltProblem& built);
+
+}  // namespace collage::driver

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "compiler/support/diagnostic.h"
+#include "include/collage/version.h"
+
+namespace collage::driver {
+namespace {
+
+const std::map<std::string, Emit>& emit_names() {
+  static const std::map<std::string, Emit> names = {{"ast", Emit::Ast},
+                                                    {"graph", Emit::Graph},
+                                                    {"ir", Emit::Ir},
+                                                    {"candidates", Emit::Candidates},
+                                                    {"placement", Emit::Placement},
+                                                    {"plan", Emit::Plan},
+                                                    {"llvm", Emit::Llvm},
+                                                    {"asm", Emit::Asm}};
+  return names;
+}
+
+/// `0.5`, `1/255`.
+std::optional<double> parse_fraction(const std::string& text) {
+  size_t slash = text.find('/');
+  auto number = [](std::string_view part) -> std::optional<double> {
+    double value = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
+    return value;
+  };
+  auto above = number(std::string_view(text).substr(0, slash));
+  if (slash == std::string::npos || !above) return above;
+  auto below = number(std::string_view(text).substr(slash + 1));
+  if (!below || *below == 0) return std::nullopt;
+  return *above / *below;
+}
+
+std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
+  std::vector<NamedFile> files;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      files.push_back({"", text});
+    } else {
+      files.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    }
+  }
+  return files;
+}
+
+int explain(const std::string& text) {
+  std::optional<support::Code> code = support::parse_code(text);
+  if (!code) {
+    fmt::print(stderr, "error: no diagnostic has the code `{}`\n", text);
+    return 2;
+  }
+  fmt::print("{} {}\n  {}\n", support::code_text(*code), support::code_name(*code), support::code_explanation(*code));
+  return 0;
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, char** argv) {
+  Options options;
+  CLI::App app{"collagec: find the fastest way to run a model over several backends together, compile it, run it"};
+  app.name("collagec");
+  std::vector<std::string> inputs, expected, results, shapes;
+  std::string emit, scale, code;
+  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  app.add_option("model", options.model, "the model: .ir or .onnx");
+  // One value each, so that a model behind an option is not taken for another value of it.
+  auto add_list = [&](const char* name, std::vector<std::string>& values, const char* help, const char* type) {
+    app.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
+  add_list("-r,--rules", options.rules, "a rule file, or a folder of them", "PATH");
+  add_list("-t,--target", options.targets, "activate only these backends: NAME[,attribute=value]…", "NAME");
+  app.add_option("--strategy", options.strategy, "optimal | greedy | priority:a,b | single:X")->capture_default_str();
+  app.add_option("-o,--output", options.output, "where to write the placed model")->type_name("FILE");
+  app.add_option("--emit", emit, "stop there and print: ast graph ir candidates placement plan llvm asm")
+      ->type_name("STAGE");
+  add_list("--shape", shapes, "fix an input whose dimensions the model leaves open: NAME=1x3x224x224", "NAME=DIMS");
+
+  app.add_flag("--run", options.run, "run the compiled model");
+  add_list("--input", inputs, "a model input: NAME=FILE (.npy, .pb, .png, .jpg, .pgm) or NAME=random", "NAME=FILE");
+  app.add_option("--scale", scale, "what picture levels are multiplied by (default 1/255)")->type_name("X");
+  add_list("--save", results, "write a model output: NAME=FILE (.npy, .pb)", "NAME=FILE");
+  add_list("--expect", expected, "compare a model output with a file", "NAME=FILE");
+  app.add_option("--tolerance", options.tolerance, "of --expect, relative to the largest value")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--labels", options.labels, "right classes of a batch given as --input; prints the accuracy")
+      ->type_name("FILE");
+  app.add_flag("--check", options.check, "compare every partition with the reference kernels");
+  app.add_option("--bench", options.bench, "time this many runs")->type_name("N")->check(CLI::Range(1, 1000000));
+  app.add_option("--threads", options.threads, "threads of the host (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+
+  app.add_option("--placement-json", options.placement_json, "write the placement as JSON")->type_name("FILE");
+  app.add_option("--max-states", options.max_states, "budget of the search; it then reports its gap")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e15));
+  app.add_flag("--strict", options.strict, "a backend that fails is an error, not a fallback");
+  app.add_option("--why-not", options.why_not, "why a node is not on a backend")
+      ->expected(2)
+      ->type_name("NODE BACKEND");
+  app.add_flag("--time-passes", options.time_passes, "print what each stage took");
+  add_list("--print-after", options.print_after, "print the graph after a pass, or `all`", "PASS");
+  add_list("--disable-pass", options.disabled_passes, "leave a pass out", "PASS");
+  app.add_option("--explain", code, "explain a diagnostic: CG0102")->type_name("CODE");
+  app.set_version_flag("--version", "collagec " COLLAGE_VERSION);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return {std::nullopt, app.exit(error) == 0 ? 0 : 2};
+  }
+  if (!code.empty()) return {std::nullopt, explain(code)};
+  auto usage = [](std::string_view message) {
+    fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
+    return ParsedOptions{std::nullopt, 2};
+  };
+  if (options.model.empty()) return usage("a model is needed: `collagec MODEL -r RULES`");
+  if (!emit.empty()) {
+    auto it = emit_names().find(emit);
+    if (it == emit_names().end()) return usage(fmt::format("--emit: no stage `{}`; see --help", emit));
+    options.emit = it->second;
+    if (options.run || options.check || options.bench > 0)
+      return usage("--emit stops before --run, --check and --bench");
+  }
+  if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
+    return usage("--expect, --save and --labels need --run");
+  }
+  if (!scale.empty()) {
+    std::optional<double> value = parse_fraction(scale);
+    if (!value) return usage(fmt::format("--scale: `{}` is not a number or a fraction", scale));
+    options.scale = *value;
+  }
+  options.inputs = named_files(inputs);
+  options.expected = named_files(expected);
+  options.results = named_files(results);
+  for (const NamedFile& shape : named_files(shapes)) {
+    if (shape.name.empty()) return usage("--shape: want NAME=1x3x224x224");
+    options.input_shapes[shape.name] = shape.file;
+  }
+  return {options, 0};
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `collagec`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace collage::driver {
+
+/// Where the pipeline stops, and what is printed there. `All`: to the end.
+enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm };
+
+/// `NAME=FILE`; an empty name is the only one there is.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+
+struct Options {
+  std::string model;
+  std::vector<std::string> rules;    ///< -r: files and folders
+  std::vector<std::string> targets;  ///< -t: `npu`, `npu,lanes=16`
+  std::string strategy = "optimal";
+  std::string output;  ///< -o
+  Emit emit = Emit::All;
+  std::map<std::string, std::string> input_shapes;
+
+  bool run = false;
+  bool check = false;
+  bool strict = false;
+  int bench = 0;    ///< timed runs; 0: none
+  int threads = 1;  ///< of the host; one per core unless given
+  std::vector<NamedFile> inputs;
+  std::vector<NamedFile> expected;
+  std::vector<NamedFile> results;  ///< --save
+  std::string labels;
+  double scale = 1.0 / 255.0;  ///< of pictures
+  double tolerance = 2e-5;     ///< of --expect, relative to max|y|
+  uint64_t max_states = 0;     ///< of the search; 0: its default
+
+  std::string placement_json;
+  bool time_passes = false;
+  std::vector<std::string> print_after;
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> why_not;  ///< node, backend
+};
+
+/// Either options, or an exit code (help was printed: 0; wrong usage: 2).
+struct ParsedOptions {
+  std::optional<Options> options;
+  int exit_code = 0;
+};
+
+ParsedOptions parse_options(int argc, char** argv);
+
+}  // namespace collage::driver

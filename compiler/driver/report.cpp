@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/ir/op_def.h"
+
+namespace collage::driver {
+namespace {
+
+/// `12`, `25.6 M`, `8.2 G`.
+std::string with_prefix(double count) {
+  if (count >= 1e9) return fmt::format("{:.3g} G", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.3g} M", count / 1e6);
+  if (count >= 1e4) return fmt::format("{:.3g} k", count / 1e3);
+  return fmt::format("{:.0f}", count);
+}
+
+std::string plural(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string line(std::string_view label, std::string_view text) {
+  return fmt::format("{:<12}{}\n", label, text);
+}
+
+std::string model_line(const ir::Graph& graph) {
+  double parameters = 0, flops = 0;
+  for (ir::ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (value.is_constant()) parameters += static_cast<double>(runtime::element_count(value.type.shape));
+  }
+  for (ir::NodeId id : graph.node_ids()) flops += work_of(graph, id).flops;
+  return fmt::format("{}: {}, {} parameters, {}FLOP", graph.name, plural(graph.node_count(), "op"),
+                     with_prefix(parameters), with_prefix(flops) + (flops >= 1e4 ? "" : " "));
+}
+
+struct Share {
+  size_t ops = 0;
+  size_t partitions = 0;
+  double macs = 0;
+  Duration cost;
+};
+
+std::string backend_row(const BackendRow& row, const Share& share, double all_macs) {
+  std::string macs = all_macs > 0 ? fmt::format("{:.1f} %", 100.0 * share.macs / all_macs) : "-";
+  std::string cost = share.partitions > 0 ? human(share.cost) : "-";
+  std::string note = row.absent.empty() ? row.refused : "absent: " + row.absent;
+  std::string text =
+      fmt::format("{:<10}{:>5}{:>12}{:>9}{:>13}   {}", row.backend, share.ops, share.partitions, macs, cost, note);
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+std::string conversion_line(const ir::Graph& graph, const ir::Placement& placement) {
+  Duration cost;
+  size_t reorders = 0, copies = 0;
+  double bytes = 0;
+  for (const ir::Conversion& conversion : placement.conversions) {
+    cost += conversion.cost;
+    bytes += static_cast<double>(graph.value(conversion.value).type.bytes());
+    (conversion.from.space == conversion.to.space ? reorders : copies)++;
+  }
+  std::string what;
+  if (!placement.conversions.empty()) {
+    what = fmt::format("   ({}, {}, {}B)", plural(reorders, "reorder"),
+                       copies == 1 ? "1 copy" : fmt::format("{} copies", copies),
+                       with_prefix(bytes) + (bytes >= 1e4 ? "" : " "));
+  }
+  return fmt::format("{:<10}{:>17}{:>9}{:>13}{}", "conversions", placement.conversions.size(), "",
+                     placement.conversions.empty() ? "-" : human(cost), what);
+}
+
+std::string search_line(const Report& report) {
+  if (!report.searched) return fmt::format("none: the model came placed: {} predicted", human(report.predicted));
+  std::string time = report.search_seconds < 1 ? fmt::format("{:.3g} ms", report.search_seconds * 1e3)
+                                               : fmt::format("{:.3g} s", report.search_seconds);
+  std::string bound;
+  if (report.has_bound) {
+    bound = fmt::format(" (bound {}", human(report.bound));
+    if (!report.optimal && report.bound.ps() > 0) {
+      double gap = static_cast<double>((report.predicted - report.bound).ps()) / static_cast<double>(report.bound.ps());
+      bound += 100 * gap < 10 ? fmt::format(", gap {:.2g} %", 100 * gap) : fmt::format(", gap {:.0f} %", 100 * gap);
+    }
+    bound += ")";
+  }
+  std::string label = report.has_bound ? (report.optimal ? "optimal" : "best found") : report.strategy;
+  return fmt::format("{} in {}: {} predicted{}", label, time, human(report.predicted), bound);
+}
+
+}  // namespace
+
+std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  std::string text = line("model", model_line(graph));
+  text += line("rules", report.rule_summary);
+  std::string truncated =
+      report.truncated > 0 ? fmt::format(", growth capped at {}", plural(report.truncated, "seed")) : "";
+  text += line("candidates", fmt::format("{} ({} distinct) from {}{}", report.candidates, report.distinct,
+                                         plural(report.backends.size(), "backend"), truncated));
+  text += line("search", search_line(report));
+  std::map<std::string, Share> shares;
+  double all_macs = 0;
+  for (const ir::Partition& partition : placement.partitions) {
+    Share& share = shares[partition.backend];
+    share.partitions++;
+    share.ops += partition.nodes.size();
+    share.cost += partition.cost;
+    for (ir::NodeId node : partition.nodes) {
+      double macs = work_of(graph, node).macs;
+      share.macs += macs;
+      all_macs += macs;
+    }
+  }
+  text += line("placement", fmt::format("{:<10}{:>5}{:>12}{:>9}{:>13}   {}", "backend", "ops", "partitions", "MACs",
+                                        "predicted", "refused most often because"));
+  for (const BackendRow& row : report.backends) text += line("", backend_row(row, shares[row.backend], all_macs));
+  text += line("", conversion_line(graph, placement));
+  if (!report.instead.empty()) {
+    std::string others;
+    for (const auto& [name, cost] : report.instead) others += (others.empty() ? "" : "   ") + name + " " + human(cost);
+    text += line("instead", others);
+  }
+  if (!report.wrote.empty()) text += line("wrote", report.wrote);
+  return text;
+}
+
+std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  using nlohmann::ordered_json;
+  auto boundary = [&](const std::vector<ir::BoundaryValue>& values) {
+    ordered_json list = ordered_json::array();
+    for (const ir::BoundaryValue& value : values) {
+      list.push_back({{"value", graph.value(value.value).name}, {"format", to_string(value.format)}});
+    }
+    return list;
+  };
+  ordered_json json;
+  json["model"] = graph.name;
+  json["strategy"] = report.strategy;
+  json["cost"] = {
+      {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.seconds()}, {"optimal", report.optimal}};
+  json["partitions"] = ordered_json::array();
+  for (const ir::Partition& partition : placement.partitions) {
+    ordered_json nodes = ordered_json::array();
+    for (ir::NodeId node : partition.nodes) nodes.push_back(graph.node_name(node));
+    json["partitions"].push_back({{"id", partition.name},
+                                  {"backend", partition.backend},
+                                  {"device", partition.instance},
+                                  {"rules", partition.rules},
+                                  {"nodes", nodes},
+                                  {"inputs", boundary(partition.inputs)},
+                                  {"outputs", boundary(partition.outputs)},
+                                  {"cost_s", partition.cost.seconds()}});
+  }
+  json["conversions"] = ordered_json::array();
+  for (const ir::Conversion& conversion : placement.conversions) {
+    json["conversions"].push_back({{"value", graph.value(conversion.value).name},
+                                   {"from", to_string(conversion.from)},
+                                   {"to", to_string(conversion.to)},
+                                   {"bytes", graph.value(conversion.value).type.bytes()},
+                                   {"cost_s", conversion.cost.seconds()}});
+  }
+  json["candidates"] = {{"total", report.candidates}, {"distinct", report.distinct}, {"measured", 0}, {"cached", 0}};
+  json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace collage::driver

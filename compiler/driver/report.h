@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a compilation tells its user: the summary on the terminal and `--placement-json`. Plain data and two printers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/placement.h"
+#include "runtime/core/duration.h"
+
+namespace collage::driver {
+
+using runtime::Duration;
+
+/// One active backend in the summary.
+struct BackendRow {
+  std::string backend;
+  std::string absent;  ///< why it is not there, or empty
+  size_t rules = 0;
+  std::string refused;  ///< most frequent reason, with its count, or empty
+};
+
+struct Report {
+  std::string strategy;
+  std::vector<BackendRow> backends;  ///< in the order of registration; `host` always
+  std::string rule_summary;          ///< `host 4, npu 3: 7 rules`
+  size_t candidates = 0;
+  size_t distinct = 0;   ///< by structure, formats and backend: those that would be measured apart
+  size_t truncated = 0;  ///< seeds whose growth a cap stopped
+  Duration predicted;
+  Duration bound;
+  bool optimal = false;
+  bool has_bound = false;  ///< other strategies than `optimal` prove nothing
+  bool searched = true;    ///< false: the model came placed
+  uint64_t states = 0;
+  double search_seconds = 0;
+  std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their predicted cost
+  std::string wrote;
+};
+
+/// The lines of section 9 of the design.
+std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
+
+/// The JSON that `--placement-json` promises. Nodes are named by their first result.
+std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
+
+}  // namespace collage::driver

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/rule_tests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/match/matcher.h"
+#include "compiler/sema/build_graph.h"
+#include "compiler/syntax/parse_model.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+using support::Diagnostics;
+
+std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+  std::string text;
+  for (ir::NodeId node : nodes) text += (text.empty() ? "%" : ", %") + graph.node_name(node);
+  return "{" + text + "}";
+}
+
+/// The statements of a test, with its free values declared.
+std::string model_text(const ir::RuleTest& test) {
+  std::string inputs;
+  std::string constants;
+  for (const auto& [name, type] : test.inputs) {
+    bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
+    if (is_constant) {
+      constants += fmt::format("  %{} = const random seed 1 : {}\n", name, to_string(type));
+    } else {
+      inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
+    }
+  }
+  return fmt::format("model @test({}) -> () {{\n{}{}\n}}\n", inputs, constants, test.model);
+}
+
+std::optional<ir::Graph> build_model(support::SourceManager& sources, const ir::Rule& rule, const ir::RuleTest& test,
+                                     Diagnostics& diags) {
+  support::FileId file = sources.add(fmt::format("<test of rule {}>", rule.family), model_text(test));
+  // Of its own, so that whatever is wrong in the model is told as a part of the test's failure.
+  Diagnostics inner(sources);
+  auto ast = syntax::parse_model(sources, file, inner);
+  std::optional<sema::Model> model;
+  if (ast) {
+    ast->implicit_outputs = true;
+    model = sema::build_graph(*ast, "", inner);
+  }
+  if (model && !inner.has_errors()) return std::move(model->graph);
+  auto error = diags.error(Code::RuleTestFailed, test.model_span, "the model of this test is malformed");
+  for (const support::DiagnosticRecord& record : inner.records()) {
+    if (record.severity == support::Severity::Error) error.note(record.span, "{}", record.message);
+  }
+  return std::nullopt;
+}
+
+/// A test of a family: all members, one model.
+class TestRun {
+ public:
+  TestRun(const ir::Backend& backend, std::vector<int> members, const ir::RuleTest& test, ir::Graph graph,
+          Diagnostics& diags)
+      : backend_(backend), members_(std::move(members)), test_(test), graph_(std::move(graph)), diags_(diags) {}
+
+  bool run() {
+    for (int member : members_) {
+      match::MatchReport report;
+      for (match::Match& match : match::match_rule(graph_, backend_, member, {}, &report)) {
+        matches_.push_back(std::move(match.nodes));
+      }
+      for (match::Refusal& refusal : report.refusals) refusals_.push_back(std::move(refusal));
+    }
+    return test_.expects_match ? expect_match() : expect_refusal();
+  }
+
+ private:
+  bool expect_match() {
+    std::vector<ir::NodeId> wanted;
+    for (const std::string& name : test_.nodes) {
+      ir::NodeId node = graph_.find_node(name);
+      if (!node.is_valid()) {
+        return diags_.error(Code::RuleTestFailed, test_.span, "the test's model has no node `%{}`", name);
+      }
+      wanted.push_back(node);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    if (std::find(matches_.begin(), matches_.end(), wanted) != matches_.end()) return true;
+    auto error =
+        diags_.error(Code::RuleTestFailed, test_.span, "no match has exactly the nodes {}", node_list(graph_, wanted));
+    for (const auto& nodes : matches_) error.note("it matches {}", node_list(graph_, nodes));
+    explain(error);
+    return false;
+  }
+
+  bool expect_refusal() {
+    if (!matches_.empty()) {
+      return diags_.error(Code::RuleTestFailed, test_.span, "the rule matches {}", node_list(graph_, matches_[0]));
+    }
+    for (const match::Refusal& refusal : refusals_) {
+      if (refusal.message.find(test_.because) != std::string::npos) return true;
+    }
+    auto error = diags_.error(Code::RuleTestFailed, test_.span, "the rule does not match, but not because \"{}\"",
+                              test_.because);
+    explain(error);
+    return false;
+  }
+
+  /// Refusals, those that came furthest first.
+  void explain(support::Diagnostic& error) {
+    constexpr size_t kMost = 3;
+    std::vector<const match::Refusal*> order;
+    for (const match::Refusal& refusal : refusals_) order.push_back(&refusal);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->kind > b->kind; });
+    std::vector<std::string> told;
+    for (const match::Refusal* refusal : order) {
+      std::string text = fmt::format("refused at `%{}`: {}", graph_.node_name(refusal->root), refusal->message);
+      if (told.size() >= kMost || std::find(told.begin(), told.end(), text) != told.end()) continue;
+      told.push_back(text);
+      const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal->rule)];
+      support::Span span =
+          refusal->clause >= 0 ? rule.clauses[static_cast<size_t>(refusal->clause)].span : support::Span();
+      error.note(span, "{}", text);
+    }
+  }
+
+  const ir::Backend& backend_;
+  std::vector<int> members_;
+  const ir::RuleTest& test_;
+  ir::Graph graph_;
+  Diagnostics& diags_;
+  std::vector<std::vector<ir::NodeId>> matches_;
+  std::vector<match::Refusal> refusals_;
+};
+
+}  // namespace
+
+std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, const ir::RuleSet& rules,
+                                            Diagnostics& diags) {
+  std::vector<RuleTestOutcome> outcomes;
+  for (const ir::Backend& backend : rules.backends) {
+    for (size_t first = 0; first < backend.rules.size();) {
+      const ir::Rule& rule = backend.rules[first];
+      std::vector<int> members;
+      for (; first < backend.rules.size() && backend.rules[first].family == rule.family; ++first) {
+        members.push_back(static_cast<int>(first));
+      }
+      RuleTestOutcome outcome{backend.name, rule.family};
+      for (const ir::RuleTest& test : rule.tests) {
+        std::optional<ir::Graph> graph = build_model(sources, rule, test, diags);
+        bool passes = graph && TestRun(backend, members, test, std::move(*graph), diags).run();
+        ++(passes ? outcome.passed : outcome.failed);
+      }
+      if (!rule.tests.empty()) outcomes.push_back(std::move(outcome));
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/write_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace collage::driver {
+
+bool write_file(const std::string& path, std::string_view contents, support::Diagnostics& diags) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // A device or a pipe (`-o /dev/stdout`) has no place beside it and cannot be renamed over.
+  bool in_place = fs::exists(path, error) && !fs::is_regular_file(path, error);
+  std::string target = in_place ? path : path + ".partial";
+  {
+    std::ofstream stream(target, std::ios::binary | std::ios::trunc);
+    stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    stream.flush();
+    if (!stream) {
+      diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", std::strerror(errno));
+      if (!in_place) fs::remove(target, error);
+      return false;
+    }
+  }
+  if (in_place) return true;
+  fs::rename(target, path, error);
+  if (!error) return true;
+  diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", error.message());
+  fs::remove(target, error);
+  return false;
+}
+
+}  // namespace collage::driver

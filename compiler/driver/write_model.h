@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models as files: the text, and the weights in a .safetensors beside it.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// `STEM.safetensors` in `folder`. A file that the model itself reads is never replaced (then it is
+/// `STEM.1.safetensors`), another one only if `may_replace`: where the user named the output.
+struct WeightsPlace {
+  std::string folder;
+  std::string stem;
+  bool may_replace = false;
+  std::set<std::filesystem::path> keep;  ///< files that the model reads
+};
+
+/// The files that constants of `graph` come from, as absolute paths.
+std::set<std::filesystem::path> files_of_constants(const ir::Graph& graph, const std::string& model_folder);
+
+/// Makes `graph` printable for a file in `place.folder`:
+///   - constants from files keep their file, its path now relative to that folder (it was relative to `model_folder`);
+///   - written-out constants of more than a few elements move into the weights file, which is written;
+///   - small ones, splats and seeds stay text.
+/// False after an error.
+bool move_weights_out(ir::Graph& graph, const std::string& model_folder, const WeightsPlace& place,
+                      support::Diagnostics& diags);
+
+}  // namespace collage::driver

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/buffer_table.h"
+
+#include <algorithm>
+
+#include "runtime/checked_size.h"
+
+namespace collage::plan {
+
+using runtime::BufferId;
+
+int BufferTable::space(const std::string& name) {
+  auto at =
+      std::find_if(plan_.spaces.begin(), plan_.spaces.end(), [&](const auto& space) { return space.name == name; });
+  auto index = static_cast<int>(at - plan_.spaces.begin());
+  if (at == plan_.spaces.end()) plan_.spaces.push_back({name, 0, 0, 0});
+  return index;
+}
+
+BufferId BufferTable::add(runtime::Buffer buffer) {
+  plan_.buffers.push_back(std::move(buffer));
+  return static_cast<BufferId>(plan_.buffers.size() - 1);
+}
+
+void BufferTable::make_resident(BufferId id, runtime::Tensor data) {
+  runtime::Buffer& buffer = plan_.buffers[static_cast<size_t>(id)];
+  runtime::MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
+  buffer.is_constant = true;
+  buffer.offset = space.constant_bytes;
+  space.constant_bytes += runtime::align_up(std::max<size_t>(data.bytes(), 1), runtime::kTensorAlignment);
+  plan_.constants.push_back({id, std::move(data)});
+}
+
+BufferId BufferTable::of(ir::ValueId value, const ir::Format& format) {
+  auto [at, is_new] = by_value_.try_emplace({value, format}, -1);
+  if (!is_new) return at->second;
+  const ir::Value& described = graph_.value(value);
+  BufferId id =
+      add({described.name, space(format.space), false, 0, described.type.dtype, described.type.shape, format.layout});
+  if (described.is_constant()) make_resident(id, described.constant->data);
+  at->second = id;
+  return id;
+}
+
+BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
+  BufferId id = add({std::move(name), 0, false, 0, data.dtype(), data.shape(), "plain"});
+  make_resident(id, std::move(data));
+  return id;
+}
+
+BufferId BufferTable::add_scratch(std::string name, size_t bytes) {
+  return add({std::move(name), 0, false, 0, runtime::DType::U8, {static_cast<int64_t>(bytes)}, "plain"});
+}
+
+}  // namespace collage::plan

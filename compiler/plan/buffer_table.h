@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffers of a plan under construction: one per value and format. Constants become resident, once per memory space
+// and layout, whoever reads them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "compiler/ir/placement.h"
+#include "runtime/plan.h"
+
+namespace collage::plan {
+
+class BufferTable {
+ public:
+  /// Adds to `plan`, which holds nothing but the host space yet.
+  BufferTable(const ir::Graph& graph, runtime::Plan& plan) : graph_(graph), plan_(plan) {}
+
+  /// Index into Plan::spaces; the space is added at first use.
+  int space(const std::string& name);
+  /// Expects a layout that exists for the value's rank.
+  runtime::BufferId of(ir::ValueId value, const ir::Format& format);
+  /// Resident host memory for data that is no value of the graph: packed weights.
+  runtime::BufferId add_constant(std::string name, runtime::Tensor data);
+  /// Host memory of the step that uses it.
+  runtime::BufferId add_scratch(std::string name, size_t bytes);
+
+ private:
+  runtime::BufferId add(runtime::Buffer buffer);
+  void make_resident(runtime::BufferId id, runtime::Tensor data);
+
+  const ir::Graph& graph_;
+  runtime::Plan& plan_;
+  std::map<std::pair<ir::ValueId, ir::Format>, runtime::BufferId> by_value_;
+};
+
+}  // namespace collage::plan

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/build_plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ir/op_def.h"
+#include "compiler/plan/arena.h"
+#include "compiler/plan/buffer_table.h"
+#include "compiler/plan/lower_host.h"
+#include "compiler/support/check.h"
+#include "runtime/core/layout.h"
+#include "runtime/kernels/kernel.h"
+
+namespace collage::plan {
+namespace {
+
+using ir::Format;
+using ir::ValueId;
+using runtime::BufferId;
+using support::Code;
+using support::Diagnostic;
+
+Format canonical(const Format& format) {
+  return {format.space, runtime::canonical_layout(format.layout)};
+}
+
+std::optional<Format> find_format(const std::vector<ir::BoundaryValue>& boundary, ValueId value) {
+  for (const ir::BoundaryValue& entry : boundary) {
+    if (entry.value == value) return canonical(entry.format);
+  }
+  return std::nullopt;
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets, codegen::Jit& jit,
+              support::Diagnostics& diags)
+      : graph_(graph),
+        placement_(placement),
+        targets_(targets),
+        jit_(jit),
+        diags_(diags),
+        buffers_(graph, built_.plan) {}
+
+  std::optional<BuiltPlan> run();
+
+ private:
+  bool check_formats();
+  bool check_format(const Format& format, ValueId value, support::Span span, const std::string& where);
+  bool check_partition(const ir::Partition& partition);
+  Diagnostic fail(Code code, support::Span span, const std::string& where, const std::string& message);
+  static std::string place_of(const ir::Partition& partition) { return "partition `" + partition.name + "`"; }
+
+  bool provide(ValueId value, const Format& format, support::Span span, const std::string& where);
+  void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost);
+  bool emit(size_t index);
+  void emit_host(size_t index);
+  void emit_device(size_t index);
+  runtime::OpCall op_call(ir::NodeId node, const ir::Partition& partition, const std::string& space);
+  int device_of(const std::string& instance);
+  bool place_buffers();
+
+  const ir::Graph& graph_;
+  const ir::Placement& placement_;
+  const PlanTargets& targets_;
+  codegen::Jit& jit_;
+  support::Diagnostics& diags_;
+  BuiltPlan built_;
+  BufferTable buffers_;
+  std::set<std::pair<ValueId, Format>> available_;  ///< formats that the steps so far have made
+  std::set<std::pair<ValueId, Format>> claimed_;    ///< formats of results of host partitions, which write plainly
+  std::set<std::pair<ValueId, Format>> providing_;  ///< guards against conversions in a circle
+};
+
+std::optional<BuiltPlan> PlanBuilder::run() {
+  runtime::Plan& plan = built_.plan;
+  plan.model = graph_.name;
+  plan.spaces.push_back({"host", 0, 0, 0});
+  built_.results.resize(placement_.partitions.size());
+  std::vector<size_t> order = ir::execution_order(graph_, placement_);
+  COLLAGE_CHECK(order.size() == placement_.partitions.size(), "a placement with a cycle");
+  for (int owner : ir::partition_of_nodes(graph_, placement_)) COLLAGE_CHECK(owner >= 0, "a node without a partition");
+  if (!check_formats()) return std::nullopt;
+
+  for (const ir::Partition& partition : placement_.partitions) {
+    std::vector<std::string> nodes;
+    for (ir::NodeId node : partition.nodes) nodes.push_back(graph_.node_name(node));
+    plan.partitions.push_back(
+        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost});
+    plan.predicted += partition.cost;
+  }
+  for (const ir::Conversion& conversion : placement_.conversions) plan.predicted += conversion.cost;
+  for (ValueId input : graph_.inputs()) {
+    plan.inputs.push_back({graph_.value(input).name, buffers_.of(input, ir::kHostPlain)});
+    available_.insert({input, ir::kHostPlain});
+  }
+  for (size_t index : order) {
+    if (!emit(index)) return std::nullopt;
+  }
+  for (ValueId output : graph_.outputs()) {
+    const ir::Value& value = graph_.value(output);
+    if (!provide(output, ir::kHostPlain, value.span, "output `" + value.name + "`")) return std::nullopt;
+    plan.outputs.push_back({value.name, buffers_.of(output, ir::kHostPlain)});
+  }
+  if (!place_buffers()) return std::nullopt;
+  return std::move(built_);
+}
+
+Diagnostic PlanBuilder::fail(Code code, support::Span span, const std::string& where, const std::string& message) {
+  return span.is_valid() ? diags_.error(code, span, "{}", message) : diags_.error_at(code, where, "{}", message);
+}
+
+bool PlanBuilder::check_format(const Format& format, ValueId value, support::Span span, const std::string& where) {
+  const ir::Value& described = graph_.value(value);
+  if (format.space != "host" && targets_.find_device(format.space) == nullptr) {
+    return fail(Code::UnknownDevice, span, where, fmt::format("no active rule file declares `{}`", format.space));
+  }
+  if (!runtime::layout_permutation(format.layout, described.type.shape.size())) {
+    return fail(Code::WrongFormat, span, where,
+                fmt::format("`%{}` has rank {}, layout `{}` does not exist for it", described.name,
+                            described.type.shape.size(), format.layout));
+  }
+  return true;
+}
+
+bool PlanBuilder::check_partition(const ir::Partition& partition) {
+  std::string where = place_of(partition);
+  const BackendTarget* backend = targets_.find_backend(partition.backend);
+  if (backend == nullptr) {
+    return fail(Code::UnknownDevice, partition.span, where,
+                fmt::format("no active rule file declares backend `{}`", partition.backend));
+  }
+  bool is_host = partition.instance == "host";
+  if (!is_host && targets_.find_device(partition.instance) == nullptr) {
+    return fail(Code::UnknownDevice, partition.span, where,
+                fmt::format("no active rule file declares `{}`", partition.instance));
+  }
+  bool needs_host = backend->runtime == ir::RuntimeKind::HostJit;
+  if (needs_host != is_host && backend->runtime != ir::RuntimeKind::Library) {
+    return fail(Code::BackendFailed, partition.span, where,
+                fmt::format("backend `{}` cannot run on `{}`", partition.backend, partition.instance));
+  }
+  for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary) {
+      if (!check_format(entry.format, entry.value, partition.span, where)) return false;
+      if (entry.format.space != partition.instance) {
+        return fail(Code::WrongFormat, partition.span, where,
+                    fmt::format("`%{}` is in `{}`, but the partition runs on `{}`", graph_.value(entry.value).name,
+                                entry.format.space, partition.instance));
+      }
+    }
+  }
+  for (ir::NodeId node : partition.nodes) {
+    const ir::Node& described = graph_.node(node);
+    if (is_host || runtime::find_reference_kernel(described.op->name) != nullptr) continue;
+    return fail(Code::BackendFailed, described.span, where,
+                fmt::format("`{}` has no kernel on `{}`", described.op->name, partition.instance));
+  }
+  return true;
+}
+
+bool PlanBuilder::check_formats() {
+  for (const ir::Partition& partition : placement_.partitions) {
+    if (!check_partition(partition)) return false;
+  }
+  for (const ir::Conversion& conversion : placement_.conversions) {
+    std::string where = "conversion `" + conversion.name + "`";
+    if (!check_format(conversion.from, conversion.value, conversion.span, where)) return false;
+    if (!check_format(conversion.to, conversion.value, conversion.span, where)) return false;
+    Format from = canonical(conversion.from);
+    Format to = canonical(conversion.to);
+    bool is_peer_copy = from.space != "host" && to.space != "host" && from.space != to.space;
+    if (is_peer_copy && from.layout != to.layout) {
+      return fail(Code::NoRoute, conversion.span, where, "a copy between devices cannot change the layout");
+    }
+  }
+  return true;
+}
+
+void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
+  built_.plan.steps.push_back(runtime::ConvertStep{buffers_.of(value, from), buffers_.of(value, to), cost});
+  available_.insert({value, to});
+}
+
+/// Makes the value exist in a format: emits the branch of its conversion tree that leads there and is not there yet.
+/// Constants are resident everywhere.
+bool PlanBuilder::provide(ValueId value, const Format& format, support::Span span, const std::string& where) {
+  if (graph_.value(value).is_constant() || available_.count({value, format}) > 0) return true;
+  if (claimed_.count({value, format}) > 0) {
+    convert(value, ir::kHostPlain, format, {});
+    return true;
+  }
+  bool is_first_visit = providing_.insert({value, format}).second;
+  for (const ir::Conversion& conversion : placement_.conversions) {
+    if (conversion.value != value || canonical(conversion.to) != format || !is_first_visit) continue;
+    Format from = canonical(conversion.from);
+    if (!provide(value, from, conversion.span, "conversion `" + conversion.name + "`")) return false;
+    convert(value, from, format, conversion.cost);
+    providing_.erase({value, format});
+    return true;
+  }
+  return fail(Code::WrongFormat, span, where,
+              fmt::format("`%{}` is needed in `{}`, and nothing puts it there", graph_.value(value).name,
+                          ir::to_string(format)));
+}
+
+bool PlanBuilder::emit(size_t index) {
+  const ir::Partition& partition = placement_.partitions[index];
+  for (const ir::BoundaryValue& input : partition.inputs) {
+    // Host code reads plainly: where that exists, no other layout is needed.
+    if (partition.instance == "host" && available_.count({input.value, ir::kHostPlain}) > 0) continue;
+    if (!provide(input.value, canonical(input.format), partition.span, place_of(partition))) return false;
+  }
+  if (partition.instance == "host") {
+    emit_host(index);
+  } else {
+    emit_device(index);
+  }
+  PartitionResults& results = built_.results[index];
+  results.last_step = built_.plan.steps.size() - 1;
+  for (const ir::BoundaryValue& output : partition.outputs) {
+    bool is_host = partition.instance == "host";
+    Format written = is_host ? ir::kHostPlain : canonical(output.format);
+    available_.insert({output.value, written});
+    if (is_host) claimed_.insert({output.value, canonical(output.format)});
+    results.values.emplace_back(output.value, buffers_.of(output.value, written));
+  }
+  return true;
+}
+
+/// Host code reads and writes plain tensors. Where the placement has another layout at the boundary, reorders before
+/// the step, and before the first reader of a result, make up for it. They cost nothing of their own: the partition's
+/// cost has them.
+void PlanBuilder::emit_host(size_t index) {
+  const ir::Partition& partition = placement_.partitions[index];
+  for (const ir::BoundaryValue& input : partition.inputs) {
+    if (available_.count({input.value, ir::kHostPlain}) > 0) continue;
+    convert(input.value, canonical(input.format), ir::kHostPlain, {});
+  }
+  const BackendTarget& backend = *targets_.find_backend(partition.backend);
+  HostLowering lowering = backend.runtime == ir::RuntimeKind::HostJit
+                              ? lower_host(graph_, partition, jit_, buffers_)
+                              : reference_calls(graph_, partition.nodes, buffers_);
+  if (backend.runtime != ir::RuntimeKind::HostJit) lowering.failure = "its library is not part of this build";
+  if (lowering.failure) {
+    std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",
+                                      partition.backend, partition.name, *lowering.failure);
+    if (partition.span.is_valid()) {
+      diags_.warning(Code::BackendFailed, partition.span, "{}", message);
+    } else {
+      diags_.warning_at(Code::BackendFailed, place_of(partition), "{}", message);
+    }
+    built_.fallbacks.push_back({index, *lowering.failure});
+  }
+  built_.plan.steps.push_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
+}
+
+void PlanBuilder::emit_device(size_t index) {
+  const ir::Partition& partition = placement_.partitions[index];
+  runtime::DeviceStep step{static_cast<int>(index), device_of(partition.instance), {}, partition.cost};
+  for (ir::NodeId node : partition.nodes) step.ops.push_back(op_call(node, partition, partition.instance));
+  built_.plan.steps.push_back(std::move(step));
+}
+
+/// Operands on a device: boundary values as the placement says, constants and values inside plainly.
+runtime::OpCall PlanBuilder::op_call(ir::NodeId node, const ir::Partition& partition, const std::string& space) {
+  auto buffer = [&](ValueId value) -> BufferId {
+    if (!value.is_valid()) return -1;
+    std::optional<Format> format = find_format(partition.outputs, value);
+    if (!format) format = find_format(partition.inputs, value);
+    if (!format) {
+      const ir::Value& described = graph_.value(value);
+      bool is_inside = described.producer.is_valid() &&
+                       std::binary_search(partition.nodes.begin(), partition.nodes.end(), described.producer);
+      COLLAGE_CHECK(is_inside || described.is_constant(), "partition {} reads %{}, which is not among its inputs",
+                    partition.name, described.name);
+      format = Format{space, "plain"};
+    }
+    return buffers_.of(value, *format);
+  };
+  const ir::Node& described = graph_.node(node);
+  runtime::OpCall call{std::string(described.op->name), described.attrs, {}, {}};
+  for (ValueId input : described.inputs) call.inputs.push_back(buffer(input));
+  for (ValueId output : described.outputs) call.outputs.push_back(buffer(output));
+  return call;
+}
+
+int PlanBuilder::device_of(const std::string& instance) {
+  std::vector<runtime::DeviceSpec>& devices = built_.plan.devices;
+  auto at = std::find_if(devices.begin(), devices.end(), [&](const auto& spec) { return spec.space == instance; });
+  auto index = static_cast<int>(at - devices.begin());
+  if (at == devices.end()) {
+    devices.push_back(targets_.find_device(instance)->spec);
+    buffers_.space(instance);
+  }
+  return index;
+}
+
+/// Every space gets its device, its arena and its constants, and must have room for both.
+bool PlanBuilder::place_buffers() {
+  runtime::Plan& plan = built_.plan;
+  std::vector<LiveRange> live = live_ranges(plan);
+  for (size_t s = 0; s < plan.spaces.size(); ++s) {
+    runtime::MemorySpace& space = plan.spaces[s];
+    std::vector<ArenaItem> items;
+    std::vector<size_t> ids;
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const runtime::Buffer& buffer = plan.buffers[i];
+      if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
+      items.push_back({ir::TensorType{buffer.dtype, buffer.shape}.bytes(), live[i]});
+      items.back().live.is_used = true;  // one that nothing touches still is a legal place
+      ids.push_back(i);
+    }
+    ArenaLayout layout = place_in_arena(items);
+    for (size_t i = 0; i < ids.size(); ++i) plan.buffers[ids[i]].offset = layout.offsets[i];
+    space.arena_bytes = layout.bytes;
+    if (s == 0) continue;
+    device_of(space.name);
+    space.capacity = targets_.find_device(space.name)->capacity;
+    size_t needed = space.arena_bytes + space.constant_bytes;
+    if (space.capacity == 0 || needed <= space.capacity) continue;
+    auto at = std::find_if(placement_.partitions.begin(), placement_.partitions.end(),
+                           [&](const ir::Partition& partition) { return partition.instance == space.name; });
+    bool has_partition = at != placement_.partitions.end();
+    return fail(Code::LimitExceeded, has_partition ? at->span : support::Span{},
+                has_partition ? place_of(*at) : "device `" + space.name + "`",
+                fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed))
+        .note("{} bytes of resident constants, {} bytes of activations", space.constant_bytes, space.arena_bytes);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
+                                    codegen::Jit& jit, support::Diagnostics& diags) {
+  return PlanBuilder(graph, placement, targets, jit, diags).run();
+}
+
+}  // namespace collage::plan

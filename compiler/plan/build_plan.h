@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement -> runtime plan: partitions become steps in execution order, each conversion stands right before the first
+// step that needs it, host partitions are lowered through the JIT, buffers get their places in the arenas.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/ir/placement.h"
+#include "compiler/plan/targets.h"
+#include "compiler/support/diagnostic.h"
+#include "runtime/plan.h"
+
+namespace collage::plan {
+
+/// A partition that its backend could not compile: it runs on the reference kernels.
+struct Fallback {
+  size_t partition = 0;
+  std::string reason;
+};
+
+/// Where the results of a partition are after its last step.
+struct PartitionResults {
+  size_t last_step = 0;
+  std::vector<std::pair<ir::ValueId, runtime::BufferId>> values;
+};
+
+struct BuiltPlan {
+  runtime::Plan plan;
+  std::vector<PartitionResults> results;  ///< by partition, as in the placement
+  std::vector<Fallback> fallbacks;        ///< each was warned of, too
+};
+
+/// Expects a placement that covers every node and has no cycle. Errors: a format that no conversion makes, a device
+/// without room, an operator that nothing can run, a backend or device that `targets` does not have. A host partition
+/// that cannot be compiled is a warning (BackendFailed) and a fallback.
+std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
+                                    codegen::Jit& jit, support::Diagnostics& diags);
+
+}  // namespace collage::plan

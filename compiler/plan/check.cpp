@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compiler/ir/evaluate.h"
+
+namespace collage::plan {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+using runtime::Tensor;
+
+double difference(double got, double want) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
+  double result = std::abs(got - want);
+  return std::isnan(result) ? std::numeric_limits<double>::infinity() : result;
+}
+
+std::string describe(const CheckRow& row) {
+  return row.partition.empty() ? fmt::format("output %{}", row.value) : fmt::format("{} %{}", row.partition, row.value);
+}
+
+}  // namespace
+
+bool CheckReport::passed() const {
+  return std::all_of(rows.begin(), rows.end(), [](const CheckRow& row) { return row.passed; });
+}
+
+CheckRow compare(const Tensor& got, const Tensor& reference, double tolerance) {
+  CheckRow row;
+  if (got.dtype() != reference.dtype() || got.shape() != reference.shape()) {
+    row.max_difference = std::numeric_limits<double>::infinity();
+    return row;
+  }
+  for (int64_t i = 0; i < reference.count(); ++i) {
+    double want = runtime::element_as_double(reference.view(), i);
+    row.max_difference = std::max(row.max_difference, difference(runtime::element_as_double(got.view(), i), want));
+    // An infinite reference would let every finite error beside it pass.
+    if (std::isfinite(want)) row.max_magnitude = std::max(row.max_magnitude, std::abs(want));
+  }
+  row.passed = runtime::is_float(reference.dtype()) ? row.max_difference <= tolerance * row.max_magnitude
+                                                    : runtime::identical(got, reference);
+  return row;
+}
+
+namespace {
+
+/// Every value that the run has produced so far, by value id, and what the reference makes of it partition by
+/// partition.
+class Replay {
+ public:
+  Replay(const ir::Graph& graph, const std::vector<Tensor>& inputs) : graph_(graph), values_(graph.value_count()) {
+    for (ir::ValueId value : graph.value_ids()) {
+      if (graph.value(value).is_constant()) values_[value.slot()] = graph.value(value).constant->data;
+    }
+    size_t given = std::min(inputs.size(), graph.inputs().size());
+    for (size_t i = 0; i < given; ++i) values_[graph.inputs()[i].slot()] = inputs[i];
+  }
+
+  const Tensor& produced(ir::ValueId value) const { return values_[value.slot()]; }
+  void set_produced(ir::ValueId value, Tensor tensor) { values_[value.slot()] = std::move(tensor); }
+
+  /// What the reference kernels make of the values that the partition really read. By value id; others empty.
+  Result<std::vector<Tensor>> reference(const runtime::PlanPartition& partition) const {
+    std::vector<ir::NodeId> nodes;
+    for (const std::string& name : partition.nodes) nodes.push_back(graph_.find_node(name));
+    std::sort(nodes.begin(), nodes.end());
+    std::vector<Tensor> made(graph_.value_count());
+    for (ir::NodeId id : nodes) {
+      const ir::Node& node = graph_.node(id);
+      std::vector<Tensor> operands;
+      for (ir::ValueId input : node.inputs) {
+        if (!input.is_valid()) {
+          operands.emplace_back();
+        } else {
+          operands.push_back(made[input.slot()].is_empty_handle() ? values_[input.slot()] : made[input.slot()]);
+        }
+      }
+      std::vector<ir::TensorType> types;
+      for (ir::ValueId output : node.outputs)
+        types.push_back(output.is_valid() ? graph_.value(output).type : ir::TensorType{});
+      Result<std::vector<Tensor>> results = ir::evaluate_node(*node.op, operands, node.attrs, types);
+      if (!results) return results.status();
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].is_valid()) made[node.outputs[i].slot()] = (*results)[i];
+      }
+    }
+    return made;
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::vector<Tensor> values_;
+};
+
+}  // namespace
+
+Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
+                               const std::vector<Tensor>& inputs, double tolerance) {
+  CheckReport report;
+  report.tolerance = tolerance;
+  Replay replay(graph, inputs);
+  std::string failure;
+  auto add = [&](CheckRow row, std::string partition, std::string backend, ir::ValueId value) {
+    row.partition = std::move(partition);
+    row.backend = std::move(backend);
+    row.value = graph.value(value).name;
+    report.rows.push_back(std::move(row));
+  };
+  executor.observe([&](const runtime::StepReport& step) {
+    for (size_t p = 0; p < built.results.size(); ++p) {
+      if (built.results[p].last_step != step.step) continue;
+      const runtime::PlanPartition& partition = built.plan.partitions[p];
+      Result<std::vector<Tensor>> reference = replay.reference(partition);
+      if (!reference) {
+        failure = "the reference fails in " + partition.name + ": " + reference.message();
+        continue;
+      }
+      for (const auto& [value, buffer] : built.results[p].values) {
+        Result<Tensor> got = executor.read(buffer);
+        if (!got) {
+          failure = "reading a result back: " + got.message();
+          continue;
+        }
+        add(compare(*got, (*reference)[value.slot()], tolerance), partition.name, partition.backend, value);
+        replay.set_produced(value, *got);
+      }
+    }
+  });
+  Result<std::vector<Tensor>> outputs = executor.run(inputs);
+  executor.observe({});
+  if (!outputs) return outputs.status();
+  if (!failure.empty()) return Status::error(failure);
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    ir::ValueId output = graph.outputs()[i];
+    add(compare((*outputs)[i], replay.produced(output), tolerance), "", "", output);
+  }
+  return report;
+}
+
+std::string print(const CheckReport& report) {
+  size_t width = 10;
+  for (const CheckRow& row : report.rows) width = std::max(width, describe(row).size());
+  std::string text = fmt::format("{:<{}}  {:>10}  {:>10}  {}\n", "check", width, "max |diff|", "max |y|", "backend");
+  for (const CheckRow& row : report.rows) {
+    text += fmt::format("{:<{}}  {:>10.3g}  {:>10.3g}  {}{}\n", describe(row), width, row.max_difference,
+                        row.max_magnitude, row.backend, row.passed ? "" : "  FAILED");
+  }
+  return text;
+}
+
+void report_failures(const CheckReport& report, support::Diagnostics& diags) {
+  for (const CheckRow& row : report.rows) {
+    if (row.passed) continue;
+    diags.error_at(support::Code::CheckFailed, describe(row),
+                   "`%{}` differs from the reference by {:.3g}, its largest element is {:.3g}", row.value,
+                   row.max_difference, row.max_magnitude);
+  }
+}
+
+}  // namespace collage::plan

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--check`: one run of the plan, the results of every partition held against the reference kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/plan/build_plan.h"
+#include "runtime/executor.h"
+
+namespace collage::plan {
+
+inline constexpr double kDefaultTolerance = 1e-4;
+
+struct CheckRow {
+  std::string partition;  ///< empty: a model output as the run returned it
+  std::string backend;
+  std::string value;
+  double max_difference = 0;  ///< max |y - reference|; infinite where one is NaN or infinite and the other is not
+  double max_magnitude = 0;   ///< max |reference|
+  bool passed = false;
+};
+
+struct CheckReport {
+  double tolerance = kDefaultTolerance;
+  std::vector<CheckRow> rows;  ///< in the order of execution, model outputs last
+
+  bool passed() const;
+};
+
+/// max |a - b| / max |b| <= tolerance passes. Integers and bools must be equal.
+CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance);
+
+/// Runs the plan once. Each partition's results are compared with what the reference kernels make of the values that
+/// the partition really read, so one that fails accuses itself alone; model outputs with what their partition wrote.
+/// Expects an executor that was loaded from `built.plan`. Its observer is replaced.
+runtime::Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
+                                        const std::vector<runtime::Tensor>& inputs,
+                                        double tolerance = kDefaultTolerance);
+
+/// A table, one line per row.
+std::string print(const CheckReport& report);
+
+/// One CheckFailed error per row that failed.
+void report_failures(const CheckReport& report, support::Diagnostics& diags);
+
+}  // namespace collage::plan

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/liveness.h"
+
+namespace collage::plan {
+namespace {
+
+class Recorder {
+ public:
+  explicit Recorder(const runtime::Plan& plan) : plan_(plan), ranges_(plan.buffers.size()) {}
+
+  std::vector<LiveRange> run() {
+    for (const runtime::PlanPort& port : plan_.inputs) touch(port.buffer);
+    for (const runtime::Step& step : plan_.steps) {
+      std::visit([&](const auto& any) { visit(any); }, step);
+    }
+    ++tick_;
+    for (const runtime::PlanPort& port : plan_.outputs) touch(port.buffer);
+    return std::move(ranges_);
+  }
+
+ private:
+  void touch(runtime::BufferId id) {
+    if (id < 0 || plan_.buffers[static_cast<size_t>(id)].is_constant) return;
+    LiveRange& range = ranges_[static_cast<size_t>(id)];
+    if (!range.is_used) range = {true, tick_, tick_};
+    range.last = tick_;
+  }
+
+  void visit(const runtime::OpCall& call) {
+    ++tick_;
+    for (runtime::BufferId id : call.inputs) touch(id);
+    for (runtime::BufferId id : call.outputs) touch(id);
+  }
+  void visit(const runtime::KernelCall& call) {
+    ++tick_;
+    for (runtime::BufferId id : call.buffers) touch(id);
+  }
+  void visit(const runtime::HostStep& step) {
+    for (const runtime::HostCall& call : step.calls) {
+      std::visit([&](const auto& any) { visit(any); }, call);
+    }
+  }
+  void visit(const runtime::DeviceStep& step) {
+    for (const runtime::OpCall& op : step.ops) visit(op);
+  }
+  void visit(const runtime::ConvertStep& step) {
+    ++tick_;
+    touch(step.from);
+    touch(step.to);
+  }
+
+  const runtime::Plan& plan_;
+  std::vector<LiveRange> ranges_;
+  int tick_ = 0;
+};
+
+}  // namespace
+
+std::vector<LiveRange> live_ranges(const runtime::Plan& plan) {
+  return Recorder(plan).run();
+}
+
+}  // namespace collage::plan

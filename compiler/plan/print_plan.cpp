@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/print_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace collage::plan {
+namespace {
+
+using runtime::BufferId;
+
+class Printer {
+ public:
+  explicit Printer(const runtime::Plan& plan) : plan_(plan) {}
+
+  std::string run() {
+    line("plan @{} predicted {}", plan_.model, to_string(plan_.predicted));
+    print_spaces();
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) print_buffer(i);
+    for (const runtime::PlanPort& port : plan_.inputs) line("input %{}: {}", port.name, name(port.buffer));
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
+    }
+    for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  static std::string name(BufferId id) { return id < 0 ? "_" : fmt::format("b{}", id); }
+  static std::string names(const std::vector<BufferId>& ids) {
+    std::vector<std::string> parts;
+    for (BufferId id : ids) parts.push_back(name(id));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  void print_spaces() {
+    for (const runtime::MemorySpace& space : plan_.spaces) {
+      std::string capacity = space.capacity == 0 ? "" : fmt::format(", {} capacity", space.capacity);
+      line("space {}: {} arena, {} constants{}", space.name, space.arena_bytes, space.constant_bytes, capacity);
+    }
+    for (const runtime::DeviceSpec& device : plan_.devices) {
+      line("device {}: {}", device.space, device.kind);
+      for (const auto& [attr, value] : device.attrs) line("  {} = {}", attr, to_string(value));
+      for (const auto& link : device.links) {
+        line("  link {}: {} B/s, {}", link.to, link.bytes_per_second, to_string(link.latency));
+      }
+    }
+  }
+
+  void print_buffer(size_t i) {
+    const runtime::Buffer& buffer = plan_.buffers[i];
+    std::string layout = buffer.layout == "plain" ? "" : " " + buffer.layout;
+    line("buffer b{} %{}: {}{} {}{} {} {}", i, buffer.name, plan_.spaces[static_cast<size_t>(buffer.space)].name,
+         layout, name_of(buffer.dtype), runtime::to_string(buffer.shape), buffer.is_constant ? "constant at" : "at",
+         buffer.offset);
+  }
+
+  std::string where(int partition) const {
+    if (partition < 0) return "no partition";
+    const runtime::PlanPartition& described = plan_.partitions[static_cast<size_t>(partition)];
+    return fmt::format("{} on {}({})", described.name, described.backend, described.instance);
+  }
+
+  void print_op(const runtime::OpCall& call) {
+    std::string attrs;
+    for (const auto& [attr, value] : call.attrs) {
+      attrs += fmt::format("{}{} = {}", attrs.empty() ? " {" : ", ", attr, to_string(value));
+    }
+    if (!attrs.empty()) attrs += "}";
+    line("  {}({}) -> {}{}", call.op, names(call.inputs), names(call.outputs), attrs);
+  }
+
+  void print_step(size_t i, const runtime::HostStep& step) {
+    line("step {}: {}", i, where(step.partition));
+    for (const runtime::HostCall& any : step.calls) {
+      if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
+        print_op(*op);
+        continue;
+      }
+      const auto& kernel = std::get<runtime::KernelCall>(any);
+      std::string scratch = kernel.scratch_bytes == 0 ? "" : fmt::format(", {} scratch", kernel.scratch_bytes);
+      line("  kernel {}({}) over {} by {}{}", kernel.symbol, names(kernel.buffers), kernel.extent, kernel.grain,
+           scratch);
+    }
+  }
+
+  void print_step(size_t i, const runtime::DeviceStep& step) {
+    line("step {}: {} takes {}", i, where(step.partition), to_string(step.duration));
+    for (const runtime::OpCall& op : step.ops) print_op(op);
+  }
+
+  void print_step(size_t i, const runtime::ConvertStep& step) {
+    line("step {}: convert {} -> {} cost {}", i, name(step.from), name(step.to), to_string(step.cost));
+  }
+
+  const runtime::Plan& plan_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print_plan(const runtime::Plan& plan) {
+  return Printer(plan).run();
+}
+
+}  // namespace collage::plan

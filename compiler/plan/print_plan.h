@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as text for people (`--emit=plan`): spaces, devices, buffers, steps. Not read back.
+#pragma once
+
+#include <string>
+
+#include "runtime/plan.h"
+
+namespace collage::plan {
+
+///     plan @stem predicted 41us
+///     space host: 4096 arena, 9408 constants
+///     buffer b0 %x: host f32[1, 3, 8, 8] at 0
+///     step 0: convert b0 -> b1 cost 8.192us
+///     step 1: p0 on npu[0] takes 41us
+///       Relu(b1) -> b2
+std::string print_plan(const runtime::Plan& plan);
+
+}  // namespace collage::plan

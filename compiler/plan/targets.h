@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plans can run on: how each backend's partitions run, and the devices that exist.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "runtime/plan.h"
+
+namespace collage::plan {
+
+struct BackendTarget {
+  std::string name;
+  ir::RuntimeKind runtime = ir::RuntimeKind::HostJit;
+};
+
+struct DeviceTarget {
+  runtime::DeviceSpec spec;  ///< `spec.space` is the instance: `npu[0]`
+  size_t capacity = 0;       ///< bytes; 0: no limit
+};
+
+struct PlanTargets {
+  std::vector<BackendTarget> backends;
+  std::vector<DeviceTarget> devices;
+
+  const BackendTarget* find_backend(std::string_view name) const;
+  const DeviceTarget* find_device(std::string_view instance) const;
+};
+
+/// Attributes of a backend as `-t npu,lanes=16` leaves them; backends without an entry keep their defaults.
+using BackendAttrs = std::map<std::string, runtime::AttrMap, std::less<>>;
+
+/// The targets that rule files declare, one device per instance, and the host that is always there. A link works in
+/// both directions; where both ends declare one, the faster counts. Links to devices that nobody declares are left out.
+///
+///     device npu count 2 { link npu … }   =>   npu[0] -> npu[1], npu[1] -> npu[0]
+PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs);
+
+}  // namespace collage::plan
