@@ -1,0 +1,1 @@
+collage_test(device_conformance_test SOURCES conformance/device_test.cpp DEPENDS collage::devices collage::kernels)

@@ -1,0 +1,6 @@
+# ONNX's own operator tests, from Debian's libonnx-testdata. Without them the test says that it was skipped.
+find_path(ONNX_TESTDATA_DIR test_relu/model.onnx PATHS /usr/share/libonnx-testdata/data/node)
+collage_test(onnx_node_test SOURCES conformance/onnx_node_test.cpp DEPENDS collage::import)
+if(ONNX_TESTDATA_DIR)
+  target_compile_definitions(onnx_node_test PRIVATE COLLAGE_ONNX_TESTDATA="${ONNX_TESTDATA_DIR}")
+endif()

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// See brute_force.h. All exact covers, first uncovered node first; a cover is dropped early only where it costs no less
+// than the best answer even if the rest were covered with the cheapest candidates, without further conversions and
+// regardless of cycles (a table over all node sets). Arborescences by growing every set of reached formats edge by
+// edge.
+#include "tests/differential/brute_force.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace collage::place {
+namespace {
+
+class BruteForce {
+ public:
+  explicit BruteForce(const Problem& problem) : problem_(problem), at_(static_cast<size_t>(problem.node_count)) {
+    for (size_t c = 0; c < problem.candidates.size(); ++c) {
+      const Candidate& candidate = problem.candidates[c];
+      uint32_t mask = 0;
+      for (int node : candidate.nodes) mask |= 1u << node;
+      masks_.push_back(mask);
+      at_[static_cast<size_t>(candidate.nodes.front())].push_back(c);
+    }
+    const uint32_t all = (1u << problem.node_count) - 1;
+    rest_.assign(size_t{all} + 1, Duration::max());
+    rest_[all] = Duration();
+    for (uint32_t covered = all; covered-- > 0;) {
+      for (size_t c : at_[static_cast<size_t>(std::countr_one(covered))]) {
+        if ((masks_[c] & covered) != 0) continue;
+        rest_[covered] = std::min(rest_[covered], problem.candidates[c].cost + rest_[covered | masks_[c]]);
+      }
+    }
+  }
+
+  Duration solve() {
+    extend(0, Duration());
+    return best_;
+  }
+
+ private:
+  void extend(uint32_t covered, Duration cost) {
+    if (cost + rest_[covered] >= best_) return;
+    const Duration now = cost + conversions(covered);
+    if (now + rest_[covered] >= best_) return;
+    const int first = std::countr_one(covered);
+    if (first == problem_.node_count) {
+      if (within_limits() && is_acyclic()) best_ = now;
+      return;
+    }
+    for (size_t c : at_[static_cast<size_t>(first)]) {
+      if ((masks_[c] & covered) != 0) continue;
+      chosen_.push_back(c);
+      extend(covered | masks_[c], cost + problem_.candidates[c].cost);
+      chosen_.pop_back();
+    }
+  }
+
+  bool within_limits() const {
+    for (size_t a : chosen_) {
+      const Owner& owner = problem_.owners[static_cast<size_t>(problem_.candidates[a].owner)];
+      int same_backend = 0;
+      for (size_t b : chosen_) {
+        const int other = problem_.candidates[b].owner;
+        const Owner& counted = problem_.owners[static_cast<size_t>(other)];
+        same_backend += counted.max_partitions && counted.backend == owner.backend ? 1 : 0;
+        if (std::count(owner.conflicts.begin(), owner.conflicts.end(), other) != 0) return false;
+      }
+      if (owner.max_partitions && same_backend > *owner.max_partitions) return false;
+    }
+    return true;
+  }
+
+  /// Runs partitions one after the other as long as some partition has all it reads.
+  bool is_acyclic() const {
+    uint32_t done = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t c : chosen_) {
+        if ((done & masks_[c]) != 0) continue;
+        bool ready = true;
+        for (const ProblemValue& value : problem_.values) {
+          if (value.writer < 0 || ((done | masks_[c]) >> value.writer & 1) != 0) continue;
+          for (int reader : value.readers) ready = ready && (masks_[c] >> reader & 1) == 0;
+        }
+        if (!ready) continue;
+        done |= masks_[c];
+        moved = true;
+      }
+    }
+    return done == (1u << problem_.node_count) - 1;
+  }
+
+  /// Of the values written so far, for the readers chosen so far.
+  Duration conversions(uint32_t covered) {
+    Duration total;
+    for (size_t v = 0; v < problem_.values.size() && total < Duration::max(); ++v) {
+      if (problem_.values[v].writer >= 0 && (covered >> problem_.values[v].writer & 1) == 0) continue;
+      FormatId written = problem_.host_plain;
+      uint32_t wanted = problem_.values[v].is_output ? 1u << problem_.host_plain : 0;
+      for (size_t c : chosen_) {
+        for (const ValueFormat& write : problem_.candidates[c].writes) {
+          if (write.value == static_cast<int>(v)) written = write.format;
+        }
+        for (const ValueFormat& read : problem_.candidates[c].reads) {
+          if (read.value == static_cast<int>(v)) wanted |= 1u << read.format;
+        }
+      }
+      total += tree_cost(v, written, wanted);
+    }
+    return std::min(total, Duration::max());
+  }
+
+  Duration tree_cost(size_t v, FormatId written, uint32_t wanted) {
+    if ((wanted & ~(1u << written)) == 0) return {};
+    auto [it, is_new] = trees_.try_emplace({v, written});
+    if (is_new) {
+      std::vector<Duration>& best = it->second;
+      best.assign(size_t{1} << problem_.formats.size(), Duration::max());
+      best[size_t{1} << written] = Duration();
+      // Every tree grows edge by edge, and a set only from smaller numbers.
+      for (size_t set = 0; set < best.size(); ++set) {
+        if (best[set] >= Duration::max()) continue;
+        for (const ConversionEdge& edge : problem_.values[v].conversions) {
+          if ((set >> edge.from & 1) == 0 || (set >> edge.to & 1) != 0 || edge.cost >= Duration::max()) continue;
+          Duration& grown = best[set | size_t{1} << edge.to];
+          grown = std::min(grown, best[set] + edge.cost);
+        }
+      }
+      // A tree that reaches more is good enough for less.
+      for (size_t set = best.size(); set-- > 0;) {
+        for (size_t f = 0; f < problem_.formats.size(); ++f)
+          best[set] = std::min(best[set], best[set | size_t{1} << f]);
+      }
+    }
+    return it->second[wanted];
+  }
+
+  const Problem& problem_;
+  std::vector<std::vector<size_t>> at_;
+  std::vector<uint32_t> masks_;
+  std::vector<Duration> rest_;  // by covered set
+  std::vector<size_t> chosen_;
+  std::map<std::pair<size_t, FormatId>, std::vector<Duration>> trees_;
+  Duration best_ = Duration::max();
+};
+
+}  // namespace
+
+Duration brute_force_cost(const Problem& problem) {
+  return BruteForce(problem).solve();
+}
+
+}  // namespace collage::place

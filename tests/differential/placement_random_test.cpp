@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search against brute force on random problems: same cost, and the evaluator agrees. COLLAGE_RANDOM_ROUNDS scales
+// the number of problems (in percent).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "compiler/place/evaluate.h"
+#include "compiler/place/optimal_search.h"
+#include "compiler/place/strategies.h"
+#include "tests/differential/brute_force.h"
+#include "tests/differential/random_problem.h"
+
+namespace collage::place {
+namespace {
+
+uint64_t rounds(uint64_t usual) {
+  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
+  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
+}
+
+void check(const Problem& problem, const std::string& name, const SearchOptions& options = {}) {
+  const Duration expected = brute_force_cost(problem);
+  const std::optional<Solution> found = search_optimal(problem, options);
+  const bool exact = options.max_states >= SearchOptions().max_states;
+  if (found || exact) {
+    ASSERT_EQ(found.has_value(), expected < Duration::max()) << name;
+  }
+  if (!found) return;
+  const Verdict verdict = evaluate(problem, *found);
+  ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << name << ": " << std::get<std::string>(verdict);
+  ASSERT_EQ(std::get<Duration>(verdict).ps(), found->cost.ps()) << name;
+  ASSERT_LE(found->bound.ps(), expected.ps()) << name;
+  if (exact) {
+    ASSERT_EQ(found->cost.ps(), expected.ps()) << name;
+    ASSERT_TRUE(found->optimal) << name;
+  } else {
+    ASSERT_GE(found->cost.ps(), expected.ps()) << name;
+    ASSERT_EQ(found->optimal, found->cost == found->bound) << name;
+  }
+  std::multiset<int> covered;
+  for (int c : found->chosen) {
+    const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(c)].nodes;
+    covered.insert(nodes.begin(), nodes.end());
+  }
+  for (int node = 0; node < problem.node_count; ++node) ASSERT_EQ(covered.count(node), 1u) << name;
+}
+
+TEST(PlacementRandom, UpToNineNodes) {
+  for (uint64_t seed = 0; seed < rounds(10'000); ++seed) {
+    RandomSource random(seed);
+    check(random_problem(random, 1 + random.below(9)), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, UpToFourteenNodes) {
+  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+    RandomSource random(1'000'000 + seed);
+    check(random_problem(random, 10 + random.below(5)), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, WithoutHostForEveryNode) {
+  for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
+    RandomSource random(2'000'000 + seed);
+    check(random_problem(random, 2 + random.below(6), false), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, CrossingPairs) {
+  for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
+    RandomSource random(3'000'000 + seed);
+    check(crossing_problem(random, seed % 4 == 3 ? 2 : 1), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, RingsOfPairs) {
+  for (uint64_t seed = 0; seed < rounds(500); ++seed) {
+    RandomSource random(6'000'000 + seed);
+    check(ring_problem(random, 3 + random.below(4)), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {
+  for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
+    RandomSource random(4'000'000 + seed);
+    SearchOptions options;
+    options.max_states = static_cast<uint64_t>(1 + random.below(40));
+    options.tie_states = 0;
+    check(random_problem(random, 4 + random.below(6)), "seed " + std::to_string(seed), options);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, StrategiesGiveValidPlansNoneBetterThanOptimal) {
+  for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
+    RandomSource random(7'000'000 + seed);
+    const Problem problem = random_problem(random, 3 + random.below(8), seed % 4 != 0);
+    const std::optional<Solution> best = search_optimal(problem);
+    for (const Strategy& strategy :
+         {Strategy{Strategy::Kind::Greedy, {}}, Strategy{Strategy::Kind::Priority, {"npu", "lib"}},
+          Strategy{Strategy::Kind::Single, {"npu"}}}) {
+      const std::optional<Solution> found = solve(problem, strategy);
+      // Giving up choices finds a plan wherever there is one; `single` may lack the candidates.
+      if (strategy.kind != Strategy::Kind::Single) {
+        ASSERT_EQ(found.has_value(), best.has_value()) << to_string(strategy) << " seed " << seed;
+      }
+      if (!found) continue;
+      const Verdict verdict = evaluate(problem, *found);
+      ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+      ASSERT_EQ(std::get<Duration>(verdict).ps(), found->cost.ps()) << seed;
+      ASSERT_GE(found->cost, best->cost) << seed;
+    }
+  }
+}
+
+TEST(PlacementRandom, OrderOfCandidatesDoesNotMatter) {
+  for (uint64_t seed = 0; seed < rounds(500); ++seed) {
+    RandomSource random(5'000'000 + seed);
+    Problem problem = random_problem(random, 3 + random.below(6));
+    const auto chosen = [&] {
+      const std::optional<Solution> found = search_optimal(problem);
+      std::vector<std::tuple<std::vector<int>, int, std::string>> result;
+      for (int c : found->chosen) {
+        const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+        result.emplace_back(candidate.nodes, candidate.owner, candidate.rule);
+      }
+      return result;
+    };
+    const auto first = chosen();
+    std::reverse(problem.candidates.begin(), problem.candidates.end());
+    ASSERT_EQ(chosen(), first) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace collage::place

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random placement problems: graphs, owners, formats, conversions, candidates and costs.
+#pragma once
+
+#include <random>
+
+#include "compiler/place/problem.h"
+
+namespace collage::place {
+
+class RandomSource {
+ public:
+  explicit RandomSource(uint64_t seed) : engine_(seed) {}
+  /// 0 … bound-1.
+  int below(int bound) { return static_cast<int>(engine_() % static_cast<uint64_t>(bound)); }
+  bool chance(int percent) { return below(100) < percent; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Any graph: values with several readers, nodes with several results, dead ends; candidates with several exits, also
+/// not convex ones; some conversions missing or of no cost; limits on counts and conflicts now and then. Host
+/// singletons cover every node, so there is a solution unless `keep_host` is false.
+Problem random_problem(RandomSource& random, int node_count, bool keep_host = true);
+
+/// Copies of the graph p0->q, p->q, p->s, r->q, r->s side by side or in a row, pairs cheaper than singletons, so that
+/// choices about one pair decide which other pairs close a cycle.
+Problem crossing_problem(RandomSource& random, int copies);
+
+/// `length` pairs, each with a path into the next, so that all together close a ring and any fewer do not; pairs
+/// cheaper than singletons.
+Problem ring_problem(RandomSource& random, int length);
+
+}  // namespace collage::place

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""File tests: a file holds the command (`RUN:`), its input and what it must print.
+
+Substitutions: %collagec %collage-rules %collage-run %expect FileCheck not, and lit's own %s %t %S.
+`%expect %s -- COMMAND` compares the output exactly; see expect.py. `COLLAGE_BLESS=1` rewrites the expectations.
+"""
+import os
+
+import lit.formats
+
+config.name = "collage"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".ir", ".rules", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+
+for tool in ("collagec", "collage-rules", "collage-run"):
+    config.substitutions.append(("%" + tool + r"\b(?!-)", os.path.join(config.collage_bin_dir, tool)))
+expect = os.path.join(config.test_source_root, "expect.py")
+config.substitutions.append(("%expect", f"{config.python} {expect}"))
+config.substitutions.append((r"\bFileCheck\b", config.filecheck))
+config.substitutions.append((r"\bnot\b", config.not_tool))
+config.substitutions.append(("%rules", os.path.join(config.collage_source_dir, "rules")))
+config.substitutions.append(("%examples", os.path.join(config.collage_source_dir, "examples")))
+config.substitutions.append(("%source", config.collage_source_dir))
+
+for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// From model and rules to the placement problem: instances, the host, conversions, pins, fixed partitions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/place/format_graph.h"
+#include "compiler/place/host_cost.h"
+#include "tests/unit/match_fixture.h"
+
+namespace collage::testing {
+namespace {
+
+using place::BuiltProblem;
+using runtime::Duration;
+
+constexpr const char* kUnary = "(%x: f32[1000]) -> (%y: f32[1000])";
+constexpr const char* kTwo = "%a = Relu(%x)\n%y = Relu(%a)";
+constexpr const char* kNpu =
+    "backend npu {\n  runtime sim\n"
+    "  device npu count 2 { link host bandwidth 1 GB/s latency 8 us  link npu bandwidth 2 GB/s latency 1 us }\n"
+    "  rule relu { match Relu(v) where dim(v, 0) % 10 == 0 else \"{dim(v, 0)} elements\" cost 1 us lower \"r\" }\n"
+    "  partition { join any launch 2 us }\n}\n";
+
+Sets lines(const Case& setup, const BuiltProblem& built) {
+  Sets result;
+  std::string text = place::print_candidates(setup.graph, built);
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    result.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return result;
+}
+
+bool has_line(const Case& setup, const BuiltProblem& built, const std::string& line) {
+  Sets all = lines(setup, built);
+  return std::find(all.begin(), all.end(), line) != all.end();
+}
+
+TEST(BuildProblem, EveryInstanceAndTheHost) {
+  Case setup;
+  auto built = setup.model(kUnary, kTwo).add_rules(kNpu).problem();
+  ASSERT_TRUE(built);
+  // {a} {y} {a, y} on two instances, {a} {y} on the host.
+  EXPECT_EQ(built->problem.candidates.size(), 8u);
+  EXPECT_TRUE(has_line(setup, *built, "npu npu[1] {a, y} 4us rules relu, relu reads %x: npu[1] writes %y: npu[1]"))
+      << place::print_candidates(setup.graph, *built);
+  EXPECT_TRUE(has_line(setup, *built,
+                       fmt::format("host host {{a}} {} reads %x: host writes %a: host",
+                                   runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)})))));
+}
+
+TEST(BuildProblem, RulesOfABackendNamedHostComeFirst) {
+  Case setup;
+  auto built = setup.model(kUnary, kTwo)
+                   .add_rules("backend host {\n runtime host_jit\n rule r { match Relu(v) cost 7 s lower \"r\" }\n}\n")
+                   .problem();
+  ASSERT_TRUE(built);
+  EXPECT_EQ(lines(setup, *built), (Sets{"host host {a} 7s rules r reads %x: host writes %a: host",
+                                        "host host {y} 7s rules r reads %a: host writes %y: host"}));
+}
+
+TEST(BuildProblem, CostOfAPartition) {
+  Case setup;
+  setup.model(kUnary, kTwo)
+      .rule("match Relu(v) cost 3 us lower \"r\"",
+            "join any launch 1 us cost launch + sum(rules) / 2 + ops * 1 ns + flops * 0 s + bytes / (1 GB/s)");
+  auto found = setup.candidates();
+  ASSERT_EQ(found.candidates.size(), 3u);
+  // 1 us + 6 us / 2 + 2 ns + 8000 bytes at 1 GB/s: what is between the two stays inside.
+  EXPECT_TRUE(std::any_of(found.candidates.begin(), found.candidates.end(), [](const auto& candidate) {
+    return candidate.members.nodes.size() == 2 && candidate.cost == Duration::picoseconds(12'002'000);
+  }));
+}
+
+TEST(BuildProblem, CostThatIsNoTimeIsRefused) {
+  Case setup;
+  setup.model(kUnary, kTwo).rule("match Relu(v) lower \"r\"", "join any cost (ops - 2) * 1 us");
+  auto found = setup.candidates();
+  ASSERT_EQ(found.candidates.size(), 1u);
+  EXPECT_EQ(found.candidates[0].cost, Duration());
+  EXPECT_EQ(found.refusals.size(), 2u);
+  EXPECT_EQ(found.refusals[0].message, "its cost is negative: -1 us");
+}
+
+TEST(BuildProblem, ConversionsOfAValue) {
+  Case setup;
+  auto built = setup.model(kUnary, kTwo).add_rules(kNpu).problem();
+  ASSERT_TRUE(built);
+  const place::Problem& problem = built->problem;
+  auto cost = [&](const std::string& from, const std::string& to) {
+    for (const place::ConversionEdge& edge : problem.values[0].conversions) {
+      if (problem.formats[static_cast<size_t>(edge.from)].space == from &&
+          problem.formats[static_cast<size_t>(edge.to)].space == to) {
+        return edge.cost;
+      }
+    }
+    return Duration::max();
+  };
+  EXPECT_EQ(cost("host", "npu[0]"), Duration::picoseconds(12'000'000));
+  EXPECT_EQ(cost("npu[1]", "host"), Duration::picoseconds(12'000'000));
+  EXPECT_EQ(cost("npu[0]", "npu[1]"), Duration::picoseconds(3'000'000));
+  EXPECT_EQ(problem.values[0].conversions.size(), 6u);
+}
+
+TEST(BuildProblem, ReordersExistOnBothSidesOfACopy) {
+  Case setup;
+  auto built = setup.model("(%x: f32[1, 2, 4, 4]) -> (%y: f32[1, 2, 4, 4])", "%y = Relu(%x)")
+                   .add_rules(
+                       "backend npu {\n runtime sim\n device npu { link host bandwidth 1 GB/s latency 1 us }\n"
+                       " format NHWC\n rule r { match Relu(v) cost 1 us lower \"r\" }\n}\n")
+                   .problem();
+  ASSERT_TRUE(built);
+  // A square of formats, both ways: host and npu[0], plain and NHWC.
+  EXPECT_EQ(built->problem.values[0].conversions.size(), 8u);
+}
+
+TEST(BuildProblem, ConflictsAndPartitionCounts) {
+  Case setup;
+  auto built = setup.model(kUnary, kTwo)
+                   .add_rules(
+                       "backend a {\n runtime host_jit\n conflicts with b\n max partitions 3\n"
+                       " rule r { match Relu(v) cost 1 us lower \"r\" }\n}\n"
+                       "backend b {\n runtime host_jit\n rule r { match Relu(v) cost 1 us lower \"r\" }\n}\n")
+                   .problem();
+  ASSERT_TRUE(built);
+  ASSERT_EQ(built->problem.owners.size(), 3u);
+  EXPECT_EQ(built->problem.owners[1].max_partitions, 3);
+  EXPECT_EQ(built->problem.owners[1].conflicts, std::vector<int>{2});
+  EXPECT_EQ(built->problem.owners[2].conflicts, std::vector<int>{1});
+  EXPECT_TRUE(built->problem.owners[0].conflicts.empty());
+}
+
+TEST(BuildProblem, MeasuredCostsAreNotSupported) {
+  Case setup;
+  setup.model(kUnary, kTwo).rule("match Relu(v) lower \"r\"");
+  setup.rules.backends[0].rules[0].measured = true;
+  EXPECT_FALSE(setup.problem());
+  EXPECT_NE(setup.diags.render().find("not supported"), std::string::npos);
+}
+
+// ---- pins ----
+
+TEST(Pins, KeepOnlyCandidatesThere) {
+  Case setup;
+  auto built = setup.model(kUnary, "%a = Relu(%x) on npu[1]\n%y = Relu(%a) on host").add_rules(kNpu).problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 2u);
+  EXPECT_EQ(lines(setup, *built)[0], "npu npu[1] {a} 3us rules relu reads %x: npu[1] writes %a: npu[1]");
+}
+
+TEST(Pins, DeviceWithoutInstanceIsAnyOfThem) {
+  Case setup;
+  auto built = setup.model(kUnary, "%a = Relu(%x) on npu\n%y = Relu(%a) on npu").add_rules(kNpu).problem();
+  ASSERT_TRUE(built);
+  EXPECT_EQ(built->problem.candidates.size(), 6u);
+}
+
+TEST(Pins, ErrorSaysWhyNot) {
+  Case setup;
+  EXPECT_FALSE(setup.model("(%x: f32[7]) -> (%y: f32[7])", "%y = Relu(%x) on npu").add_rules(kNpu).problem());
+  std::string text = setup.diags.render();
+  EXPECT_NE(text.find("`%y` cannot run on `npu`"), std::string::npos) << text;
+  EXPECT_NE(text.find("rule `relu`: 7 elements"), std::string::npos) << text;
+}
+
+TEST(Pins, ErrorForAnOperatorThatNoRuleIsAbout) {
+  Case setup;
+  EXPECT_FALSE(setup.model(kUnary, "%y = Abs(%x) on npu").add_rules(kNpu).problem());
+  EXPECT_NE(setup.diags.render().find("no rule of `npu` is about Abs"), std::string::npos) << setup.diags.render();
+}
+
+TEST(Pins, UnknownDevices) {
+  Case typo;
+  EXPECT_FALSE(typo.model(kUnary, "%y = Relu(%x) on npo").add_rules(kNpu).problem());
+  EXPECT_NE(typo.diags.render().find("did you mean `npu`?"), std::string::npos) << typo.diags.render();
+  Case instance;
+  EXPECT_FALSE(instance.model(kUnary, "%y = Relu(%x) on npu[5]").add_rules(kNpu).problem());
+  EXPECT_NE(instance.diags.render().find("`npu` has 2 instances"), std::string::npos) << instance.diags.render();
+}
+
+TEST(Pins, BackendThatIsNotActive) {
+  Case setup;
+  setup.model(kUnary, "%y = Relu(%x) on npu").add_rules(kNpu);
+  EXPECT_FALSE(place::build_problem(setup.graph, setup.rules, {}, setup.placement, setup.diags));
+  EXPECT_NE(setup.diags.render().find("not active"), std::string::npos) << setup.diags.render();
+}
+
+// ---- partitions of the input ----
+
+ir::Partition partition(const std::string& backend, const std::string& instance, std::vector<ir::NodeId> nodes) {
+  ir::Partition made;
+  made.name = "p0";
+  made.backend = backend;
+  made.instance = instance;
+  made.nodes = std::move(nodes);
+  return made;
+}
+
+const ir::NodeId kFirst(0);
+const ir::NodeId kSecond(1);
+
+TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
+  Case setup;
+  setup.model(kUnary, kTwo).add_rules(kNpu);
+  setup.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst, kSecond}));
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_EQ(lines(setup, *built), (Sets{"npu npu[0] {a, y} 4us rules relu, relu reads %x: npu[0] writes %y: npu[0]"}));
+  EXPECT_EQ(built->origins[0].fixed, 0);
+  setup.placement.partitions[0].cost = Duration::picoseconds(5);
+  EXPECT_EQ(setup.problem()->problem.candidates[0].cost, Duration::picoseconds(5));
+}
+
+TEST(Fixed, TheHostRunsAnything) {
+  Case setup;
+  setup.model(kUnary, "%a = Abs(%x)\n%y = Sin(%a)");
+  setup.placement.partitions.push_back(partition("host", "host", {kFirst, kSecond}));
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 1u);
+  EXPECT_EQ(built->problem.candidates[0].cost, place::host_cost(setup.graph, {kFirst, kSecond}));
+}
+
+std::string error_of(Case& setup) {
+  EXPECT_FALSE(setup.problem());
+  return setup.diags.render();
+}
+
+TEST(Fixed, UnsupportedNodesGiveTheReason) {
+  Case setup;
+  setup.model("(%x: f32[7]) -> (%y: f32[7])", kTwo).add_rules(kNpu);
+  setup.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst, kSecond}));
+  std::string text = error_of(setup);
+  EXPECT_NE(text.find("no rules that cover exactly"), std::string::npos) << text;
+  EXPECT_NE(text.find("`%a`: rule `relu`: 7 elements"), std::string::npos) << text;
+}
+
+TEST(Fixed, UnknownBackendInstanceAndRule) {
+  Case backend;
+  backend.model(kUnary, kTwo).add_rules(kNpu);
+  backend.placement.partitions.push_back(partition("npv", "npu[0]", {kFirst}));
+  EXPECT_NE(error_of(backend).find("did you mean `npu`?"), std::string::npos);
+  Case instance;
+  instance.model(kUnary, kTwo).add_rules(kNpu);
+  instance.placement.partitions.push_back(partition("npu", "npu[2]", {kFirst}));
+  EXPECT_NE(error_of(instance).find("no instance `npu[2]`"), std::string::npos);
+  Case rule;
+  rule.model(kUnary, kTwo).add_rules(kNpu);
+  rule.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst}));
+  rule.placement.partitions[0].rules = {"gelu"};
+  EXPECT_NE(error_of(rule).find("`npu` has no rule `gelu`"), std::string::npos);
+}
+
+TEST(Fixed, WrittenFormatsMustBeThoseOfTheRules) {
+  Case setup;
+  setup.model(kUnary, kTwo).add_rules(kNpu);
+  ir::Partition made = partition("npu", "npu[0]", {kFirst});
+  made.inputs.push_back({setup.graph.find_value("x"), {"host", "plain"}});
+  setup.placement.partitions.push_back(made);
+  std::string text = error_of(setup);
+  EXPECT_NE(text.find("has `%x` as `host`, its rules have `npu[0]`"), std::string::npos) << text;
+}
+
+TEST(Fixed, LimitsHoldUnlessPartitionsCoalesce) {
+  for (bool coalesce : {false, true}) {
+    Case setup;
+    setup.model(kUnary, kTwo).add_rules(kNpu);
+    setup.rules.backends[0].policy.max_depth = 1;
+    setup.rules.backends[0].policy.coalesce = coalesce;
+    setup.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst, kSecond}));
+    EXPECT_EQ(setup.problem().has_value(), coalesce);
+  }
+}
+
+TEST(Fixed, CircleThroughNodesWithoutAPartition) {
+  Case setup;
+  setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Add(%a, %b)");
+  setup.placement.partitions.push_back(partition("host", "host", {kFirst, ir::NodeId(2)}));
+  EXPECT_NE(error_of(setup).find("waits for itself"), std::string::npos);
+}
+
+TEST(Fixed, CoverOfOneSetByRulesThatOverlap) {
+  Case setup;
+  setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Neg(%b)")
+      .add_rules(
+          "backend lib {\n  runtime host_jit\n"
+          "  rule f { match Abs(Relu(v)) cost 1 us lower \"f\" }\n"
+          "  rule g { match Neg(Abs(v)) cost 1 us lower \"g\" }\n"
+          "  rule h { match Relu(v) cost 5 us lower \"h\" }\n  partition { join any }\n}\n");
+  setup.placement.partitions.push_back(partition("lib", "host", {kFirst, kSecond, ir::NodeId(2)}));
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_EQ(built->origins[0].rules, (Sets{"h", "g"}));
+}
+
+}  // namespace
+}  // namespace collage::testing

@@ -1,0 +1,7 @@
+collage_test(match_test SOURCES unit/match_test.cpp DEPENDS collage::match collage::place collage::sema)
+collage_test(candidates_test
+  SOURCES
+    unit/candidates_formats_test.cpp
+    unit/candidates_grow_test.cpp
+    unit/candidates_problem_test.cpp
+  DEPENDS collage::place collage::sema)

@@ -1,0 +1,1 @@
+collage_test(ops_test SOURCES unit/ops_test.cpp unit/ops_errors_test.cpp DEPENDS collage::ir)

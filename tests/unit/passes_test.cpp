@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each pass on graphs built here: what it changes, what it must leave alone, and that the model computes the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/print.h"
+#include "compiler/ir/verify.h"
+#include "compiler/passes/pass_manager.h"
+
+namespace collage::passes {
+namespace {
+
+using ir::AttrMap;
+using ir::DType;
+using ir::Graph;
+using ir::NodeId;
+using ir::Shape;
+using ir::Tensor;
+using ir::ValueId;
+
+class PassesTest : public ::testing::Test {
+ protected:
+  PassesTest() : diags_(sources_), context_{diags_} {}
+
+  ValueId input(const std::string& name, const Shape& shape) { return graph_.add_input(name, {DType::F32, shape}); }
+
+  /// Elements that differ, all positive.
+  ValueId weights(const std::string& name, const Shape& shape) {
+    Tensor tensor(DType::F32, shape);
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      tensor.as<float>()[static_cast<size_t>(i)] = 0.25f + static_cast<float>((i * 7 + seed_ * 3) % 11) / 8;
+    }
+    ++seed_;
+    return graph_.add_constant(name, ir::make_constant(tensor));
+  }
+  ValueId ints(const std::string& name, const std::vector<int64_t>& values) {
+    Tensor tensor(DType::I64, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), tensor.as<int64_t>().begin());
+    return graph_.add_constant(name, ir::make_constant(tensor));
+  }
+  ValueId node(const std::string& op, const std::vector<ValueId>& inputs, const std::string& name, AttrMap attrs = {}) {
+    ir::NodeSource source;
+    source.where = name;
+    NodeId id = ir::append_inferred(graph_, *ir::find_op(op), inputs, std::move(attrs), {name}, source, diags_);
+    EXPECT_TRUE(id.is_valid()) << diags_.render();
+    return graph_.first_output(id);
+  }
+  void pin(ValueId result) {
+    ir::Pin where;
+    where.device = "npu";
+    graph_.node(graph_.value(result).producer).pin = where;
+  }
+
+  std::vector<Tensor> run() {
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph_.inputs()) {
+      Tensor tensor(DType::F32, graph_.value(id).type.shape);
+      for (int64_t i = 0; i < tensor.count(); ++i) {
+        tensor.as<float>()[static_cast<size_t>(i)] = static_cast<float>((i * 5) % 13) / 4 - 1;
+      }
+      inputs.push_back(tensor);
+    }
+    auto outputs = ir::evaluate_graph(graph_, inputs);
+    EXPECT_TRUE(outputs.is_ok());
+    return outputs ? *outputs : std::vector<Tensor>();
+  }
+
+  /// Runs a pass; outputs, their names and their values stay. Returns whether it changed something.
+  bool apply(PassFunction pass, double tolerance = 0) {
+    std::vector<Tensor> before = run();
+    std::vector<std::string> names;
+    for (ValueId id : graph_.outputs()) names.push_back(graph_.value(id).name);
+    bool changed = pass(graph_, context_);
+    ir::verify(graph_);
+    std::vector<Tensor> after = run();
+    EXPECT_EQ(graph_.outputs().size(), names.size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      EXPECT_EQ(graph_.value(graph_.outputs()[i]).name, names[i]);
+      for (int64_t k = 0; k < before[i].count(); ++k) {
+        double a = element_as_double(before[i].view(), k), b = element_as_double(after[i].view(), k);
+        EXPECT_LE(std::abs(a - b), tolerance * std::max(1.0, std::abs(a))) << names[i] << " " << k;
+      }
+    }
+    EXPECT_FALSE(pass(graph_, context_)) << "a second run has nothing to do";
+    return changed;
+  }
+  size_t count(std::string_view op) const {
+    size_t found = 0;
+    for (NodeId id : graph_.node_ids()) found += graph_.node(id).op->name == op ? 1 : 0;
+    return found;
+  }
+
+  support::SourceManager sources_;
+  support::Diagnostics diags_;
+  PassContext context_;
+  Graph graph_;
+  int seed_ = 0;
+};
+
+TEST_F(PassesTest, FoldsChainsOfConstants) {
+  ValueId x = input("x", {2, 3});
+  ValueId w = node("Neg", {weights("w", {3})}, "nw");
+  ValueId w2 = node("Exp", {w}, "ew");
+  graph_.mark_output(node("Mul", {x, w2}, "y"));
+  EXPECT_TRUE(apply(fold_constants));
+  EXPECT_EQ(graph_.node_count(), 1u);
+  EXPECT_TRUE(graph_.value(graph_.find_value("ew")).is_constant());
+  EXPECT_FALSE(graph_.find_value("w").is_valid());
+}
+
+TEST_F(PassesTest, FoldsShapesOfValuesThatAreNotConstant) {
+  ValueId x = input("x", {2, 3});
+  ValueId shape = node("Shape", {x}, "s");
+  AttrMap to_f32;
+  to_f32.set("to", int64_t{1});
+  graph_.mark_output(node("Cast", {shape}, "y", to_f32));
+  EXPECT_TRUE(apply(fold_constants));
+  EXPECT_EQ(graph_.node_count(), 1u);  // the output stays the result of a node
+}
+
+TEST_F(PassesTest, DoesNotFoldWhatGrowsTheModelOrIsPinned) {
+  ValueId one = weights("one", {1});
+  ValueId big = node("Expand", {one, ints("shape", {1 << 20})}, "big");
+  ValueId pinned = node("Neg", {one}, "pinned");
+  pin(pinned);
+  ValueId x = input("x", {1});
+  graph_.mark_output(node("Add", {x, pinned}, "y"));
+  graph_.mark_output(node("ReduceMean", {node("Mul", {x, big}, "m")}, "z"));
+  EXPECT_FALSE(apply(fold_constants));
+}
+
+TEST_F(PassesTest, RemovesWhatNobodyReads) {
+  ValueId x = input("x", {2});
+  node("Exp", {node("Neg", {x}, "dead1")}, "dead2");
+  weights("unused", {2});
+  graph_.mark_output(node("Relu", {x}, "y"));
+  EXPECT_TRUE(apply(eliminate_dead));
+  EXPECT_EQ(graph_.node_count(), 1u);
+  EXPECT_FALSE(graph_.find_value("unused").is_valid());
+}
+
+TEST_F(PassesTest, KeepsPinnedNodesEvenIfDead) {
+  ValueId x = input("x", {2});
+  ValueId dead = node("Exp", {node("Neg", {x}, "needed")}, "dead");
+  pin(dead);
+  ValueId copy = node("Identity", {x}, "copy");
+  pin(copy);
+  graph_.mark_output(node("Relu", {copy}, "y"));
+  EXPECT_FALSE(apply(eliminate_dead));
+  EXPECT_EQ(graph_.node_count(), 4u);
+}
+
+TEST_F(PassesTest, RemovesCopiesAndKeepsOutputNames) {
+  ValueId x = input("x", {2});
+  ValueId a = node("Identity", {node("Dropout", {x}, "d")}, "i");
+  ValueId relu = node("Relu", {a}, "r");
+  graph_.mark_output(node("Identity", {node("Identity", {relu}, "chain")}, "y"));
+  EXPECT_TRUE(apply(eliminate_dead));
+  EXPECT_EQ(graph_.node_count(), 1u);
+  EXPECT_EQ(graph_.node_name(NodeId(0)), "y");
+}
+
+TEST_F(PassesTest, CopiesThatOutputsNeedStay) {
+  ValueId x = input("x", {2});
+  ValueId relu = node("Relu", {x}, "r");
+  graph_.mark_output(node("Identity", {relu}, "y1"));  // takes the place of %r
+  graph_.mark_output(node("Identity", {relu}, "y2"));  // cannot as well
+  graph_.mark_output(node("Identity", {x}, "y3"));     // an input has no node
+  graph_.mark_output(node("Identity", {weights("c", {2})}, "y4"));
+  EXPECT_TRUE(apply(eliminate_dead));
+  EXPECT_EQ(graph_.node_count(), 4u);
+  EXPECT_EQ(count("Identity"), 3u);
+}
+
+TEST_F(PassesTest, AnOutputThatOthersReadKeepsItsName) {
+  ValueId x = input("x", {2});
+  ValueId relu = node("Relu", {x}, "r");
+  graph_.mark_output(relu);
+  graph_.mark_output(node("Identity", {relu}, "y"));
+  EXPECT_FALSE(apply(eliminate_dead));
+  EXPECT_EQ(graph_.node_count(), 2u);
+}
+
+// fold_batch_norm: Conv with and without bias, groups, ConvTranspose (whose weights lie the other way), Gemm.
+
+class FoldBatchNormTest : public PassesTest {
+ protected:
+  ValueId norm(ValueId x, int64_t channels, const std::string& name) {
+    return node("BatchNormalization",
+                {x, weights(name + ".scale", {channels}), weights(name + ".bias", {channels}),
+                 weights(name + ".mean", {channels}), weights(name + ".var", {channels})},
+                name);
+  }
+  void expect_merged() {
+    EXPECT_TRUE(apply(fold_batch_norm, 1e-5));
+    EXPECT_EQ(count("BatchNormalization"), 0u);
+  }
+};
+
+TEST_F(FoldBatchNormTest, Conv) {
+  ValueId x = input("x", {1, 4, 5, 5});
+  ValueId plain = norm(node("Conv", {x, weights("w", {6, 4, 3, 3})}, "c1"), 6, "n1");
+  AttrMap grouped;
+  grouped.set("group", int64_t{2});
+  graph_.mark_output(norm(node("Conv", {plain, weights("v", {4, 3, 1, 1}), weights("b", {4})}, "c2", grouped), 4, "y"));
+  expect_merged();
+  EXPECT_EQ(graph_.node_count(), 2u);
+  EXPECT_EQ(graph_.node(NodeId(0)).inputs.size(), 3u);
+}
+
+TEST_F(FoldBatchNormTest, ConvTransposeWithGroups) {
+  AttrMap attrs;
+  attrs.set("group", int64_t{2});
+  ValueId x = input("x", {1, 4, 3, 3});
+  graph_.mark_output(
+      norm(node("ConvTranspose", {x, weights("w", {4, 3, 2, 2}), weights("b", {6})}, "c", attrs), 6, "y"));
+  expect_merged();
+}
+
+TEST_F(FoldBatchNormTest, GemmInBothOrders) {
+  ValueId x = input("x", {2, 3});
+  AttrMap scaled;
+  scaled.set("alpha", 0.5);
+  scaled.set("beta", 2.0);
+  ValueId first = norm(node("Gemm", {x, weights("w", {3, 4}), weights("b", {4})}, "g1", scaled), 4, "n");
+  AttrMap transposed;
+  transposed.set("transB", int64_t{1});
+  graph_.mark_output(norm(node("Gemm", {first, weights("v", {5, 4}), weights("c", {1})}, "g2", transposed), 5, "y"));
+  expect_merged();
+}
+
+TEST_F(FoldBatchNormTest, LeavesAloneWhatOthersReadOrUsersPinned) {
+  ValueId x = input("x", {1, 2, 3, 3});
+  ValueId read_twice = node("Conv", {x, weights("w1", {2, 2, 1, 1})}, "c1");
+  graph_.mark_output(node("Add", {norm(read_twice, 2, "n1"), read_twice}, "y1"));
+  ValueId is_output = node("Conv", {x, weights("w2", {2, 2, 1, 1})}, "c2");
+  graph_.mark_output(is_output);
+  graph_.mark_output(norm(is_output, 2, "y2"));
+  ValueId pinned = node("Conv", {x, weights("w3", {2, 2, 1, 1})}, "c3");
+  pin(pinned);
+  graph_.mark_output(norm(pinned, 2, "y3"));
+  ValueId given = input("given", {2, 2, 1, 1});
+  graph_.mark_output(norm(node("Conv", {x, given}, "c4"), 2, "y4"));
+  EXPECT_FALSE(apply(fold_batch_norm));
+  EXPECT_EQ(count("BatchNormalization"), 4u);
+}
+
+TEST_F(PassesTest, ManagerRunsPrintsAndDisables) {
+  ValueId x = input("x", {2});
+  node("Neg", {x}, "dead");
+  graph_.mark_output(node("Relu", {x}, "y"));
+  std::string printed;
+  PassOptions options;
+  options.print = [&printed](std::string_view text) { printed += text; };
+  options.print_after = {"eliminate-dead"};
+  options.disabled = {"fold_batch_norm"};
+  auto reports = run_passes(graph_, all_passes(), options, diags_);
+  ASSERT_TRUE(reports);
+  ASSERT_EQ(reports->size(), 2u);
+  EXPECT_FALSE((*reports)[0].changed);
+  EXPECT_TRUE((*reports)[1].changed);
+  EXPECT_EQ(printed, "// after eliminate_dead\n" + ir::print(graph_));
+  EXPECT_NE(to_string(*reports).find("eliminate_dead"), std::string::npos);
+
+  options.disabled = {"fold_batch_nrm"};
+  EXPECT_FALSE(run_passes(graph_, all_passes(), options, diags_));
+  EXPECT_NE(diags_.render().find("did you mean `fold_batch_norm`?"), std::string::npos) << diags_.render();
+}
+
+}  // namespace
+}  // namespace collage::passes

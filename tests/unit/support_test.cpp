@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Diagnostics, spelling hints, durations and layouts: what every stage leans on.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "compiler/support/diagnostic.h"
+#include "runtime/core/duration.h"
+#include "runtime/core/layout.h"
+
+namespace collage {
+namespace {
+
+using runtime::Duration;
+using support::Code;
+
+TEST(Diagnostics, RenderShowsTheLineACaretAndNotesInFileOrder) {
+  support::SourceManager sources;
+  support::FileId file = sources.add("m.ir", "first\n\t%a = Rleu(%x)\n");
+  support::Diagnostics diags(sources);
+  diags.error(Code::UndefinedValue, {file, 17, 19}, "undefined value `%x`");
+  diags.error(Code::UnknownOperator, {file, 12, 16}, "unknown operator `{}`", "Rleu").did_you_mean("Relu");
+  EXPECT_EQ(diags.render(),
+            "m.ir:2:7: error: unknown operator `Rleu` [CG0102]\n"
+            "    2 | \t%a = Rleu(%x)\n"
+            "      | \t     ^~~~\n"
+            "note: did you mean `Relu`?\n"
+            "m.ir:2:12: error: undefined value `%x` [CG0103]\n"
+            "    2 | \t%a = Rleu(%x)\n"
+            "      | \t          ^~\n");
+}
+
+TEST(Diagnostics, SpansPastTheEndAreHarmless) {
+  support::SourceManager sources;
+  support::FileId file = sources.add("m.ir", "x");
+  support::Diagnostics diags(sources);
+  diags.error(Code::SyntaxError, {file, 1, 900}, "unexpected end of file");
+  EXPECT_NE(diags.render().find("m.ir:1:2: error: unexpected end of file"), std::string::npos);
+}
+
+TEST(Diagnostics, CodesAreUniqueAndFoundByTextAndName) {
+  std::set<std::string> texts;
+  for (Code code : support::all_codes()) {
+    EXPECT_TRUE(texts.insert(code_text(code)).second) << code_text(code);
+    EXPECT_EQ(support::parse_code(code_text(code)), code);
+    EXPECT_EQ(support::parse_code(code_name(code)), code);
+    EXPECT_FALSE(code_explanation(code).empty());
+  }
+}
+
+TEST(Closest, FindsSlipsAndKeepsQuietOtherwise) {
+  EXPECT_EQ(support::closest("Rleu", {"Elu", "Relu", "Selu"}), "Relu");
+  EXPECT_EQ(support::closest("optimum", {"greedy", "optimal"}), "optimal");
+  EXPECT_EQ(support::closest("conv", {"Conv", "Gemm"}), "Conv");
+  EXPECT_EQ(support::closest("x", {"y"}), "");
+  EXPECT_EQ(support::closest("Banana", {"Conv", "Gemm"}), "");
+}
+
+TEST(DurationText, ReadsBackAsItself) {
+  for (int64_t ps : {int64_t{0}, int64_t{1}, int64_t{999}, int64_t{1'000}, int64_t{8'192'000}, int64_t{41'000'000},
+                     int64_t{123'456'789'012}, int64_t{7'000'000'000'001}}) {
+    Duration d = Duration::picoseconds(ps);
+    EXPECT_EQ(runtime::parse_duration(to_string(d)), d) << to_string(d);
+  }
+  EXPECT_EQ(to_string(Duration::picoseconds(8'192'000)), "8.192us");
+  EXPECT_FALSE(runtime::parse_duration("3 parsecs"));
+}
+
+TEST(Reorder, ThereAndBackIsTheIdentity) {
+  runtime::Tensor plain(runtime::DType::F32, {2, 3, 4, 5}), other = plain.clone(), back = plain.clone();
+  for (int64_t i = 0; i < plain.count(); ++i) plain.as<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+  runtime::reorder(plain.view(), "plain", other.view(), "NHWC");
+  EXPECT_EQ(other.as<float>()[1], 20.0f);  // the second channel of the first pixel
+  runtime::reorder(other.view(), "NHWC", back.view(), "plain");
+  EXPECT_TRUE(identical(plain, back));
+  EXPECT_FALSE(runtime::layout_permutation("NHWC", 3));
+  EXPECT_FALSE(runtime::layout_permutation("NHHC", 4));
+}
+
+}  // namespace
+}  // namespace collage
