@@ -144,7 +144,12 @@ Next Pipeline::read_rules() {
   std::optional<std::vector<Activation>> activations = activate(rules_, options_.targets, diags_);
   if (!activations) return Next::Failed;
   activations_ = std::move(*activations);
-  return Next::Stage;
+  for (const Activation& activation : activations_) {
+    if (!options_.strict || activation.absent.empty()) continue;
+    diags_.error_at(Code::BackendFailed, "--strict", "backend `{}` is absent: {}", activation.active.backend->name,
+                    activation.absent);
+  }
+  return stage_if(!diags_.has_errors());
 }
 
 Next Pipeline::run_passes() {
