@@ -21,19 +21,20 @@ namespace collage::codegen {
 enum class Type { Int, Bool, Float, Mask };
 
 // X(enumerator, printed name). Integer and bit operations on floats work on their 32-bit patterns, lane by lane.
-#define COLLAGE_LOOP_OPS(X)                                                                                           \
-  X(IntConst, "")                                                                                                     \
-  X(Var, "")                                                                                                          \
-  X(Add, "add")                                                                                                       \
-  X(Sub, "sub")                                                                                                       \
-  X(Mul, "mul") X(Div, "div") X(Rem, "rem") X(Min, "min") X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load") \
-      X(Gather, "gather") X(Splat, "splat") X(FAdd, "fadd") X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv")           \
-          X(FMax, "fmax") X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") X(FRound, "fround") X(FFloor, "ffloor")     \
-              X(FCeil, "fceil") X(BitAnd, "bitand") X(BitOr, "bitor") X(BitXor, "bitxor") X(BitAdd, "bitadd")         \
-                  X(BitSub, "bitsub") X(BitShl, "bitshl") X(BitShr, "bitshr") X(ToBits, "tobits")                     \
-                      X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq") X(FEqual, "fequal")             \
-                          X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand")                 \
-                              X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                     \
+#define COLLAGE_LOOP_OPS(X)                                                                                       \
+  X(IntConst, "")                                                                                                 \
+  X(Var, "")                                                                                                      \
+  X(Add, "add")                                                                                                   \
+  X(Sub, "sub")                                                                                                   \
+  X(Mul, "mul")                                                                                                   \
+  X(Div, "div") X(Rem, "rem") X(Min, "min") X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load")           \
+      X(Gather, "gather") X(Splat, "splat") X(FAdd, "fadd") X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv")       \
+          X(FMax, "fmax") X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") X(FRound, "fround") X(FFloor, "ffloor") \
+              X(FCeil, "fceil") X(BitAnd, "bitand") X(BitOr, "bitor") X(BitXor, "bitxor") X(BitAdd, "bitadd")     \
+                  X(BitSub, "bitsub") X(BitShl, "bitshl") X(BitShr, "bitshr") X(ToBits, "tobits")                 \
+                      X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq") X(FEqual, "fequal")         \
+                          X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand")             \
+                              X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                 \
                                   X(ReduceMax, "reducemax")
 
 enum class Op {

@@ -351,9 +351,11 @@ Next Pipeline::write_results() {
     fs::path path(output);
     ir::Graph written = model_.graph;
     WeightsPlace place{path.parent_path().string(), path.filename().string(), true, weights_read_};
-    if (!move_weights_out(written, fs::path(options_.model).parent_path().string(), place, diags_)) return Next::Failed;
+    std::optional<std::string> weights =
+        move_weights_out(written, fs::path(options_.model).parent_path().string(), place, diags_);
+    if (!weights) return Next::Failed;
     if (!write_file(output, ir::print(written, placement_), diags_)) return Next::Failed;
-    report_.wrote = output;
+    report_.wrote = weights->empty() ? output : output + ", " + *weights;
   }
   if (!options_.placement_json.empty() &&
       !write_file(options_.placement_json, placement_json(model_.graph, placement_, report_), diags_)) {

@@ -35,8 +35,8 @@ std::set<fs::path> files_of_constants(const ir::Graph& graph, const std::string&
   return files;
 }
 
-bool move_weights_out(ir::Graph& graph, const std::string& model_folder, const WeightsPlace& place,
-                      support::Diagnostics& diags) {
+std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
+                                            const WeightsPlace& place, support::Diagnostics& diags) {
   fs::path target_folder = resolved(place.folder);
   std::string weights_file = place.stem + ".safetensors";
   for (int i = 1; place.keep.count(target_folder / weights_file) > 0; ++i)
@@ -55,14 +55,14 @@ bool move_weights_out(ir::Graph& graph, const std::string& model_folder, const W
     value.constant->file = weights_file;
     value.constant->key = value.name;
   }
-  if (weights.empty()) return true;
+  if (weights.empty()) return "";
   if (std::error_code error; !place.may_replace && fs::exists(target_folder / weights_file, error)) {
     return diags.error_at(support::Code::CannotWrite, weights_file, "exists already")
         .note("`-o FILE` names the text, and the weights beside it");
   }
   std::string path = (target_folder / weights_file).string();
   runtime::Status status = runtime::write_safetensors(path, weights);
-  if (status) return true;
+  if (status) return weights_file;
   return diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", status.message());
 }
 

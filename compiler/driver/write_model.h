@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,8 +28,8 @@ std::set<std::filesystem::path> files_of_constants(const ir::Graph& graph, const
 ///   - constants from files keep their file, its path now relative to that folder (it was relative to `model_folder`);
 ///   - written-out constants of more than a few elements move into the weights file, which is written;
 ///   - small ones, splats and seeds stay text.
-/// False after an error.
-bool move_weights_out(ir::Graph& graph, const std::string& model_folder, const WeightsPlace& place,
-                      support::Diagnostics& diags);
+/// The weights file that was written, empty if none was needed; nothing after an error.
+std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
+                                            const WeightsPlace& place, support::Diagnostics& diags);
 
 }  // namespace collage::driver
