@@ -5,19 +5,7 @@
 namespace collage::codegen_test {
 namespace {
 
-class ConvKernels : public testing::Test {
- protected:
-  void SetUp() override { make(1); }
-  void make(int threads) {
-    codegen::JitOptions options;
-    options.threads = threads;
-    options.keep_text = true;
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
-  std::unique_ptr<codegen::Jit> jit_;
-};
+class ConvKernels : public KernelTest {};
 
 ir::AttrMap conv_attrs(const runtime::Ints& strides, const runtime::Ints& pads, const runtime::Ints& dilations,
                        int64_t group) {

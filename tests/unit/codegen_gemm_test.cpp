@@ -5,19 +5,7 @@
 namespace collage::codegen_test {
 namespace {
 
-class GemmKernels : public testing::Test {
- protected:
-  void SetUp() override { make(1); }
-  void make(int threads) {
-    codegen::JitOptions options;
-    options.threads = threads;
-    options.keep_text = true;
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
-  std::unique_ptr<codegen::Jit> jit_;
-};
+class GemmKernels : public KernelTest {};
 
 TEST_F(GemmKernels, RandomGemms) {
   for (unsigned seed = 0; seed < 60; ++seed) {

@@ -225,4 +225,19 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   return stats;
 }
 
+/// A JIT that keeps its text; `make` replaces it by one for another number of threads.
+class KernelTest : public testing::Test {
+ protected:
+  void SetUp() override { make(1); }
+  void make(int threads) {
+    codegen::JitOptions options;
+    options.threads = threads;
+    options.keep_text = true;
+    auto jit = codegen::Jit::create(options);
+    ASSERT_TRUE(jit.is_ok()) << jit.message();
+    jit_ = std::move(*jit);
+  }
+  std::unique_ptr<codegen::Jit> jit_;
+};
+
 }  // namespace collage::codegen_test
