@@ -3,6 +3,7 @@
 #include "compiler/place/optimal_search.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <tuple>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "compiler/place/chain_bound.h"
 #include "compiler/place/search_problem.h"
 #include "compiler/place/search_state.h"
+#include "compiler/place/tune_bound.h"
 
 namespace collage::place {
 namespace {
@@ -24,6 +26,9 @@ struct KeyHash {
     return hash;
   }
 };
+
+/// Passes of the tuner between two rounds of width 1, which may find better solutions.
+constexpr std::array<int, 4> kTuning = {60, 120, 240, 400};
 
 /// Last step of a partial solution.
 struct Step {
@@ -51,20 +56,19 @@ class LayeredSearch {
 
   std::optional<Solution> solve() {
     start_ = std::chrono::steady_clock::now();
-    Duration bound;
     for (size_t width = 1;; width *= 4) {
       run(width);
-      bound = std::max(bound, std::min(best_.cost, put_aside_));
+      if (width == 1) tune();
       const bool found = best_.cost < Duration::max();
       const bool closed = put_aside_ > best_.cost || put_aside_ >= Duration::max();
-      const bool proven = bound == best_.cost && states_ >= options_.tie_states;
+      const bool proven = bound_ == best_.cost && states_ >= options_.tie_states;
       if (closed || (found && (proven || out_of_budget())) || out_of_patience()) break;
     }
     if (best_.cost >= Duration::max()) return std::nullopt;
     Solution solution;
     for (int move : best_.moves) solution.chosen.push_back(problem_.moves[static_cast<size_t>(move)].source);
     solution.cost = best_.cost;
-    if (problem_.complete) solution.bound = bound;
+    if (problem_.complete) solution.bound = bound_;
     solution.optimal = solution.cost == solution.bound;
     solution.states = states_;
     return solution;
@@ -72,6 +76,16 @@ class LayeredSearch {
 
  private:
   using Layer = std::unordered_map<std::vector<int64_t>, Entry, KeyHash>;
+
+  /// Better multipliers make better solutions of width 1, which make longer steps towards better multipliers.
+  void tune() {
+    BoundTuner tuner(problem_, chain_);
+    for (int steps : kTuning) {
+      if (tuner.is_idle() || best_.cost >= Duration::max() || bound_ >= best_.cost || out_of_budget()) return;
+      tuner.ascend(best_.cost, steps);
+      run(1);
+    }
+  }
 
   void run(size_t width) {
     steps_.clear();
@@ -94,6 +108,7 @@ class LayeredSearch {
       Layer().swap(layers_[position]);
     }
     for (auto& [key, entry] : layers_.back()) finish(entry);
+    bound_ = std::max({bound_, std::min(best_.cost, put_aside_), std::min(best_.cost, chain_.lower())});
   }
 
   /// The states to expand, least first. The others are put aside.
@@ -188,6 +203,7 @@ class LayeredSearch {
   std::vector<Step> steps_;
   Duration put_aside_ = Duration::max();
   Best best_;
+  Duration bound_;
   uint64_t states_ = 0;
 };
 

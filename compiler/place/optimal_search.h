@@ -4,8 +4,9 @@
 //
 // Layers by first uncovered node in search order (search_order.h). Each step covers that node in every possible way;
 // partial solutions with equal keys (search_state.h) are merged. A layer keeps the `width` states of least bound
-// (chain_bound.h); the least bound among those put aside bounds every solution that was not looked at. Width grows by a
-// factor of four until nothing below the best solution was put aside: that is the proof.
+// (chain_bound.h); the least bound among those put aside bounds every solution that was not looked at. After a round of
+// width 1 the multipliers of the bound are tuned (tune_bound.h); then width grows by a factor of four until nothing
+// below the best solution was put aside: that is the proof.
 //
 // Ties: least cost, then fewest candidates, then the sequence of candidates in the order in which they cover the first
 // uncovered node, compared by rule, backend, instance, nodes. The order of Problem::candidates never matters. Equally

@@ -82,8 +82,13 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
   for (const Ahead& ahead : state.ahead) {
     if (ahead.last >= after.position) after.ahead.push_back(ahead);
   }
-  for (const Run& run : chain_.runs(move_index)) {
-    if (run.begin >= after.position) after.ahead.push_back({run.begin, run.share});
+  for (int r = chain_.first_run(move_index); r < chain_.first_run(move_index + 1); ++r) {
+    const Run& run = chain_.runs()[static_cast<size_t>(r)];
+    if (run.begin < after.position) continue;
+    after.ahead.push_back({-1, run.begin, chain_.share(r)});
+    for (const PricedRead& read : run.priced) {
+      if (read.writer < run.begin) after.ahead.push_back({read.writer, run.begin, chain_.price(read.price)});
+    }
   }
   after.live = state.live;
   for (const Touch& touch : move.touches) {
@@ -129,7 +134,7 @@ bool Transitions::decide_value(const SearchState& before, SearchState& after, co
   if (charge >= Duration::max()) return false;
   after.cost += charge;
   if (after.cost >= Duration::max()) return false;
-  if (charge > Duration() && value.writer >= after.position) after.ahead.push_back({value.writer, charge});
+  if (charge > Duration() && value.writer >= after.position) after.ahead.push_back({-1, value.writer, charge});
 
   const auto it = find_live(after.live, touch.value);
   const bool present = it != after.live.end() && it->value == touch.value;
@@ -192,38 +197,46 @@ void Transitions::keep_open(SearchState& state) const {
 
 Duration Transitions::bound(const SearchState& state) {
   const std::vector<int>& crossing = chain_.crossing(state.position);
-  ConversionCosts& conversions = problem_.conversions;
+  std::vector<LiveValue> entries;
+  std::vector<std::vector<bool>> undecided;
+  for (int v : crossing) {
+    LiveValue entry{v, problem_.host_plain, problem_.conversions.base(v)};
+    if (const LiveValue* known = find_live(state.live, v)) entry = *known;
+    entries.push_back(entry);
+    undecided.push_back(later_readers(state, v));
+  }
   Duration chain = Duration::max();
   for (const ChainBound::Start& start : chain_.starts(state.position)) {
     Duration cost = start.cost;
-    for (size_t i = 0; i < crossing.size() && cost < chain; ++i) {
-      LiveValue entry{crossing[i], problem_.host_plain, conversions.base(crossing[i])};
-      if (const LiveValue* known = find_live(state.live, crossing[i])) entry = *known;
-      cost += conversions.increment(entry.value, entry.written, entry.wanted, start.reads[i]);
+    for (size_t i = 0; i < entries.size() && cost < Duration::max(); ++i) {
+      const LiveValue& entry = entries[i];
+      const Duration more = chain_.completion(entry.value, entry.written, entry.wanted, undecided[i], start.reads[i]);
+      cost = more < Duration::max() ? cost + more : more;
     }
     chain = std::min(chain, cost);
   }
   if (chain >= Duration::max()) return chain;
 
-  // Values written before: each uncovered reader will want one of its formats, the dearest of them at least.
-  Duration further;
   for (const LiveValue& entry : state.live) {
     const SearchValue& value = problem_.values[static_cast<size_t>(entry.value)];
     if (entry.written < 0 || value.writer >= state.position || contains(crossing, entry.value)) continue;
-    Duration dearest;
-    for (size_t r = 0; r < value.readers.size(); ++r) {
-      if (!is_uncovered(state, value.readers[r])) continue;
-      Duration least = Duration::max();
-      for (FormatMask wants = value.reader_wants[r]; wants != 0 && least > dearest; wants &= wants - 1) {
-        least = std::min(least, conversions.increment(entry.value, entry.written, entry.wanted, wants & -wants));
-      }
-      dearest = std::max(dearest, least);
-    }
-    if (dearest >= Duration::max()) return dearest;
-    further += dearest;
+    const Duration more =
+        chain_.completion(entry.value, entry.written, entry.wanted, later_readers(state, entry.value), 0);
+    if (more >= Duration::max()) return more;
+    chain += more;
   }
-  for (const Ahead& ahead : state.ahead) further -= ahead.cost;
-  return state.cost + std::max(Duration(), chain + further);
+  for (const Ahead& ahead : state.ahead) {
+    if (ahead.from < state.position) chain -= ahead.cost;
+  }
+  return state.cost + std::max(Duration(), chain);
+}
+
+/// Which readers are still uncovered, but for the one right after the writer.
+std::vector<bool> Transitions::later_readers(const SearchState& state, int value) const {
+  const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
+  std::vector<bool> later;
+  for (int reader : entry.readers) later.push_back(reader != entry.writer + 1 && is_uncovered(state, reader));
+  return later;
 }
 
 }  // namespace collage::place

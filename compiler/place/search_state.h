@@ -30,8 +30,10 @@ struct LiveValue {
   friend bool operator==(const LiveValue&, const LiveValue&) = default;
 };
 
-/// A cost already counted that the chain bound from positions up to `last` counts again.
+/// A cost already counted, or one that falls away, that the chain bound from positions after `from` up to `last` counts
+/// again.
 struct Ahead {
+  int from = -1;
   int last = 0;
   Duration cost;
 };
@@ -62,6 +64,7 @@ class Transitions {
   bool within_limits(const SearchState& state, const Move& move) const;
   bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
   void keep_open(SearchState& state) const;
+  std::vector<bool> later_readers(const SearchState& state, int value) const;
   FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
 
   SearchProblem& problem_;

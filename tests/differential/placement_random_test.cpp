@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "compiler/place/chain_bound.h"
 #include "compiler/place/evaluate.h"
 #include "compiler/place/optimal_search.h"
 #include "compiler/place/strategies.h"
@@ -96,6 +97,30 @@ TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {
     options.tie_states = 0;
     check(random_problem(random, 4 + random.below(6)), "seed " + std::to_string(seed), options);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, AnyMultipliersMakeABound) {
+  for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
+    RandomSource random(8'000'000 + seed);
+    const Problem problem = random_problem(random, 2 + random.below(7));
+    const Duration expected = brute_force_cost(problem);
+    SearchProblem prepared(problem);
+    ChainBound bound(prepared);
+    if (!prepared.complete) continue;
+    ASSERT_LE(bound.lower(), expected) << seed;
+    Multipliers multipliers = bound.multipliers();
+    const auto some = [&] { return Duration::picoseconds(random.below(2'000'001) - 1'000'000); };
+    for (Duration& price : multipliers.prices) price = some();
+    for (size_t m = 0; m < prepared.moves.size(); ++m) {
+      for (int r = bound.first_run(static_cast<int>(m)) + 1; r < bound.first_run(static_cast<int>(m) + 1); ++r) {
+        const Duration moved = some();
+        multipliers.shares[static_cast<size_t>(r)] += moved;
+        multipliers.shares[static_cast<size_t>(r) - 1] -= moved;
+      }
+    }
+    bound.set(multipliers);
+    ASSERT_LE(bound.lower(), expected) << seed;
   }
 }
 
