@@ -52,8 +52,10 @@ struct Constant {
   Form form = Form::Literal;
   double splat = 0.0;  ///< Splat
   uint64_t seed = 0;   ///< Random
-  std::string file;    ///< File: path as written, relative to the model's folder
-  std::string key;     ///< File: tensor name in a .safetensors; empty for .npy
+  double low = -1.0;   ///< Random: its elements are uniform in low … high
+  double high = 1.0;
+  std::string file;  ///< File: path as written, relative to the model's folder
+  std::string key;   ///< File: tensor name in a .safetensors; empty for .npy
   Tensor data;
 };
 

@@ -63,7 +63,13 @@ std::string constant_text(const Constant& constant) {
                                                               : std::to_string(static_cast<int64_t>(constant.splat));
       return fmt::format("splat {} : {}", value, type);
     }
-    case Constant::Form::Random: return fmt::format("random seed {} : {}", constant.seed, type);
+    case Constant::Form::Random: {
+      bool is_usual = constant.low == Constant().low && constant.high == Constant().high;
+      std::string range = is_usual ? ""
+                                   : fmt::format("in [{}, {}] ", runtime::format_double(constant.low),
+                                                 runtime::format_double(constant.high));
+      return fmt::format("random seed {} {}: {}", constant.seed, range, type);
+    }
     case Constant::Form::File: {
       std::string key = constant.key.empty() ? "" : quoted(constant.key) + " ";
       return fmt::format("file {} {}: {}", quoted(constant.file), key, type);

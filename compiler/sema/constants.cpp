@@ -100,6 +100,20 @@ std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics&
   return resolved;
 }
 
+namespace {
+
+/// A bound of a range, which must be a finite number of `dtype`.
+std::optional<double> read_bound(DType dtype, const Scalar& scalar, Diagnostics& diags) {
+  Tensor bound(dtype, {});
+  if (!store(dtype, scalar, bound.data(), diags)) return std::nullopt;
+  const auto* real = std::get_if<double>(&scalar.value);
+  double value = real != nullptr ? *real : static_cast<double>(std::get<int64_t>(scalar.value));
+  if (std::isfinite(value)) return value;
+  return diags.error(Code::BadConstant, scalar.span, "the bounds of a range are finite");
+}
+
+}  // namespace
+
 std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& diags) {
   std::optional<TensorType> type = resolve_type(dense.type, diags);
   if (!type) return std::nullopt;
@@ -118,16 +132,17 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
   return tensor;
 }
 
-Tensor make_random(const TensorType& type, uint64_t seed) {
+Tensor make_random(const TensorType& type, uint64_t seed, double low, double high) {
   Tensor tensor(type.dtype, type.shape);
   auto count = static_cast<uint64_t>(tensor.count());
+  double width = high - low;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t bits = split_mix(seed, i);
-    // The top 24 (53) bits make an exact fraction in [0, 1).
+    // The top 24 (53) bits make an exact fraction in [0, 1). Rounded once, so that every machine agrees.
     if (type.dtype == DType::F32) {
-      tensor.as<float>()[i] = static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
+      tensor.as<float>()[i] = static_cast<float>(std::fma(width, static_cast<double>(bits >> 40) * 0x1p-24, low));
     } else {
-      tensor.as<double>()[i] = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+      tensor.as<double>()[i] = std::fma(width, static_cast<double>(bits >> 11) * 0x1p-53, low);
     }
   }
   return tensor;
@@ -181,11 +196,22 @@ std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
   }
   auto seed = std::get<int64_t>(ast.seed.value);
   if (seed < 0) return diags_.error(Code::BadConstant, ast.seed.span, "a seed is not negative");
-  if (!reserve(*type, ast.type.span)) return std::nullopt;
   Constant constant;
   constant.form = Constant::Form::Random;
   constant.seed = static_cast<uint64_t>(seed);
-  constant.data = make_random(*type, constant.seed);
+  if (ast.range) {
+    std::optional<double> low = read_bound(type->dtype, ast.range->low, diags_);
+    std::optional<double> high = read_bound(type->dtype, ast.range->high, diags_);
+    if (!low || !high) return std::nullopt;
+    if (*low > *high || !std::isfinite(*high - *low)) {
+      return diags_.error(Code::BadConstant, ast.range->span, "the range is {}",
+                          *low > *high ? "empty: its lower bound comes first" : "too wide");
+    }
+    constant.low = *low;
+    constant.high = *high;
+  }
+  if (!reserve(*type, ast.type.span)) return std::nullopt;
+  constant.data = make_random(*type, constant.seed, constant.low, constant.high);
   return constant;
 }
 

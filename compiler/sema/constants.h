@@ -22,8 +22,9 @@ std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support:
 /// `dense f32[2] [1.0, 2.0]` -> its elements, or errors at them.
 std::optional<ir::Tensor> make_dense(const syntax::DenseAst& dense, support::Diagnostics& diags);
 
-/// Uniform in [-1, 1): element `i` depends on `seed` and `i` only. Floating-point tensors only.
-ir::Tensor make_random(const ir::TensorType& type, uint64_t seed);
+/// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and
+/// `i` only. Floating-point tensors only; the bounds and their difference are finite.
+ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -1.0, double high = 1.0);
 
 /// Makes the constants of one model; each weights file is read once.
 class ConstantMaker {

@@ -108,7 +108,8 @@ class Dumper {
   }
   static std::string form(const SplatAst& ast) { return fmt::format("splat {} {}", scalar(ast.value), type(ast.type)); }
   static std::string form(const RandomAst& ast) {
-    return fmt::format("random {} {}", scalar(ast.seed), type(ast.type));
+    std::string range = ast.range ? fmt::format(" in [{}, {}]", scalar(ast.range->low), scalar(ast.range->high)) : "";
+    return fmt::format("random {}{} {}", scalar(ast.seed), range, type(ast.type));
   }
   static std::string form(const FileAst& ast) {
     return fmt::format("file {}{} {}", scalar(ast.path), ast.key ? " " + scalar(*ast.key) : "", type(ast.type));

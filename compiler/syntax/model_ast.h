@@ -75,8 +75,15 @@ struct SplatAst {
   Scalar value;
   TypeAst type;
 };
+/// `in [-0.5, 0.5]`
+struct RangeAst {
+  Scalar low;
+  Scalar high;
+  support::Span span;
+};
 struct RandomAst {
   Scalar seed;
+  std::optional<RangeAst> range;
   TypeAst type;
 };
 struct FileAst {

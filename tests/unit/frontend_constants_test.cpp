@@ -182,6 +182,21 @@ TEST(Constants, RandomIsFixedBySeedAndPlace) {
   EXPECT_LT(std::abs(sum / 1000), 0.1);
 }
 
+TEST(Constants, RandomWithinARange) {
+  for (DType dtype : {DType::F32, DType::F64}) {
+    Tensor usual = sema::make_random({dtype, {1000}}, 7);
+    Tensor scaled = sema::make_random({dtype, {1000}}, 7, -0.25, 0.25);
+    Tensor shifted = sema::make_random({dtype, {1000}}, 7, 0.5, 1.5);
+    Tensor single = sema::make_random({dtype, {1000}}, 7, 0.25, 0.25);
+    for (int64_t i = 0; i < 1000; ++i) {
+      double value = element_as_double(usual.view(), i);
+      EXPECT_EQ(element_as_double(scaled.view(), i), value / 4);
+      EXPECT_NEAR(element_as_double(shifted.view(), i), 1 + value / 2, 1e-7);
+      EXPECT_EQ(element_as_double(single.view(), i), 0.25);
+    }
+  }
+}
+
 TEST(Constants, LiteralsThatDoNotFit) {
   for (auto [constant, message] : {
            std::pair("dense f32[2] [1.0]", "`f32[2]` has 2 elements, 1 are written"),
@@ -198,6 +213,11 @@ TEST(Constants, LiteralsThatDoNotFit) {
            std::pair("splat 0.0 : f32[-1]", "no tensor has this type"),
            std::pair("random seed 1 : i32[4]", "random constants are f32 or f64"),
            std::pair("random seed -1 : f32[4]", "a seed is not negative"),
+           std::pair("random seed 1 in [1.0, 0.5] : f32[4]", "the range is empty"),
+           std::pair("random seed 1 in [0.0, inf] : f32[4]", "the bounds of a range are finite"),
+           std::pair("random seed 1 in [true, 1] : f32[4]", "a bool stands in a constant of f32"),
+           std::pair("random seed 1 in [0, 1e300] : f32[4]", "does not fit f32"),
+           std::pair("random seed 1 in [-1e308, 1e308] : f64[4]", "the range is too wide"),
        }) {
     Loaded loaded = load(model_text(std::string("%w = const ") + constant + "\n%y = Relu(%x)"));
     EXPECT_FALSE(loaded.model);

@@ -47,7 +47,8 @@ TEST(Print, EveryFormOfConstant) {
       "  %zeros = const splat 0.1 : f32[64]\n"
       "  %bytes = const splat 200 : u8[2]\n"
       "  %big = const splat inf : f64[2]\n"
-      "  %noise = const random seed 7 : f32[1, 3, 8, 8]\n";
+      "  %noise = const random seed 7 : f32[1, 3, 8, 8]\n"
+      "  %small = const random seed 8 in [-0.05, 0.1] : f32[3]\n";
   EXPECT_EQ(round_trip("model @m(%x: f32[2]) -> (%y: f32[2]) {\n" + constants + "  %y = Relu(%x) : f32[2]\n}\n"),
             "model @m(%x: f32[2]) -> (%y: f32[2]) {\n" + constants + "  %y = Relu(%x) : f32[2]\n}\n");
 }
