@@ -22,7 +22,8 @@ const std::map<std::string, Emit>& emit_names() {
                                                     {"placement", Emit::Placement},
                                                     {"plan", Emit::Plan},
                                                     {"llvm", Emit::Llvm},
-                                                    {"asm", Emit::Asm}};
+                                                    {"asm", Emit::Asm},
+                                                    {"onnx", Emit::Onnx}};
   return names;
 }
 
@@ -83,7 +84,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   add_list("-t,--target", options.targets, "activate only these backends: NAME[,attribute=value]…", "NAME");
   app.add_option("--strategy", options.strategy, "optimal | greedy | priority:a,b | single:X")->capture_default_str();
   app.add_option("-o,--output", options.output, "where to write the placed model")->type_name("FILE");
-  app.add_option("--emit", emit, "stop there and print: ast graph ir candidates placement plan llvm asm")
+  app.add_option("--emit", emit, "stop there and print: ast graph ir onnx candidates placement plan llvm asm")
       ->type_name("STAGE");
   add_list("--shape", shapes, "fix an input whose dimensions the model leaves open: NAME=1x3x224x224", "NAME=DIMS");
 
@@ -133,6 +134,8 @@ ParsedOptions parse_options(int argc, char** argv) {
     options.emit = it->second;
     if (options.run || options.check || options.bench > 0)
       return usage("--emit stops before --run, --check and --bench");
+    if (options.emit == Emit::Onnx && options.output.empty())
+      return usage("--emit=onnx writes a binary file: name it by `-o FILE.onnx`");
   }
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");

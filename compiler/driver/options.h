@@ -11,7 +11,7 @@
 namespace collage::driver {
 
 /// Where the pipeline stops, and what is printed there. `All`: to the end.
-enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm };
+enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, Onnx };
 
 /// `NAME=FILE`; an empty name is the only one there is.
 struct NamedFile {

@@ -18,6 +18,7 @@
 #include "compiler/driver/why_not.h"
 #include "compiler/driver/write_file.h"
 #include "compiler/driver/write_model.h"
+#include "compiler/driver/write_onnx.h"
 #include "compiler/driver/written_partitions.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
@@ -44,6 +45,9 @@ enum class Next { Stage, Done, Failed };
 
 Next stage_if(bool good) {
   return good ? Next::Stage : Next::Failed;
+}
+Next done_if(bool good) {
+  return good ? Next::Done : Next::Failed;
 }
 
 class Pipeline {
@@ -166,6 +170,7 @@ Next Pipeline::run_passes() {
   if (options_.emit == Emit::Graph) {
     return emit_text(ir::print(model_.graph, model_.placement));
   }
+  if (options_.emit == Emit::Onnx) return done_if(write_onnx(model_, options_.output, diags_));
   return options_.emit == Emit::Ir ? emit_ir() : Next::Stage;
 }
 

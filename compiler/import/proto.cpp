@@ -217,6 +217,34 @@ std::string element_name(int element) {
   return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(element));
 }
 
+int element_of(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return onnx::TensorProto::FLOAT;
+    case DType::F64: return onnx::TensorProto::DOUBLE;
+    case DType::I8: return onnx::TensorProto::INT8;
+    case DType::U8: return onnx::TensorProto::UINT8;
+    case DType::I16: return onnx::TensorProto::INT16;
+    case DType::I32: return onnx::TensorProto::INT32;
+    case DType::I64: return onnx::TensorProto::INT64;
+    case DType::Bool: return onnx::TensorProto::BOOL;
+  }
+  return onnx::TensorProto::UNDEFINED;
+}
+
+onnx::TensorProto header_of(const Tensor& tensor, const std::string& name) {
+  TensorProto proto;
+  proto.set_name(name);
+  proto.set_data_type(element_of(tensor.dtype()));
+  for (int64_t dim : tensor.shape()) proto.add_dims(dim);
+  return proto;
+}
+
+onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name) {
+  TensorProto proto = header_of(tensor, name);
+  proto.set_raw_data(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  return proto;
+}
+
 Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
   std::optional<DType> dtype = dtype_of(proto.data_type());
   if (!dtype) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's protobuf messages -> our tensors and attributes. Inside this folder only: no other floor sees protobuf.
+// ONNX's protobuf messages <-> our tensors and attributes. For this folder and `export/` only: no other sees protobuf.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -22,6 +22,13 @@ std::optional<runtime::DType> dtype_of(int element);
 bool is_widened(int element);
 /// `FLOAT16`, or `element type 99`.
 std::string element_name(int element);
+
+/// ONNX's element type for `dtype`.
+int element_of(runtime::DType dtype);
+
+/// Name, element type and shape, without elements.
+onnx::TensorProto header_of(const runtime::Tensor& tensor, const std::string& name);
+onnx::TensorProto proto_of(const runtime::Tensor& tensor, const std::string& name);
 
 /// `folder` is where files of external data are looked up, and must not be left.
 runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const std::string& folder);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the model in ONNX's order: header, initializers, nodes, ports, types of the values in between.
+#include "compiler/export/onnx.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <array>
+
+#include "compiler/import/proto.h"
+#include "compiler/import/upgrade.h"
+#include "compiler/ir/op_def.h"
+#include "include/collage/version.h"
+
+namespace collage::exporter {
+namespace {
+
+using ir::AttrKind;
+using runtime::Status;
+
+/// The version of ONNX's file format that belongs to opset 17.
+constexpr int kIrVersion = 8;
+
+/// Constants up to this size stay in the model even where the others do not: readers want those that decide shapes.
+constexpr size_t kSmallBytes = 1024;
+
+/// Where tensors start in the data file: readers map it into memory by the page.
+constexpr size_t kPage = 4096;
+constexpr std::array<char, kPage> kPadding{};
+
+void set_type(onnx::ValueInfoProto& info, const ir::Value& value) {
+  info.set_name(value.name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(import::element_of(value.type.dtype));
+  tensor.mutable_shape();  // a scalar has a shape too, without dimensions
+  for (int64_t dim : value.type.shape) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
+/// The operator's schema decides the kind: an attribute without elements does not show it, and an int does for a float.
+void set_attribute(onnx::AttributeProto& proto, const std::string& name, AttrKind kind,
+                   const runtime::AttrValue& value) {
+  runtime::AttrMap single;
+  single.set(name, value);
+  proto.set_name(name);
+  switch (kind) {
+    case AttrKind::Int:
+      proto.set_type(onnx::AttributeProto::INT);
+      proto.set_i(single.get_int(name, 0));
+      break;
+    case AttrKind::Float:
+      proto.set_type(onnx::AttributeProto::FLOAT);
+      proto.set_f(static_cast<float>(single.get_float(name, 0)));
+      break;
+    case AttrKind::String:
+      proto.set_type(onnx::AttributeProto::STRING);
+      proto.set_s(single.get_string(name, ""));
+      break;
+    case AttrKind::Ints:
+      proto.set_type(onnx::AttributeProto::INTS);
+      for (int64_t number : single.get_ints(name)) proto.add_ints(number);
+      break;
+    case AttrKind::Floats:
+      proto.set_type(onnx::AttributeProto::FLOATS);
+      for (double number : single.get_floats(name)) proto.add_floats(static_cast<float>(number));
+      break;
+    case AttrKind::Strings:
+      proto.set_type(onnx::AttributeProto::STRINGS);
+      for (const std::string& text : std::get<runtime::Strings>(value)) proto.add_strings(text);
+      break;
+    case AttrKind::Tensor:
+      proto.set_type(onnx::AttributeProto::TENSOR);
+      *proto.mutable_t() = import::proto_of(std::get<runtime::Tensor>(value), name);
+      break;
+  }
+}
+
+void set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  proto.set_name(graph.node_name(id));
+  proto.set_op_type(std::string(node.op->name));
+  auto name_of = [&graph](ir::ValueId value) { return value.is_valid() ? graph.value(value).name : ""; };
+  for (ir::ValueId input : node.inputs) proto.add_input(name_of(input));
+  for (ir::ValueId output : node.outputs) proto.add_output(name_of(output));
+  for (const auto& [name, value] : node.attrs) {
+    set_attribute(*proto.add_attribute(), name, node.op->find_attr(name)->kind, value);
+  }
+}
+
+bool is_written(const ir::Value& value) {
+  return value.is_constant() && (!value.uses.empty() || value.is_output);
+}
+
+bool fits_inside(const ir::Graph& graph, uint64_t most_bytes) {
+  uint64_t bytes = 0;
+  for (ir::ValueId id : graph.value_ids()) {
+    if (is_written(graph.value(id))) bytes += graph.value(id).constant->data.bytes();
+  }
+  return bytes <= most_bytes;
+}
+
+/// The tensors of one data file, each at the start of a page.
+class DataFile {
+ public:
+  explicit DataFile(std::string name) : name_(std::move(name)) {}
+
+  /// A tensor that says where in the file its elements are.
+  onnx::TensorProto add(const runtime::Tensor& tensor, const std::string& name) {
+    if (size_t rest = size_ % kPage; rest != 0) append({kPadding.data(), kPage - rest});
+    onnx::TensorProto proto = import::header_of(tensor, name);
+    proto.set_data_location(onnx::TensorProto::EXTERNAL);
+    set(proto, "location", name_);
+    set(proto, "offset", std::to_string(size_));
+    set(proto, "length", std::to_string(tensor.bytes()));
+    append({reinterpret_cast<const char*>(tensor.data()), tensor.bytes()});
+    return proto;
+  }
+
+  std::vector<std::span<const char>> take() { return std::move(pieces_); }
+
+ private:
+  void append(std::span<const char> piece) {
+    pieces_.push_back(piece);
+    size_ += piece.size();
+  }
+  static void set(onnx::TensorProto& proto, const std::string& key, const std::string& value) {
+    onnx::StringStringEntryProto& entry = *proto.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+
+  std::string name_;
+  uint64_t size_ = 0;
+  std::vector<std::span<const char>> pieces_;
+};
+
+/// All inside where `file` is null.
+void set_initializers(onnx::GraphProto& proto, const ir::Graph& graph, DataFile* file) {
+  for (ir::ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (!is_written(value)) continue;
+    const runtime::Tensor& data = value.constant->data;
+    bool is_outside = file != nullptr && data.bytes() > kSmallBytes;
+    *proto.add_initializer() = is_outside ? file->add(data, value.name) : import::proto_of(data, value.name);
+  }
+}
+
+onnx::ModelProto model_of(const ir::Graph& graph, DataFile* file) {
+  onnx::ModelProto model;
+  model.set_ir_version(kIrVersion);
+  model.set_producer_name("collage");
+  model.set_producer_version(COLLAGE_VERSION);
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(import::kOpset);
+  onnx::GraphProto& proto = *model.mutable_graph();
+  proto.set_name(graph.name);
+  set_initializers(proto, graph, file);
+  for (ir::ValueId id : graph.inputs()) set_type(*proto.add_input(), graph.value(id));
+  for (ir::ValueId id : graph.outputs()) set_type(*proto.add_output(), graph.value(id));
+  for (ir::NodeId id : graph.node_ids()) {
+    set_node(*proto.add_node(), graph, id);
+    for (ir::ValueId result : graph.node(id).outputs) {
+      if (result.is_valid() && !graph.value(result).is_output) set_type(*proto.add_value_info(), graph.value(result));
+    }
+  }
+  return model;
+}
+
+}  // namespace
+
+runtime::Result<OnnxModel> export_onnx(const ir::Graph& graph, const OnnxOptions& options) {
+  DataFile file(options.data_file);
+  bool all_inside = fits_inside(graph, options.most_bytes_inside);
+  onnx::ModelProto model = model_of(graph, all_inside ? nullptr : &file);
+  OnnxModel result;
+  if (!model.SerializeToString(&result.bytes)) return Status::error("the model is too large for protobuf");
+  result.data = file.take();
+  return result;
+}
+
+}  // namespace collage::exporter
