@@ -100,6 +100,7 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare every partition with the reference kernels");
   app.add_option("--bench", options.bench, "time this many runs")->type_name("N")->check(CLI::Range(1, 1000000));
+  app.add_option("--bench-json", options.bench_json, "write the times of --bench as JSON")->type_name("FILE");
   app.add_option("--threads", options.threads, "threads of the host (default: one per core)")
       ->check(CLI::Range(1, 1024));
 
@@ -140,6 +141,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");
   }
+  if (!options.bench_json.empty() && options.bench == 0) return usage("--bench-json needs --bench");
   if (!scale.empty()) {
     std::optional<double> value = parse_fraction(scale);
     if (!value) return usage(fmt::format("--scale: `{}` is not a number or a fraction", scale));

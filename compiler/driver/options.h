@@ -42,6 +42,7 @@ struct Options {
   uint64_t max_states = 0;     ///< of the search; 0: its default
 
   std::string placement_json;
+  std::string bench_json;
   bool time_passes = false;
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;

@@ -139,6 +139,17 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
   json["strategy"] = report.strategy;
   json["cost"] = {
       {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.seconds()}, {"optimal", report.optimal}};
+  auto work_of_nodes = [&](const std::vector<ir::NodeId>& nodes) {
+    ir::Work sum;
+    for (ir::NodeId node : nodes) {
+      ir::Work work = work_of(graph, node);
+      sum.macs += work.macs;
+      sum.flops += work.flops;
+    }
+    return sum;
+  };
+  ir::Work all = work_of_nodes(graph.node_ids());
+  json["work"] = {{"macs", all.macs}, {"flops", all.flops}};
   json["partitions"] = ordered_json::array();
   for (const ir::Partition& partition : placement.partitions) {
     ordered_json nodes = ordered_json::array();
@@ -148,6 +159,7 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
                                   {"device", partition.instance},
                                   {"rules", partition.rules},
                                   {"nodes", nodes},
+                                  {"macs", work_of_nodes(partition.nodes).macs},
                                   {"inputs", boundary(partition.inputs)},
                                   {"outputs", boundary(partition.outputs)},
                                   {"cost_s", partition.cost.seconds()}});

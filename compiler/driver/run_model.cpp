@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "compiler/driver/tensor_files.h"
+#include "compiler/driver/write_file.h"
 #include "compiler/plan/check.h"
 
 namespace collage::driver {
@@ -223,14 +225,23 @@ bool bench_model(const Options& options, const ir::Graph& graph, const std::vect
     if (!result) return diags.error_at(Code::RunFailed, graph.name, "{}", result.message());
     if (i >= 0) milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
+  std::vector<double> in_order = milliseconds;
   std::sort(milliseconds.begin(), milliseconds.end());
   fmt::print("{:<12}median {:.4g} ms, least {:.4g} ms ({} runs)\n", "bench", milliseconds[milliseconds.size() / 2],
              milliseconds.front(), milliseconds.size());
-  if (runtime::Duration device = executor.device_time() - device_start; device.ps() > 0) {
-    fmt::print("{:<12}{} a run on simulated devices and links\n", "",
-               human(runtime::Duration::picoseconds(device.ps() / options.bench)));
-  }
-  return true;
+  auto device = runtime::Duration::picoseconds((executor.device_time() - device_start).ps() / options.bench);
+  if (device.ps() > 0) fmt::print("{:<12}{} a run on simulated devices and links\n", "", human(device));
+  if (options.bench_json.empty()) return true;
+  for (double& time : in_order) time *= 1e-3;
+  nlohmann::ordered_json json = {{"model", graph.name},
+                                 {"strategy", options.strategy},
+                                 {"threads", options.threads},
+                                 {"median_s", milliseconds[milliseconds.size() / 2] * 1e-3},
+                                 {"least_s", milliseconds.front() * 1e-3},
+                                 {"simulated_s", device.seconds()},
+                                 {"runs_s", in_order}};
+  return write_file(options.bench_json, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+                    diags);
 }
 
 }  // namespace collage::driver

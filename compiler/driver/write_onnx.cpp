@@ -33,7 +33,7 @@ bool write_onnx(const sema::Model& model, const std::string& path, support::Diag
   exporter::OnnxOptions options;
   options.data_file = fs::path(path).filename().string() + ".data";
   runtime::Result<exporter::OnnxModel> onnx = exporter::export_onnx(model.graph, options);
-  if (!onnx) return diags.error_at(Code::CannotWrite, path, "cannot write: {}", onnx.message());
+  if (!onnx) return diags.error_at(Code::UnsupportedOnnx, path, "cannot be written as ONNX: {}", onnx.message());
   if (!onnx->data.empty()) {
     runtime::Status status = runtime::write_file(path + ".data", onnx->data);
     if (!status) return diags.error_at(Code::CannotWrite, path, "{}", status.message());

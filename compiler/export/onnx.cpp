@@ -2,10 +2,13 @@
 // Writes the model in ONNX's order: header, initializers, nodes, ports, types of the values in between.
 #include "compiler/export/onnx.h"
 
+#include <fmt/format.h>
+#include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
 #include <array>
 
+#include "compiler/export/decompose.h"
 #include "compiler/import/proto.h"
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/op_def.h"
@@ -14,7 +17,6 @@
 namespace collage::exporter {
 namespace {
 
-using ir::AttrKind;
 using runtime::Status;
 
 /// The version of ONNX's file format that belongs to opset 17.
@@ -35,54 +37,52 @@ void set_type(onnx::ValueInfoProto& info, const ir::Value& value) {
   for (int64_t dim : value.type.shape) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-/// The operator's schema decides the kind: an attribute without elements does not show it, and an int does for a float.
-void set_attribute(onnx::AttributeProto& proto, const std::string& name, AttrKind kind,
-                   const runtime::AttrValue& value) {
-  runtime::AttrMap single;
-  single.set(name, value);
+/// ONNX's schema decides the kind: an attribute without elements does not show it, and an int does for a float.
+void set_attribute(onnx::AttributeProto& proto, const std::string& name, onnx::AttributeProto::AttributeType kind,
+                   const runtime::AttrMap& attrs) {
   proto.set_name(name);
+  proto.set_type(kind);
   switch (kind) {
-    case AttrKind::Int:
-      proto.set_type(onnx::AttributeProto::INT);
-      proto.set_i(single.get_int(name, 0));
+    case onnx::AttributeProto::INT: proto.set_i(attrs.get_int(name, 0)); break;
+    case onnx::AttributeProto::FLOAT: proto.set_f(static_cast<float>(attrs.get_float(name, 0))); break;
+    case onnx::AttributeProto::STRING: proto.set_s(attrs.get_string(name, "")); break;
+    case onnx::AttributeProto::INTS:
+      for (int64_t number : attrs.get_ints(name)) proto.add_ints(number);
       break;
-    case AttrKind::Float:
-      proto.set_type(onnx::AttributeProto::FLOAT);
-      proto.set_f(static_cast<float>(single.get_float(name, 0)));
+    case onnx::AttributeProto::FLOATS:
+      for (double number : attrs.get_floats(name)) proto.add_floats(static_cast<float>(number));
       break;
-    case AttrKind::String:
-      proto.set_type(onnx::AttributeProto::STRING);
-      proto.set_s(single.get_string(name, ""));
+    case onnx::AttributeProto::STRINGS:
+      for (const std::string& text : std::get<runtime::Strings>(*attrs.find(name))) proto.add_strings(text);
       break;
-    case AttrKind::Ints:
-      proto.set_type(onnx::AttributeProto::INTS);
-      for (int64_t number : single.get_ints(name)) proto.add_ints(number);
+    case onnx::AttributeProto::TENSOR:
+      *proto.mutable_t() = import::proto_of(std::get<runtime::Tensor>(*attrs.find(name)), name);
       break;
-    case AttrKind::Floats:
-      proto.set_type(onnx::AttributeProto::FLOATS);
-      for (double number : single.get_floats(name)) proto.add_floats(static_cast<float>(number));
-      break;
-    case AttrKind::Strings:
-      proto.set_type(onnx::AttributeProto::STRINGS);
-      for (const std::string& text : std::get<runtime::Strings>(value)) proto.add_strings(text);
-      break;
-    case AttrKind::Tensor:
-      proto.set_type(onnx::AttributeProto::TENSOR);
-      *proto.mutable_t() = import::proto_of(std::get<runtime::Tensor>(value), name);
-      break;
+    default: break;  // graphs: no operator of ours has one
   }
 }
 
-void set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
+/// A failure where opset 17 has no such operator, or not with these attributes.
+Status set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   proto.set_name(graph.node_name(id));
   proto.set_op_type(std::string(node.op->name));
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(proto.op_type(), import::kOpset, "");
+  if (schema == nullptr) {
+    return Status::error(fmt::format("node `{}`: opset {} has no `{}`", proto.name(), import::kOpset, node.op->name));
+  }
   auto name_of = [&graph](ir::ValueId value) { return value.is_valid() ? graph.value(value).name : ""; };
   for (ir::ValueId input : node.inputs) proto.add_input(name_of(input));
   for (ir::ValueId output : node.outputs) proto.add_output(name_of(output));
   for (const auto& [name, value] : node.attrs) {
-    set_attribute(*proto.add_attribute(), name, node.op->find_attr(name)->kind, value);
+    auto known = schema->attributes().find(name);
+    if (known == schema->attributes().end()) {
+      return Status::error(fmt::format("node `{}`: `{}` of opset {} has no attribute `{}`", proto.name(), node.op->name,
+                                       import::kOpset, name));
+    }
+    set_attribute(*proto.add_attribute(), name, known->second.type, node.attrs);
   }
+  return Status::ok();
 }
 
 bool is_written(const ir::Value& value) {
@@ -111,10 +111,14 @@ class DataFile {
     set(proto, "offset", std::to_string(size_));
     set(proto, "length", std::to_string(tensor.bytes()));
     append({reinterpret_cast<const char*>(tensor.data()), tensor.bytes()});
+    tensors_.push_back(tensor);
     return proto;
   }
 
-  std::vector<std::span<const char>> take() { return std::move(pieces_); }
+  void move_to(OnnxModel& model) {
+    model.data = std::move(pieces_);
+    model.tensors = std::move(tensors_);
+  }
 
  private:
   void append(std::span<const char> piece) {
@@ -130,6 +134,7 @@ class DataFile {
   std::string name_;
   uint64_t size_ = 0;
   std::vector<std::span<const char>> pieces_;
+  std::vector<runtime::Tensor> tensors_;
 };
 
 /// All inside where `file` is null.
@@ -143,8 +148,7 @@ void set_initializers(onnx::GraphProto& proto, const ir::Graph& graph, DataFile*
   }
 }
 
-onnx::ModelProto model_of(const ir::Graph& graph, DataFile* file) {
-  onnx::ModelProto model;
+Status set_model(onnx::ModelProto& model, const ir::Graph& graph, DataFile* file) {
   model.set_ir_version(kIrVersion);
   model.set_producer_name("collage");
   model.set_producer_version(COLLAGE_VERSION);
@@ -157,23 +161,25 @@ onnx::ModelProto model_of(const ir::Graph& graph, DataFile* file) {
   for (ir::ValueId id : graph.inputs()) set_type(*proto.add_input(), graph.value(id));
   for (ir::ValueId id : graph.outputs()) set_type(*proto.add_output(), graph.value(id));
   for (ir::NodeId id : graph.node_ids()) {
-    set_node(*proto.add_node(), graph, id);
+    if (Status status = set_node(*proto.add_node(), graph, id); !status) return status;
     for (ir::ValueId result : graph.node(id).outputs) {
       if (result.is_valid() && !graph.value(result).is_output) set_type(*proto.add_value_info(), graph.value(result));
     }
   }
-  return model;
+  return Status::ok();
 }
 
 }  // namespace
 
 runtime::Result<OnnxModel> export_onnx(const ir::Graph& graph, const OnnxOptions& options) {
+  if (has_newer_ops(graph)) return export_onnx(decompose_newer_ops(graph), options);
   DataFile file(options.data_file);
   bool all_inside = fits_inside(graph, options.most_bytes_inside);
-  onnx::ModelProto model = model_of(graph, all_inside ? nullptr : &file);
+  onnx::ModelProto model;
+  if (Status status = set_model(model, graph, all_inside ? nullptr : &file); !status) return status;
   OnnxModel result;
   if (!model.SerializeToString(&result.bytes)) return Status::error("the model is too large for protobuf");
-  result.data = file.take();
+  file.move_to(result);
   return result;
 }
 

@@ -63,6 +63,12 @@ ValueId GraphRewriter::add_constant(std::string_view base, Constant constant) {
   return to_.add_constant(fresh_name(base), std::move(constant));
 }
 
+ValueId GraphRewriter::add_node(const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs, std::string_view base,
+                                TensorType type) {
+  return to_.first_output(
+      to_.add_node(op, std::move(new_inputs), std::move(attrs), {fresh_name(base)}, {std::move(type)}));
+}
+
 std::string GraphRewriter::fresh_name(std::string_view base) const {
   std::string name(base);
   for (int i = 1; from_.find_value(name).is_valid() || to_.find_value(name).is_valid(); ++i) {

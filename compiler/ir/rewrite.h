@@ -35,6 +35,9 @@ class GraphRewriter {
   /// A node in place of `old`: it keeps the pin, span and origin of `old` and the names and types of its results.
   NodeId copy_as(NodeId old, const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs);
   ValueId add_constant(std::string_view base, Constant constant);
+  /// One more node, with one result, named after `base`.
+  ValueId add_node(const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs, std::string_view base,
+                   TensorType type);
 
   /// `base`, `base.1`, … : neither graph has it.
   std::string fresh_name(std::string_view base) const;

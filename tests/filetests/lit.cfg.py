@@ -23,6 +23,11 @@ config.substitutions.append(("%rules", os.path.join(config.collage_source_dir, "
 config.substitutions.append(("%examples", os.path.join(config.collage_source_dir, "examples")))
 config.substitutions.append(("%source", config.collage_source_dir))
 
+# Optional: tests that need it are shown as unsupported without it.
+if "COLLAGE_ORT" in os.environ:
+    config.available_features.add("onnxruntime")
+    config.substitutions.append(("%ort", os.environ["COLLAGE_ORT"]))
+
 for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Latency of whole networks: every placement strategy, with ONNX Runtime and PyTorch beside them.
+
+    networks.py MODELS... [--threads 2] [--rounds 3] [--ort FOLDER] [--torch BUILDER.py] [--json FILE]
+
+MODELS are .ir and .onnx files, or folders of them. Beside NAME.onnx, NAME.in.bin and NAME.ref.bin may hold the input and the
+expected output as raw f32; without them the input is random, and outputs are compared with ONNX Runtime's, or else with those of
+the first contender that ran. Models have f32 ports; .ir models reach ONNX Runtime through --emit=onnx.
+
+Contenders run one after the other, each in its own process, round after round; a round's figure is the median of its runs. The
+table shows the median over the rounds, and in `spread` how far the rounds lie apart. What is missing or fails is shown with its
+reason. `peak` is what the processor's multiply-adds reached in the same rounds (fma_peak).
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+import numpy
+
+from runners import Collage, Failed, OnnxRuntime, Torch, random_inputs, relative_error, run_process
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STRATEGIES = "optimal,greedy,eager,tvm,single:host,single:onednn,single:openblas"
+
+
+@dataclass
+class Contender:
+    name: str
+    run: object                    # () -> runners.Run
+    is_peer: bool = False
+    rounds: list = field(default_factory=list)  # seconds: the median of each round
+    last: object = None            # the latest Run
+    why: str = ""                  # it failed, or is missing
+
+    def seconds(self):
+        return statistics.median(self.rounds)
+
+    def spread(self):
+        return (max(self.rounds) - min(self.rounds)) / self.seconds()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="a file, or a folder of them")
+    parser.add_argument("--only", default="", metavar="NAME,NAME", help="of the models in folders")
+    parser.add_argument("--strategies", default=STRATEGIES, help=f"default: {STRATEGIES}")
+    parser.add_argument("-r", "--rules", action="append", metavar="PATH", help="default: rules/host.rules and the libraries'")
+    parser.add_argument("--option", action="append", default=[], metavar="WORD", help="one more word for every collagec")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=20, help="timed runs in each round")
+    parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node")
+    parser.add_argument("--torch", metavar="BUILDER.py", help="its build(NAME) gives a module and its input")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec and fma_peak")
+    parser.add_argument("--json", metavar="FILE", help="everything that was measured")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
+    arguments = parser.parse_args()
+    if arguments.rules is None:
+        shipped = [os.path.join(ROOT, "rules", name + ".rules") for name in ("host", "onednn", "openblas")]
+        arguments.rules = [path for path in shipped if os.path.exists(path)]
+    if os.path.isdir(arguments.torch or ""):
+        parser.error("--torch wants a Python file")
+    return arguments
+
+
+def find_models(arguments):
+    wanted = [name for name in arguments.only.split(",") if name]
+    models = []
+    for path in arguments.models:
+        if not os.path.isdir(path):
+            models.append(path)
+            continue
+        files = sorted(name for name in os.listdir(path) if name.endswith((".ir", ".onnx")))
+        models += [os.path.join(path, name) for name in files if not wanted or os.path.splitext(name)[0] in wanted]
+    return models
+
+
+def given_data(model, ports):
+    """The input and the expected output that lie beside a model, or nothing."""
+    stem = os.path.splitext(model)[0]
+    if len(ports[0]) != 1 or len(ports[1]) != 1 or not os.path.exists(stem + ".in.bin"):
+        return None, None
+    expected = [numpy.fromfile(stem + ".ref.bin", "f4")] if os.path.exists(stem + ".ref.bin") else None
+    return [numpy.fromfile(stem + ".in.bin", "f4").reshape(ports[0][0][1])], expected
+
+
+def contenders_for(model, name, ports, inputs, arguments, scratch):
+    options = [word for rule in arguments.rules for word in ("-r", rule)] + arguments.option
+    collage = Collage(os.path.join(arguments.bin, "collagec"), options, arguments.threads, scratch, arguments.timeout)
+    contenders = []
+    for strategy in arguments.strategies.split(","):
+        contenders.append(Contender(strategy, lambda s=strategy: collage.run(model, s, ports, inputs, arguments.runs)))
+    if arguments.ort:
+        runtime = OnnxRuntime(arguments.ort, arguments.threads, scratch, arguments.timeout)
+
+        def run_ort():
+            file = model
+            if not file.endswith(".onnx"):
+                file = os.path.join(scratch, name + ".onnx")
+                if not os.path.exists(file):
+                    collage.emit_onnx(model, file)
+            return runtime.run(os.path.abspath(file), ports, inputs, arguments.runs)
+        contenders.append(Contender("onnxruntime", run_ort, is_peer=True))
+    else:
+        contenders.append(Contender("onnxruntime", None, is_peer=True, why="skipped: --ort is not given"))
+    if arguments.torch:
+        torch = Torch(arguments.torch, arguments.threads, scratch, arguments.timeout)
+        for mode in ("eager", "opt"):
+            contenders.append(Contender(f"torch {mode}", lambda m=mode: torch.run(name, m, arguments.runs), is_peer=True))
+    else:
+        contenders.append(Contender("torch", None, is_peer=True, why="skipped: --torch is not given"))
+    return contenders
+
+
+def measure(model, arguments):
+    """(contenders, expected outputs, GFLOP/s of the peak in each round)"""
+    name = os.path.splitext(os.path.basename(model))[0]
+    peaks = []
+    with tempfile.TemporaryDirectory() as scratch:
+        ports = Collage(os.path.join(arguments.bin, "collagec"), [], arguments.threads, scratch, arguments.timeout).ports(model)
+        inputs, expected = given_data(model, ports)
+        contenders = contenders_for(model, name, ports, inputs or random_inputs(ports), arguments, scratch)
+        for _ in range(arguments.rounds):
+            peaks.append(float(run_process([os.path.join(arguments.bin, "fma_peak"), str(arguments.threads)], 60)))
+            for contender in contenders:
+                if contender.why:
+                    continue
+                try:
+                    contender.last = contender.run()
+                    contender.rounds.append(statistics.median(contender.last.seconds))
+                except Failed as failure:
+                    contender.why = str(failure)
+                    print(f"{name}, {contender.name}: {failure}", file=sys.stderr)
+    if expected is None:
+        ran = [c for c in contenders if c.last]
+        reference = next((c for c in ran if c.name == "onnxruntime"), ran[0] if ran else None)
+        expected = reference.last.outputs if reference else []
+    return contenders, expected, peaks
+
+
+def table_rows(contenders, expected, peak):
+    """Rows of text, and the same as data. Contenders that failed in a later round are failures."""
+    ran = [c for c in contenders if not c.why]
+    macs = max((c.last.macs for c in ran), default=0)
+    best_peer = min((c.seconds() for c in ran if c.is_peer), default=None)
+    rows, data = [], []
+    for c in contenders:
+        if c.why:
+            rows.append([c.name] + [""] * 7 + [c.why])
+            data.append({"name": c.name, "why": c.why})
+            continue
+        gflops = 2 * macs / c.seconds() / 1e9
+        share = "  ".join(f"{backend} {100 * part:.1f} %" for backend, part in sorted(c.last.share.items()) if part > 0)
+        error = relative_error(c.last.outputs, expected)
+        rows.append([c.name, f"{c.last.predicted * 1e3:.3f}" if c.last.predicted else "", f"{c.seconds() * 1e3:.3f}",
+                     f"{100 * c.spread():.0f} %", f"{gflops:.0f}", f"{100 * gflops / peak:.0f} %", f"{error:.1e}",
+                     f"{c.seconds() / best_peer:.2f}" if best_peer else "", share or c.last.version])
+        data.append({"name": c.name, "predicted_s": c.last.predicted or None, "measured_s": c.seconds(),
+                     "spread": c.spread(), "rounds_s": c.rounds, "gflops": gflops, "of_peak": gflops / peak,
+                     "relative_error": error, "of_best_peer": c.seconds() / best_peer if best_peer else None,
+                     "macs_share": c.last.share, "version": c.last.version or None})
+    return rows, data
+
+
+HEADER = ["", "predicted ms", "measured ms", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
+
+
+def print_table(title, rows):
+    """Names and remarks to the left, figures to the right."""
+    last = len(HEADER) - 1
+    widths = [max(len(row[i]) for row in [HEADER] + rows) for i in range(last)] + [0]
+    print(f"\n{title}")
+    for row in [HEADER] + rows:
+        cells = [cell.ljust(width) if i in (0, last) else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))]
+        print(("  " + "  ".join(cells)).rstrip())
+
+
+def against_others(data):
+    """optimal / best other strategy, with its name; nothing where either is missing."""
+    times = {row["name"]: row["measured_s"] for row in data if row.get("predicted_s") and "measured_s" in row}
+    others = {name: seconds for name, seconds in times.items() if name != "optimal"}
+    if "optimal" not in times or not others:
+        return None
+    best = min(others, key=others.get)
+    return times["optimal"] / others[best], best
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return "unknown processor"
+
+
+def main():
+    arguments = parse_arguments()
+    load = os.getloadavg()[0]
+    print(f"{processor()}, {arguments.threads} threads, {arguments.rounds} rounds of {arguments.runs} runs, load {load:.1f}")
+    report = {"processor": processor(), "threads": arguments.threads, "rounds": arguments.rounds, "runs": arguments.runs,
+              "load": load, "networks": []}
+    for model in find_models(arguments):
+        name = os.path.splitext(os.path.basename(model))[0]
+        try:
+            contenders, expected, peaks = measure(model, arguments)
+        except Failed as failure:
+            print(f"\n{name}: {failure}")
+            report["networks"].append({"name": name, "why": str(failure)})
+            continue
+        peak = statistics.median(peaks)
+        rows, data = table_rows(contenders, expected, peak)
+        macs = max((c.last.macs for c in contenders if c.last), default=0)
+        print_table(f"{name}: {2 * macs / 1e9:.3g} GFLOP, peak {peak:.0f} GFLOP/s", rows)
+        ratio = against_others(data)
+        if ratio:
+            print(f"  optimal / best other strategy ({ratio[1]}): {ratio[0]:.3f}")
+        sys.stdout.flush()
+        report["networks"].append({"name": name, "gflop": 2 * macs / 1e9, "peak_gflops": peak, "peaks_gflops": peaks,
+                                   "contenders": data, "optimal_of_best_other": ratio[0] if ratio else None})
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/export/decompose.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/ir/rewrite.h"
+
+namespace collage::exporter {
+namespace {
+
+using ir::DType;
+using ir::TensorType;
+using ir::ValueId;
+
+/// Builds what stands in place of one node.
+class Replacement {
+ public:
+  Replacement(const ir::Graph& from, ir::NodeId id, ir::GraphRewriter& rewriter)
+      : from_(from), id_(id), node_(from.node(id)), rewriter_(rewriter) {}
+
+  const ir::AttrMap& attrs() const { return node_.attrs; }
+  const TensorType& input_type(size_t i) const { return from_.value(node_.inputs[i]).type; }
+  ValueId input(size_t i) { return rewriter_.copied(node_.inputs[i]); }
+
+  /// An operator with a result of operand 0's type, or of `shape`.
+  ValueId add(std::string_view op, std::vector<ValueId> inputs) {
+    return add(op, std::move(inputs), input_type(0).shape);
+  }
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, ir::Shape shape, ir::AttrMap attrs = {}) {
+    return rewriter_.add_node(*ir::find_op(op), std::move(inputs), std::move(attrs), base(),
+                              {input_type(0).dtype, std::move(shape)});
+  }
+  ValueId reshape(ValueId x, const ir::Shape& shape) {
+    ir::Tensor dims(DType::I64, {static_cast<int64_t>(shape.size())});
+    std::copy(shape.begin(), shape.end(), dims.as<int64_t>().begin());
+    return add("Reshape", {x, rewriter_.add_constant(base(), ir::make_constant(dims))}, shape);
+  }
+  /// All elements the same, in operand 0's element type.
+  ValueId splat(double value, const ir::Shape& shape = {}) {
+    ir::Tensor tensor(input_type(0).dtype, shape);
+    if (tensor.dtype() == DType::F64) std::fill(tensor.as<double>().begin(), tensor.as<double>().end(), value);
+    if (tensor.dtype() == DType::F32)
+      std::fill(tensor.as<float>().begin(), tensor.as<float>().end(), static_cast<float>(value));
+    return rewriter_.add_constant(base(), ir::make_constant(tensor));
+  }
+  /// The last operator: its result is the node's.
+  void finish(std::string_view op, std::vector<ValueId> inputs) {
+    rewriter_.copy_as(id_, *ir::find_op(op), std::move(inputs), {});
+  }
+
+ private:
+  std::string base() const { return from_.node_name(id_) + ".part"; }
+
+  const ir::Graph& from_;
+  ir::NodeId id_;
+  const ir::Node& node_;
+  ir::GraphRewriter& rewriter_;
+};
+
+void gelu(Replacement& r) {
+  ValueId x = r.input(0);
+  ValueId bent;
+  if (r.attrs().get_string("approximate", "none") == "tanh") {
+    ValueId cube = r.add("Pow", {x, r.splat(3)});
+    ValueId sum = r.add("Add", {x, r.add("Mul", {cube, r.splat(0.044715)})});
+    bent = r.add("Tanh", {r.add("Mul", {sum, r.splat(std::sqrt(2 / std::numbers::pi))})});
+  } else {
+    bent = r.add("Erf", {r.add("Mul", {x, r.splat(1 / std::numbers::sqrt2)})});
+  }
+  r.finish("Mul", {r.add("Mul", {x, r.splat(0.5)}), r.add("Add", {bent, r.splat(1)})});
+}
+
+void mish(Replacement& r) {
+  ValueId x = r.input(0);
+  r.finish("Mul", {x, r.add("Tanh", {r.add("Softplus", {x})})});
+}
+
+/// x: [N, C, …] is normalised over each of G groups of C / G channels. Scale and bias have one element per channel
+/// since opset 21, one per group before.
+void group_normalization(Replacement& r) {
+  const ir::Shape& shape = r.input_type(0).shape;
+  int64_t groups = r.attrs().get_int("num_groups", 1);
+  int64_t parameters = runtime::element_count(r.input_type(1).shape);
+  int64_t in_group = runtime::element_count(shape) / std::max<int64_t>(1, shape[0] * groups);
+  ir::AttrMap attrs;
+  attrs.set("epsilon", r.attrs().get_float("epsilon", 1e-5));
+  ir::Shape grouped = {shape[0], groups, in_group};
+  ValueId ones = r.splat(1, {groups});
+  ValueId zeros = r.splat(0, {groups});
+  ValueId normal =
+      r.add("InstanceNormalization", {r.reshape(r.input(0), grouped), ones, zeros}, grouped, std::move(attrs));
+  // [parameters, 1, 1] broadcasts to [N, C, …], and to [N, G, C / G, …] where it counts groups.
+  bool per_channel = parameters == shape[1];
+  ir::Shape wide = shape;
+  if (!per_channel) {
+    wide = {shape[0], groups, shape[1] / groups};
+    wide.insert(wide.end(), shape.begin() + 2, shape.end());
+  }
+  ir::Shape column(wide.size() - 1, 1);
+  column[0] = parameters;
+  ValueId scaled = r.add("Mul", {r.reshape(normal, wide), r.reshape(r.input(1), column)}, wide);
+  ValueId bias = r.reshape(r.input(2), column);
+  if (per_channel) return r.finish("Add", {scaled, bias});
+  ValueId sum = r.add("Add", {scaled, bias}, wide);
+  r.finish("Identity", {r.reshape(sum, shape)});
+}
+
+struct Row {
+  std::string_view op;
+  void (*replace)(Replacement&);
+};
+
+constexpr std::array kRows = {
+    Row{"Gelu", gelu},
+    Row{"GroupNormalization", group_normalization},
+    Row{"Mish", mish},
+};
+
+const Row* row_of(const ir::Node& node) {
+  const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op == node.op->name; });
+  return row == kRows.end() ? nullptr : row;
+}
+
+}  // namespace
+
+bool has_newer_ops(const ir::Graph& graph) {
+  std::vector<ir::NodeId> ids = graph.node_ids();
+  return std::any_of(ids.begin(), ids.end(), [&](ir::NodeId id) { return row_of(graph.node(id)) != nullptr; });
+}
+
+ir::Graph decompose_newer_ops(const ir::Graph& graph) {
+  ir::GraphRewriter rewriter(graph);
+  for (ir::NodeId id : graph.node_ids()) {
+    const Row* row = row_of(graph.node(id));
+    if (row == nullptr) {
+      rewriter.copy(id);
+      continue;
+    }
+    Replacement replacement(graph, id, rewriter);
+    row->replace(replacement);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace collage::exporter
