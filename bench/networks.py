@@ -10,7 +10,8 @@ the first contender that ran. Models have f32 ports; .ir models reach ONNX Runti
 
 Contenders run one after the other, each in its own process, round after round; a round's figure is the median of its runs. The
 table shows the median over the rounds, and in `spread` how far the rounds lie apart. What is missing or fails is shown with its
-reason. `peak` is what the processor's multiply-adds reached in the same rounds (fma_peak).
+reason. `peak` is the best that the processor's multiply-adds reached in the same rounds (fma_peak). The last table has a line for each
+network: `optimal` against the best other strategy and the best peer.
 """
 import argparse
 import json
@@ -118,7 +119,7 @@ def contenders_for(model, name, ports, inputs, arguments, scratch):
 
 
 def measure(model, arguments):
-    """(contenders, expected outputs, GFLOP/s of the peak in each round)"""
+    """(contenders, expected outputs, whose they are, GFLOP/s of the peak in each round)"""
     name = os.path.splitext(os.path.basename(model))[0]
     peaks = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -136,11 +137,12 @@ def measure(model, arguments):
                 except Failed as failure:
                     contender.why = str(failure)
                     print(f"{name}, {contender.name}: {failure}", file=sys.stderr)
+    whose = "the file beside the model"
     if expected is None:
         ran = [c for c in contenders if c.last]
         reference = next((c for c in ran if c.name == "onnxruntime"), ran[0] if ran else None)
-        expected = reference.last.outputs if reference else []
-    return contenders, expected, peaks
+        expected, whose = (reference.last.outputs, reference.name) if reference else ([], "nothing")
+    return contenders, expected, whose, peaks
 
 
 def table_rows(contenders, expected, peak):
@@ -152,15 +154,15 @@ def table_rows(contenders, expected, peak):
     for c in contenders:
         if c.why:
             rows.append([c.name] + [""] * 7 + [c.why])
-            data.append({"name": c.name, "why": c.why})
+            data.append({"name": c.name, "is_peer": c.is_peer, "why": c.why})
             continue
         gflops = 2 * macs / c.seconds() / 1e9
         share = "  ".join(f"{backend} {100 * part:.1f} %" for backend, part in sorted(c.last.share.items()) if part > 0)
         error = relative_error(c.last.outputs, expected)
         rows.append([c.name, f"{c.last.predicted * 1e3:.3f}" if c.last.predicted else "", f"{c.seconds() * 1e3:.3f}",
-                     f"{100 * c.spread():.0f} %", f"{gflops:.0f}", f"{100 * gflops / peak:.0f} %", f"{error:.1e}",
+                     f"{100 * c.spread():.0f} %", f"{gflops:.1f}", f"{100 * gflops / peak:.0f} %", f"{error:.1e}",
                      f"{c.seconds() / best_peer:.2f}" if best_peer else "", share or c.last.version])
-        data.append({"name": c.name, "predicted_s": c.last.predicted or None, "measured_s": c.seconds(),
+        data.append({"name": c.name, "is_peer": c.is_peer, "predicted_s": c.last.predicted or None, "measured_s": c.seconds(),
                      "spread": c.spread(), "rounds_s": c.rounds, "gflops": gflops, "of_peak": gflops / peak,
                      "relative_error": error, "of_best_peer": c.seconds() / best_peer if best_peer else None,
                      "macs_share": c.last.share, "version": c.last.version or None})
@@ -168,26 +170,39 @@ def table_rows(contenders, expected, peak):
 
 
 HEADER = ["", "predicted ms", "measured ms", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
+SUMMARY = ["", "optimal ms", "best other ms", "ratio", "best peer ms", "ratio", "of peak", "rel. error", ""]
 
 
-def print_table(title, rows):
+def print_table(title, header, rows):
     """Names and remarks to the left, figures to the right."""
-    last = len(HEADER) - 1
-    widths = [max(len(row[i]) for row in [HEADER] + rows) for i in range(last)] + [0]
+    last = len(header) - 1
+    widths = [max(len(row[i]) for row in [header] + rows) for i in range(last)] + [0]
     print(f"\n{title}")
-    for row in [HEADER] + rows:
+    for row in [header] + rows:
         cells = [cell.ljust(width) if i in (0, last) else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))]
         print(("  " + "  ".join(cells)).rstrip())
 
 
-def against_others(data):
-    """optimal / best other strategy, with its name; nothing where either is missing."""
-    times = {row["name"]: row["measured_s"] for row in data if row.get("predicted_s") and "measured_s" in row}
-    others = {name: seconds for name, seconds in times.items() if name != "optimal"}
-    if "optimal" not in times or not others:
-        return None
-    best = min(others, key=others.get)
-    return times["optimal"] / others[best], best
+def best(data, is_peer):
+    """The fastest peer, or the fastest strategy but `optimal`; nothing where there is none."""
+    ran = [row for row in data if "measured_s" in row and row["is_peer"] == is_peer and row["name"] != "optimal"]
+    return min(ran, key=lambda row: row["measured_s"], default=None)
+
+
+def summary_row(name, data):
+    """`optimal` against the others, as text and as data."""
+    optimal = next((row for row in data if row["name"] == "optimal" and "measured_s" in row), None)
+    if optimal is None:
+        return [name] + [""] * 7 + ["`optimal` was not measured"], {}
+    cells, ratios = [name, f"{optimal['measured_s'] * 1e3:.3f}"], {}
+    remarks = []
+    for is_peer, key in ((False, "optimal_of_best_other"), (True, "optimal_of_best_peer")):
+        other = best(data, is_peer)
+        ratios[key] = optimal["measured_s"] / other["measured_s"] if other else None
+        cells += [f"{other['measured_s'] * 1e3:.3f}", f"{ratios[key]:.3f}"] if other else ["", ""]
+        remarks += [other["name"]] if other else []
+    cells += [f"{100 * optimal['of_peak']:.0f} %", f"{optimal['relative_error']:.1e}", ", ".join(remarks)]
+    return cells, ratios
 
 
 def processor():
@@ -204,24 +219,25 @@ def main():
     print(f"{processor()}, {arguments.threads} threads, {arguments.rounds} rounds of {arguments.runs} runs, load {load:.1f}")
     report = {"processor": processor(), "threads": arguments.threads, "rounds": arguments.rounds, "runs": arguments.runs,
               "load": load, "networks": []}
+    summary = []
     for model in find_models(arguments):
         name = os.path.splitext(os.path.basename(model))[0]
         try:
-            contenders, expected, peaks = measure(model, arguments)
+            contenders, expected, whose, peaks = measure(model, arguments)
         except Failed as failure:
-            print(f"\n{name}: {failure}")
+            summary.append([name] + [""] * 7 + [str(failure)])
             report["networks"].append({"name": name, "why": str(failure)})
             continue
-        peak = statistics.median(peaks)
+        peak = max(peaks)
         rows, data = table_rows(contenders, expected, peak)
         macs = max((c.last.macs for c in contenders if c.last), default=0)
-        print_table(f"{name}: {2 * macs / 1e9:.3g} GFLOP, peak {peak:.0f} GFLOP/s", rows)
-        ratio = against_others(data)
-        if ratio:
-            print(f"  optimal / best other strategy ({ratio[1]}): {ratio[0]:.3f}")
+        print_table(f"{name}: {2 * macs / 1e9:.3g} GFLOP, peak {peak:.0f} GFLOP/s, errors against {whose}", HEADER, rows)
         sys.stdout.flush()
+        cells, ratios = summary_row(name, data)
+        summary.append(cells)
         report["networks"].append({"name": name, "gflop": 2 * macs / 1e9, "peak_gflops": peak, "peaks_gflops": peaks,
-                                   "contenders": data, "optimal_of_best_other": ratio[0] if ratio else None})
+                                   "errors_against": whose, "contenders": data, **ratios})
+    print_table("optimal against the others", SUMMARY, summary)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)

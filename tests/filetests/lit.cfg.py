@@ -5,6 +5,7 @@ Substitutions: %collagec %collage-rules %collage-run %expect FileCheck not, and 
 `%expect %s -- COMMAND` compares the output exactly; see expect.py. `COLLAGE_BLESS=1` rewrites the expectations.
 """
 import os
+import subprocess
 
 import lit.formats
 
@@ -22,7 +23,15 @@ config.substitutions.append((r"\bnot\b", config.not_tool))
 config.substitutions.append(("%rules", os.path.join(config.collage_source_dir, "rules")))
 config.substitutions.append(("%examples", os.path.join(config.collage_source_dir, "examples")))
 config.substitutions.append(("%source", config.collage_source_dir))
+config.substitutions.append(("%bin", config.collage_bin_dir))
 
+# A Python with numpy (package python3-numpy), for the scripts that need it.
+has_numpy = "import importlib.util, sys; sys.exit(importlib.util.find_spec('numpy') is None)"
+for python in (config.python, "/usr/bin/python3"):
+    if subprocess.run([python, "-c", has_numpy], check=False).returncode == 0:
+        config.available_features.add("numpy")
+        config.substitutions.append(("%numpy_python", python))
+        break
 # Optional: tests that need it are shown as unsupported without it.
 if "COLLAGE_ORT" in os.environ:
     config.available_features.add("onnxruntime")
