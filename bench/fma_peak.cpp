@@ -16,8 +16,8 @@ constexpr int64_t kRounds = 8'000'000;
 /// More chains than latency times throughput asks for (4 cycles, 2 a cycle), fewer than there are registers.
 constexpr int kChains = 12;
 
-/// The body of a function that returns how many operations it did. A macro, because a template would be compiled for the
-/// baseline and split its vectors; named variables, because an array would be kept in memory.
+/// The body of a function that returns how many operations it did. A macro, because a template would be compiled for
+/// the baseline and split its vectors; named variables, because an array would be kept in memory.
 #define COLLAGE_CHAINS(Vector)                                                             \
   Vector a0 = seed, a1 = a0 + 1, a2 = a0 + 2, a3 = a0 + 3, a4 = a0 + 4, a5 = a0 + 5;       \
   Vector a6 = a0 + 6, a7 = a0 + 7, a8 = a0 + 8, a9 = a0 + 9, a10 = a0 + 10, a11 = a0 + 11; \
