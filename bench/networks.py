@@ -5,13 +5,13 @@
     networks.py MODELS... [--threads 2] [--rounds 3] [--ort FOLDER] [--torch BUILDER.py] [--json FILE]
 
 MODELS are .ir and .onnx files, or folders of them. Beside NAME.onnx, NAME.in.bin and NAME.ref.bin may hold the input and the
-expected output as raw f32; without them the input is random, and outputs are compared with ONNX Runtime's, or else with those of
-the first contender that ran. Models have f32 ports; .ir models reach ONNX Runtime through --emit=onnx.
+expected output as raw f32; without them the input is random, and outputs are compared with ONNX Runtime's, or else with those
+of the first contender that ran. Models have f32 ports; .ir models reach ONNX Runtime through --emit=onnx.
 
 Contenders run one after the other, each in its own process, round after round; a round's figure is the median of its runs. The
 table shows the median over the rounds, and in `spread` how far the rounds lie apart. What is missing or fails is shown with its
-reason. `peak` is the best that the processor's multiply-adds reached in the same rounds (fma_peak). The last table has a line for each
-network: `optimal` against the best other strategy and the best peer.
+reason. `peak` is the best that the processor's multiply-adds reached in the same rounds (fma_peak). The last table has a line for
+each network: `optimal` against the best other strategy and the best peer.
 """
 import argparse
 import json
@@ -164,7 +164,8 @@ def table_rows(contenders, expected, peak):
                      f"{c.seconds() / best_peer:.2f}" if best_peer else "", share or c.last.version])
         data.append({"name": c.name, "is_peer": c.is_peer, "predicted_s": c.last.predicted or None, "measured_s": c.seconds(),
                      "spread": c.spread(), "rounds_s": c.rounds, "gflops": gflops, "of_peak": gflops / peak,
-                     "relative_error": error, "of_best_peer": c.seconds() / best_peer if best_peer else None,
+                     "relative_error": error if numpy.isfinite(error) else None,
+                     "of_best_peer": c.seconds() / best_peer if best_peer else None,
                      "macs_share": c.last.share, "version": c.last.version or None})
     return rows, data
 
@@ -201,7 +202,8 @@ def summary_row(name, data):
         ratios[key] = optimal["measured_s"] / other["measured_s"] if other else None
         cells += [f"{other['measured_s'] * 1e3:.3f}", f"{ratios[key]:.3f}"] if other else ["", ""]
         remarks += [other["name"]] if other else []
-    cells += [f"{100 * optimal['of_peak']:.0f} %", f"{optimal['relative_error']:.1e}", ", ".join(remarks)]
+    error = "inf" if optimal["relative_error"] is None else f"{optimal['relative_error']:.1e}"
+    cells += [f"{100 * optimal['of_peak']:.0f} %", error, ", ".join(remarks)]
     return cells, ratios
 
 

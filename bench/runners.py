@@ -30,9 +30,11 @@ class Run:
     version: str = ""
 
 
-def run_process(command, timeout):
+def run_process(command, timeout, threads=None):
+    """What the command prints. `threads` are those of libraries that use OpenMP."""
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads)) if threads else None
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
         raise Failed(f"took more than {timeout} s") from None
     except OSError as error:
@@ -85,7 +87,7 @@ class Collage:
             command += ["--save", f"{name}={self.path(f'out{i}.npy')}"]
         if runs > 0:
             command += ["--bench", str(runs), "--bench-json", self.path("bench.json")]
-        run_process(command, self.timeout)
+        run_process(command, self.timeout, self.threads)
         with open(self.path("placement.json"), encoding="utf-8") as file:
             placement = json.load(file)
         seconds = []
@@ -136,9 +138,12 @@ class Torch:
 
 
 def relative_error(outputs, expected):
-    """max |difference| / max |expected| over all outputs; infinite where the shapes or finiteness differ."""
+    """max |difference| / max |expected| over all outputs; infinite where their number, sizes or finiteness
+    differ."""
+    if len(outputs) != len(expected):
+        return float("inf")
     worst = 0.0
-    for actual, wanted in zip(outputs, expected, strict=True):
+    for actual, wanted in zip(outputs, expected):
         if actual.size != wanted.size or not numpy.array_equal(numpy.isfinite(actual), numpy.isfinite(wanted)):
             return float("inf")
         finite = numpy.isfinite(wanted)

@@ -37,28 +37,48 @@ void set_type(onnx::ValueInfoProto& info, const ir::Value& value) {
   for (int64_t dim : value.type.shape) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-/// ONNX's schema decides the kind: an attribute without elements does not show it, and an int does for a float.
-void set_attribute(onnx::AttributeProto& proto, const std::string& name, onnx::AttributeProto::AttributeType kind,
-                   const runtime::AttrMap& attrs) {
-  proto.set_name(name);
+/// ONNX's schema decides the kind: an int does for a float. False where `value` is of another kind.
+bool set_attribute(onnx::AttributeProto& proto, onnx::AttributeProto::AttributeType kind,
+                   const runtime::AttrValue& value) {
   proto.set_type(kind);
+  const auto* number = std::get_if<int64_t>(&value);
   switch (kind) {
-    case onnx::AttributeProto::INT: proto.set_i(attrs.get_int(name, 0)); break;
-    case onnx::AttributeProto::FLOAT: proto.set_f(static_cast<float>(attrs.get_float(name, 0))); break;
-    case onnx::AttributeProto::STRING: proto.set_s(attrs.get_string(name, "")); break;
-    case onnx::AttributeProto::INTS:
-      for (int64_t number : attrs.get_ints(name)) proto.add_ints(number);
-      break;
-    case onnx::AttributeProto::FLOATS:
-      for (double number : attrs.get_floats(name)) proto.add_floats(static_cast<float>(number));
-      break;
-    case onnx::AttributeProto::STRINGS:
-      for (const std::string& text : std::get<runtime::Strings>(*attrs.find(name))) proto.add_strings(text);
-      break;
-    case onnx::AttributeProto::TENSOR:
-      *proto.mutable_t() = import::proto_of(std::get<runtime::Tensor>(*attrs.find(name)), name);
-      break;
-    default: break;  // graphs: no operator of ours has one
+    case onnx::AttributeProto::INT:
+      if (number != nullptr) proto.set_i(*number);
+      return number != nullptr;
+    case onnx::AttributeProto::FLOAT: {
+      const auto* real = std::get_if<double>(&value);
+      if (number != nullptr) proto.set_f(static_cast<float>(*number));
+      if (real != nullptr) proto.set_f(static_cast<float>(*real));
+      return number != nullptr || real != nullptr;
+    }
+    case onnx::AttributeProto::STRING: {
+      const auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr) proto.set_s(*text);
+      return text != nullptr;
+    }
+    case onnx::AttributeProto::INTS: {
+      const auto* numbers = std::get_if<runtime::Ints>(&value);
+      if (numbers != nullptr) proto.mutable_ints()->Add(numbers->begin(), numbers->end());
+      return numbers != nullptr;
+    }
+    case onnx::AttributeProto::FLOATS: {
+      const auto* numbers = std::get_if<runtime::Floats>(&value);
+      if (numbers == nullptr) return false;
+      for (double real : *numbers) proto.add_floats(static_cast<float>(real));
+      return true;
+    }
+    case onnx::AttributeProto::STRINGS: {
+      const auto* texts = std::get_if<runtime::Strings>(&value);
+      if (texts != nullptr) proto.mutable_strings()->Add(texts->begin(), texts->end());
+      return texts != nullptr;
+    }
+    case onnx::AttributeProto::TENSOR: {
+      const auto* tensor = std::get_if<runtime::Tensor>(&value);
+      if (tensor != nullptr) *proto.mutable_t() = import::proto_of(*tensor, proto.name());
+      return tensor != nullptr;
+    }
+    default: return false;  // graphs and the like: no operator of ours has one
   }
 }
 
@@ -75,12 +95,13 @@ Status set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
   for (ir::ValueId input : node.inputs) proto.add_input(name_of(input));
   for (ir::ValueId output : node.outputs) proto.add_output(name_of(output));
   for (const auto& [name, value] : node.attrs) {
+    onnx::AttributeProto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
     auto known = schema->attributes().find(name);
-    if (known == schema->attributes().end()) {
-      return Status::error(fmt::format("node `{}`: `{}` of opset {} has no attribute `{}`", proto.name(), node.op->name,
-                                       import::kOpset, name));
+    if (known == schema->attributes().end() || !set_attribute(attribute, known->second.type, value)) {
+      return Status::error(fmt::format("node `{}`: `{}` of opset {} has no such attribute `{}`", proto.name(),
+                                       node.op->name, import::kOpset, name));
     }
-    set_attribute(*proto.add_attribute(), name, known->second.type, node.attrs);
   }
   return Status::ok();
 }

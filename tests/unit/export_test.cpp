@@ -259,7 +259,11 @@ TEST_F(ExportTest, WhatOpset17DoesNotHaveIsAnError) {
   AttrMap attrs;
   attrs.set("alpha", 0.5);
   Graph attribute = one_node(*ir::find_op("Relu"), {}, attrs, {2});
-  EXPECT_EQ(export_onnx(attribute, options_).message(), "node `y`: `Relu` of opset 17 has no attribute `alpha`");
+  EXPECT_EQ(export_onnx(attribute, options_).message(), "node `y`: `Relu` of opset 17 has no such attribute `alpha`");
+  attrs = {};
+  attrs.set("axis", std::string("last"));
+  Graph kind = one_node(*ir::find_op("Softmax"), {}, attrs, {2});
+  EXPECT_EQ(export_onnx(kind, options_).message(), "node `y`: `Softmax` of opset 17 has no such attribute `axis`");
 }
 
 }  // namespace
