@@ -119,4 +119,12 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   return active;
 }
 
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations) {
+  plan::BackendAttrs attrs;
+  for (const Activation& activation : activations) {
+    for (const auto& [name, value] : activation.active.attrs) attrs[activation.active.backend->name].set(name, value);
+  }
+  return plan::make_targets(rules, attrs);
+}
+
 }  // namespace collage::driver

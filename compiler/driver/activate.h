@@ -8,6 +8,7 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/candidates.h"
+#include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
@@ -21,5 +22,8 @@ struct Activation {
 /// that this build cannot run is absent: told in the summary, an error only where `targets` asks for it.
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
                                                 support::Diagnostics& diags);
+
+/// What plans can run on, with the attributes of the activations.
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations);
 
 }  // namespace collage::driver

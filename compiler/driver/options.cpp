@@ -104,6 +104,20 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--threads", options.threads, "threads of the host (default: one per core)")
       ->check(CLI::Range(1, 1024));
 
+  std::string costs;
+  app.add_option("--costs", costs, "measured | estimate: where rules say `cost measured` (default: measured)")
+      ->type_name("HOW")
+      ->envname("COLLAGE_COSTS")
+      ->check(CLI::IsMember({"measured", "estimate"}));
+  app.add_option("--cost-db", options.cost_db,
+                 "where measured costs are kept (default: in the user's cache); empty: nowhere")
+      ->type_name("FILE")
+      ->expected(0, 1);
+  app.add_option("--measure-timeout", options.measure_timeout, "for one candidate")
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+
   app.add_option("--placement-json", options.placement_json, "write the placement as JSON")->type_name("FILE");
   app.add_option("--max-states", options.max_states, "budget of the search; it then reports its gap")
       ->type_name("N")
@@ -142,6 +156,7 @@ ParsedOptions parse_options(int argc, char** argv) {
     return usage("--expect, --save and --labels need --run");
   }
   if (!options.bench_json.empty() && options.bench == 0) return usage("--bench-json needs --bench");
+  if (!costs.empty()) options.costs = costs == "measured" ? CostMode::Measured : CostMode::Estimate;
   if (!scale.empty()) {
     std::optional<double> value = parse_fraction(scale);
     if (!value) return usage(fmt::format("--scale: `{}` is not a number or a fraction", scale));

@@ -13,6 +13,9 @@ namespace collage::driver {
 /// Where the pipeline stops, and what is printed there. `All`: to the end.
 enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, Onnx };
 
+/// Where costs that rules call `measured` come from. Choose: measured, if there is a database to keep them in.
+enum class CostMode { Choose, Measured, Estimate };
+
 /// `NAME=FILE`; an empty name is the only one there is.
 struct NamedFile {
   std::string name;
@@ -40,6 +43,10 @@ struct Options {
   double scale = 1.0 / 255.0;  ///< of pictures
   double tolerance = 2e-5;     ///< of --expect, relative to max|y|
   uint64_t max_states = 0;     ///< of the search; 0: its default
+
+  CostMode costs = CostMode::Choose;
+  std::optional<std::string> cost_db;  ///< empty: none; absent: the user's cache
+  double measure_timeout = 10;         ///< seconds for one candidate
 
   std::string placement_json;
   std::string bench_json;

@@ -12,6 +12,7 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/driver/activate.h"
 #include "compiler/driver/candidate_stats.h"
+#include "compiler/driver/costs.h"
 #include "compiler/driver/model_file.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/run_model.h"
@@ -125,6 +126,7 @@ class Pipeline {
   std::vector<BoundInput> inputs_;   ///< read_inputs
   std::vector<Activation> activations_;
   std::vector<place::ActiveBackend> active_;  ///< find_candidates: activations that are not absent
+  Costs costs_;                               ///< find_candidates
   place::BuiltProblem built_;
   ir::Placement placement_;  ///< search
   Report report_;
@@ -204,8 +206,11 @@ Next Pipeline::find_candidates() {
   for (const Activation& activation : activations_) {
     if (activation.absent.empty()) active_.push_back(activation.active);
   }
+  place::BuildOptions build_options;
+  costs_ = open_costs(options_, active_, diags_);
+  build_options.costs = costs_.source.get();
   std::optional<place::BuiltProblem> built =
-      place::build_problem(model_.graph, rules_, active_, model_.placement, diags_);
+      place::build_problem(model_.graph, rules_, active_, model_.placement, diags_, build_options);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
   if (!options_.why_not.empty()) {
@@ -274,6 +279,12 @@ void Pipeline::fill_report() {
   report_.candidates = built_.problem.candidates.size();
   report_.distinct = count_distinct(model_.graph, built_);
   report_.truncated = count_truncated(built_);
+  if (costs_.source) {
+    const measure::MeasuringStats& stats = costs_.source->stats();
+    report_.costs = costs_line(stats);
+    report_.measured = stats.measured;
+    report_.cached = stats.from_cache;
+  }
   size_t rule_count = 0;
   bool has_host = false;
   for (const Activation& activation : activations_) {
@@ -307,11 +318,7 @@ void Pipeline::compare_strategies(const place::Strategy& chosen, const place::Se
 }
 
 plan::PlanTargets Pipeline::targets() const {
-  plan::BackendAttrs attrs;
-  for (const Activation& activation : activations_) {
-    for (const auto& [name, value] : activation.active.attrs) attrs[activation.active.backend->name].set(name, value);
-  }
-  return plan::make_targets(rules_, attrs);
+  return plan_targets(rules_, activations_);
 }
 
 std::vector<place::MemoryLimit> Pipeline::memory_limits() const {

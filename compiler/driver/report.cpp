@@ -98,6 +98,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
       report.truncated > 0 ? fmt::format(", growth capped at {}", plural(report.truncated, "seed")) : "";
   text += line("candidates", fmt::format("{} ({} distinct) from {}{}", report.candidates, report.distinct,
                                          plural(report.backends.size(), "backend"), truncated));
+  if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
   std::map<std::string, Share> shares;
   double all_macs = 0;
@@ -172,7 +173,10 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
                                    {"bytes", graph.value(conversion.value).type.bytes()},
                                    {"cost_s", conversion.cost.seconds()}});
   }
-  json["candidates"] = {{"total", report.candidates}, {"distinct", report.distinct}, {"measured", 0}, {"cached", 0}};
+  json["candidates"] = {{"total", report.candidates},
+                        {"distinct", report.distinct},
+                        {"measured", report.measured},
+                        {"cached", report.cached}};
   json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -43,4 +43,7 @@ struct Expr {
   support::Span span;
 };
 
+/// Does `sum(rules)` occur in it?
+bool refers_to_rules(const Expr& expr);
+
 }  // namespace collage::ir

@@ -105,7 +105,7 @@ struct Rule {
   std::vector<Capture> captures;
   std::vector<Clause> clauses;
   std::vector<FormatClause> formats;
-  std::optional<Expr> cost;  ///< a Time; absent: `measured` or nothing, see `measured`
+  std::optional<Expr> cost;  ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   bool measured = false;
   Lowering lowering;
   std::vector<RuleTest> tests;
@@ -129,7 +129,8 @@ struct PartitionPolicy {
   bool taps = false;                       ///< a result may be read inside and outside
   std::vector<const OpDef*> never_starts;  ///< no node that reads an outside, non-constant value is one of these
   Duration launch;
-  std::optional<Expr> cost;  ///< absent: launch + sum(rules)
+  std::optional<Expr> cost;  ///< absent: launch + sum(rules), or unknown where it is `measured`
+  bool measured = false;     ///< `cost` then is the estimate
   bool coalesce = false;
   support::Span span;
 };

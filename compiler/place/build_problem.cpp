@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages, in order: candidates per backend, owners, values, candidates per instance, host singles, pins and fixed
-// partitions, conversions (last: they depend on the formats that candidates use).
+// partitions, measured costs (of what is left), conversions (last: they depend on the formats that candidates use).
 #include "compiler/place/build_problem.h"
 
 #include <fmt/format.h>
@@ -91,7 +91,8 @@ std::vector<int> indices(const std::vector<NodeId>& nodes) {
 
 void add_candidates(int backend, int first_owner, size_t instances, const LayoutTable& layouts, BuiltProblem* built) {
   const BackendCandidates& found = built->backends[static_cast<size_t>(backend)];
-  for (const BackendCandidate& candidate : found.candidates) {
+  for (size_t c = 0; c < found.candidates.size(); ++c) {
+    const BackendCandidate& candidate = found.candidates[c];
     std::vector<size_t> matches;
     for (size_t unit : candidate.members.units) matches.push_back(found.units[unit].match);
     for (size_t i = 0; i < instances; ++i) {
@@ -105,18 +106,21 @@ void add_candidates(int backend, int first_owner, size_t instances, const Layout
       added.owner = owner;
       added.rule = join(candidate.rules, ",");
       built->problem.candidates.push_back(std::move(added));
-      built->origins.push_back({backend, matches, candidate.rules, -1});
+      built->origins.push_back({backend, matches, candidate.rules, -1, static_cast<int>(c), candidate.measured});
     }
   }
 }
 
-/// Every node alone on the host, unless a rule file's own `host` backend has it alone and without limits.
+/// Every node alone on the host, unless a rule file's own `host` backend has it alone and without limits, or the user
+/// has placed it.
 void add_host_singles(const Graph& graph, BuiltProblem* built) {
   std::set<int> covered;
-  for (const Candidate& candidate : built->problem.candidates) {
+  for (size_t i = 0; i < built->origins.size(); ++i) {
+    const Candidate& candidate = built->problem.candidates[i];
     const Owner& owner = built->problem.owners[static_cast<size_t>(candidate.owner)];
     bool on_host = owner.backend == "host" && !owner.max_partitions && owner.conflicts.empty();
     if (on_host && candidate.nodes.size() == 1) covered.insert(candidate.nodes.front());
+    if (built->origins[i].fixed >= 0) covered.insert(candidate.nodes.begin(), candidate.nodes.end());
   }
   for (NodeId node : graph.node_ids()) {
     if (covered.count(node.index) > 0) continue;
@@ -131,7 +135,7 @@ void add_host_singles(const Graph& graph, BuiltProblem* built) {
     }
     added.owner = kImplicitHost;
     built->problem.candidates.push_back(std::move(added));
-    built->origins.push_back({});
+    built->origins.emplace_back().measured = true;
   }
 }
 
@@ -156,18 +160,6 @@ void add_conversions(const Graph& graph, const FormatGraph& conversions, BuiltPr
   }
 }
 
-bool refuse_measured(const std::vector<ActiveBackend>& backends, support::Diagnostics& diags) {
-  bool ok = true;
-  for (const ActiveBackend& active : backends) {
-    for (const ir::Rule& rule : active.backend->rules) {
-      if (!rule.measured) continue;
-      ok = diags.error(Code::NotYetSupported, rule.span, "`cost measured` of rule `{}` is not supported yet", rule.name)
-               .note("give the rule a cost formula");
-    }
-  }
-  return ok;
-}
-
 std::string names(const Graph& graph, const BuiltProblem& built, const std::vector<ValueFormat>& list) {
   std::string text;
   for (const ValueFormat& item : list) {
@@ -189,7 +181,6 @@ int index_of_value(const BuiltProblem& built, ValueId value) {
 std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet& registered,
                                           const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
                                           support::Diagnostics& diags, const BuildOptions& options) {
-  if (!refuse_measured(backends, diags)) return std::nullopt;
   LayoutTable layouts = layouts_in_play(backends);
   BuiltProblem built;
   built.problem.node_count = static_cast<int>(graph.node_count());
@@ -197,13 +188,19 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
   add_values(graph, &built);
   std::vector<int> first_owner = add_owners(backends, &built.problem);
   for (size_t b = 0; b < backends.size(); ++b) {
-    built.backends.push_back(find_candidates(graph, backends[b], layouts, options.growth));
+    built.backends.push_back(find_candidates(graph, backends[b], layouts, options.growth, options.costs != nullptr));
     add_candidates(static_cast<int>(b), first_owner[b], backends[b].backend->instances().size(), layouts, &built);
   }
   add_host_singles(graph, &built);
-  bool ok = apply_fixed(graph, registered, backends, fixed, layouts, &built, diags);
+  bool ok = apply_fixed(graph, registered, backends, fixed, layouts, options.costs != nullptr, &built, diags);
   ok = apply_pins(graph, registered, backends, &built, diags) && ok;
   if (!ok) return std::nullopt;
+  if (options.costs != nullptr) {
+    ok = measure_candidates(graph, fixed, *options.costs, &built, diags);
+    // What cannot run is gone now: the implicit host steps in, unless it was the last candidate of a pinned node.
+    add_host_singles(graph, &built);
+    if (!ok || !apply_pins(graph, registered, backends, &built, diags)) return std::nullopt;
+  }
   add_conversions(graph, FormatGraph(backends), &built);
   return built;
 }
@@ -234,6 +231,7 @@ std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
 
 WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found, NodeId node) {
   for (const BackendCandidate& candidate : found.candidates) {
+    if (!candidate.failure.empty()) continue;
     if (std::binary_search(candidate.members.nodes.begin(), candidate.members.nodes.end(), node)) return {};
   }
   // A clause tells more than a limit, and both more than a pattern that is about something else.

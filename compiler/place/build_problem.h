@@ -11,6 +11,7 @@
 #include "compiler/ir/placement.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/candidates.h"
+#include "compiler/place/cost_source.h"
 #include "compiler/place/problem.h"
 #include "compiler/support/diagnostic.h"
 
@@ -22,6 +23,8 @@ struct CandidateOrigin {
   std::vector<size_t> matches;     ///< into that backend's matches, in order of their first node
   std::vector<std::string> rules;  ///< their names
   int fixed = -1;                  ///< index of the partition of the input that it is
+  int candidate = -1;              ///< index into that backend's candidates
+  bool measured = false;           ///< its cost is to be measured
 };
 
 struct BuiltProblem {
@@ -33,6 +36,7 @@ struct BuiltProblem {
 
 struct BuildOptions {
   GrowthLimits growth;
+  CostSource* costs = nullptr;  ///< of candidates that are to be measured; null: their estimates count
 };
 
 /// `fixed`: partitions of the input, to be kept. Nothing after an error.

@@ -23,8 +23,14 @@ using support::Code;
 class Fixer {
  public:
   Fixer(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-        const LayoutTable& layouts, BuiltProblem* built, support::Diagnostics& diags)
-      : graph_(graph), registered_(registered), backends_(backends), layouts_(layouts), built_(built), diags_(diags) {}
+        const LayoutTable& layouts, bool measures, BuiltProblem* built, support::Diagnostics& diags)
+      : graph_(graph),
+        registered_(registered),
+        backends_(backends),
+        layouts_(layouts),
+        measures_(measures),
+        built_(built),
+        diags_(diags) {}
 
   bool run(const ir::Placement& fixed) {
     if (!check_order(fixed)) return false;
@@ -215,12 +221,15 @@ class Fixer {
     }
     std::string why;
     std::optional<Duration> cost = candidate_cost(graph_, active, found, cover->members, &why);
-    if (partition.cost > Duration()) cost = partition.cost;
+    bool is_written = partition.cost > Duration();
+    bool measured = !is_written && measures_ && is_measured(*active.backend, found, cover->members);
+    if (is_written) cost = partition.cost;
+    if (measured) cost = cost.value_or(Duration());
     if (!cost) {
       diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name, why);
       return Result::Failed;
     }
-    CandidateOrigin origin{backend, {}, rule_names(*active.backend, found, cover->members.units), index};
+    CandidateOrigin origin{backend, {}, rule_names(*active.backend, found, cover->members.units), index, -1, measured};
     for (size_t unit : cover->members.units) origin.matches.push_back(found.units[unit].match);
     push(partition, cover->members, space, owner, *cost, std::move(origin));
     return Result::Added;
@@ -233,8 +242,9 @@ class Fixer {
     for (ValueId value : ir::boundary_outputs(graph_, partition.nodes)) members.writes.push_back({value, 0});
     std::sort(members.reads.begin(), members.reads.end());
     if (!formats_fit(partition, members, "host")) return false;
-    Duration cost = partition.cost > Duration() ? partition.cost : host_cost(graph_, partition.nodes);
-    push(partition, members, "host", 0, cost, {-1, {}, {}, index});
+    bool is_written = partition.cost > Duration();
+    Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes);
+    push(partition, members, "host", 0, cost, {-1, {}, {}, index, -1, measures_ && !is_written});
     return true;
   }
 
@@ -283,6 +293,7 @@ class Fixer {
   const ir::RuleSet& registered_;
   const std::vector<ActiveBackend>& backends_;
   const LayoutTable& layouts_;
+  bool measures_;
   BuiltProblem* built_;
   support::Diagnostics& diags_;
 };
@@ -290,10 +301,10 @@ class Fixer {
 }  // namespace
 
 bool apply_fixed(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-                 const ir::Placement& fixed, const LayoutTable& layouts, BuiltProblem* built,
+                 const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
                  support::Diagnostics& diags) {
   if (fixed.partitions.empty()) return true;
-  return Fixer(graph, registered, backends, layouts, built, diags).run(fixed);
+  return Fixer(graph, registered, backends, layouts, measures, built, diags).run(fixed);
 }
 
 }  // namespace collage::place

@@ -13,10 +13,16 @@ bool apply_pins(const ir::Graph& graph, const ir::RuleSet& registered, const std
                 BuiltProblem* built, support::Diagnostics& diags);
 
 /// Makes each partition of `fixed` the only candidate for its nodes. Its cost is the one written, or else what the
-/// backend's rules say. False after an error.
+/// backend's rules say; with `measures` it may be left to be measured. False after an error.
 bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-                 const ir::Placement& fixed, const LayoutTable& layouts, BuiltProblem* built,
+                 const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
                  support::Diagnostics& diags);
+
+/// Asks `costs` for all candidates that are to be measured, at once. One that cannot run leaves the problem, with a
+/// refusal that says why; the implicit host's and the partitions of `fixed` stay, at their estimates. False after an
+/// error: such a partition has none.
+bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
+                        support::Diagnostics& diags);
 
 /// A way to make exactly `nodes` (ascending) of disjoint matches of one backend that can run one after another.
 struct Cover {

@@ -37,8 +37,10 @@ LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends);
 
 struct BackendCandidate {
   UnitUnion members;
-  Duration cost;
+  Duration cost;                   ///< by formula; 0 where `measured` has no estimate
   std::vector<std::string> rules;  ///< in order of their first node
+  bool measured = false;           ///< its cost is to be measured
+  std::string failure;             ///< it was, and cannot run: no candidate any more
 };
 
 struct BackendCandidates {
@@ -49,14 +51,20 @@ struct BackendCandidates {
   GrowthReport growth;
 };
 
+/// `measures`: costs can be measured, so that a candidate may lack an estimate.
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
-                                  const GrowthLimits& limits = {});
+                                  const GrowthLimits& limits = {}, bool measures = false);
 
 /// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
 void make_units(const ir::Graph& graph, const ir::Backend& backend, const LayoutTable& layouts,
                 BackendCandidates* found);
 
-/// Cost of a union by `partition { cost … }`, or launch + sum(rules). Nothing, and why, if it is no time.
+/// Is its cost to be measured? So it is if the partition's is, or that of one of its rules, on a backend that works in
+/// host memory: the time of a simulated device is what its rules say.
+bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members);
+
+/// Cost of a union by `partition { cost … }`, or launch + sum(rules); of a measured one, its estimate. Nothing, and
+/// why, if it is no time, or needs a measurement.
 /// A host backend whose rules state no cost and that has no `partition { cost … }` is priced like the host itself.
 std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
                                        const BackendCandidates& found, const UnitUnion& members, std::string* why);

@@ -323,8 +323,12 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
     scope.allows_rules = true;
     scope.allows_launch = true;
     scope.used_attrs = used_attrs;
-    policy->cost = check_expr_of(ast.costs[0].value, scope, ir::ExprType::Number, Unit::Time, "a cost", diags);
-    ok = ok && policy->cost;
+    std::optional<CheckedCost> cost = check_cost(ast.costs[0], scope, diags);
+    ok = ok && cost;
+    if (cost) {
+      policy->measured = cost->measured;
+      policy->cost = std::move(cost->formula);
+    }
   }
   if (!ast.coalesces.empty()) {
     auto coalesce = yes_no(ast.coalesces[0], diags);

@@ -177,13 +177,11 @@ class RuleBuilder {
 
   bool cost() {
     if (ast_.costs.empty()) return true;
-    const syntax::ExprAst& value = ast_.costs[0].value;
-    if (value.kind == syntax::ExprAst::Kind::Name && value.text == "measured") {
-      rule_.measured = true;
-      return true;
-    }
-    rule_.cost = check_expr_of(value, scope(), ExprType::Number, Unit::Time, "a cost", diags_);
-    return rule_.cost.has_value();
+    std::optional<CheckedCost> cost = check_cost(ast_.costs[0], scope(), diags_);
+    if (!cost) return false;
+    rule_.measured = cost->measured;
+    rule_.cost = std::move(cost->formula);
+    return true;
   }
 
   bool is_knob(const std::string& name) const {

@@ -16,14 +16,11 @@ namespace {
 using support::Code;
 using support::Diagnostics;
 
-bool refers_to_rules(const ir::Expr& expr) {
-  bool is_sum = expr.kind == ir::Expr::Kind::Quantity && expr.text == "rules";
-  return is_sum || std::any_of(expr.args.begin(), expr.args.end(), refers_to_rules);
-}
-
-/// A candidate's cost is made of the rules' unless the partition's formula does without.
+/// A candidate's cost is made of the rules' unless the partition's formula does without, or it is measured.
 bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
-  if (backend.policy.cost && !refers_to_rules(*backend.policy.cost)) return true;
+  const ir::PartitionPolicy& policy = backend.policy;
+  bool needs_rules = policy.cost ? ir::refers_to_rules(*policy.cost) : !policy.measured;
+  if (!needs_rules) return true;
   bool ok = true;
   for (const ir::Rule& rule : backend.rules) {
     if (rule.cost || rule.measured) continue;

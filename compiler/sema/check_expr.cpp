@@ -418,4 +418,19 @@ std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScop
   return expr;
 }
 
+std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags) {
+  CheckedCost cost;
+  cost.measured = ast.value.kind == syntax::ExprAst::Kind::Name && ast.value.text == "measured";
+  if (ast.estimate && !cost.measured) {
+    diags.error(Code::SyntaxError, ast.estimate->span, "only `cost measured` has an `else`")
+        .note("`cost measured else EXPR`: EXPR counts where nothing is measured");
+    return std::nullopt;
+  }
+  const syntax::ExprAst* formula = ast.estimate ? &*ast.estimate : cost.measured ? nullptr : &ast.value;
+  if (formula == nullptr) return cost;
+  cost.formula = check_expr_of(*formula, scope, ir::ExprType::Number, Unit::Time, "a cost", diags);
+  if (!cost.formula) return std::nullopt;
+  return cost;
+}
+
 }  // namespace collage::sema

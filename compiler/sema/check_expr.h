@@ -39,6 +39,15 @@ std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& 
 std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
                                       ir::Unit unit, std::string_view what, support::Diagnostics& diags);
 
+/// `EXPR`, `measured` or `measured else EXPR`. A formula is a Time.
+struct CheckedCost {
+  bool measured = false;
+  std::optional<ir::Expr> formula;
+};
+
+/// Nothing after an error.
+std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags);
+
 /// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.
 double si_value(double number, std::string_view unit_text, ir::Unit* unit);
 

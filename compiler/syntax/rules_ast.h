@@ -125,7 +125,8 @@ struct FormatItemAst {
 };
 
 struct CostAst {
-  ExprAst value;  ///< the name `measured` means what it says
+  ExprAst value;                    ///< the name `measured` means what it says
+  std::optional<ExprAst> estimate;  ///< `measured else EXPR`
   Span span;
 };
 

@@ -19,7 +19,7 @@ for tool in ("collagec", "collage-rules", "collage-run"):
 expect = os.path.join(config.test_source_root, "expect.py")
 config.substitutions.append(("%expect", f"{config.python} {expect}"))
 config.substitutions.append((r"\bFileCheck\b", config.filecheck))
-config.substitutions.append((r"\bnot\b", config.not_tool))
+config.substitutions.append((r"(?<![-\w])not\b", config.not_tool))
 config.substitutions.append(("%rules", os.path.join(config.collage_source_dir, "rules")))
 config.substitutions.append(("%examples", os.path.join(config.collage_source_dir, "examples")))
 config.substitutions.append(("%source", config.collage_source_dir))
@@ -37,6 +37,8 @@ if "COLLAGE_ORT" in os.environ:
     config.available_features.add("onnxruntime")
     config.substitutions.append(("%ort", os.environ["COLLAGE_ORT"]))
 
+# Measured costs differ from run to run; a test of measuring says `--costs=measured` and names its own database.
+config.environment["COLLAGE_COSTS"] = "estimate"
 for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

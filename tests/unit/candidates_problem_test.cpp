@@ -132,12 +132,141 @@ TEST(BuildProblem, ConflictsAndPartitionCounts) {
   EXPECT_TRUE(built->problem.owners[0].conflicts.empty());
 }
 
-TEST(BuildProblem, MeasuredCostsAreNotSupported) {
+// ---- measured costs ----
+
+ir::Partition partition(const std::string& backend, const std::string& instance, std::vector<ir::NodeId> nodes) {
+  ir::Partition made;
+  made.name = "p0";
+  made.backend = backend;
+  made.instance = instance;
+  made.nodes = std::move(nodes);
+  return made;
+}
+
+/// Costs by number of nodes; candidates whose operators contain `failing` cannot run.
+class FakeCosts : public place::CostSource {
+ public:
+  std::string failing;
+  std::vector<std::string> asked;
+
+  std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
+                                           const std::vector<ir::Partition>& candidates) override {
+    std::vector<place::MeasuredCost> answers;
+    for (const ir::Partition& candidate : candidates) {
+      std::string ops = candidate.backend + ":";
+      for (ir::NodeId node : candidate.nodes) ops += " " + std::string(graph.node(node).op->name);
+      asked.push_back(ops);
+      place::MeasuredCost& answer = answers.emplace_back();
+      if (!failing.empty() && ops.find(failing) != std::string::npos) {
+        answer.failure = "it broke";
+      } else {
+        answer.cost = Duration::picoseconds(1000 * static_cast<int64_t>(candidate.nodes.size()));
+      }
+    }
+    return answers;
+  }
+};
+
+std::optional<place::BuiltProblem> measured_problem(Case& setup, place::CostSource& costs) {
+  place::BuildOptions options;
+  options.costs = &costs;
+  return place::build_problem(setup.graph, setup.rules, setup.active(), setup.placement, setup.diags, options);
+}
+
+constexpr const char* kMeasured =
+    "backend fast {\n runtime host_jit\n rule relu { match Relu(v) cost measured lower \"r\" }\n"
+    " rule tanh { match Tanh(v) cost 7 us lower \"t\" }\n partition { join any }\n}\n";
+constexpr const char* kReluTanh = "%a = Relu(%x)\n%y = Tanh(%a)";
+
+TEST(MeasuredCosts, OneMeasuredMemberMakesTheCandidateMeasured) {
   Case setup;
-  setup.model(kUnary, kTwo).rule("match Relu(v) lower \"r\"");
-  setup.rules.backends[0].rules[0].measured = true;
-  EXPECT_FALSE(setup.problem());
-  EXPECT_NE(setup.diags.render().find("not supported"), std::string::npos);
+  setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+  FakeCosts costs;
+  auto built = measured_problem(setup, costs);
+  ASSERT_TRUE(built) << setup.diags.render();
+  // The implicit host is measured as well, or the two could not be compared.
+  EXPECT_EQ(costs.asked, (std::vector<std::string>{"fast: Relu", "fast: Relu Tanh", "host: Relu", "host: Tanh"}));
+  EXPECT_EQ(lines(setup, *built), (Sets{"host host {a} 1ns reads %x: host writes %a: host",
+                                        "fast host {a} 1ns rules relu reads %x: host writes %a: host",
+                                        "fast host {a, y} 2ns rules relu, tanh reads %x: host writes %y: host",
+                                        "host host {y} 1ns reads %a: host writes %y: host",
+                                        "fast host {y} 7us rules tanh reads %a: host writes %y: host"}));
+}
+
+TEST(MeasuredCosts, WithoutMeasuringACandidateWithoutEstimateIsRefused) {
+  Case setup;
+  auto built = setup.model(kUnary, kReluTanh).add_rules(kMeasured).problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->backends[0].candidates.size(), 1u);
+  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  EXPECT_EQ(why.message, "rule `relu`: its cost is unknown: measuring is off");
+}
+
+TEST(MeasuredCosts, TheEstimateCountsWithoutMeasuring) {
+  Case setup;
+  auto built = setup.model(kUnary, "%y = Relu(%x)")
+                   .add_rules(
+                       "backend fast {\n runtime host_jit\n"
+                       " rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
+                       " partition { cost measured else 2 us + sum(rules) }\n}\n")
+                   .problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->backends[0].candidates.size(), 1u);
+  EXPECT_EQ(built->backends[0].candidates[0].cost, Duration::picoseconds(5'000'000));
+}
+
+TEST(MeasuredCosts, ASimulatedDeviceHasOnlyItsEstimate) {
+  Case setup;
+  setup.model(kUnary, "%a = Relu(%x)\n%y = Tanh(%a)")
+      .add_rules(
+          "backend npu {\n runtime sim\n device npu { link host bandwidth 1 GB/s latency 1 us }\n"
+          " rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
+          " rule tanh { match Tanh(v) cost measured lower \"t\" }\n}\n");
+  FakeCosts costs;
+  auto built = measured_problem(setup, costs);
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_EQ(costs.asked, (std::vector<std::string>{"host: Relu", "host: Tanh"}));
+  ASSERT_EQ(built->backends[0].candidates.size(), 1u);
+  EXPECT_EQ(built->backends[0].candidates[0].cost, Duration::picoseconds(3'000'000));
+}
+
+TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
+  Case setup;
+  setup.model(kUnary, "%y = Relu(%x)")
+      .add_rules("backend host {\n runtime host_jit\n rule relu { match Relu(v) cost measured lower \"r\" }\n}\n");
+  FakeCosts costs;
+  costs.failing = "Relu";
+  auto built = measured_problem(setup, costs);
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 1u);
+  EXPECT_EQ(built->origins[0].backend, -1);
+  EXPECT_GT(built->problem.candidates[0].cost, Duration());
+  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
+}
+
+TEST(MeasuredCosts, APinToWhatCannotRunIsAnError) {
+  Case setup;
+  setup.model(kUnary, "%y = Relu(%x) on fast").add_rules(kMeasured);
+  FakeCosts costs;
+  costs.failing = "Relu";
+  EXPECT_FALSE(measured_problem(setup, costs));
+  EXPECT_NE(setup.diags.render().find("cannot be measured: it broke"), std::string::npos) << setup.diags.render();
+}
+
+TEST(MeasuredCosts, WrittenPartitionsAreMeasuredOnlyWithoutACost) {
+  for (bool has_cost : {false, true}) {
+    Case setup;
+    setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+    setup.placement.partitions.push_back(partition("fast", "host", {ir::NodeId(0), ir::NodeId(1)}));
+    if (has_cost) setup.placement.partitions[0].cost = Duration::picoseconds(5);
+    FakeCosts costs;
+    auto built = measured_problem(setup, costs);
+    ASSERT_TRUE(built) << setup.diags.render();
+    ASSERT_EQ(built->problem.candidates.size(), 1u);
+    EXPECT_EQ(costs.asked.size(), has_cost ? 0u : 1u);
+    EXPECT_EQ(built->problem.candidates[0].cost, Duration::picoseconds(has_cost ? 5 : 2000));
+  }
 }
 
 // ---- pins ----
@@ -188,15 +317,6 @@ TEST(Pins, BackendThatIsNotActive) {
 }
 
 // ---- partitions of the input ----
-
-ir::Partition partition(const std::string& backend, const std::string& instance, std::vector<ir::NodeId> nodes) {
-  ir::Partition made;
-  made.name = "p0";
-  made.backend = backend;
-  made.instance = instance;
-  made.nodes = std::move(nodes);
-  return made;
-}
 
 const ir::NodeId kFirst(0);
 const ir::NodeId kSecond(1);

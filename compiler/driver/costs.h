@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured or estimated: what `--costs` and `--cost-db` mean for one compilation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/driver/activate.h"
+#include "compiler/driver/options.h"
+#include "compiler/measure/measured_costs.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// Empty where costs are estimated.
+struct Costs {
+  std::unique_ptr<measure::CostDatabase> database;
+  std::unique_ptr<measure::MeasuredCosts> source;
+};
+
+/// `--costs=measured`: measured. Without `--costs` they are where an active rule file says `cost measured` and there
+/// is a database to keep them in. A database that cannot be used, or a measuring process that is not there, is a
+/// warning.
+Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags);
+
+/// `88 measured, 224 from cache   2.1 s`, and what failed.
+std::string costs_line(const measure::MeasuringStats& stats);
+
+}  // namespace collage::driver

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/expr.h"
+
+#include <algorithm>
+
+namespace collage::ir {
+
+bool refers_to_rules(const Expr& expr) {
+  bool is_sum = expr.kind == Expr::Kind::Quantity && expr.text == "rules";
+  return is_sum || std::any_of(expr.args.begin(), expr.args.end(), refers_to_rules);
+}
+
+}  // namespace collage::ir

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages over a stream socket between the compiler and its measuring process: four bytes of length, then the text.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace collage::measure {
+
+/// The descriptor at which the measuring process finds its end.
+inline constexpr int kWorkerDescriptor = 3;
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+enum class Received { Message, Closed, TimedOut };
+
+/// False if the other end is gone. Never raises SIGPIPE.
+bool send_message(int descriptor, std::string_view text);
+
+/// Waits until `deadline`, or for ever. A message that is cut off, or longer than any that is sent here, counts as
+/// Closed.
+Received receive_message(int descriptor, const Deadline& deadline, std::string* text);
+
+}  // namespace collage::measure

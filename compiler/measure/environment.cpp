@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/environment.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+
+#include "include/collage/version.h"
+
+namespace collage::measure {
+namespace {
+
+/// FNV-1a over 64 bits. Not a hash to look up by: it only has to change when the program does.
+uint64_t fingerprint(const std::string& path) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 1 << 16> block;
+  while (file.read(block.data(), block.size()), file.gcount() > 0) {
+    for (std::streamsize i = 0; i < file.gcount(); ++i) {
+      hash = (hash ^ static_cast<unsigned char>(block[static_cast<size_t>(i)])) * 0x100000001b3u;
+    }
+  }
+  return hash;
+}
+
+std::string_view name_of(ir::RuntimeKind kind) {
+  switch (kind) {
+    case ir::RuntimeKind::HostJit: return "host_jit";
+    case ir::RuntimeKind::Library: return "library";
+    case ir::RuntimeKind::Sim: return "sim";
+    case ir::RuntimeKind::Plugin: return "plugin";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string describe_machine() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string name, features;
+  for (std::string line; std::getline(info, line) && (name.empty() || features.empty());) {
+    if (line.starts_with("model name") && name.empty()) name = line.substr(line.find(':') + 1);
+    if ((line.starts_with("flags") || line.starts_with("Features")) && features.empty()) {
+      features = line.substr(line.find(':') + 1);
+    }
+  }
+  return "cpu" + name + " features" + features;
+}
+
+std::string describe_build(const std::string& worker_program) {
+  return fmt::format("collage {} program {:016x} llvm {} onednn {}", COLLAGE_VERSION, fingerprint(worker_program),
+                     COLLAGE_LLVM_VERSION, COLLAGE_ONEDNN_VERSION);
+}
+
+std::string describe_backend(const place::ActiveBackend& active) {
+  const ir::Backend& backend = *active.backend;
+  std::string attrs;
+  for (const ir::AttrDecl& decl : backend.attrs) {
+    auto set = active.attrs.find(decl.name);
+    const runtime::AttrValue& value = set == active.attrs.end() ? decl.fallback : set->second;
+    attrs += fmt::format("{}{} = {}", attrs.empty() ? "" : ", ", decl.name, runtime::to_string(value));
+  }
+  return fmt::format("{} version {} runtime {} {} {{{}}}", backend.name, backend.version, name_of(backend.runtime),
+                     backend.library, attrs);
+}
+
+}  // namespace collage::measure

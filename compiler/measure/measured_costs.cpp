@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/measured_costs.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "compiler/measure/candidate_text.h"
+#include "compiler/measure/environment.h"
+
+namespace collage::measure {
+
+MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends)
+    : options_(std::move(options)), worker_(options_.worker) {
+  std::string machine = fmt::format("{}\n{}\nthreads {}\n", describe_machine(), describe_build(options_.worker.program),
+                                    options_.threads);
+  environments_[""] = machine + "host";
+  for (const place::ActiveBackend& active : backends) {
+    environments_[active.backend->name] = machine + describe_backend(active);
+  }
+}
+
+std::optional<Measurement> MeasuredCosts::look_up(const Key& key) {
+  if (options_.database == nullptr) return std::nullopt;
+  std::optional<Measurement> found = options_.database->find(key.first, key.second);
+  // With more time than was given then, it may end well.
+  bool may_end_now = found && found->failed() && found->timeout > Duration() &&
+                     found->timeout < Duration::seconds(options_.worker.timeout_seconds);
+  if (may_end_now) return std::nullopt;
+  return found;
+}
+
+Measurement MeasuredCosts::measure_now(const Key& key) {
+  Measurement measurement = worker_.measure(key.second);
+  bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
+  return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
+}
+
+std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
+                                                        const std::vector<ir::Partition>& candidates) {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<Key> keys;
+  std::vector<const Key*> unknown;  // in the order of the candidates, so that a progress means the same every time
+  for (const ir::Partition& candidate : candidates) {
+    auto environment = environments_.find(candidate.backend);
+    if (environment == environments_.end()) environment = environments_.find("");
+    keys.emplace_back(environment->second, candidate_text(graph, candidate));
+  }
+  for (const Key& key : keys) {
+    auto [at, is_new] = known_.try_emplace(key);
+    if (!is_new) continue;
+    std::optional<Measurement> found = look_up(key);
+    if (found) {
+      at->second = std::move(*found);
+      ++stats_.from_cache;
+    } else {
+      unknown.push_back(&key);
+    }
+  }
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    if (options_.progress) options_.progress(i, unknown.size());
+    known_[*unknown[i]] = measure_now(*unknown[i]);
+  }
+  if (options_.progress && !unknown.empty()) options_.progress(unknown.size(), unknown.size());
+  stats_.measured += unknown.size();
+  stats_.failures.clear();
+  for (const auto& [key, measurement] : known_) {
+    if (measurement.failed()) ++stats_.failures[measurement.failure];
+  }
+  std::vector<place::MeasuredCost> answers;
+  for (const Key& key : keys) {
+    const Measurement& measurement = known_.at(key);
+    place::MeasuredCost& answer = answers.emplace_back();
+    if (measurement.failed()) {
+      answer.failure = measurement.failure;
+    } else {
+      answer.cost = measurement.cost;
+    }
+  }
+  stats_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return answers;
+}
+
+}  // namespace collage::measure

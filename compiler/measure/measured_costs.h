@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source of measured costs: equal candidates once, what is known from memory or from the database, the rest by the
+// measuring process, one after another. Alone on the machine is the point: two at once would measure each other.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/measure/cost_database.h"
+#include "compiler/measure/worker.h"
+#include "compiler/place/candidates.h"
+#include "compiler/place/cost_source.h"
+
+namespace collage::measure {
+
+struct MeasuredCostsOptions {
+  WorkerOptions worker;
+  int threads = 1;
+  CostDatabase* database = nullptr;                      ///< null: memory only
+  std::function<void(size_t done, size_t of)> progress;  ///< around each measurement; may be empty
+};
+
+/// What it took, over all calls of `measure`. Distinct candidates, not partitions.
+struct MeasuringStats {
+  size_t measured = 0;
+  size_t from_cache = 0;
+  double seconds = 0;
+  std::map<std::string, size_t> failures;  ///< reason -> distinct candidates that cannot run for it
+};
+
+class MeasuredCosts : public place::CostSource {
+ public:
+  /// `backends`: the active ones; a partition on another is the implicit host's.
+  MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends);
+
+  std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
+                                           const std::vector<ir::Partition>& candidates) override;
+  const MeasuringStats& stats() const { return stats_; }
+
+ private:
+  /// A candidate's environment and text.
+  using Key = std::pair<std::string, std::string>;
+  std::optional<Measurement> look_up(const Key& key);
+  Measurement measure_now(const Key& key);
+
+  MeasuredCostsOptions options_;
+  Worker worker_;
+  std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
+  std::map<Key, Measurement> known_;
+  MeasuringStats stats_;
+};
+
+}  // namespace collage::measure

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/measurement.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace collage::measure {
+namespace {
+
+constexpr int64_t kNanosecond = 1000;  ///< in picoseconds
+
+/// The largest 1, 2, 5, 10, 20, … nanoseconds not above `most`; at least one.
+int64_t step_below(int64_t most) {
+  int64_t step = kNanosecond;
+  for (int64_t decade = kNanosecond; decade <= most; decade *= 10) {
+    for (int64_t factor : {1, 2, 5}) {
+      if (factor * decade <= most) step = factor * decade;
+    }
+  }
+  return step;
+}
+
+}  // namespace
+
+Measurement failed_measurement(std::string why) {
+  Measurement measurement;
+  measurement.failure = std::move(why);
+  return measurement;
+}
+
+Duration round_to_spread(Duration median, Duration spread) {
+  constexpr int64_t kLeastSteps = 16;
+  int64_t step = step_below(std::min(spread.ps(), median.ps() / kLeastSteps));
+  int64_t rounded = (median.ps() + step / 2) / step * step;
+  return Duration::picoseconds(std::max(rounded, step));
+}
+
+std::string to_line(const Measurement& measurement) {
+  if (!measurement.failed()) {
+    return "ok " + std::to_string(measurement.cost.ps()) + " " + std::to_string(measurement.spread.ps()) + " " +
+           std::to_string(measurement.runs);
+  }
+  std::string line = "no " + measurement.failure;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+std::optional<Measurement> parse_line(std::string_view line) {
+  std::string text(line);
+  if (text.starts_with("no ")) return failed_measurement(text.substr(3));
+  int64_t cost = 0, spread = 0;
+  Measurement measurement;
+  int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d", &cost, &spread, &measurement.runs);
+  if (fields != 3 || cost < 0 || spread < 0 || measurement.runs <= 0) return std::nullopt;
+  measurement.cost = Duration::picoseconds(cost);
+  measurement.spread = Duration::picoseconds(spread);
+  return measurement;
+}
+
+}  // namespace collage::measure

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/time_candidate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/plan/build_plan.h"
+#include "compiler/sema/build_graph.h"
+#include "runtime/executor.h"
+#include "runtime/pool.h"
+
+namespace collage::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using runtime::Tensor;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Pushes everything else out of the private caches of the threads that work.
+class CacheSweeper {
+ public:
+  explicit CacheSweeper(int threads) : threads_(threads) {
+    long l2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t bytes = 2 * std::clamp<size_t>(l2 > 0 ? static_cast<size_t>(l2) : kUsualL2, kUsualL2, 8 * kUsualL2);
+    for (int t = 0; t < threads; ++t) buffers_.emplace_back(bytes / sizeof(uint64_t), 1);
+  }
+
+  runtime::Status sweep() {
+    return runtime::parallel_for(threads_, 1, threads_, [&](int64_t begin, int64_t end, int) {
+      constexpr size_t kLine = 64 / sizeof(uint64_t);
+      for (int64_t t = begin; t < end; ++t) {
+        const std::vector<uint64_t>& buffer = buffers_[static_cast<size_t>(t)];
+        uint64_t sum = 0;
+        for (size_t i = 0; i < buffer.size(); i += kLine) sum += buffer[i];
+        sum_ += sum;
+      }
+    });
+  }
+
+ private:
+  static constexpr size_t kUsualL2 = size_t{1} << 20;
+  int threads_;
+  std::vector<std::vector<uint64_t>> buffers_;
+  std::atomic<uint64_t> sum_ = 0;  ///< so that the reads are not optimised away
+};
+
+/// Uniform in [-1, 1); integers and bools are zero, which indexes anything.
+Tensor make_input(const ir::TensorType& type, uint32_t seed) {
+  Tensor tensor(type.dtype, type.shape);
+  std::minstd_rand random(seed + 1);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  if (type.dtype == ir::DType::F32) {
+    for (float& value : tensor.as<float>()) value = uniform(random);
+  } else if (type.dtype == ir::DType::F64) {
+    for (double& value : tensor.as<double>()) value = uniform(random);
+  }
+  return tensor;
+}
+
+/// Element at a fraction of a sorted list.
+double quantile(const std::vector<double>& sorted, double fraction) {
+  return sorted[static_cast<size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+/// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
+bool is_precise(std::vector<double> samples) {
+  constexpr double kRelativeError = 0.01;
+  std::sort(samples.begin(), samples.end());
+  double range = quantile(samples, 0.75) - quantile(samples, 0.25);
+  return 0.93 * range <= kRelativeError * quantile(samples, 0.5) * std::sqrt(static_cast<double>(samples.size()));
+}
+
+Measurement summarize(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  Measurement measurement;
+  measurement.spread = Duration::seconds(quantile(samples, 0.75) - quantile(samples, 0.25));
+  measurement.cost = round_to_spread(Duration::seconds(quantile(samples, 0.5)), measurement.spread);
+  measurement.runs = static_cast<int>(samples.size());
+  return measurement;
+}
+
+Measurement time_runs(runtime::Executor& executor, const runtime::Plan& plan, const std::vector<Tensor>& inputs,
+                      const TimingOptions& options) {
+  double seconds = 0;
+  executor.observe([&](const runtime::StepReport& report) {
+    bool is_conversion = std::holds_alternative<runtime::ConvertStep>(plan.steps[report.step]);
+    if (!is_conversion) seconds += report.host_seconds;
+  });
+  CacheSweeper sweeper(options.threads);
+  std::vector<double> samples;
+  Clock::time_point start = Clock::now();
+  for (bool is_warm_up = true;; is_warm_up = false) {
+    if (runtime::Status status = sweeper.sweep(); !status) return failed_measurement(status.message());
+    seconds = 0;
+    if (auto outputs = executor.run(inputs); !outputs) return failed_measurement(outputs.message());
+    bool is_long = seconds > options.budget_seconds;
+    // The first run touches memory and wakes threads for the first time; of a long one that is a small part.
+    if (is_warm_up && !is_long) {
+      start = Clock::now();
+      continue;
+    }
+    samples.push_back(seconds);
+    bool enough = is_long || static_cast<int>(samples.size()) >= options.least_runs;
+    if (enough && (seconds_since(start) > options.budget_seconds || is_precise(samples))) return summarize(samples);
+  }
+}
+
+}  // namespace
+
+Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  auto first_error = [&](const std::string& otherwise) {
+    for (const support::DiagnosticRecord& record : diags.records()) {
+      if (record.severity == support::Severity::Error) return failed_measurement(record.message);
+    }
+    return failed_measurement(otherwise);
+  };
+  support::FileId file = sources.add("<candidate>", text);
+  std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
+  if (!model || model->placement.partitions.size() != 1) return first_error("it is no model with one partition");
+  codegen::JitOptions jit_options;
+  jit_options.threads = options.threads;
+  auto jit = codegen::Jit::create(jit_options);
+  if (!jit) return failed_measurement(jit.message());
+  std::optional<plan::BuiltPlan> built = plan::build_plan(model->graph, model->placement, targets, **jit, diags);
+  if (!built) return first_error("it cannot be planned");
+  bool is_host = model->placement.partitions[0].backend == "host";
+  if (!is_host && !built->fallbacks.empty()) return failed_measurement(built->fallbacks[0].reason);
+  auto executor = runtime::Executor::load(built->plan, **jit, options.threads);
+  if (!executor) return failed_measurement(executor.message());
+  std::vector<Tensor> inputs;
+  for (ir::ValueId input : model->graph.inputs()) {
+    inputs.push_back(make_input(model->graph.value(input).type, static_cast<uint32_t>(inputs.size())));
+  }
+  return time_runs(**executor, built->plan, inputs, options);
+}
+
+}  // namespace collage::measure

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring itself, in the measuring process: a candidate's text is compiled by the way of every plan, and run.
+#pragma once
+
+#include <string>
+
+#include "compiler/measure/measurement.h"
+#include "compiler/plan/targets.h"
+
+namespace collage::measure {
+
+struct TimingOptions {
+  int threads = 1;
+  double budget_seconds = 0.08;  ///< for the timed runs and what lies between them
+  int least_runs = 5;            ///< unless a single one takes longer than the budget
+};
+
+/// Expects text by `candidate_text`. What cannot be compiled, run or, off the host, would only run on the reference
+/// kernels, is a failure with its reason.
+///
+/// Alone is not in a network: there the weights of a partition have left the caches since the last run (a network's do
+/// not fit into L2), while its inputs were written a moment ago. So before each timed run every thread reads a buffer
+/// larger than L2, and the executor then copies the inputs into their place. The time is that of the partition's step
+/// as the executor has it, with its calls and the waking of the pool; taking inputs in, conversions and giving results
+/// out belong to no partition. Sum of the partitions against whole networks: bench/README.md.
+Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options);
+
+}  // namespace collage::measure

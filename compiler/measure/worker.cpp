@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "compiler/measure/channel.h"
+
+namespace collage::measure {
+
+namespace fs = std::filesystem;
+
+std::string find_worker_program() {
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  fs::path program = self.parent_path() / "collage-measure";
+  return ::access(program.c_str(), X_OK) == 0 ? program.string() : "";
+}
+
+bool Worker::start(std::string* why) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    *why = std::strerror(errno);
+    return false;
+  }
+  // Only the last dup2 gives the child a descriptor that survives: the pair itself closes on exec. dup2 onto itself
+  // would not clear that flag, so the child's end is moved away from its target first.
+  int child_end = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerDescriptor + 1);
+  ::close(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, child_end, kWorkerDescriptor);
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
+  }
+  std::vector<std::string> words = {options_.program};
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int error = ::posix_spawn(&process_, options_.program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(child_end);
+  socket_ = ends[0];
+  // A process that does not read must not stop the compiler for ever.
+  timeval patience{static_cast<time_t>(options_.timeout_seconds) + 1, 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (error == 0) return true;
+  process_ = -1;
+  stop();
+  *why = std::strerror(error);
+  return false;
+}
+
+void Worker::stop() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+  if (process_ < 0) return;
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+  process_ = -1;
+}
+
+Measurement Worker::death() {
+  int status = 0;
+  bool ended = false;
+  for (int i = 0; i < 100 && !ended; ++i) {
+    ended = ::waitpid(process_, &status, WNOHANG) == process_;
+    if (!ended) ::usleep(10'000);
+  }
+  if (ended) process_ = -1;
+  stop();
+  Measurement dead = failed_measurement("the measuring process closed its connection");
+  bool is_signal = ended && WIFSIGNALED(status);
+  int signal = is_signal ? WTERMSIG(status) : 0;
+  if (ended && WIFEXITED(status)) {
+    dead.failure = fmt::format("the measuring process ended with exit code {}", WEXITSTATUS(status));
+  } else if (signal == SIGXCPU) {
+    dead.failure = "it used up its processor time";
+  } else if (is_signal) {
+    dead.failure = fmt::format("the measuring process died of signal {} ({})", signal, ::strsignal(signal));
+  }
+  // Other signals come from outside: a user, or the kernel that needs memory.
+  dead.lasting = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT;
+  return dead;
+}
+
+Measurement Worker::measure(const std::string& candidate) {
+  std::string why;
+  if (process_ < 0 && !start(&why)) {
+    Measurement failed = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, why));
+    failed.lasting = false;
+    return failed;
+  }
+  Deadline deadline = std::chrono::steady_clock::now() + std::chrono::round<std::chrono::steady_clock::duration>(
+                                                             std::chrono::duration<double>(options_.timeout_seconds));
+  std::string reply;
+  Received received = Received::Closed;
+  if (send_message(socket_, candidate)) received = receive_message(socket_, deadline, &reply);
+  if (received == Received::Closed) return death();
+  if (received == Received::TimedOut) {
+    stop();
+    Measurement late = failed_measurement(fmt::format("it took more than {:g} s", options_.timeout_seconds));
+    late.timeout = Duration::seconds(std::max(options_.timeout_seconds, 1e-12));
+    return late;
+  }
+  std::optional<Measurement> measurement = parse_line(reply);
+  if (measurement) return *measurement;
+  stop();
+  return failed_measurement("the measuring process made no sense");
+}
+
+}  // namespace collage::measure

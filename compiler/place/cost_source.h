@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where measured costs come from. `place` only asks; what compiles, runs and remembers is compiler/measure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/placement.h"
+
+namespace collage::place {
+
+/// What one candidate was found to cost, or why it cannot run.
+struct MeasuredCost {
+  std::optional<ir::Duration> cost;
+  std::string failure;  ///< where there is no cost
+};
+
+class CostSource {
+ public:
+  virtual ~CostSource() = default;
+
+  /// One answer per partition, in their order. Partitions may overlap and come in any order: each is a candidate on its
+  /// own. Their nodes are ascending, their boundary has the formats to measure with, their cost does not count.
+  virtual std::vector<MeasuredCost> measure(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) = 0;
+};
+
+}  // namespace collage::place
