@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/measure/time_candidate.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,36 +73,63 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[static_cast<size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-/// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
-bool is_precise(std::vector<double> samples) {
-  constexpr double kRelativeError = 0.01;
-  std::sort(samples.begin(), samples.end());
-  double range = quantile(samples, 0.75) - quantile(samples, 0.25);
-  return 0.93 * range <= kRelativeError * quantile(samples, 0.5) * std::sqrt(static_cast<double>(samples.size()));
-}
+/// Timed runs. One during which the kernel gave a processor to somebody else says more about the neighbours than about
+/// the candidate; those are kept apart, and count only if there are too few others.
+class Samples {
+ public:
+  void add(double seconds, bool is_disturbed) { (is_disturbed ? disturbed_ : clean_).push_back(seconds); }
 
-Measurement summarize(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  Measurement measurement;
-  measurement.spread = Duration::seconds(quantile(samples, 0.75) - quantile(samples, 0.25));
-  measurement.cost = round_to_spread(Duration::seconds(quantile(samples, 0.5)), measurement.spread);
-  measurement.runs = static_cast<int>(samples.size());
-  return measurement;
+  bool has_clean(int least) const { return static_cast<int>(clean_.size()) >= least; }
+
+  /// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
+  bool is_precise() const {
+    constexpr double kRelativeError = 0.01;
+    std::vector<double> sorted = clean_;
+    std::sort(sorted.begin(), sorted.end());
+    double range = quantile(sorted, 0.75) - quantile(sorted, 0.25);
+    return 0.93 * range <= kRelativeError * quantile(sorted, 0.5) * std::sqrt(static_cast<double>(sorted.size()));
+  }
+
+  /// Expects one sample at least.
+  Measurement summary() const {
+    constexpr int kFewest = 3;
+    std::vector<double> sorted = clean_;
+    if (!has_clean(kFewest)) sorted.insert(sorted.end(), disturbed_.begin(), disturbed_.end());
+    std::sort(sorted.begin(), sorted.end());
+    Measurement measurement;
+    measurement.spread = Duration::seconds(quantile(sorted, 0.75) - quantile(sorted, 0.25));
+    measurement.cost = round_to_spread(Duration::seconds(quantile(sorted, 0.5)), measurement.spread);
+    measurement.runs = static_cast<int>(sorted.size());
+    return measurement;
+  }
+
+ private:
+  std::vector<double> clean_;
+  std::vector<double> disturbed_;
+};
+
+/// Times that a thread of this process lost its processor to another.
+long preemptions() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used.ru_nivcsw;
 }
 
 Measurement time_runs(runtime::Executor& executor, const runtime::Plan& plan, const std::vector<Tensor>& inputs,
                       const TimingOptions& options) {
+  constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
   double seconds = 0;
   executor.observe([&](const runtime::StepReport& report) {
     bool is_conversion = std::holds_alternative<runtime::ConvertStep>(plan.steps[report.step]);
     if (!is_conversion) seconds += report.host_seconds;
   });
   CacheSweeper sweeper(options.threads);
-  std::vector<double> samples;
+  Samples samples;
   Clock::time_point start = Clock::now();
   for (bool is_warm_up = true;; is_warm_up = false) {
     if (runtime::Status status = sweeper.sweep(); !status) return failed_measurement(status.message());
     seconds = 0;
+    long before = preemptions();
     if (auto outputs = executor.run(inputs); !outputs) return failed_measurement(outputs.message());
     bool is_long = seconds > options.budget_seconds;
     // The first run touches memory and wakes threads for the first time; of a long one that is a small part.
@@ -109,9 +137,11 @@ Measurement time_runs(runtime::Executor& executor, const runtime::Plan& plan, co
       start = Clock::now();
       continue;
     }
-    samples.push_back(seconds);
-    bool enough = is_long || static_cast<int>(samples.size()) >= options.least_runs;
-    if (enough && (seconds_since(start) > options.budget_seconds || is_precise(samples))) return summarize(samples);
+    samples.add(seconds, preemptions() != before);
+    double spent = seconds_since(start);
+    bool has_enough = samples.has_clean(options.least_runs);
+    if (has_enough && (spent > options.budget_seconds || samples.is_precise())) return samples.summary();
+    if (spent > kPatience * options.budget_seconds || (is_warm_up && is_long)) return samples.summary();
   }
 }
 

@@ -12,7 +12,7 @@ namespace collage::measure {
 struct TimingOptions {
   int threads = 1;
   double budget_seconds = 0.08;  ///< for the timed runs and what lies between them
-  int least_runs = 5;            ///< unless a single one takes longer than the budget
+  int least_runs = 5;            ///< undisturbed ones; on a busy machine three budgets are spent on getting them
 };
 
 /// Expects text by `candidate_text`. What cannot be compiled, run or, off the host, would only run on the reference
