@@ -86,6 +86,7 @@ Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>
 }
 
 std::string costs_line(const measure::MeasuringStats& stats) {
+  if (stats.measured + stats.from_cache == 0) return "";
   std::string text =
       fmt::format("{} measured, {} from cache   {:.1f} s", stats.measured, stats.from_cache, stats.seconds);
   size_t failed = 0;

@@ -23,7 +23,7 @@ struct Costs {
 /// warning.
 Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags);
 
-/// `88 measured, 224 from cache   2.1 s`, and what failed.
+/// `88 measured, 224 from cache   2.1 s`, and what failed. Empty if there was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats);
 
 }  // namespace collage::driver

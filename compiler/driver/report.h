@@ -29,7 +29,7 @@ struct Report {
   size_t candidates = 0;
   size_t distinct = 0;   ///< by structure, formats and backend: those that would be measured apart
   size_t truncated = 0;  ///< seeds whose growth a cap stopped
-  std::string costs;     ///< what measuring them took; empty: they are estimated
+  std::string costs;     ///< what measuring them took; empty: nothing was measured
   size_t measured = 0;   ///< distinct candidates measured now
   size_t cached = 0;     ///< and those known from before
   Duration predicted;

@@ -44,6 +44,11 @@ class CandidateGraph {
       to_.mark_output(map_.at(output.value));
       convert(map_.at(output.value), output.format, ir::kHostPlain);
     }
+    if (candidate_.outputs.empty()) {  // nobody reads what it makes, but a model has an output
+      ValueId last = to_.first_output(partition.nodes.back());
+      to_.mark_output(last);
+      partition.outputs.push_back({last, ir::kHostPlain});
+    }
     placement_.partitions.push_back(std::move(partition));
     return ir::print(to_, placement_);
   }

@@ -86,6 +86,16 @@ TEST(CandidateText, FormatsAndBackendCount) {
   EXPECT_NE(plain, candidate_text(graph, partition));
 }
 
+TEST(CandidateText, ResultsThatNobodyReads) {
+  ir::Graph graph = graph_of(kPorts, "%unread = Tanh(%x)\n%y = Relu(%x)");
+  ir::Partition partition = partition_of(graph, {"unread"});
+  ASSERT_TRUE(partition.outputs.empty());
+  std::string text = candidate_text(graph, partition);
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  EXPECT_TRUE(sema::load_model_text(sources, sources.add("t.ir", text), "", diags)) << text << diags.render();
+}
+
 TEST(CandidateText, IntegersKeepTheirValues) {
   ir::Graph graph = graph_of("(%x: f32[4, 6]) -> (%y: f32[6, 4], %z: f32[3, 8])",
                              "%s = const dense i64[2] [6, 4]\n%t = const dense i64[2] [3, 8]\n"
