@@ -9,6 +9,7 @@
 
 #include "runtime/checked_size.h"
 #include "runtime/devices/run_reference.h"
+#include "runtime/libraries/library.h"
 #include "runtime/plan_memory.h"
 #include "runtime/pool.h"
 #include "runtime/validate.h"
@@ -40,7 +41,13 @@ struct BoundDeviceStep {
   Duration duration;
 };
 
-using BoundStep = std::variant<BoundHostStep, BoundDeviceStep, ConvertStep>;
+struct BoundLibraryStep {
+  std::unique_ptr<LibraryKernel> kernel;
+  std::vector<std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+};
+
+using BoundStep = std::variant<BoundHostStep, BoundLibraryStep, BoundDeviceStep, ConvertStep>;
 
 class PlanExecutor : public Executor {
  public:
@@ -54,6 +61,7 @@ class PlanExecutor : public Executor {
 
  private:
   Status bind(const HostStep& step, const Code& code);
+  Status bind(const LibraryStep& step, const Code& code);
   Status bind(const DeviceStep& step, const Code& code);
   Status bind(const ConvertStep& step, const Code& code);
   Result<BoundKernel> bind_kernel(const KernelCall& call, const Code& code);
@@ -62,6 +70,7 @@ class PlanExecutor : public Executor {
   Status take_inputs(const std::vector<Tensor>& inputs);
   Result<std::vector<Tensor>> run_steps(const std::vector<Tensor>& inputs);
   Status execute(const BoundHostStep& step);
+  Status execute(const BoundLibraryStep& step) { return step.kernel->run(step.inputs, step.outputs); }
   Status execute(const BoundDeviceStep& step);
   Status execute(const ConvertStep& step) { return memory_.convert(step); }
   Status call(const BoundKernel& kernel);
@@ -80,9 +89,10 @@ Status PlanExecutor::load(const Code& code) {
   if (Status status = memory_.load(plan_); !status) return status;
   plan_.constants.clear();  // they are resident now
   allocate_scratch();
-  for (const Step& step : plan_.steps) {
+  for (Step& step : plan_.steps) {
     Status status = std::visit([&](const auto& any) { return bind(any, code); }, step);
     if (!status) return status;
+    if (auto* library = std::get_if<LibraryStep>(&step)) library->program = {};  // its kernel has what it needs
   }
   return Status::ok();
 }
@@ -128,6 +138,17 @@ Status PlanExecutor::bind(const HostStep& step, const Code& code) {
       bound.calls.emplace_back(std::move(bound_op));
     }
   }
+  steps_.emplace_back(std::move(bound));
+  return Status::ok();
+}
+
+Status PlanExecutor::bind(const LibraryStep& step, const Code&) {
+  Result<std::unique_ptr<LibraryKernel>> kernel = prepare_library(step.library, step.program, threads_);
+  if (!kernel) return kernel.status();
+  if (Status status = (*kernel)->load(); !status) return status;
+  BoundLibraryStep bound{std::move(*kernel), {}, {}};
+  for (BufferId id : step.inputs) bound.inputs.push_back(memory_.host_view(id).data);
+  for (BufferId id : step.outputs) bound.outputs.push_back(memory_.host_view(id).data);
   steps_.emplace_back(std::move(bound));
   return Status::ok();
 }
@@ -226,6 +247,7 @@ Status PlanExecutor::call(const BoundKernel& kernel) {
 std::string PlanExecutor::describe(size_t step) const {
   int partition = -1;
   if (const auto* host = std::get_if<HostStep>(&plan_.steps[step])) partition = host->partition;
+  if (const auto* library = std::get_if<LibraryStep>(&plan_.steps[step])) partition = library->partition;
   if (const auto* device = std::get_if<DeviceStep>(&plan_.steps[step])) partition = device->partition;
   if (const auto* convert = std::get_if<ConvertStep>(&plan_.steps[step])) {
     const Buffer& from = plan_.buffers[static_cast<size_t>(convert->from)];

@@ -3,8 +3,9 @@
 // executor.
 //
 // Buffers are fixed places in one arena per memory space; their offsets come from liveness at compile time. Steps run
-// in order. Host steps call compiled kernels or reference kernels on host buffers; a device step is one launch of a
-// partition on a device's queue; a conversion moves one value between formats.
+// in order. Host steps call compiled kernels or reference kernels on host buffers; a library step gives a partition to a
+// library, on host buffers too; a device step is one launch of a partition on a device's queue; a conversion moves one
+// value between formats.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/tensor.h"
+#include "runtime/library_program.h"
 
 namespace collage::runtime {
 
@@ -81,6 +83,17 @@ struct HostStep {
   std::vector<HostCall> calls;
 };
 
+/// A partition that a library runs as a whole. The library keeps constants, values inside and scratch in memory of its
+/// own, made at load; the buffers are those of the boundary, plain.
+struct LibraryStep {
+  int partition = -1;
+  std::string library;  ///< row of libraries/library_list.def: `onednn`
+  LibraryProgram program;
+  std::vector<BufferId> inputs;   ///< in the order of the program's
+  std::vector<BufferId> outputs;  ///< in the order of the program's
+  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+};
+
 /// A partition on a device: its operators run there, in the device's memory, and take `duration` of its clock.
 struct DeviceStep {
   int partition = -1;
@@ -96,7 +109,7 @@ struct ConvertStep {
   Duration cost;  ///< predicted
 };
 
-using Step = std::variant<HostStep, DeviceStep, ConvertStep>;
+using Step = std::variant<HostStep, LibraryStep, DeviceStep, ConvertStep>;
 
 struct PlanPartition {
   std::string name;

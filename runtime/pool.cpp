@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pool.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -50,6 +52,14 @@ Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunctio
     if (!failure.empty()) return Status::error(std::move(failure));
   }
   return Status::ok();
+}
+
+ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
+  omp_set_num_threads(std::max(threads, 1));
+}
+
+ThreadScope::~ThreadScope() {
+  omp_set_num_threads(before_);
 }
 
 }  // namespace collage::runtime

@@ -31,4 +31,17 @@ Status parallel_for(int64_t extent, int64_t grain, int threads, Body&& body) {
 /// Parts that parallel_for makes.
 int part_count(int64_t extent, int64_t grain, int threads);
 
+/// While it lives, parallel regions that the calling thread opens have this many threads unless they ask for another
+/// number. Libraries ask OpenMP and not us how many there are.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace collage::runtime

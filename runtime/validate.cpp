@@ -112,6 +112,30 @@ class Validator {
     return Status::ok();
   }
 
+  /// The program itself is the library's to check.
+  Status check_step(const LibraryStep& step) {
+    if (Status status = check_partition(step.partition); !status) return status;
+    if (Status status = check_boundary(step.program, step.program.inputs, step.inputs, false); !status) return status;
+    return check_boundary(step.program, step.program.outputs, step.outputs, true);
+  }
+
+  Status check_boundary(const LibraryProgram& program, const std::vector<int>& values,
+                        const std::vector<BufferId>& buffers, bool is_written) const {
+    if (values.size() != buffers.size()) return Status::error("its library program has another boundary");
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (Status status = check_operand(buffers[i], 0); !status) return status;
+      bool exists = values[i] >= 0 && static_cast<size_t>(values[i]) < program.values.size();
+      if (buffers[i] < 0 || !exists) return Status::error("its library program has another boundary");
+      const Buffer& buffer = buffer_of(buffers[i]);
+      const LibraryValue& value = program.values[static_cast<size_t>(values[i])];
+      if (buffer.dtype != value.dtype || buffer.shape != value.shape)
+        return Status::error("its buffer does not fit the library program");
+      if (buffer.layout != kPlainLayout) return Status::error("libraries need plain layouts");
+      if (is_written && buffer.is_constant) return Status::error("it overwrites a constant");
+    }
+    return Status::ok();
+  }
+
   Status check_step(const DeviceStep& step) {
     if (Status status = check_partition(step.partition); !status) return status;
     if (Status status = check_duration(step.duration); !status) return status;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/libraries/library.h"
+
 namespace collage::driver {
 namespace {
 
@@ -25,7 +27,9 @@ std::string absence(const ir::Backend& backend) {
   switch (backend.runtime) {
     case ir::RuntimeKind::HostJit:
     case ir::RuntimeKind::Sim: return "";
-    case ir::RuntimeKind::Library: return fmt::format("this build has no library `{}`", backend.library);
+    case ir::RuntimeKind::Library:
+      return runtime::has_library(backend.library) ? ""
+                                                   : fmt::format("this build has no library `{}`", backend.library);
     case ir::RuntimeKind::Plugin: return fmt::format("this build loads no plug-ins (`{}`)", backend.library);
   }
   return "";
@@ -119,12 +123,14 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   return active;
 }
 
-plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations) {
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads) {
   plan::BackendAttrs attrs;
   for (const Activation& activation : activations) {
     for (const auto& [name, value] : activation.active.attrs) attrs[activation.active.backend->name].set(name, value);
   }
-  return plan::make_targets(rules, attrs);
+  plan::PlanTargets targets = plan::make_targets(rules, attrs);
+  targets.threads = threads;
+  return targets;
 }
 
 }  // namespace collage::driver

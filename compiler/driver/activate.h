@@ -24,6 +24,6 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
                                                 support::Diagnostics& diags);
 
 /// What plans can run on, with the attributes of the activations.
-plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations);
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
 
 }  // namespace collage::driver

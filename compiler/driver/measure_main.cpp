@@ -61,7 +61,7 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   if (!rules) return std::nullopt;
   auto activations = driver::activate(*rules, options.targets, diags);
   if (!activations) return std::nullopt;
-  return driver::plan_targets(*rules, *activations);
+  return driver::plan_targets(*rules, *activations, options.threads);
 }
 
 int serve(const MeasureOptions& options) {

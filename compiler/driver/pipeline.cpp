@@ -318,7 +318,7 @@ void Pipeline::compare_strategies(const place::Strategy& chosen, const place::Se
 }
 
 plan::PlanTargets Pipeline::targets() const {
-  return plan_targets(rules_, activations_);
+  return plan_targets(rules_, activations_, options_.threads);
 }
 
 std::vector<place::MemoryLimit> Pipeline::memory_limits() const {

@@ -8,6 +8,7 @@
 #include "compiler/plan/arena.h"
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/lower_host.h"
+#include "compiler/plan/lower_library.h"
 #include "compiler/support/check.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
@@ -179,7 +180,7 @@ bool PlanBuilder::check_formats() {
 }
 
 void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
-  built_.plan.steps.push_back(runtime::ConvertStep{buffers_.of(value, from), buffers_.of(value, to), cost});
+  built_.plan.steps.emplace_back(runtime::ConvertStep{buffers_.of(value, from), buffers_.of(value, to), cost});
   available_.insert({value, to});
 }
 
@@ -229,7 +230,7 @@ bool PlanBuilder::emit(size_t index) {
   return true;
 }
 
-/// Host code reads and writes plain tensors. Where the placement has another layout at the boundary, reorders before
+/// Host code and libraries read and write plain tensors. Where the placement has another layout at the boundary, reorders before
 /// the step, and before the first reader of a result, make up for it. They cost nothing of their own: the partition's
 /// cost has them.
 void PlanBuilder::emit_host(size_t index) {
@@ -239,10 +240,19 @@ void PlanBuilder::emit_host(size_t index) {
     convert(input.value, canonical(input.format), ir::kHostPlain, {});
   }
   const BackendTarget& backend = *targets_.find_backend(partition.backend);
-  HostLowering lowering = backend.runtime == ir::RuntimeKind::HostJit
-                              ? lower_host(graph_, partition, jit_, buffers_)
-                              : reference_calls(graph_, partition.nodes, buffers_);
-  if (backend.runtime != ir::RuntimeKind::HostJit) lowering.failure = "its library is not part of this build";
+  HostLowering lowering;
+  if (backend.runtime == ir::RuntimeKind::Library) {
+    runtime::Result<runtime::LibraryStep> step = lower_library(graph_, partition, static_cast<int>(index),
+                                                               backend.library, targets_.threads, buffers_);
+    if (step) {
+      built_.plan.steps.emplace_back(std::move(*step));
+      return;
+    }
+    lowering = reference_calls(graph_, partition.nodes, buffers_);
+    lowering.failure = step.message();
+  } else {
+    lowering = lower_host(graph_, partition, jit_, buffers_);
+  }
   if (lowering.failure) {
     std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",
                                       partition.backend, partition.name, *lowering.failure);
@@ -253,14 +263,14 @@ void PlanBuilder::emit_host(size_t index) {
     }
     built_.fallbacks.push_back({index, *lowering.failure});
   }
-  built_.plan.steps.push_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
+  built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
 }
 
 void PlanBuilder::emit_device(size_t index) {
   const ir::Partition& partition = placement_.partitions[index];
   runtime::DeviceStep step{static_cast<int>(index), device_of(partition.instance), {}, partition.cost};
   for (ir::NodeId node : partition.nodes) step.ops.push_back(op_call(node, partition, partition.instance));
-  built_.plan.steps.push_back(std::move(step));
+  built_.plan.steps.emplace_back(std::move(step));
 }
 
 /// Operands on a device: boundary values as the placement says, constants and values inside plainly.

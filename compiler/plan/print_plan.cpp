@@ -89,6 +89,12 @@ class Printer {
     }
   }
 
+  void print_step(size_t i, const runtime::LibraryStep& step) {
+    line("step {}: {} by {}({}) -> {}", i, where(step.partition), step.library, names(step.inputs),
+         names(step.outputs));
+    for (const std::string& call : step.text) line("  {}", call);
+  }
+
   void print_step(size_t i, const runtime::DeviceStep& step) {
     line("step {}: {} takes {}", i, where(step.partition), to_string(step.duration));
     for (const runtime::OpCall& op : step.ops) print_op(op);

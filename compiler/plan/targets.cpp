@@ -73,7 +73,7 @@ const DeviceTarget* PlanTargets::find_device(std::string_view instance) const {
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
   PlanTargets targets;
   for (const ir::Backend& backend : rules.backends) {
-    targets.backends.push_back({backend.name, backend.runtime});
+    targets.backends.push_back({backend.name, backend.runtime, backend.library});
     runtime::AttrMap chosen;
     for (const ir::AttrDecl& attr : backend.attrs) chosen.set(attr.name, attr.fallback);
     if (auto given = attrs.find(backend.name); given != attrs.end()) {
@@ -95,7 +95,7 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
     }
   }
   add_reverse_links(targets);
-  if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
+  if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit, {}});
   return targets;
 }
 

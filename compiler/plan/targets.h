@@ -14,6 +14,7 @@ namespace collage::plan {
 struct BackendTarget {
   std::string name;
   ir::RuntimeKind runtime = ir::RuntimeKind::HostJit;
+  std::string library;  ///< of RuntimeKind::Library
 };
 
 struct DeviceTarget {
@@ -24,6 +25,7 @@ struct DeviceTarget {
 struct PlanTargets {
   std::vector<BackendTarget> backends;
   std::vector<DeviceTarget> devices;
+  int threads = 1;  ///< that the host's code and libraries will run on
 
   const BackendTarget* find_backend(std::string_view name) const;
   const DeviceTarget* find_device(std::string_view instance) const;

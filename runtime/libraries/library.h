@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries that run whole partitions in host memory. A library gets a program once, decides there how to run it
+// (fusion, layouts, packed weights), and then runs it as often as wanted.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/status.h"
+#include "runtime/library_program.h"
+
+namespace collage::runtime {
+
+/// A program as one library runs it.
+class LibraryKernel {
+ public:
+  virtual ~LibraryKernel() = default;
+
+  /// Packs weights, takes scratch memory. Called once, before the first run; what a compiler only asks about is never
+  /// loaded.
+  virtual Status load() = 0;
+  /// `inputs` and `outputs` in the order of the program's, plain and aligned to kTensorAlignment. No input overlaps an
+  /// output. Not to be called twice at the same time.
+  virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
+  /// One line for each call that a run makes, without a line end: the primitive, how it is implemented, what was fused
+  /// into it. For `--emit=plan` and tests.
+  virtual std::vector<std::string> describe() const = 0;
+};
+
+/// Decides how `library` runs a program on `threads` threads of the one pool, without touching weights. The failure says
+/// what the library cannot do, or that this build does not have it. Expects nothing of the program: it may come from a
+/// damaged package.
+Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library, const LibraryProgram& program,
+                                                       int threads);
+
+/// Those of this build, in the order of library_list.def.
+std::vector<std::string_view> library_names();
+
+bool has_library(std::string_view library);
+
+}  // namespace collage::runtime

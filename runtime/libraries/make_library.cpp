@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the rows of library_list.def to kernels. A program is checked here, once for all libraries, so that none of them
+// needs to look out for indices.
+#include <algorithm>
+#include <exception>
+
+#include "runtime/checked_size.h"
+#include "runtime/libraries/library.h"
+
+namespace collage::runtime {
+
+#define COLLAGE_LIBRARY(row, prepare) \
+  Result<std::unique_ptr<LibraryKernel>> prepare(const LibraryProgram& program, int threads);
+#include "runtime/libraries/library_list.def"
+#undef COLLAGE_LIBRARY
+
+namespace {
+
+Status damaged(const std::string& what) {
+  return Status::error("damaged library program: " + what);
+}
+
+/// Every value has one source and an own number, operators only read what is there already.
+Status check(const LibraryProgram& program) {
+  std::vector<bool> is_there(program.values.size(), false);
+  auto exists = [&](int value) { return value >= 0 && static_cast<size_t>(value) < program.values.size(); };
+  auto define = [&](int value) {
+    if (!exists(value) || is_there[static_cast<size_t>(value)]) return false;
+    is_there[static_cast<size_t>(value)] = true;
+    return true;
+  };
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    const LibraryValue& value = program.values[v];
+    if (!checked_bytes(value.dtype, value.shape)) return damaged("a value of an impossible shape");
+    if (value.constant.is_empty_handle()) continue;
+    is_there[v] = true;
+    if (value.constant.dtype() != value.dtype || value.constant.shape() != value.shape)
+      return damaged("a constant that does not fit its value");
+  }
+  for (int input : program.inputs) {
+    if (!define(input)) return damaged("an input that is no value or has another source");
+  }
+  std::vector<bool> is_made(program.values.size(), false);
+  for (const LibraryOp& op : program.ops) {
+    for (int input : op.inputs) {
+      if (input != -1 && (!exists(input) || !is_there[static_cast<size_t>(input)]))
+        return damaged("`" + op.op + "` reads a value that is not there");
+    }
+    for (int output : op.outputs) {
+      if (output == -1) continue;
+      if (!define(output)) return damaged("`" + op.op + "` writes a value that is not its own");
+      is_made[static_cast<size_t>(output)] = true;
+    }
+  }
+  std::vector<int> outputs = program.outputs;
+  std::sort(outputs.begin(), outputs.end());
+  if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end()) return damaged("an output twice");
+  for (int output : outputs) {
+    if (!exists(output) || !is_made[static_cast<size_t>(output)]) return damaged("an output that no operator makes");
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library, const LibraryProgram& program,
+                                                       int threads) {
+  if (Status status = check(program); !status) return status;
+  try {
+#define COLLAGE_LIBRARY(row, prepare) \
+  if (library == #row) return prepare(program, std::max(threads, 1));
+#include "runtime/libraries/library_list.def"
+#undef COLLAGE_LIBRARY
+  } catch (const std::exception& exception) {
+    return Status::error(std::string(library) + ": " + exception.what());
+  }
+  return Status::error("this build has no library `" + std::string(library) + "`");
+}
+
+std::vector<std::string_view> library_names() {
+  return {
+#define COLLAGE_LIBRARY(row, prepare) #row,
+#include "runtime/libraries/library_list.def"
+#undef COLLAGE_LIBRARY
+  };
+}
+
+bool has_library(std::string_view library) {
+  std::vector<std::string_view> names = library_names();
+  return std::find(names.begin(), names.end(), library) != names.end();
+}
+
+}  // namespace collage::runtime

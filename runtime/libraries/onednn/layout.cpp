@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/libraries/onednn/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace collage::runtime::onednn {
+namespace {
+
+const dnnl_blocking_desc_t& blocking(const Desc& desc) {
+  return desc.data.format_desc.blocking;
+}
+
+bool is_strided(const Desc& desc) {
+  return desc.data.format_kind == dnnl_blocked && blocking(desc).inner_nblks == 0 && desc.data.extra.flags == 0 &&
+         std::equal(desc.data.dims, desc.data.dims + desc.data.ndims, desc.data.padded_dims);
+}
+
+}  // namespace
+
+Desc plain_desc(const Shape& shape) {
+  Dims dims(shape.begin(), shape.end());
+  if (dims.empty()) dims.push_back(1);
+  return {dims, dnnl::memory::data_type::f32, row_major_strides(dims)};
+}
+
+Desc any_desc(const Dims& dims) {
+  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
+  if (desc.dims() == dims) return desc;
+  Desc view = desc.reshape(dims, true);
+  if (view.is_zero()) return std::nullopt;
+  return view;
+}
+
+Desc transposed(const Desc& desc, const std::vector<int64_t>& order) {
+  std::vector<int> to(order.size());  // oneDNN wants the place that each dimension goes to
+  for (size_t d = 0; d < order.size(); ++d) to[static_cast<size_t>(order[d])] = static_cast<int>(d);
+  return desc.permute_axes(to);
+}
+
+bool same_layout(const Desc& a, const Desc& b) {
+  if (a == b) return true;
+  if (!is_strided(a) || !is_strided(b) || a.dims() != b.dims() || a.data.data_type != b.data.data_type ||
+      a.data.offset0 != b.data.offset0) {
+    return false;
+  }
+  for (int d = 0; d < a.data.ndims; ++d) {
+    if (a.data.dims[d] > 1 && blocking(a).strides[d] != blocking(b).strides[d]) return false;
+  }
+  return true;
+}
+
+std::string layout_text(const Desc& desc) {
+  if (desc.data.format_kind != dnnl_blocked) return "packed";
+  const dnnl_blocking_desc_t& blocks = blocking(desc);
+  std::vector<int> order(static_cast<size_t>(desc.data.ndims));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return blocks.strides[a] > blocks.strides[b]; });
+  std::string text;
+  for (int d : order) {
+    bool is_blocked = std::find(blocks.inner_idxs, blocks.inner_idxs + blocks.inner_nblks, d) !=
+                      blocks.inner_idxs + blocks.inner_nblks;
+    text += static_cast<char>((is_blocked ? 'A' : 'a') + d);
+  }
+  for (int b = 0; b < blocks.inner_nblks; ++b) {
+    text += std::to_string(blocks.inner_blks[b]) + static_cast<char>('a' + blocks.inner_idxs[b]);
+  }
+  return text;
+}
+
+}  // namespace collage::runtime::onednn

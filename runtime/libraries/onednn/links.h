@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators as oneDNN's eltwise and binary algorithms: what can hang on another primitive as a post-op, and,
+// where nothing is in front of it, be a primitive of its own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/libraries/onednn/layout.h"
+#include "runtime/library_program.h"
+
+namespace collage::runtime::onednn {
+
+/// One step y = f(x) or y = f(x, operand) of a chain.
+struct Link {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0;
+  float beta = 0;
+  int operand = -1;  ///< value; -1: an eltwise algorithm
+  std::string text;
+
+  bool is_binary() const { return operand >= 0; }
+};
+
+/// `op` as a function of its operand `x`: one link, several where oneDNN has no single algorithm
+/// (HardSigmoid = linear, clip), none for Identity. Nothing if it is no such function, or its parameters are not
+/// constant. Other operands of binary links may need broadcasting, `x` may not.
+std::optional<std::vector<Link>> links_of(const LibraryProgram& program, const LibraryOp& op, int x);
+
+}  // namespace collage::runtime::onednn

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// oneDNN as a library: program -> simplified program -> schedule -> kernel.
+#include "runtime/libraries/library.h"
+#include "runtime/libraries/onednn/builder.h"
+#include "runtime/libraries/onednn/kernel.h"
+#include "runtime/pool.h"
+
+namespace collage::runtime {
+
+Result<std::unique_ptr<LibraryKernel>> prepare_onednn(const LibraryProgram& program, int threads) {
+  try {
+    ThreadScope scope(threads);  // primitives are chosen for a number of threads
+    Result<onednn::Schedule> schedule = onednn::Builder(program).build();
+    if (!schedule) return schedule.status();
+    return onednn::make_kernel(std::move(*schedule), threads);
+  } catch (const dnnl::error& error) {
+    return Status::error(std::string("oneDNN: ") + error.message);
+  }
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenBLAS as a library: each operator is a call of its own, nothing is fused, weights are used as they are.
+//
+// The OpenMP build takes its threads from the one pool; the number is OpenMP's, set for each run.
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "runtime/libraries/library.h"
+#include "runtime/libraries/openblas/call.h"
+#include "runtime/pool.h"
+
+namespace collage::runtime {
+namespace {
+
+using openblas::Addresses;
+using openblas::Call;
+
+class Kernel : public LibraryKernel {
+ public:
+  Kernel(const LibraryProgram& program, std::vector<Call> calls, int threads)
+      : program_(program), calls_(std::move(calls)), threads_(threads) {}
+
+  Status load() override {
+    std::vector<bool> is_boundary(program_.values.size(), false);
+    for (const auto* boundary : {&program_.inputs, &program_.outputs}) {
+      for (int id : *boundary) is_boundary[static_cast<size_t>(id)] = true;
+    }
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const LibraryValue& value = program_.values[v];
+      bool is_inside = value.constant.is_empty_handle() && !is_boundary[v];
+      memory_.push_back(is_inside ? Tensor(value.dtype, value.shape) : value.constant);
+    }
+    size_t most = 0;
+    for (const Call& call : calls_) most = std::max(most, call.scratch_elements);
+    scratch_ = Tensor(DType::F32, {static_cast<int64_t>(most)});
+    return Status::ok();
+  }
+
+  Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override {
+    ThreadScope scope(threads_);
+    openblas_set_num_threads(threads_);
+    std::vector<float*> at;
+    for (const Tensor& tensor : memory_) at.push_back(reinterpret_cast<float*>(tensor.data()));
+    auto set = [&](int value, std::byte* data) { at[static_cast<size_t>(value)] = reinterpret_cast<float*>(data); };
+    for (size_t i = 0; i < inputs.size(); ++i) set(program_.inputs[i], inputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) set(program_.outputs[i], outputs[i]);
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      Addresses addresses;
+      for (int id : program_.ops[i].inputs) addresses.inputs.push_back(id < 0 ? nullptr : at[static_cast<size_t>(id)]);
+      addresses.scratch = scratch_.as<float>().data();
+      addresses.output = at[static_cast<size_t>(program_.ops[i].outputs[0])];
+      calls_[i].run(addresses);
+    }
+    return Status::ok();
+  }
+
+  std::vector<std::string> describe() const override {
+    std::vector<std::string> lines;
+    for (const Call& call : calls_) lines.push_back(call.text);
+    return lines;
+  }
+
+ private:
+  LibraryProgram program_;
+  std::vector<Call> calls_;
+  int threads_;
+  std::vector<Tensor> memory_;  ///< by value: constants, and values that stay inside; boundary values are given
+  Tensor scratch_;
+};
+
+/// Legal operands: at least two, f32, with elements.
+Status check(const LibraryProgram& program, const LibraryOp& op) {
+  if (op.inputs.size() < 2 || op.inputs[0] < 0 || op.inputs[1] < 0 || op.outputs.size() != 1 || op.outputs[0] < 0)
+    return Status::error("it lacks operands");
+  std::vector<int> all = op.inputs;
+  all.push_back(op.outputs[0]);
+  for (int id : all) {
+    if (id < 0) continue;
+    const LibraryValue& value = program.values[static_cast<size_t>(id)];
+    if (value.dtype != DType::F32)
+      return Status::error("dtype " + std::string(name_of(value.dtype)) + ", only f32 is supported");
+    if (element_count(value.shape) == 0) return Status::error("a tensor without elements");
+  }
+  return Status::ok();
+}
+
+Result<Call> make_call(const LibraryProgram& program, const LibraryOp& op, int threads) {
+  if (op.op != "Gemm" && op.op != "MatMul" && op.op != "Conv") return Status::error("no routine computes it");
+  if (Status status = check(program, op); !status) return status;
+  return op.op == "Conv" ? openblas::make_convolution(program, op, threads) : openblas::make_product(program, op);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LibraryKernel>> prepare_openblas(const LibraryProgram& program, int threads) {
+  std::vector<Call> calls;
+  for (const LibraryOp& op : program.ops) {
+    Result<Call> call = make_call(program, op, threads);
+    if (!call) return Status::error("`" + op.op + "`: " + call.message());
+    calls.push_back(std::move(*call));
+  }
+  return std::unique_ptr<LibraryKernel>(std::make_unique<Kernel>(program, std::move(calls), threads));
+}
+
+}  // namespace collage::runtime

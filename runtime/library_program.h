@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a library is asked to run: the operators of one partition over numbered values. Plain data, part of a Plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::runtime {
+
+struct LibraryValue {
+  DType dtype = DType::F32;
+  Shape shape;      ///< logical
+  Tensor constant;  ///< the data of a constant, plain; else an empty handle
+};
+
+struct LibraryOp {
+  std::string op;
+  AttrMap attrs;
+  std::vector<int> inputs;  ///< indices into LibraryProgram::values; -1: an optional operand that is absent
+  std::vector<int> outputs;
+};
+
+/// A value is a constant, an input, or the output of one operator. Operators are in topological order.
+struct LibraryProgram {
+  std::vector<LibraryValue> values;
+  std::vector<LibraryOp> ops;
+  std::vector<int> inputs;   ///< no constants, each once
+  std::vector<int> outputs;  ///< results that are read outside, each once; made by the operators
+};
+
+}  // namespace collage::runtime
