@@ -200,6 +200,11 @@ class Evaluator {
     if (name == "bytes") return number(static_cast<double>(value.type.bytes()));
     if (name == "is_const") return boolean(value.is_constant());
     if (name == "uses") return number(static_cast<double>(value.uses.size() + (value.is_output ? 1 : 0)));
+    if (name == "value") {
+      if (!value.is_constant() || runtime::element_count(shape) != 1)
+        return failed(fmt::format("`%{}` is no constant of one element", value.name));
+      return number(runtime::element_as_double(value.constant->data.view(), 0));
+    }
     if (name == "shape") return {EvalValue(std::vector<double>(shape.begin(), shape.end())), ""};
     if (name == "dim" && args.size() > 1) {
       double index = as_number(args[1]);

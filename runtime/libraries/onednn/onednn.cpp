@@ -3,6 +3,7 @@
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/onednn/builder.h"
 #include "runtime/libraries/onednn/kernel.h"
+#include "runtime/libraries/onednn/simplify.h"
 #include "runtime/pool.h"
 
 namespace collage::runtime {
@@ -10,7 +11,8 @@ namespace collage::runtime {
 Result<std::unique_ptr<LibraryKernel>> prepare_onednn(const LibraryProgram& program, int threads) {
   try {
     ThreadScope scope(threads);  // primitives are chosen for a number of threads
-    Result<onednn::Schedule> schedule = onednn::Builder(program).build();
+    LibraryProgram simplified = onednn::simplify(program);
+    Result<onednn::Schedule> schedule = onednn::Builder(simplified).build();
     if (!schedule) return schedule.status();
     return onednn::make_kernel(std::move(*schedule), threads);
   } catch (const dnnl::error& error) {
