@@ -16,8 +16,21 @@ dnnl::primitive_attr plain_attr() {
   return attr;
 }
 
-bool is_reference(const dnnl::primitive_desc_base& primitive) {
-  return std::string_view(primitive.impl_info_str()).starts_with("ref");
+/// Plain loops, many times slower than what is generated for a shape: `ref` anyway, `simple` with post-ops.
+bool is_slow(const dnnl::primitive_desc_base& primitive, bool has_post_ops) {
+  std::string_view name = primitive.impl_info_str();
+  return name.starts_with("ref") || (has_post_ops && name.starts_with("simple"));
+}
+
+/// oneDNN 2.6 generates code for one set of parameters per eltwise algorithm.
+bool repeats_algorithm(const std::vector<Link>& links) {
+  for (size_t i = 0; i < links.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      bool is_same = !links[i].is_binary() && links[i].algorithm == links[j].algorithm;
+      if (is_same && (links[i].alpha != links[j].alpha || links[i].beta != links[j].beta)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -174,12 +187,9 @@ std::vector<Builder::Follower> Builder::followers(int index) const {
     int next = reader_[static_cast<size_t>(last)];
     const LibraryOp& described = op(next);
     if (described.outputs.empty() || described.outputs[0] < 0 || shape(described.outputs[0]) != shape(last)) break;
-    std::optional<std::vector<Link>> links = links_of(program_, described, last);
-    if (!links) break;
-    bool are_there = std::all_of(links->begin(), links->end(),
-                                 [&](const Link& link) { return !link.is_binary() || is_available(link.operand); });
-    if (!are_there) break;
-    chain.push_back({next, std::move(*links)});
+    std::optional<Link> link = link_of(program_, described, last);
+    if (!link || (link->is_binary() && !is_available(link->operand))) break;
+    chain.push_back({next, std::move(*link)});
     last = described.outputs[0];
   }
   return chain;
@@ -208,9 +218,10 @@ std::optional<Dims> Builder::operand_dims(int operand, const Dims& result) const
   return dims;
 }
 
-/// The head with these links as post-ops. `with_sum`: the first addition of a value of full size accumulates into that
-/// value's memory, or into a copy of it.
+/// The head with these links as post-ops. `with_sum`: if the first one adds a value of full size, the result accumulates
+/// into that value's memory, or into a copy of it. (Behind another post-op oneDNN 2.6's matrix product gets it wrong.)
 std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::vector<Link>& links, bool with_sum) {
+  if (repeats_algorithm(links)) return std::nullopt;
   Attempt made;
   Desc result = head.result.value_or(any_desc(head.dims));
   bool has_full_operand = false;
@@ -232,7 +243,7 @@ std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::ve
     }
     std::optional<Dims> dims = operand_dims(link.operand, head.dims);
     if (!dims) return std::nullopt;
-    if (with_sum && made.addend < 0 && link.algorithm == dnnl::algorithm::binary_add && *dims == head.dims) {
+    if (with_sum && post_ops.len() == 0 && link.algorithm == dnnl::algorithm::binary_add && *dims == head.dims) {
       post_ops.append_sum();
       made.addend = link.operand;
       made.text.replace(made.text.size() - link.text.size(), link.text.size(), "sum");
@@ -248,7 +259,7 @@ std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::ve
   made.primitive = head.make(result, attr);
   if (!made.primitive) return std::nullopt;
   bool reference_ok = head.reference_ok && links.empty();
-  if (is_reference(made.primitive) && !reference_ok) return std::nullopt;
+  if (is_slow(made.primitive, !links.empty()) && !reference_ok) return std::nullopt;
   return made;
 }
 
@@ -257,9 +268,10 @@ Status Builder::emit(int index, const Head& head) {
   if (head.fuses) chain = followers(index);
   std::optional<Attempt> made;
   for (;; chain.pop_back()) {
-    std::vector<Link> links = head.first;
-    for (const Follower& follower : chain) links.insert(links.end(), follower.links.begin(), follower.links.end());
-    made = attempt(head, links, true);
+    std::vector<Link> links;
+    for (const Follower& follower : chain) links.push_back(follower.link);
+    links = merged(links);
+    if (head.accumulates) made = attempt(head, links, true);
     if (!made) made = attempt(head, links, false);
     if (made || chain.empty()) break;
   }

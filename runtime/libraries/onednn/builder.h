@@ -27,8 +27,8 @@ struct Head {
   /// Its operands, in the layouts that it wants.
   std::function<std::vector<Argument>(const dnnl::primitive_desc_base& primitive)> operands;
   Dims dims;                 ///< of the result, as the primitive sees it
-  std::vector<Link> first;   ///< links of the operator itself behind the primitive
   bool fuses = true;         ///< whether other operators may become its post-ops
+  bool accumulates = false;   ///< whether it can add to what the result holds already; oneDNN's pools ignore being told
   bool reference_ok = false; ///< whether oneDNN's reference implementation will do: where it has nothing else
   std::optional<Desc> result; ///< a layout of the result to insist on
 };
@@ -71,7 +71,7 @@ class Builder {
   /// An operator behind the head that may become post-ops of it.
   struct Follower {
     int index = -1;
-    std::vector<Link> links;
+    Link link;
   };
   struct Attempt {
     dnnl::primitive_desc_base primitive;

@@ -21,11 +21,14 @@ struct Link {
   std::string text;
 
   bool is_binary() const { return operand >= 0; }
+  bool is_identity() const { return algorithm == dnnl::algorithm::undef; }
 };
 
-/// `op` as a function of its operand `x`: one link, several where oneDNN has no single algorithm
-/// (HardSigmoid = linear, clip), none for Identity. Nothing if it is no such function, or its parameters are not
-/// constant. Other operands of binary links may need broadcasting, `x` may not.
-std::optional<std::vector<Link>> links_of(const LibraryProgram& program, const LibraryOp& op, int x);
+/// `op` as a function of its operand `x`, or nothing if it is no such function or its parameters are not constant. The
+/// other operand of a binary link may need broadcasting, `x` may not.
+std::optional<Link> link_of(const LibraryProgram& program, const LibraryOp& op, int x);
+
+/// Links as post-ops want them: linear functions in a row become one.
+std::vector<Link> merged(const std::vector<Link>& links);
 
 }  // namespace collage::runtime::onednn

@@ -87,6 +87,7 @@ Status lower(Builder& b, int index, dnnl::algorithm algorithm, const char* name,
   head.name = name;
   head.dims = g.result;
   head.fuses = !transpose;
+  head.accumulates = true;
   head.make = [=](const Desc& result, const dnnl::primitive_attr& attr) {
     Desc bias = g.bias.empty() ? Desc() : plain_desc(g.bias);
     return make_primitive<Primitive>({dnnl::prop_kind::forward_inference, algorithm, any_desc(g.source),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators that hang on nothing: the first link becomes an eltwise or binary primitive, in the layout that
-// its operand has.
+// Elementwise operators that hang on nothing: an eltwise or binary primitive, in the layout that its operand has.
 #include "runtime/libraries/onednn/lowering.h"
 
 namespace collage::runtime::onednn {
@@ -18,24 +17,23 @@ Dims aligned(const Shape& shape, size_t rank) {
 Status lower_elementwise(Builder& b, int index) {
   const LibraryOp& op = b.op(index);
   const Dims dims = plain_desc(b.shape(op.outputs[0])).dims();
-  std::optional<std::vector<Link>> links;
+  std::optional<Link> found;
   int x = -1;
   for (int candidate : op.inputs) {  // the operand that is not broadcast becomes x
-    if (links || candidate < 0 || b.value(candidate).dtype != DType::F32) continue;
+    if (found || candidate < 0 || b.value(candidate).dtype != DType::F32) continue;
     if (element_count(b.shape(candidate)) != element_count(dims)) continue;
-    links = links_of(b.program(), op, candidate);
+    found = link_of(b.program(), op, candidate);
     x = candidate;
   }
-  if (!links) return Status::error("its operands are not of a form that oneDNN computes");
+  if (!found) return Status::error("its operands are not of a form that oneDNN computes");
   Stored source = b.viewed(x, dims);
-  if (links->empty()) {
+  if (found->is_identity()) {
     b.define_view(index, source);
     return Status::ok();
   }
-  Link link = links->front();
+  Link link = *found;
   Head head;
   head.dims = dims;
-  head.first.assign(links->begin() + 1, links->end());
   head.result = source.desc;
   head.reference_ok = true;
   if (!link.is_binary()) {

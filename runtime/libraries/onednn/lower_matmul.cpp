@@ -12,7 +12,6 @@ struct Product {
   Dims dims;           ///< of the result
   int bias = -1;       ///< value
   Dims bias_dims;      ///< rank of the result
-  std::vector<Link> links;
 };
 
 /// A constant matrix may be packed as oneDNN likes.
@@ -24,8 +23,8 @@ Status emit_product(Builder& b, int index, const Product& p) {
   const Desc right = factor_desc(b, p.b, b.input(index, 1));
   Head head;
   head.name = "matmul";
+  head.accumulates = true;
   head.dims = p.dims;
-  head.first = p.links;
   head.result = plain_desc(p.dims);
   auto make = [=](const Desc& left, const Desc& weights, const Desc& result, const dnnl::primitive_attr& attr) {
     if (p.bias < 0) return make_primitive<dnnl::matmul>({left, weights, result}, attr);
@@ -54,10 +53,10 @@ Status emit_product(Builder& b, int index, const Product& p) {
 
 }  // namespace
 
-/// alpha * A' * B' + beta * C. A row C of whole weight is the primitive's bias, any other one a post-op.
+/// A' * B' and a row as bias; simplify.cpp has made operators of their own of the rest.
 Status lower_gemm(Builder& b, int index) {
   const LibraryOp& op = b.op(index);
-  int left = b.input(index, 0), right = b.input(index, 1), addend = b.input(index, 2);
+  int left = b.input(index, 0), right = b.input(index, 1), bias = b.input(index, 2);
   if (right < 0 || b.value(right).dtype != DType::F32 || b.shape(left).size() != 2 || b.shape(right).size() != 2)
     return Status::error("its factors are no matrices");
   Product p;
@@ -66,23 +65,10 @@ Status lower_gemm(Builder& b, int index) {
   if (op.attrs.get_int("transA", 0) != 0) p.a.desc = transposed(p.a.desc, {1, 0});
   if (op.attrs.get_int("transB", 0) != 0) p.b.desc = transposed(p.b.desc, {1, 0});
   p.dims = b.shape(op.outputs[0]);
-  auto alpha = static_cast<float>(op.attrs.get_float("alpha", 1));
-  auto beta = static_cast<float>(op.attrs.get_float("beta", 1));
-  if (alpha != 1) p.links.push_back({dnnl::algorithm::eltwise_linear, alpha, 0, -1, "linear"});
-  if (addend >= 0 && beta != 0) {
-    const Shape& shape = b.shape(addend);
-    bool is_row = element_count(shape) == p.dims[1] && (shape.size() == 1 || shape[0] == 1);
-    if (alpha == 1 && beta == 1 && is_row) {
-      p.bias = addend;
-      p.bias_dims = {1, p.dims[1]};
-    } else if (beta == 1) {
-      p.links.push_back({dnnl::algorithm::binary_add, 0, 0, addend, "binary_add"});
-    } else {  // (alpha / beta * A' B' + C) * beta
-      if (alpha != 1) p.links.clear();
-      p.links.push_back({dnnl::algorithm::eltwise_linear, alpha / beta, 0, -1, "linear"});
-      p.links.push_back({dnnl::algorithm::binary_add, 0, 0, addend, "binary_add"});
-      p.links.push_back({dnnl::algorithm::eltwise_linear, beta, 0, -1, "linear"});
-    }
+  if (bias >= 0) {
+    if (p.dims.size() != 2 || element_count(b.shape(bias)) != p.dims[1]) return Status::error("its addend is no row");
+    p.bias = bias;
+    p.bias_dims = {1, p.dims[1]};
   }
   return emit_product(b, index, p);
 }

@@ -65,6 +65,60 @@ bool is_variadic(const LibraryOp& op) {
          std::all_of(op.inputs.begin(), op.inputs.end(), [](int input) { return input >= 0; });
 }
 
+LibraryOp linear(int x, double alpha, double beta, int result) {
+  LibraryOp op{"Linear", {}, {x}, {result}};
+  op.attrs.set("alpha", alpha);
+  op.attrs.set("beta", beta);
+  return op;
+}
+
+void split_hard_sigmoid(ProgramView& view, const LibraryOp& op, std::vector<LibraryOp>& to) {
+  int line = view.add_value(DType::F32, view.shape(op.outputs[0]));
+  to.push_back(linear(op.inputs[0], op.attrs.get_float("alpha", 0.2), op.attrs.get_float("beta", 0.5), line));
+  LibraryOp clip{"Clip", {}, {line}, {op.outputs[0]}};
+  clip.attrs.set("min", 0.0);
+  clip.attrs.set("max", 1.0);
+  to.push_back(std::move(clip));
+}
+
+bool is_general_gemm(const ProgramView& view, const LibraryOp& op) {
+  if (op.op != "Gemm" || op.inputs.size() < 2 || op.inputs[0] < 0 || op.inputs[1] < 0) return false;
+  int addend = op.inputs.size() > 2 ? op.inputs[2] : -1;
+  const Shape& result = view.shape(op.outputs[0]);
+  if (addend < 0) return op.attrs.get_float("alpha", 1) != 1;
+  const Shape& shape = view.shape(addend);
+  bool is_row = !shape.empty() && !result.empty() && shape.back() == result.back() && element_count(shape) == shape.back();
+  return !is_row || op.attrs.get_float("alpha", 1) != 1 || op.attrs.get_float("beta", 1) != 1;
+}
+
+/// alpha A B + beta C
+void split_gemm(ProgramView& view, const LibraryOp& op, std::vector<LibraryOp>& to) {
+  const Shape shape = view.shape(op.outputs[0]);
+  double alpha = op.attrs.get_float("alpha", 1), beta = op.attrs.get_float("beta", 1);
+  int addend = op.inputs.size() > 2 ? op.inputs[2] : -1;
+  LibraryOp product = op;
+  product.attrs.erase("alpha");
+  product.attrs.erase("beta");
+  product.inputs.resize(2);
+  int result = product.outputs[0] = view.add_value(DType::F32, shape);
+  to.push_back(product);
+  if (addend >= 0 && beta != 1) {
+    int scaled = view.add_value(DType::F32, view.shape(addend));
+    to.push_back(linear(addend, beta, 0, scaled));
+    addend = scaled;
+  }
+  int multiple = addend < 0 ? op.outputs[0] : view.add_value(DType::F32, shape);
+  to.push_back(linear(result, alpha, 0, multiple));
+  if (addend >= 0) to.push_back({"Add", {}, {multiple, addend}, {op.outputs[0]}});
+}
+
+bool is_reversed_difference(const ProgramView& view, const LibraryOp& op) {
+  if (op.op != "Sub" || op.inputs.size() != 2 || op.inputs[0] < 0 || op.inputs[1] < 0) return false;
+  int64_t size = element_count(view.shape(op.outputs[0]));
+  return element_count(view.shape(op.inputs[0])) != size && element_count(view.shape(op.inputs[1])) == size &&
+         !view.number(op.inputs[0]);
+}
+
 void expand(LibraryProgram& program) {
   std::vector<LibraryOp> ops;
   ProgramView view(program);
@@ -74,6 +128,14 @@ void expand(LibraryProgram& program) {
       split_batch_norm(view, op, ops);
     } else if (has_result && is_variadic(op)) {
       split_variadic(view, op, ops);
+    } else if (has_result && op.op == "HardSigmoid" && op.inputs.size() == 1 && op.inputs[0] >= 0) {
+      split_hard_sigmoid(view, op, ops);
+    } else if (has_result && is_general_gemm(view, op)) {
+      split_gemm(view, op, ops);
+    } else if (has_result && is_reversed_difference(view, op)) {
+      int difference = view.add_value(DType::F32, view.shape(op.outputs[0]));
+      ops.push_back({"Sub", {}, {op.inputs[1], op.inputs[0]}, {difference}});
+      ops.push_back({"Neg", {}, {difference}, {op.outputs[0]}});
     } else {
       ops.push_back(op);
     }
@@ -115,8 +177,8 @@ void drop_unread(LibraryProgram& program) {
 }  // namespace
 
 LibraryProgram simplify(LibraryProgram program) {
-  expand(program);
   contract(program);
+  expand(program);
   drop_unread(program);
   return program;
 }

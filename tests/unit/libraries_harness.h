@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph of random numbers as one program of a library, held against the reference kernels.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/plan/lower_library.h"
+#include "runtime/libraries/library.h"
+
+namespace collage::runtime::test {
+
+struct LibraryRun {
+  std::string failure;  ///< empty: it ran
+  std::string text;     ///< LibraryKernel::describe, one line each
+};
+
+class LibraryModel {
+ public:
+  explicit LibraryModel(unsigned seed = 1) : random(seed) {}
+
+  ir::Graph graph;
+  std::mt19937 random;
+  float low = -1, high = 1;  ///< of inputs and constants
+
+  ir::ValueId input(Shape shape, DType dtype = DType::F32) {
+    return graph.add_input(graph.unique_name("x"), {dtype, std::move(shape)});
+  }
+  ir::ValueId constant(Tensor data) {
+    return graph.add_constant(graph.unique_name("w"), ir::make_constant(std::move(data)));
+  }
+  ir::ValueId constant(const Shape& shape) { return constant(tensor(shape)); }
+  ir::ValueId number(float value) {
+    Tensor scalar(DType::F32, {});
+    scalar.as<float>()[0] = value;
+    return constant(scalar);
+  }
+  ir::ValueId ints(const std::vector<int64_t>& values) {
+    Tensor list(DType::I64, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), list.as<int64_t>().begin());
+    return constant(list);
+  }
+  ir::ValueId add(const char* op, std::vector<ir::ValueId> operands,
+                  const std::vector<std::pair<std::string, AttrValue>>& attrs = {}) {
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    AttrMap map;
+    for (const auto& [name, value] : attrs) map.set(name, value);
+    ir::NodeId node =
+        ir::append_inferred(graph, *ir::find_op(op), std::move(operands), map, {graph.unique_name("v")}, {}, diags);
+    if (!node.is_valid()) {
+      ADD_FAILURE() << op << ": " << diags.render();
+      return {};
+    }
+    return graph.first_output(node);
+  }
+  /// Values that are read outside.
+  void output(ir::ValueId value) { graph.mark_output(value); }
+
+  Tensor tensor(const Shape& shape) {
+    Tensor made(DType::F32, shape);
+    std::uniform_real_distribution<float> uniform(low, high);
+    for (float& value : made.as<float>()) value = uniform(random);
+    return made;
+  }
+
+  /// All nodes are one program. Results agree within tolerance * max |y|, twice, with the same bits.
+  LibraryRun run(std::string_view library, double tolerance = 2e-6, int threads = 2) {
+    ir::Partition partition;
+    partition.nodes = graph.node_ids();
+    for (ir::ValueId id : ir::boundary_inputs(graph, partition.nodes)) partition.inputs.push_back({id, ir::kHostPlain});
+    for (ir::ValueId id : ir::boundary_outputs(graph, partition.nodes))
+      partition.outputs.push_back({id, ir::kHostPlain});
+    LibraryProgram program = plan::make_program(graph, partition);
+    auto kernel = prepare_library(library, program, threads);
+    if (!kernel) return {kernel.message(), ""};
+    if (Status status = (*kernel)->load(); !status) return {status.message(), ""};
+    LibraryRun result;
+    for (const std::string& line : (*kernel)->describe()) result.text += line + "\n";
+
+    std::vector<Tensor> inputs;
+    for (ir::ValueId id : graph.inputs()) inputs.push_back(tensor(graph.value(id).type.shape));
+    auto expected = ir::evaluate_graph(graph, inputs);
+    if (!expected) {
+      ADD_FAILURE() << expected.message();
+      return result;
+    }
+    std::vector<Tensor> first;
+    for (int round = 0; round < 2; ++round) {
+      std::vector<std::byte*> from, to;
+      for (const ir::BoundaryValue& value : partition.inputs) from.push_back(given(value.value, inputs).data());
+      std::vector<Tensor> outputs;
+      for (const ir::BoundaryValue& value : partition.outputs) {
+        outputs.emplace_back(graph.value(value.value).type.dtype, graph.value(value.value).type.shape);
+        std::memset(outputs.back().data(), 0x7f, outputs.back().bytes());
+        to.push_back(outputs.back().data());
+      }
+      if (Status status = (*kernel)->run(from, to); !status) return {status.message(), result.text};
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        expect_close(outputs[i], (*expected)[place(partition.outputs[i].value)], tolerance, result.text);
+        if (round == 0) continue;
+        EXPECT_TRUE(identical(outputs[i], first[i])) << "two runs differ\n" << result.text;
+      }
+      first = outputs;
+    }
+    return result;
+  }
+
+ private:
+  const Tensor& given(ir::ValueId id, const std::vector<Tensor>& inputs) const {
+    auto at = std::find(graph.inputs().begin(), graph.inputs().end(), id);
+    return inputs[static_cast<size_t>(at - graph.inputs().begin())];
+  }
+  size_t place(ir::ValueId output) const {
+    auto at = std::find(graph.outputs().begin(), graph.outputs().end(), output);
+    return static_cast<size_t>(at - graph.outputs().begin());
+  }
+
+  static void expect_close(const Tensor& got, const Tensor& want, double tolerance, const std::string& text) {
+    double largest = 0, difference = 0;
+    for (int64_t i = 0; i < want.count(); ++i) {
+      double y = element_as_double(want.view(), i), d = std::abs(element_as_double(got.view(), i) - y);
+      largest = std::max(largest, std::abs(y));
+      difference = std::isnan(d) ? INFINITY : std::max(difference, d);
+    }
+    EXPECT_LE(difference, tolerance * std::max(largest, 1e-30)) << to_string(want.shape()) << "\n" << text;
+  }
+};
+
+}  // namespace collage::runtime::test
