@@ -14,7 +14,7 @@ namespace collage::plan {
 struct BackendTarget {
   std::string name;
   ir::RuntimeKind runtime = ir::RuntimeKind::HostJit;
-  std::string library;  ///< of RuntimeKind::Library
+  std::string library{};  ///< of RuntimeKind::Library
 };
 
 struct DeviceTarget {

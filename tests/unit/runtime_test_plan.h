@@ -75,12 +75,12 @@ struct TestPlan {
     return id;
   }
   void output(BufferId id) { plan.outputs.push_back({"out", id}); }
-  void host(std::vector<HostCall> calls) { plan.steps.push_back(HostStep{-1, std::move(calls)}); }
+  void host(std::vector<HostCall> calls) { plan.steps.emplace_back(HostStep{-1, std::move(calls)}); }
   void device(int index, std::vector<OpCall> ops, int64_t ps) {
-    plan.steps.push_back(DeviceStep{index, index, std::move(ops), Duration::picoseconds(ps)});
+    plan.steps.emplace_back(DeviceStep{index, index, std::move(ops), Duration::picoseconds(ps)});
   }
   void convert(BufferId from, BufferId to, int64_t ps = 0) {
-    plan.steps.push_back(ConvertStep{from, to, Duration::picoseconds(ps)});
+    plan.steps.emplace_back(ConvertStep{from, to, Duration::picoseconds(ps)});
   }
 
  private:
