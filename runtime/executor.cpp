@@ -82,6 +82,7 @@ class PlanExecutor : public Executor {
   std::vector<Tensor> scratch_;  ///< one per thread, as large as the hungriest kernel wants
   std::vector<BoundStep> steps_;
   std::function<void(const StepReport&)> observer_;
+  std::vector<double> call_seconds_;  ///< of the last host step, where someone observes
 };
 
 Status PlanExecutor::load(const Code& code) {
@@ -206,7 +207,7 @@ Result<std::vector<Tensor>> PlanExecutor::run_steps(const std::vector<Tensor>& i
     Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();
     Status status = std::visit([&](const auto& step) { return execute(step); }, steps_[i]);
     if (!status) return Status::error(describe(i) + ": " + status.message());
-    if (observer_) observer_({i, std::chrono::duration<double>(Clock::now() - start).count()});
+    if (observer_) observer_({i, std::chrono::duration<double>(Clock::now() - start).count(), call_seconds_});
   }
   std::vector<Tensor> outputs;
   for (const PlanPort& port : plan_.outputs) {
@@ -218,8 +219,11 @@ Result<std::vector<Tensor>> PlanExecutor::run_steps(const std::vector<Tensor>& i
 }
 
 Status PlanExecutor::execute(const BoundHostStep& step) {
+  using Clock = std::chrono::steady_clock;
+  call_seconds_.clear();
   for (const auto& any : step.calls) {
     Status status = Status::ok();
+    Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();
     if (const auto* kernel = std::get_if<BoundKernel>(&any)) {
       status = call(*kernel);
     } else {
@@ -227,6 +231,7 @@ Status PlanExecutor::execute(const BoundHostStep& step) {
       status = run_reference(op.call->op, op.call->attrs, op.inputs, op.outputs);
     }
     if (!status) return status;
+    if (observer_) call_seconds_.push_back(std::chrono::duration<double>(Clock::now() - start).count());
   }
   return Status::ok();
 }

@@ -17,6 +17,7 @@ namespace collage::runtime {
 struct StepReport {
   size_t step = 0;
   double host_seconds = 0;  ///< wall time that the host spent in it
+  std::vector<double> call_seconds;  ///< of a host step: of each call
 };
 
 class Executor {

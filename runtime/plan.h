@@ -74,6 +74,7 @@ struct KernelCall {
   int64_t extent = 1;
   int64_t grain = 1;         ///< smallest range worth a thread of its own
   size_t scratch_bytes = 0;  ///< private to each thread, handed over as the last buffer; 0: none
+  std::string name = {};     ///< what it computes, for traces
 };
 
 using HostCall = std::variant<KernelCall, OpCall>;

@@ -182,8 +182,13 @@ class Emitter {
       case Op::LanesBelow: return b_.CreateICmpSLT(bits(e, 0), lane_count(e));
       case Op::LanesFrom: return b_.CreateICmpSGE(bits(e, 0), lane_count(e));
       case Op::MaskAnd: return b_.CreateAnd(arg(e, 0), arg(e, 1));
+      case Op::MaskOr: return b_.CreateOr(arg(e, 0), arg(e, 1));
+      case Op::MaskXor: return b_.CreateXor(arg(e, 0), arg(e, 1));
       case Op::Select: return b_.CreateSelect(arg(e, 0), arg(e, 1), arg(e, 2));
       case Op::Outside: return emit_outside(e);
+      case Op::LoadInt: return emit_load_int(e);
+      case Op::LoadMask: return emit_load_mask(e);
+      case Op::ReduceMul:
       case Op::ReduceAdd:
       case Op::ReduceMax: return emit_reduce(e);
     }
@@ -209,6 +214,33 @@ class Emitter {
     if (e.args.size() == 1) return annotate(b_.CreateAlignedLoad(float_type(e.lanes), from, align), e.imm);
     llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
     return annotate(b_.CreateMaskedLoad(float_type(e.lanes), from, align, arg(e, 1), none), e.imm);
+  }
+
+  llvm::Value* element(llvm::Type* type, const ExprNode& e) {
+    return b_.CreateInBoundsGEP(type, pointers_[static_cast<size_t>(e.imm)], arg(e, 0));
+  }
+
+  llvm::Value* emit_load_int(const ExprNode& e) {
+    llvm::Type* type = b_.getIntNTy(static_cast<unsigned>(8 * e.width));
+    llvm::Value* loaded = annotate(b_.CreateAlignedLoad(type, element(type, e), llvm::Align(4)), e.imm);
+    return b_.CreateSExt(loaded, b_.getInt64Ty());
+  }
+
+  llvm::Type* bytes_type(int lanes) {
+    return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes));
+  }
+
+  llvm::Value* emit_load_mask(const ExprNode& e) {
+    llvm::Type* type = bytes_type(e.lanes);
+    llvm::Value* from = element(b_.getInt8Ty(), e);
+    llvm::Value* none = llvm::Constant::getNullValue(type);
+    llvm::Value* loaded = nullptr;
+    if (e.args.size() == 1) {
+      loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+    } else {
+      loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
+    }
+    return b_.CreateICmpNE(loaded, none);
   }
 
   llvm::Value* emit_gather(const ExprNode& e) {
@@ -252,7 +284,11 @@ class Emitter {
       std::iota(high.begin(), high.end(), width);
       llvm::Value* a = b_.CreateShuffleVector(v, low);
       llvm::Value* b = b_.CreateShuffleVector(v, high);
-      v = e.op == Op::ReduceAdd ? b_.CreateFAdd(a, b) : b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+      switch (e.op) {
+        case Op::ReduceAdd: v = b_.CreateFAdd(a, b); break;
+        case Op::ReduceMul: v = b_.CreateFMul(a, b); break;
+        default: v = b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+      }
     }
     return b_.CreateExtractElement(v, uint64_t{0});
   }
@@ -288,6 +324,18 @@ class Emitter {
           annotate(b_.CreateAlignedStore(v, to, llvm::Align(4)), s.buffer);
         } else {
           annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
+        }
+        return;
+      }
+      case Stmt::Kind::StoreMask: {
+        llvm::Type* type = bytes_type(s.b->lanes);
+        llvm::Value* ones = b_.CreateBitCast(value(s.d), type);
+        llvm::Value* v = b_.CreateSelect(value(s.b), ones, llvm::Constant::getNullValue(type));
+        llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
+        if (!s.c) {
+          annotate(b_.CreateAlignedStore(v, to, llvm::Align(1)), s.buffer);
+        } else {
+          annotate(b_.CreateMaskedStore(v, to, llvm::Align(1), value(s.c)), s.buffer);
         }
         return;
       }

@@ -39,16 +39,18 @@ class JitImpl : public Jit {
       for (const KernelSketch& sketch : sketches[i]) runs_by_reference = runs_by_reference || symbol_of(sketch).empty();
       if (runs_by_reference) {
         for (ir::NodeId node : groups[i].nodes)
-          partition.calls.emplace_back(std::in_place_type<LoweredReference>, node);
+          partition.calls.emplace_back(LoweredReference{node, whole_copy(graph, node)});
         continue;
       }
       for (KernelSketch& sketch : sketches[i]) {
         auto& kernel = std::get<LoweredKernel>(partition.calls.emplace_back(std::in_place_type<LoweredKernel>));
         kernel.symbol = symbol_of(sketch);
+        kernel.name = describe(graph, groups[i]);
         kernel.operands = std::move(sketch.operands);
         kernel.extent = sketch.extent;
         kernel.grain = sketch.grain;
         kernel.scratch_bytes = sketch.scratch_bytes;
+        kernel.in_place = sketch.in_place;
       }
     }
     return partition;
@@ -79,10 +81,20 @@ class JitImpl : public Jit {
 
   static std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group) {
     if (group.stored.empty() || touches_nothing(context.graph, group)) return {};
-    if (!group.anchor.is_valid()) return lower_pointwise(context, group);
+    if (!group.anchor.is_valid()) {
+      bool copies = group.nodes.size() == 1 && whole_copy(context.graph, group.nodes[0]);
+      return copies ? lower_movement(context, group) : lower_pointwise(context, group);
+    }
     const Lowering* lowering = find_lowering(context.graph.node(group.anchor).op->name);
     if (lowering == nullptr || !lowering->accepts(context.graph, group.anchor)) return {};
     return lowering->lower(context, group);
+  }
+
+  // `%y Conv+Relu`
+  static std::string describe(const ir::Graph& graph, const Group& group) {
+    std::string text;
+    for (ir::NodeId node : group.nodes) text += (text.empty() ? "" : "+") + std::string(graph.node(node).op->name);
+    return "%" + graph.value(group.stored.front()).name + " " + text;
   }
 
   // Empty: cannot be compiled here.

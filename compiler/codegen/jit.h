@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,17 +30,27 @@ struct LoweredOperand {
   int index = -1;     ///< Constant: into LoweredPartition::constants; Scratch: into ::scratch
 };
 
+/// A call does nothing but copy `part` into `whole`, or out of it, as one piece: not needed where they share memory.
+struct SharedMemory {
+  ir::ValueId part;
+  ir::ValueId whole;
+  size_t offset = 0;  ///< of the part in the whole, in bytes
+};
+
 struct LoweredKernel {
   std::string symbol;
+  std::string name;  ///< its operators and first result, for people
   std::vector<LoweredOperand> operands;
   int64_t extent = 1;  ///< as runtime::KernelCall
   int64_t grain = 1;
   size_t scratch_bytes = 0;
+  std::optional<SharedMemory> in_place = std::nullopt;
 };
 
 /// A node with no host lowering: runs on its reference kernel.
 struct LoweredReference {
   ir::NodeId node;
+  std::optional<SharedMemory> in_place = std::nullopt;
 };
 
 /// Host code of one partition. Values inside the partition that no call names need no memory: they were fused away.

@@ -14,11 +14,11 @@ namespace collage::codegen {
 namespace {
 
 Expr make(Op op, Type type, int lanes, std::vector<Expr> args, int64_t imm = 0) {
-  return std::make_shared<const ExprNode>(ExprNode{op, type, lanes, imm, std::move(args)});
+  return std::make_shared<const ExprNode>(ExprNode{op, type, lanes, imm, 4, std::move(args)});
 }
 
 bool is_float_reduction(Op op) {
-  return op == Op::ReduceAdd || op == Op::ReduceMax;
+  return op == Op::ReduceAdd || op == Op::ReduceMax || op == Op::ReduceMul;
 }
 
 bool is_comparison(Op op) {
@@ -135,6 +135,21 @@ Expr gather(int buffer, Expr index, Expr offsets, Expr mask) {
   std::vector<Expr> args = {std::move(index), std::move(offsets)};
   if (mask) args.push_back(std::move(mask));
   return make(Op::Gather, Type::Float, lanes, std::move(args), buffer);
+}
+
+Expr load_int(int buffer, Expr index, int64_t width) {
+  return std::make_shared<const ExprNode>(ExprNode{Op::LoadInt, Type::Int, 1, buffer, width, {std::move(index)}});
+}
+
+Expr load_mask(int buffer, Expr index, int lanes, Expr mask) {
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return make(Op::LoadMask, Type::Mask, lanes, std::move(args), buffer);
+}
+
+Expr mask_op(Op op, Expr a, Expr b) {
+  int lanes = a->lanes;
+  return make(op, Type::Mask, lanes, {std::move(a), std::move(b)});
 }
 
 int Nest::add_buffer(std::string name, bool written, bool scratch) {
@@ -263,6 +278,18 @@ void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
   open_.back().push_back(std::move(stmt));
 }
 
+void Nest::store_mask(int buffer, Expr index, Expr value, Expr mask) {
+  int words = value->lanes / 4;
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreMask;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  stmt.d = table_entry(std::vector<uint32_t>(static_cast<size_t>(words), 0x01010101U), words);
+  open_.back().push_back(std::move(stmt));
+}
+
 void Nest::scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::Scatter;
@@ -325,10 +352,15 @@ class Printer {
       case Op::Add: return fmt::format("({} + {})", expr(e->args[0]), expr(e->args[1]));
       case Op::Sub: return fmt::format("({} - {})", expr(e->args[0]), expr(e->args[1]));
       case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
+      case Op::LoadInt: return fmt::format("{}[{}].i{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
+      case Op::LoadMask:
       case Op::Load: {
         std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
         return fmt::format("{}[{}]{}{}", buffer(e->imm), expr(e->args[0]),
-                           e->lanes > 1 ? fmt::format(".{}", e->lanes) : "", mask);
+                           e->op == Op::LoadMask ? fmt::format(".b{}", e->lanes)
+                           : e->lanes > 1        ? fmt::format(".{}", e->lanes)
+                                                 : "",
+                           mask);
       }
       default: break;
     }
@@ -360,6 +392,7 @@ class Printer {
       case Stmt::Kind::Let: line(depth, fmt::format("let {} = {}", var(s.var), expr(s.a))); break;
       case Stmt::Kind::Var: line(depth, fmt::format("var {} = {}", var(s.var), expr(s.a))); break;
       case Stmt::Kind::Set: line(depth, fmt::format("{} = {}", var(s.var), expr(s.a))); break;
+      case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
         line(depth,
              fmt::format("{}[{}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.b), s.c ? " if " + expr(s.c) : ""));

@@ -35,7 +35,8 @@ enum class Type { Int, Bool, Float, Mask };
                       X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq") X(FEqual, "fequal")         \
                           X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand")             \
                               X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                 \
-                                  X(ReduceMax, "reducemax")
+                                  X(ReduceMax, "reducemax") X(ReduceMul, "reducemul") X(LoadInt, "loadint")           \
+                                      X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor")
 
 enum class Op {
 #define X(name, text) name,
@@ -51,7 +52,8 @@ struct ExprNode {
   Op op = Op::IntConst;
   Type type = Type::Int;
   int lanes = 1;
-  int64_t imm = 0;  ///< IntConst: value; Var: its id; Load, Gather: buffer; shifts: distance; Outside: the function
+  int64_t imm = 0;  ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
+  int64_t width = 4;  ///< LoadInt: bytes of the integer
   std::vector<Expr> args;
 };
 
@@ -82,16 +84,23 @@ Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
 /// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
 Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 
+/// A signed integer of 4 or 8 bytes from a buffer of such integers.
+Expr load_int(int buffer, Expr index, int64_t width);
+/// True where bytes [index, index + lanes) of a buffer of booleans are not 0; lanes that `mask` leaves out are false.
+Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
+/// MaskAnd, MaskOr or MaskXor.
+Expr mask_op(Op op, Expr a, Expr b);
+
 struct Stmt {
-  enum class Kind { For, Let, Var, Set, Store, Scatter, If, Prefetch, Comment };
+  enum class Kind { For, Let, Var, Set, Store, StoreMask, Scatter, If, Prefetch, Comment };
   Kind kind = Kind::Comment;
   int var = -1;            ///< For, Let, Var, Set
-  int buffer = -1;         ///< Store, Scatter, Prefetch
+  int buffer = -1;         ///< Store, StoreMask, Scatter, Prefetch
   int64_t step = 1;        ///< For
   Expr a;                  ///< For: begin; If: condition; Let, Var, Set: value; others: index
-  Expr b;                  ///< For: end; Store, Scatter: value
-  Expr c;                  ///< Store: mask or null; Scatter: lane offsets
-  Expr d;                  ///< Scatter: mask or null
+  Expr b;                  ///< For: end; Store, StoreMask, Scatter: value
+  Expr c;                  ///< Store, StoreMask: mask or null; Scatter: lane offsets
+  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1
   std::vector<Stmt> body;  ///< For, If
   std::string text;        ///< Comment
 };
@@ -129,6 +138,8 @@ class Nest {
   Expr variable(std::string name, Expr initial);
   void set(const Expr& variable, Expr value);
   void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Booleans, one byte each.
+  void store_mask(int buffer, Expr index, Expr value, Expr mask = nullptr);
   void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);
   void prefetch(int buffer, Expr index);
   void comment(std::string text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transpose: one task is one innermost row of the result; a row is contiguous or strided in the operand.
+// Transpose with an epilogue: one task is one innermost row of the result; a row is contiguous or strided in the
+// operand. Without an epilogue it is a strided copy.
 #include <algorithm>
 
 #include "compiler/codegen/epilogue.h"
@@ -26,16 +27,24 @@ std::vector<int64_t> permuted_strides(const ir::Graph& graph, ir::NodeId id) {
   return strides;
 }
 
-bool accepts(const ir::Graph& graph, ir::NodeId id) {
+bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   const ir::TensorType& type = graph.value(graph.node(id).inputs[0]).type;
   return type.dtype == ir::DType::F32 && !type.shape.empty() && permuted_strides(graph, id).back() <= kMostStride;
 }
 
-size_t inner_dims(const ir::Graph&, ir::NodeId) {
-  return 1;
+bool accepts(const ir::Graph& graph, ir::NodeId id) {
+  return takes_epilogue(graph, id) || movement_lowering("Transpose")->accepts(graph, id);
+}
+
+size_t inner_dims(const ir::Graph& graph, ir::NodeId id) {
+  return takes_epilogue(graph, id) ? 1 : 0;
 }
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
+  // Nothing is computed on the way: elements may take any order.
+  if (group.nodes.size() == 1 && movement_lowering("Transpose")->accepts(context.graph, group.anchor)) {
+    return lower_movement(context, group);
+  }
   const ir::Graph& graph = context.graph;
   KernelBuilder builder(context);
   Nest& nest = builder.nest();

@@ -35,6 +35,7 @@ struct KernelSketch {
   int64_t extent = 1;
   int64_t grain = 1;
   size_t scratch_bytes = 0;
+  std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
 };
 
 /// Gives out buffers: one per value, so that no two buffers of a kernel overlap.

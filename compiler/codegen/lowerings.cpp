@@ -13,7 +13,7 @@ const Lowering* find_lowering(std::string_view op) {
   for (Row row : rows) {
     if (row().op == op) return &row();
   }
-  return nullptr;
+  return movement_lowering(op);
 }
 
 }  // namespace collage::codegen

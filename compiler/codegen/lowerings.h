@@ -40,6 +40,15 @@ const Lowering* find_lowering(std::string_view op);
 /// One channel in, one out: a part of Conv.
 std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group);
 
+/// Null if the operator does more than move elements.
+const Lowering* movement_lowering(std::string_view op);
+
+/// Operators that only move elements. The node is the group's first.
+std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group);
+
+/// The node's result is its operand, or a part of it, as it lies in memory.
+std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId node);
+
 std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group);
 
 }  // namespace collage::codegen

@@ -101,6 +101,9 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_flag("--check", options.check, "compare every partition with the reference kernels");
   app.add_option("--bench", options.bench, "time this many runs")->type_name("N")->check(CLI::Range(1, 1000000));
   app.add_option("--bench-json", options.bench_json, "write the times of --bench as JSON")->type_name("FILE");
+  app.add_option("--profile", options.profile, "print the N kernels that take longest")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--threads", options.threads, "threads of the host (default: one per core)")
       ->check(CLI::Range(1, 1024));
 
@@ -147,7 +150,7 @@ ParsedOptions parse_options(int argc, char** argv) {
     auto it = emit_names().find(emit);
     if (it == emit_names().end()) return usage(fmt::format("--emit: no stage `{}`; see --help", emit));
     options.emit = it->second;
-    if (options.run || options.check || options.bench > 0)
+    if (options.run || options.check || options.bench > 0 || options.profile > 0)
       return usage("--emit stops before --run, --check and --bench");
     if (options.emit == Emit::Onnx && options.output.empty())
       return usage("--emit=onnx writes a binary file: name it by `-o FILE.onnx`");

@@ -35,6 +35,7 @@ struct Options {
   bool check = false;
   bool strict = false;
   int bench = 0;    ///< timed runs; 0: none
+  int profile = 0;  ///< rows of the profile; 0: none
   int threads = 1;  ///< of the host; one per core unless given
   std::vector<NamedFile> inputs;
   std::vector<NamedFile> expected;

@@ -14,6 +14,7 @@
 #include "compiler/driver/candidate_stats.h"
 #include "compiler/driver/costs.h"
 #include "compiler/driver/model_file.h"
+#include "compiler/driver/profile.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/run_model.h"
 #include "compiler/driver/why_not.h"
@@ -103,7 +104,7 @@ class Pipeline {
     }
     return !diags_.has_errors() ? 0 : only_usage ? 2 : 1;
   }
-  bool runs() const { return options_.run || options_.check || options_.bench > 0; }
+  bool runs() const { return options_.run || options_.check || options_.bench > 0 || options_.profile > 0; }
   Next emit_ir();
   Next emit_text(std::string_view text);
   bool search_placement();
@@ -342,6 +343,7 @@ Next Pipeline::build_plan() {
   std::optional<plan::BuiltPlan> built = plan::build_plan(model_.graph, placement_, targets(), *jit_, diags_);
   if (!built) return Next::Failed;
   plan_ = std::move(*built);
+  report_.uncompiled = uncompiled_ops(plan_.plan);
   if (options_.strict && !plan_.fallbacks.empty()) {
     diags_.error_at(Code::BackendFailed, "--strict", "{} partitions fell back to the reference kernels",
                     plan_.fallbacks.size());
@@ -407,6 +409,11 @@ Next Pipeline::run_model() {
 }
 
 Next Pipeline::bench() {
+  if (options_.profile > 0) {
+    std::vector<ir::Tensor> inputs = inputs_of_run(model_.graph, inputs_, 0);
+    auto rows = static_cast<size_t>(options_.profile);
+    if (!profile_model(plan_.plan, inputs, rows, *executor_, diags_)) return Next::Failed;
+  }
   return options_.bench > 0 ? stage_if(bench_model(options_, model_.graph, inputs_, *executor_, diags_)) : Next::Stage;
 }
 

@@ -91,6 +91,18 @@ std::string search_line(const Report& report) {
 
 }  // namespace
 
+std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan) {
+  std::map<std::string, size_t> counts;
+  for (const runtime::Step& step : plan.steps) {
+    const auto* host = std::get_if<runtime::HostStep>(&step);
+    if (host == nullptr) continue;
+    for (const runtime::HostCall& call : host->calls) {
+      if (const auto* op = std::get_if<runtime::OpCall>(&call)) counts[op->op]++;
+    }
+  }
+  return counts;
+}
+
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
   std::string text = line("model", model_line(graph));
   text += line("rules", report.rule_summary);
@@ -121,6 +133,15 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
     std::string others;
     for (const auto& [name, cost] : report.instead) others += (others.empty() ? "" : "   ") + name + " " + human(cost);
     text += line("instead", others);
+  }
+  if (!report.uncompiled.empty()) {
+    std::string list;
+    size_t nodes = 0;
+    for (const auto& [op, count] : report.uncompiled) {
+      list += (list.empty() ? "" : ", ") + op + (count > 1 ? fmt::format(" {}x", count) : "");
+      nodes += count;
+    }
+    text += line("uncompiled", fmt::format("{} on reference kernels: {}", plural(nodes, "op"), list));
   }
   if (!report.wrote.empty()) text += line("wrote", report.wrote);
   return text;

@@ -2,6 +2,7 @@
 // What a compilation tells its user: the summary on the terminal and `--placement-json`. Plain data and two printers.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "runtime/core/duration.h"
+#include "runtime/plan.h"
 
 namespace collage::driver {
 
@@ -40,8 +42,12 @@ struct Report {
   uint64_t states = 0;
   double search_seconds = 0;
   std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their predicted cost
+  std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
   std::string wrote;
 };
+
+/// Operators that host steps call reference kernels for.
+std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan);
 
 /// The lines of section 9 of the design.
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);

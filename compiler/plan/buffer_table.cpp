@@ -42,6 +42,25 @@ BufferId BufferTable::of(ir::ValueId value, const ir::Format& format) {
   return id;
 }
 
+BufferTable::Place BufferTable::place_of(BufferId id) const {
+  Place place{id, 0};
+  for (auto at = shared_.find(id); at != shared_.end(); at = shared_.find(place.root)) {
+    place = {at->second.root, place.offset + at->second.offset};
+  }
+  return place;
+}
+
+bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
+  BufferId inner = of(part, ir::kHostPlain);
+  BufferId outer = of(whole, ir::kHostPlain);
+  auto is_constant = [&](BufferId id) { return plan_.buffers[static_cast<size_t>(id)].is_constant; };
+  if (is_constant(inner) || is_constant(outer) || shared_.count(inner) > 0) return false;
+  Place place = place_of(outer);
+  if (place.root == inner || (place.offset + offset) % runtime::kTensorAlignment != 0) return false;
+  shared_[inner] = {outer, offset};
+  return true;
+}
+
 BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
   BufferId id = add({std::move(name), 0, false, 0, data.dtype(), data.shape(), "plain"});
   make_resident(id, std::move(data));

@@ -26,6 +26,17 @@ class BufferTable {
   /// Host memory of the step that uses it.
   runtime::BufferId add_scratch(std::string name, size_t bytes);
 
+  /// Where a buffer lies in another one: `root` shares its memory with no larger buffer.
+  struct Place {
+    runtime::BufferId root = -1;
+    size_t offset = 0;  ///< bytes from the root's first
+  };
+  /// Makes plain host value `part` lie in `whole` from byte `offset` on. Both are written once, so that sharing is right
+  /// wherever the bytes are equal. False, and nothing happens: a constant, `part` already lies in another buffer, or the
+  /// place is not aligned.
+  bool share(ir::ValueId part, ir::ValueId whole, size_t offset);
+  Place place_of(runtime::BufferId id) const;
+
  private:
   runtime::BufferId add(runtime::Buffer buffer);
   void make_resident(runtime::BufferId id, runtime::Tensor data);
@@ -33,6 +44,7 @@ class BufferTable {
   const ir::Graph& graph_;
   runtime::Plan& plan_;
   std::map<std::pair<ir::ValueId, ir::Format>, runtime::BufferId> by_value_;
+  std::map<runtime::BufferId, Place> shared_;  ///< the next larger buffer of those that lie in one
 };
 
 }  // namespace collage::plan

@@ -311,6 +311,11 @@ int PlanBuilder::device_of(const std::string& instance) {
 bool PlanBuilder::place_buffers() {
   runtime::Plan& plan = built_.plan;
   std::vector<LiveRange> live = live_ranges(plan);
+  std::vector<BufferTable::Place> places;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    places.push_back(buffers_.place_of(static_cast<BufferId>(i)));
+    live[static_cast<size_t>(places[i].root)].cover(live[i]);
+  }
   for (size_t s = 0; s < plan.spaces.size(); ++s) {
     runtime::MemorySpace& space = plan.spaces[s];
     std::vector<ArenaItem> items;
@@ -318,12 +323,17 @@ bool PlanBuilder::place_buffers() {
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const runtime::Buffer& buffer = plan.buffers[i];
       if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
+      if (places[i].root != static_cast<BufferId>(i)) continue;
       items.push_back({ir::TensorType{buffer.dtype, buffer.shape}.bytes(), live[i]});
       items.back().live.is_used = true;  // one that nothing touches still is a legal place
       ids.push_back(i);
     }
     ArenaLayout layout = place_in_arena(items);
     for (size_t i = 0; i < ids.size(); ++i) plan.buffers[ids[i]].offset = layout.offsets[i];
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const runtime::Buffer& root = plan.buffers[static_cast<size_t>(places[i].root)];
+      if (root.space == static_cast<int>(s) && !root.is_constant) plan.buffers[i].offset = root.offset + places[i].offset;
+    }
     space.arena_bytes = layout.bytes;
     if (s == 0) continue;
     device_of(space.name);

@@ -15,6 +15,13 @@ struct LiveRange {
   int first = 0;
   int last = 0;
 
+  /// Lives as long as `other` too.
+  void cover(const LiveRange& other) {
+    if (!other.is_used) return;
+    if (!is_used) *this = other;
+    first = first < other.first ? first : other.first;
+    last = last > other.last ? last : other.last;
+  }
   bool overlaps(const LiveRange& other) const { return first <= other.last && other.first <= last; }
 };
 

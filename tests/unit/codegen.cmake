@@ -2,6 +2,7 @@ collage_test(codegen_test SOURCES
   unit/codegen_conv_test.cpp
   unit/codegen_gemm_test.cpp
   unit/codegen_math_test.cpp
+  unit/codegen_movement_test.cpp
   unit/codegen_pointwise_test.cpp
   unit/codegen_rows_test.cpp
   unit/codegen_target_test.cpp

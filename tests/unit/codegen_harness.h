@@ -54,7 +54,26 @@ class Model {
     return graph.add_constant(graph.unique_name("const"), c);
   }
 
+  /// An input of another dtype, with its data.
+  ValueId input(runtime::Tensor data) {
+    ValueId id = graph.add_input(graph.unique_name("in"), {data.dtype(), data.shape()});
+    given[id] = std::move(data);
+    return id;
+  }
+
+  template <typename T>
+  ValueId input(ir::DType dtype, const Shape& shape, const std::vector<T>& values) {
+    runtime::Tensor data(dtype, shape);
+    std::copy(values.begin(), values.end(), data.as<T>().begin());
+    return input(std::move(data));
+  }
+
   ValueId op(const std::string& name, std::vector<ValueId> operands, ir::AttrMap attrs = {}) {
+    std::vector<ValueId> results = ops(name, std::move(operands), std::move(attrs), 1);
+    return results.empty() ? ValueId() : results[0];
+  }
+
+  std::vector<ValueId> ops(const std::string& name, std::vector<ValueId> operands, ir::AttrMap attrs, size_t count) {
     const ir::OpDef* def = ir::find_op(name);
     if (def == nullptr) {
       ADD_FAILURE() << "no operator " << name;
@@ -64,14 +83,17 @@ class Model {
     support::Diagnostics diags(sources);
     ir::NodeSource source;
     source.where = "test";
-    ir::NodeId node = ir::append_inferred(graph, *def, std::move(operands), std::move(attrs), {graph.unique_name("v")},
-                                          source, diags);
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.push_back(graph.unique_name("v" + std::to_string(i)));
+    ir::NodeId node = ir::append_inferred(graph, *def, std::move(operands), std::move(attrs), names, source, diags);
     if (!node.is_valid()) {
       ADD_FAILURE() << name << " does not infer";
       return {};
     }
-    return graph.first_output(node);
+    return graph.node(node).outputs;
   }
+
+  std::map<ValueId, runtime::Tensor> given;
 
   runtime::Tensor random_tensor(const Shape& shape, float low, float high) {
     runtime::Tensor tensor(ir::DType::F32, shape);
@@ -169,6 +191,8 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
     const ir::Value& value = graph.value(id);
     if (value.is_constant()) {
       expected[id] = value.constant->data;
+    } else if (model.given.contains(id)) {
+      expected[id] = model.given[id];
     } else if (value.is_input) {
       expected[id] = model.random_tensor(value.type.shape, low, high);
     } else {
@@ -200,7 +224,12 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   }
   for (auto& [id, mine] : memory) {
     const ir::Value& value = graph.value(id);
-    if (value.type.dtype != ir::DType::F32) continue;
+    if (value.type.dtype != ir::DType::F32) {
+      if (value.is_output) {
+        EXPECT_EQ(std::memcmp(mine.data(), expected[id].data(), expected[id].bytes()), 0) << "%" << value.name;
+      }
+      continue;
+    }
     auto want = expected[id].as<float>();
     uint32_t first = 0;
     if (!want.empty()) std::memcpy(&first, mine.data(), 4);

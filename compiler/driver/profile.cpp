@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace collage::driver {
+namespace {
+
+constexpr int kWarmUp = 3;
+constexpr int kRuns = 11;
+
+/// One step, or one call of a host step.
+struct Row {
+  std::string kind;
+  std::string what;
+  std::vector<double> seconds;
+
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
+  }
+};
+
+std::string partition_name(const runtime::Plan& plan, int partition) {
+  if (partition < 0) return "?";
+  const runtime::PlanPartition& p = plan.partitions[static_cast<size_t>(partition)];
+  return p.nodes.empty() ? p.name : fmt::format("{} (%{}{})", p.name, p.nodes[0], p.nodes.size() > 1 ? ", …" : "");
+}
+
+/// Rows of a step: its calls, or the step itself.
+std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
+  std::vector<Row> rows;
+  if (const auto* host = std::get_if<runtime::HostStep>(&step)) {
+    for (const runtime::HostCall& any : host->calls) {
+      if (const auto* kernel = std::get_if<runtime::KernelCall>(&any)) {
+        rows.push_back({"compiled", kernel->name.empty() ? kernel->symbol : kernel->name, {}});
+      } else if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
+        runtime::BufferId to = op->outputs.empty() ? -1 : op->outputs[0];
+        std::string name = to < 0 ? "" : "%" + plan.buffers[static_cast<size_t>(to)].name + " ";
+        rows.push_back({"reference", name + op->op, {}});
+      }
+    }
+  } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
+    rows.push_back({plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});
+  } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step)) {
+    rows.push_back({"convert", "%" + plan.buffers[static_cast<size_t>(convert->to)].name, {}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, size_t rows,
+                   runtime::Executor& executor, support::Diagnostics& diags) {
+  std::vector<std::vector<Row>> by_step;
+  for (const runtime::Step& step : plan.steps) by_step.push_back(rows_of(plan, step));
+  int run = -kWarmUp;
+  executor.observe([&](const runtime::StepReport& report) {
+    if (run < 0) return;
+    std::vector<Row>& step = by_step[report.step];
+    for (size_t i = 0; i < step.size(); ++i) {
+      bool by_call = report.call_seconds.size() == step.size();
+      step[i].seconds.push_back(by_call ? report.call_seconds[i] : report.host_seconds / static_cast<double>(step.size()));
+    }
+  });
+  for (; run < kRuns; ++run) {
+    runtime::Result<std::vector<runtime::Tensor>> result = executor.run(inputs);
+    if (result) continue;
+    executor.observe({});
+    return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
+  }
+  executor.observe({});
+  std::vector<Row> all;
+  double total = 0;
+  for (std::vector<Row>& step : by_step) std::move(step.begin(), step.end(), std::back_inserter(all));
+  for (const Row& row : all) total += row.median();
+  std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.median() > b.median(); });
+  fmt::print("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile", total * 1e3, all.size());
+  double shown = 0;
+  for (size_t i = 0; i < std::min(rows, all.size()); ++i) {
+    shown += all[i].median();
+    fmt::print("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].median() * 1e3, 100 * all[i].median() / total,
+               all[i].kind, all[i].what);
+  }
+  if (rows < all.size()) fmt::print("{:<12}{:>10.4g} ms in {} others\n", "", (total - shown) * 1e3, all.size() - rows);
+  return true;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--profile`: where the time of a run goes.
+#pragma once
+
+#include <vector>
+
+#include "compiler/support/diagnostic.h"
+#include "runtime/executor.h"
+
+namespace collage::driver {
+
+/// Runs the plan some times on `inputs` and prints what each partition, conversion and kernel took: the median of its
+/// wall times, longest first. The kernels beyond the first `rows` are summed up. False: a run failed, reported.
+bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, size_t rows,
+                   runtime::Executor& executor, support::Diagnostics& diags);
+
+}  // namespace collage::driver
