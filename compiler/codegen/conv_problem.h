@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 
@@ -21,6 +22,16 @@ struct ConvProblem {
   std::array<int64_t, 3> pads{0, 0, 0};  ///< at the beginning
   std::array<int64_t, 3> output{1, 1, 1};
 
+  // A phase of a transposed convolution: an ordinary one of stride 1, whose taps are some of the kernel's, and whose
+  // results lie apart. An ordinary convolution is its own only phase.
+  bool transposed = false;
+  std::array<int64_t, 3> first_tap{0, 0, 0};     ///< in the kernel of the weights
+  std::array<int64_t, 3> tap_step{1, 1, 1};      ///< from tap to tap; negative where the kernel is turned round
+  std::array<int64_t, 3> weight_kernel{1, 1, 1}; ///< extents of the weights' kernel
+  std::array<int64_t, 3> first_output{0, 0, 0};
+  std::array<int64_t, 3> output_step{1, 1, 1};
+  std::array<int64_t, 3> whole_output{1, 1, 1};
+
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t depth() const { return in_channels * taps(); }
   int64_t in_plane() const { return input[0] * input[1] * input[2]; }
@@ -35,7 +46,15 @@ ConvProblem describe_window(const ir::Graph& graph, ir::NodeId node, const ir::S
 /// row.
 ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId node);
 
-/// f32, rank 3 to 5, constant weights.
+/// The phases of a ConvTranspose of rank 3 to 5, each with at least one result:
+///
+///   y[o] = sum over i, k with i s + k d - pad = o of x[i] w[k]
+///
+/// For o = s q + r only the taps k = k0 + j s / gcd(s, d) meet an input, which is q + (r + pad - k d) / s: a
+/// convolution over q.
+std::vector<ConvProblem> transposed_phases(const ir::Graph& graph, ir::NodeId node);
+
+/// f32, rank 3 to 5.
 bool accepts_conv(const ir::Graph& graph, ir::NodeId node);
 
 }  // namespace collage::codegen

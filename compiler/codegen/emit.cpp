@@ -98,7 +98,9 @@ class Emitter {
       case Type::Int: return b_.getInt64Ty();
       case Type::Bool: return b_.getInt1Ty();
       case Type::Float: return float_type(v.lanes);
-      case Type::Mask: return llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(v.lanes));
+      case Type::Mask:
+        if (v.lanes == 1) return b_.getInt1Ty();
+        return llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(v.lanes));
     }
     return nullptr;
   }
@@ -231,6 +233,10 @@ class Emitter {
   }
 
   llvm::Value* emit_load_mask(const ExprNode& e) {
+    if (e.lanes == 1) {
+      llvm::Value* byte = annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), element(b_.getInt8Ty(), e), llvm::Align(1)), e.imm);
+      return b_.CreateICmpNE(byte, b_.getInt8(0));
+    }
     llvm::Type* type = bytes_type(e.lanes);
     llvm::Value* from = element(b_.getInt8Ty(), e);
     llvm::Value* none = llvm::Constant::getNullValue(type);

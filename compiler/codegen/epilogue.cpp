@@ -93,6 +93,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
       bool computed = std::find(inside.begin(), inside.end(), value) != inside.end();
       if (value.is_valid() && !computed) {
         operand = outside_operand(builder.value_buffer(value, false), broadcast_operand_shape(graph, id, i));
+        operand.is_mask = graph.value(value).type.dtype == ir::DType::Bool;
       }
       step.operands.push_back(operand);
     }
@@ -133,14 +134,23 @@ void Epilogue::add_batch_norm(Step& step) {
   step.present.resize(3, true);
 }
 
-void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask) {
+void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask,
+                  const Expr& offsets) {
   const ir::Graph& graph = builder_.context().graph;
   Nest& nest = builder_.nest();
   std::map<ir::ValueId, Expr> values;
   auto store = [&](ir::ValueId value, const Expr& lanes_of_it) {
     values[value] = lanes_of_it;
     auto found = stored_.find(value);
-    if (found != stored_.end()) nest.store(found->second, result_index(space_, outer, inner), lanes_of_it, mask);
+    if (found == stored_.end()) return;
+    Expr index = result_index(space_, outer, inner);
+    if (lanes_of_it->type == Type::Mask) {
+      nest.store_mask(found->second, index, lanes_of_it, mask);
+    } else if (offsets) {
+      nest.scatter(found->second, index, lanes_of_it, offsets, mask);
+    } else {
+      nest.store(found->second, index, lanes_of_it, mask);
+    }
   };
   if (anchor_.is_valid()) store(graph.first_output(anchor_), nest.let("r", anchor));
   for (const Step& step : steps_) {
@@ -157,8 +167,13 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
       }
       Expr index = operand.access.along_inner ? inner : int_const(0);
       for (size_t d = 0; d < outer.size(); ++d) index = add(mul(outer[d], operand.access.outer_strides[d]), index);
-      if (operand.access.along_inner) {
-        operands.push_back(nest.let("o", load(operand.buffer, index, lanes, mask)));
+      if (operand.is_mask) {
+        bool along = operand.access.along_inner;
+        operands.push_back(nest.let("o", along ? load_mask(operand.buffer, index, lanes, mask)
+                                               : splat(load_mask(operand.buffer, index, 1), lanes)));
+      } else if (operand.access.along_inner) {
+        operands.push_back(nest.let("o", offsets ? gather(operand.buffer, index, offsets, mask)
+                                                 : load(operand.buffer, index, lanes, mask)));
       } else {
         operands.push_back(nest.let("o", splat(load(operand.buffer, index, 1), lanes)));
       }

@@ -46,14 +46,17 @@ class Epilogue {
   /// Some node takes many registers.
   bool is_heavy() const { return heavy_; }
   /// Computes the group's nodes and stores what others read, for `lanes` neighbours at a position. `anchor` is the
-  /// anchor's result there (null: no anchor); `mask` leaves lanes out.
-  void at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask = nullptr);
+  /// anchor's result there (null: no anchor); `mask` leaves lanes out. With `offsets` the lanes are no
+  /// neighbours: they lie that far, as 32-bit patterns, from `inner`.
+  void at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask = nullptr,
+          const Expr& offsets = nullptr);
 
  private:
   struct Operand {
     ir::ValueId value;  ///< of the group, where `buffer` is -1
     int buffer = -1;
     OperandAccess access;
+    bool is_mask = false;  ///< booleans
   };
   struct Step {
     ir::NodeId node;

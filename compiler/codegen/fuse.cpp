@@ -103,8 +103,11 @@ class Grouping {
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
     const ir::Node& node = graph_.node(id);
+    // Lanes that an anchor scatters are those of numbers.
+    if (graph_.value(node.outputs[0]).type.dtype != ir::DType::F32) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+      if (graph_.value(node.inputs[i]).type.dtype != ir::DType::F32) return false;
       if (!operand_access(broadcast_operand_shape(graph_, id, i), space)) return false;
     }
     return true;

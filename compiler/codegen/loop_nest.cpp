@@ -121,7 +121,8 @@ Expr select(Expr mask, Expr a, Expr b) {
 
 Expr splat(Expr scalar, int lanes) {
   if (lanes == 1) return scalar;
-  return make(Op::Splat, Type::Float, lanes, {std::move(scalar)});
+  Type type = scalar->type;
+  return make(Op::Splat, type, lanes, {std::move(scalar)});
 }
 
 Expr load(int buffer, Expr index, int lanes, Expr mask) {

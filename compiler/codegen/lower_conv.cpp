@@ -6,6 +6,9 @@
 //     for each panel of the chunk:  scratch[k][column] = the input under tap k of that position, 0 outside
 //     for each block of output channels:  for each panel:  block of sums, epilogue, store
 //
+// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Weights that
+// are computed are read where they lie.
+//
 // Panels are copied row by row of the output plane: a piece of a row is contiguous in the input where the stride is 1,
 // and a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.
 #include <algorithm>
@@ -24,22 +27,46 @@ constexpr int64_t kScratchElements = 1 << 18;
 constexpr int64_t kGrainWork = 1 << 16;
 
 size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
-  if (describe_conv(graph, node).is_depthwise()) return 1;
+  if (graph.node(node).op->name == "Conv" && describe_conv(graph, node).is_depthwise()) return 1;
   return graph.value(graph.first_output(node)).type.shape.size() - 2;
+}
+
+/// Offsets of the taps within a kernel of the weights.
+std::vector<int64_t> weight_taps(const ConvProblem& p) {
+  std::vector<int64_t> taps;
+  auto position = [&](size_t d, int64_t tap) { return p.first_tap[d] + tap * p.tap_step[d]; };
+  for (int64_t d = 0; d < p.kernel[0]; ++d) {
+    for (int64_t h = 0; h < p.kernel[1]; ++h) {
+      for (int64_t w = 0; w < p.kernel[2]; ++w) {
+        taps.push_back((position(0, d) * p.weight_kernel[1] + position(1, h)) * p.weight_kernel[2] + position(2, w));
+      }
+    }
+  }
+  return taps;
+}
+
+// [group, channel out, channel in, taps]; transposed: [group, channel in, channel out, taps].
+int64_t weight_index(const ConvProblem& p, int64_t group, int64_t out, int64_t in, int64_t tap) {
+  int64_t taps = p.weight_kernel[0] * p.weight_kernel[1] * p.weight_kernel[2];
+  int64_t row = p.transposed ? (group * p.in_channels + in) * p.out_channels + out
+                             : (group * p.out_channels + out) * p.in_channels + in;
+  return row * taps + tap;
 }
 
 /// Weights as [group][block of output channels][k][channel of the block].
 runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, const RowSplit& rows) {
   int64_t depth = p.depth();
+  std::vector<int64_t> taps = weight_taps(p);
   runtime::Tensor packed(runtime::DType::F32, {p.groups, p.out_channels, depth});
   const float* from = w.as<float>().data();
   float* to = packed.as<float>().data();
   for (int64_t g = 0; g < p.groups; ++g) {
     for (int64_t block = 0; block < rows.blocks(); ++block) {
-      int64_t first = g * p.out_channels + rows.first_row(block);
+      int64_t first = rows.first_row(block);
       int64_t height = block < rows.tall ? rows.rows : rows.rows - 1;
       for (int64_t k = 0; k < depth; ++k) {
-        for (int64_t r = 0; r < height; ++r) *to++ = from[(first + r) * depth + k];
+        int64_t tap = taps[static_cast<size_t>(k % p.taps())];
+        for (int64_t r = 0; r < height; ++r) *to++ = from[weight_index(p, g, first + r, k / p.taps(), tap)];
       }
     }
   }
@@ -48,16 +75,16 @@ runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, con
 
 class ConvLowering {
  public:
-  ConvLowering(const LoweringContext& context, const Group& group)
+  ConvLowering(const LoweringContext& context, const Group& group, const ConvProblem& problem)
       : context_(context),
         builder_(context),
         nest_(builder_.nest()),
-        p_(describe_conv(context.graph, group.anchor)),
+        p_(problem),
         epilogue_(builder_, group,
                   {context.graph.value(context.graph.first_output(group.anchor)).type.shape,
                    inner_dims(context.graph, group.anchor)}) {}
 
-  std::vector<KernelSketch> run() {
+  KernelSketch run() {
     lanes_ = nest_.lanes();
     plane_ = p_.out_plane();
     depth_ = p_.depth();
@@ -67,22 +94,46 @@ class ConvLowering {
     panels_ = (plane_ + width_ - 1) / width_;
     choose_chunks();
     x_ = builder_.value_buffer(p_.x, false);
-    w_ = builder_.constant_buffer(pack_weights(p_, context_.graph.value(p_.w).constant->data, rows_), "packed");
+    const ir::Value& weights = context_.graph.value(p_.w);
+    if (weights.is_constant()) {
+      w_ = builder_.constant_buffer(pack_weights(p_, weights.constant->data, rows_), "packed");
+    } else {
+      w_ = builder_.value_buffer(p_.w, false);
+      computed_weights_ = true;
+    }
+    if (p_.transposed) positions_ = builder_.constant_buffer(result_positions(), "positions");
     if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
-    scratch_ = builder_.scratch_buffer(static_cast<size_t>(chunk_panels_ * depth_ * width_) * sizeof(float));
+    // A phase without taps still names its scratch.
+    int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
+    scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * sizeof(float));
     emit();
     int64_t extent = p_.batch * p_.groups * row_chunks_ * panel_chunks_;
     int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
-    std::vector<KernelSketch> kernels;
-    kernels.push_back(builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent)));
-    return kernels;
+    return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent));
   }
 
  private:
+  // Where the phase's results lie in a plane, from its first one on; padded to whole vectors.
+  runtime::Tensor result_positions() const {
+    runtime::Tensor table(runtime::DType::I32, {panels_ * width_});
+    auto entries = table.as<int32_t>();
+    std::fill(entries.begin(), entries.end(), 0);
+    size_t at = 0;
+    for (int64_t d = 0; d < p_.output[0]; ++d) {
+      for (int64_t h = 0; h < p_.output[1]; ++h) {
+        for (int64_t w = 0; w < p_.output[2]; ++w) {
+          int64_t row = d * p_.output_step[0] * p_.whole_output[1] + h * p_.output_step[1];
+          entries[at++] = static_cast<int32_t>(row * p_.whole_output[2] + w * p_.output_step[2]);
+        }
+      }
+    }
+    return table;
+  }
+
   // Panels are shared out first: sharing out the channels repeats the packing.
   void choose_chunks() {
     int64_t images = p_.batch * p_.groups;
-    int64_t fitting = std::clamp<int64_t>(kScratchElements / (depth_ * width_), 1, panels_);
+    int64_t fitting = std::clamp<int64_t>(kScratchElements / std::max<int64_t>(1, depth_ * width_), 1, panels_);
     panel_chunks_ = (panels_ + fitting - 1) / fitting;
     row_chunks_ = 1;
     int64_t threads = context_.threads;
@@ -122,6 +173,7 @@ class ConvLowering {
   Expr scratch_panel(const Expr& panel) { return mul(sub(panel, first_panel_), depth_ * width_); }
 
   void pack_panels() {
+    if (depth_ == 0) return;
     Expr panel = nest_.begin_for("panel", first_panel_, last_panel_);
     Expr begin = nest_.let("begin", mul(panel, width_));
     Expr to = nest_.let("to", scratch_panel(panel));
@@ -248,9 +300,15 @@ class ConvLowering {
     Expr group_channel = nest_.let("oc", add(mul(group_, p_.out_channels), channel));
     BroadcastOperand a;
     a.buffer = w_;
-    a.base = nest_.let("w0", mul(group_channel, depth_));
-    a.row_stride = 1;
-    a.k_stride = height;
+    if (computed_weights_) {
+      a.base = nest_.let("w0", mul(group_channel, depth_));
+      a.row_stride = depth_;
+      a.k_stride = 1;
+    } else {
+      a.base = nest_.let("w0", mul(group_channel, depth_));
+      a.row_stride = 1;
+      a.k_stride = height;
+    }
     VectorOperand b;
     b.buffer = scratch_;
     b.base = nest_.let("b0", scratch_panel(panel));
@@ -264,8 +322,12 @@ class ConvLowering {
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
       Expr row = add(group_channel, r);
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
-      epilogue_.at({image_, row}, add(column, static_cast<int64_t>(v) * lanes_), nest_.lanes(), sum,
-                   v == vectors - 1 ? mask : nullptr);
+      Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
+      const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
+      if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
+      Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
+      int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
+      epilogue_.at({image_, row}, int_const(first + p_.first_output[2]), nest_.lanes(), sum, lane_mask, offsets);
     });
   }
 
@@ -290,17 +352,41 @@ class ConvLowering {
   int w_ = -1;
   int b_ = -1;
   int scratch_ = -1;
+  int positions_ = -1;  ///< where a phase's results lie
+  bool computed_weights_ = false;
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
   if (describe_conv(context.graph, group.anchor).is_depthwise()) return lower_depthwise(context, group);
-  return ConvLowering(context, group).run();
+  std::vector<KernelSketch> kernels;
+  kernels.push_back(ConvLowering(context, group, describe_conv(context.graph, group.anchor)).run());
+  return kernels;
+}
+
+/// Weights of a ConvTranspose are packed phase by phase. Offsets within a plane are 32-bit.
+bool accepts_transposed(const ir::Graph& graph, ir::NodeId node) {
+  if (!accepts_conv(graph, node) || !graph.value(graph.node(node).inputs[1]).is_constant()) return false;
+  constexpr size_t kMostPhases = 64;
+  return transposed_phases(graph, node).size() <= kMostPhases;
+}
+
+std::vector<KernelSketch> lower_transposed(const LoweringContext& context, const Group& group) {
+  std::vector<KernelSketch> kernels;
+  for (const ConvProblem& phase : transposed_phases(context.graph, group.anchor)) {
+    kernels.push_back(ConvLowering(context, group, phase).run());
+  }
+  return kernels;
 }
 
 }  // namespace
 
 const Lowering& conv_lowering() {
   static constexpr Lowering row{"Conv", accepts_conv, inner_dims, lower};
+  return row;
+}
+
+const Lowering& conv_transpose_lowering() {
+  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed};
   return row;
 }
 

@@ -2,7 +2,7 @@
 // Operators that only move elements, each as one or more strided copies:
 //
 //   Concat       one copy per operand, into its part of the result
-//   Pad          a fill, then a copy into the middle
+//   Pad          a fill, then a copy into the middle; edges that repeat elements are a resampling (lower_resize.cpp)
 //   Gather       one copy per index, where the indices are few and known; else rows picked when it runs
 //   all others   one copy per result
 #include <algorithm>
@@ -180,7 +180,7 @@ Copies split(const Reader& r) {
 
 // The border first: the copy then overwrites the middle.
 Copies pad(const Reader& r) {
-  if (r.node.attrs.get_string("mode", "constant") != "constant") return std::nullopt;
+  if (r.node.attrs.get_string("mode", "constant") != "constant" || r.has(3)) return std::nullopt;
   auto begins = r.ints(1);
   if (!begins) return std::nullopt;
   StridedCopy fill;
@@ -266,6 +266,10 @@ size_t no_epilogue(const ir::Graph&, ir::NodeId) {
   return 0;
 }
 
+bool accepts_pad(const ir::Graph& graph, ir::NodeId id) {
+  return accepts(graph, id) || accepts_resampling(graph, id);
+}
+
 // f32 rows: an index out of range becomes a row of NaN, which a kernel without a way to fail can still show.
 bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {
   if (accepts(graph, id)) return true;
@@ -327,7 +331,9 @@ std::vector<KernelSketch> gather_rows(const LoweringContext& context, const ir::
 std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group) {
   ir::NodeId id = group.nodes.front();
   const ir::Node& node = context.graph.node(id);
-  if (!accepts(context.graph, id)) return gather_rows(context, node);
+  if (!accepts(context.graph, id)) {
+    return node.op->name == "Pad" ? lower_resampling(context, group) : gather_rows(context, node);
+  }
   std::vector<KernelSketch> kernels;
   Copies copies = copies_of(context.graph, id);
   bool overwrites = copies->size() > 1 && node.op->name == "Pad";
@@ -348,7 +354,9 @@ std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId id) {
 const Lowering* movement_lowering(std::string_view op) {
   static constexpr Lowering copies{"", accepts, no_epilogue, lower_movement};
   static constexpr Lowering gather{"Gather", accepts_gather, no_epilogue, lower_movement};
+  static constexpr Lowering pad{"Pad", accepts_pad, no_epilogue, lower_movement};
   if (op == gather.op) return &gather;
+  if (op == pad.op) return &pad;
   return find_row(op) == nullptr ? nullptr : &copies;
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that work along contiguous rows: reductions over trailing axes, softmax over the last one, layer
-// normalisation. One task is one row.
+// Operators that work along contiguous rows: softmax, layer and instance normalisation. One task is one row; softmax
+// over another axis works on a vector of columns.
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "compiler/codegen/lowerings.h"
 #include "compiler/codegen/vector_math.h"
 #include "compiler/ir/op_def.h"
+#include "runtime/kernels/axis_split.h"
 
 namespace collage::codegen {
 namespace {
@@ -74,6 +76,19 @@ class RowKernel {
     return nest.let("total", unary(op == Op::FMax ? Op::ReduceMax : Op::ReduceAdd, sum));
   }
 
+  /// The mean, in every lane, and sqrt(mean of the squared distances from it + epsilon), of each row.
+  std::pair<Expr, Expr> moments(int64_t length, double epsilon) {
+    Expr count = nest.constant(static_cast<float>(length), 1);
+    Expr sum = reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) { return element(i, mask); });
+    Expr mean = nest.let("mean", splat(binary(Op::FDiv, sum, count), nest.lanes()));
+    Expr squares = reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) {
+      Expr d = nest.let("d", binary(Op::FSub, element(i, mask), mean));
+      return binary(Op::FMul, d, d);
+    });
+    Expr variance = binary(Op::FAdd, binary(Op::FDiv, squares, count), nest.constant(static_cast<float>(epsilon), 1));
+    return {mean, nest.let("deviation", unary(Op::FSqrt, variance))};
+  }
+
   Expr element(const Expr& i, const Expr& mask) { return load(x, add(base, i), nest.lanes(), mask); }
 
   std::vector<KernelSketch> finish() {
@@ -95,71 +110,59 @@ class RowKernel {
   int64_t rows_ = 1;
 };
 
-std::vector<KernelSketch> reduce_rows(const LoweringContext& context, const Group& group, int64_t length, bool mean) {
-  RowKernel k(context, group, length);
-  Expr sum = k.reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) { return k.element(i, mask); });
-  if (mean) sum = binary(Op::FDiv, sum, k.nest.constant(static_cast<float>(length), 1));
-  k.nest.store(k.y, k.row, sum);
-  return k.finish();
-}
-
-// The axes of a reduction, ascending; nothing if only the data tells.
-std::optional<std::vector<int64_t>> reduced_axes(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  auto rank = static_cast<int64_t>(operand_shape(graph, id).size());
-  std::vector<int64_t> axes = node.attrs.get_ints("axes");
-  if (node.inputs.size() > 1 && node.inputs[1].is_valid()) {
-    const ir::Value& value = graph.value(node.inputs[1]);
-    if (!value.is_constant() || value.type.dtype != ir::DType::I64) return std::nullopt;
-    auto data = value.constant->data.as<int64_t>();
-    axes.assign(data.begin(), data.end());
-  }
-  if (axes.empty()) {
-    if (node.attrs.get_int("noop_with_empty_axes", 0) != 0) return std::nullopt;
-    for (int64_t d = 0; d < rank; ++d) axes.push_back(d);
-  }
-  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  return axes;
-}
-
-bool accepts_reduction(const ir::Graph& graph, ir::NodeId id) {
-  if (!all_f32(graph, id)) return false;
-  auto axes = reduced_axes(graph, id);
-  if (!axes) return false;
-  size_t rank = operand_shape(graph, id).size();
-  for (size_t i = 0; i < axes->size(); ++i) {
-    if ((*axes)[i] != static_cast<int64_t>(rank - axes->size() + i)) return false;
-  }
-  return true;
-}
-
-std::vector<KernelSketch> lower_reduction(const LoweringContext& context, const Group& group, bool mean) {
-  const ir::Shape& shape = operand_shape(context.graph, group.anchor);
-  auto axes = reduced_axes(context.graph, group.anchor);
-  return reduce_rows(context, group, product_from(shape, shape.size() - axes->size()), mean);
-}
-
-bool accepts_global_pool(const ir::Graph& graph, ir::NodeId id) {
-  return all_f32(graph, id) && operand_shape(graph, id).size() >= 3;
-}
-
-std::vector<KernelSketch> lower_global_average_pool(const LoweringContext& context, const Group& group) {
-  return reduce_rows(context, group, product_from(operand_shape(context.graph, group.anchor), 2), true);
-}
-
 int64_t axis_of(const ir::Graph& graph, ir::NodeId id) {
   int64_t axis = graph.node(id).attrs.get_int("axis", -1);
   return axis < 0 ? axis + static_cast<int64_t>(operand_shape(graph, id).size()) : axis;
 }
 
 bool accepts_softmax(const ir::Graph& graph, ir::NodeId id) {
-  return all_f32(graph, id) && axis_of(graph, id) + 1 == static_cast<int64_t>(operand_shape(graph, id).size());
+  return all_f32(graph, id);
+}
+
+// The same down a column: [outer, extent, inner], lanes along inner. A task is one vector of columns.
+std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const Group& group,
+                                          const runtime::AxisSplit& axes, bool logarithm) {
+  const ir::Node& node = context.graph.node(group.anchor);
+  KernelBuilder builder(context);
+  Nest& nest = builder.nest();
+  int lanes = nest.lanes();
+  int x = builder.value_buffer(node.inputs[0], false);
+  int y = builder.value_buffer(node.outputs[0], true);
+  int64_t blocks = (axes.inner + lanes - 1) / lanes;
+  Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
+  Expr column = nest.let("column", mul(rem(task, blocks), lanes));
+  Expr mask = axes.inner % lanes == 0 ? nullptr : nest.let("mask", nest.lanes_below(sub(int_const(axes.inner), column)));
+  Expr base = nest.let("base", add(mul(div(task, blocks), axes.extent * axes.inner), column));
+  auto each = [&](const std::function<void(const Expr& at)>& body) {
+    Expr r = nest.begin_for("r", int_const(0), int_const(axes.extent));
+    body(nest.let("at", add(base, mul(r, axes.inner))));
+    nest.end_for();
+  };
+  Expr most = nest.variable("most", nest.constant(-std::numeric_limits<float>::infinity(), lanes));
+  each([&](const Expr& at) { nest.set(most, binary(Op::FMax, most, load(x, at, lanes, mask))); });
+  Expr sum = nest.variable("sum", nest.zero(lanes));
+  each([&](const Expr& at) {
+    Expr e = vector_exp(nest, binary(Op::FSub, load(x, at, lanes, mask), most));
+    if (!logarithm) nest.store(y, at, e, mask);
+    nest.set(sum, binary(Op::FAdd, sum, e));
+  });
+  Expr last = logarithm ? vector_log(nest, sum) : nest.let("factor", binary(Op::FDiv, nest.constant(1, lanes), sum));
+  each([&](const Expr& at) {
+    Expr v = logarithm ? binary(Op::FSub, binary(Op::FSub, load(x, at, lanes, mask), most), last)
+                       : binary(Op::FMul, load(y, at, lanes, mask), last);
+    nest.store(y, at, v, mask);
+  });
+  nest.end_for();
+  std::vector<KernelSketch> kernels;
+  kernels.push_back(builder.finish(axes.outer * blocks, kGrainElements / std::max<int64_t>(1, axes.extent * lanes)));
+  return kernels;
 }
 
 // exp(x - max) / sum of them; its logarithm is x - max - log(sum).
 std::vector<KernelSketch> lower_softmax(const LoweringContext& context, const Group& group, bool logarithm) {
-  RowKernel k(context, group, operand_shape(context.graph, group.anchor).back());
+  runtime::AxisSplit axes(operand_shape(context.graph, group.anchor), axis_of(context.graph, group.anchor));
+  if (axes.inner > 1) return softmax_columns(context, group, axes, logarithm);
+  RowKernel k(context, group, axes.extent);
   Nest& nest = k.nest;
   int lanes = nest.lanes();
   Expr most = k.reduce(Op::FMax, -std::numeric_limits<float>::infinity(),
@@ -208,15 +211,7 @@ std::vector<KernelSketch> lower_layer_norm(const LoweringContext& context, const
   int scale = k.builder.value_buffer(node.inputs[1], false);
   bool has_bias = node.inputs.size() > 2 && node.inputs[2].is_valid();
   int bias = has_bias ? k.builder.value_buffer(node.inputs[2], false) : -1;
-  Expr count = nest.constant(static_cast<float>(length), 1);
-  Expr sum = k.reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) { return k.element(i, mask); });
-  Expr mean = nest.let("mean", splat(binary(Op::FDiv, sum, count), lanes));
-  Expr squares = k.reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) {
-    Expr d = nest.let("d", binary(Op::FSub, k.element(i, mask), mean));
-    return binary(Op::FMul, d, d);
-  });
-  Expr epsilon = nest.constant(static_cast<float>(node.attrs.get_float("epsilon", 1e-5)), 1);
-  Expr deviation = unary(Op::FSqrt, binary(Op::FAdd, binary(Op::FDiv, squares, count), epsilon));
+  auto [mean, deviation] = k.moments(length, node.attrs.get_float("epsilon", 1e-5));
   Expr factor = nest.let("factor", splat(binary(Op::FDiv, nest.constant(1, 1), deviation), lanes));
   k.each_vector([&](const Expr& i, const Expr& mask) {
     Expr v = binary(Op::FMul, binary(Op::FSub, k.element(i, mask), mean), factor);
@@ -227,22 +222,34 @@ std::vector<KernelSketch> lower_layer_norm(const LoweringContext& context, const
   return k.finish();
 }
 
+bool accepts_instance_norm(const ir::Graph& graph, ir::NodeId id) {
+  return all_f32(graph, id) && operand_shape(graph, id).size() >= 3;
+}
+
+// (x - mean) / sqrt(mean of squares of that + epsilon) * scale + bias, of each plane
+std::vector<KernelSketch> lower_instance_norm(const LoweringContext& context, const Group& group) {
+  const ir::Node& node = context.graph.node(group.anchor);
+  const ir::Shape& shape = operand_shape(context.graph, group.anchor);
+  int64_t length = product_from(shape, 2);
+  RowKernel k(context, group, length);
+  Nest& nest = k.nest;
+  int lanes = nest.lanes();
+  int scale = k.builder.value_buffer(node.inputs[1], false);
+  int bias = k.builder.value_buffer(node.inputs[2], false);
+  Expr channel = nest.let("channel", rem(k.row, shape[1]));
+  auto [mean, deviation] = k.moments(length, node.attrs.get_float("epsilon", 1e-5));
+  Expr factor = nest.let("factor", splat(binary(Op::FDiv, load(scale, channel, 1), deviation), lanes));
+  Expr offset = nest.let("offset", splat(load(bias, channel, 1), lanes));
+  k.each_vector([&](const Expr& i, const Expr& mask) {
+    nest.store(k.y, add(k.base, i), fma(binary(Op::FSub, k.element(i, mask), mean), factor, offset), mask);
+  });
+  return k.finish();
+}
+
 }  // namespace
 
-const Lowering& global_average_pool_lowering() {
-  static constexpr Lowering row{"GlobalAveragePool", accepts_global_pool, no_epilogue, lower_global_average_pool};
-  return row;
-}
-
-const Lowering& reduce_mean_lowering() {
-  static constexpr Lowering row{"ReduceMean", accepts_reduction, no_epilogue,
-                                [](const LoweringContext& c, const Group& g) { return lower_reduction(c, g, true); }};
-  return row;
-}
-
-const Lowering& reduce_sum_lowering() {
-  static constexpr Lowering row{"ReduceSum", accepts_reduction, no_epilogue,
-                                [](const LoweringContext& c, const Group& g) { return lower_reduction(c, g, false); }};
+const Lowering& instance_normalization_lowering() {
+  static constexpr Lowering row{"InstanceNormalization", accepts_instance_norm, no_epilogue, lower_instance_norm};
   return row;
 }
 

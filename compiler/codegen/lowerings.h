@@ -23,14 +23,15 @@ struct Lowering {
 // The rows, each in its operator's file.
 const Lowering& average_pool_lowering();
 const Lowering& conv_lowering();
+const Lowering& conv_transpose_lowering();
 const Lowering& gemm_lowering();
-const Lowering& global_average_pool_lowering();
+const Lowering& instance_normalization_lowering();
 const Lowering& layer_normalization_lowering();
 const Lowering& log_softmax_lowering();
+const Lowering& lrn_lowering();
 const Lowering& matmul_lowering();
 const Lowering& max_pool_lowering();
-const Lowering& reduce_mean_lowering();
-const Lowering& reduce_sum_lowering();
+const Lowering& resize_lowering();
 const Lowering& softmax_lowering();
 const Lowering& transpose_lowering();
 
@@ -39,6 +40,13 @@ const Lowering* find_lowering(std::string_view op);
 
 /// One channel in, one out: a part of Conv.
 std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group);
+
+/// Null if the operator is no reduction over axes.
+const Lowering* reduction_lowering(std::string_view op);
+
+/// Linear and separable, every dimension on its own.
+bool accepts_resampling(const ir::Graph& graph, ir::NodeId node);
+std::vector<KernelSketch> lower_resampling(const LoweringContext& context, const Group& group);
 
 /// Null if the operator does more than move elements.
 const Lowering* movement_lowering(std::string_view op);

@@ -146,31 +146,59 @@ Expr identity(const Args& a) {
   return a.x();
 }
 
+Expr always(const Args& a, int lanes) {
+  return binary(Op::FEqual, a.nest.zero(lanes), a.nest.zero(lanes));
+}
+
+Expr negated(const Args& a, const Expr& mask) {
+  return mask_op(Op::MaskXor, mask, always(a, mask->lanes));
+}
+
+// Between numbers, or between numbers and booleans.
+Expr cast(const Args& a) {
+  bool from_bool = a.x()->type == Type::Mask;
+  bool to_bool = a.graph.value(a.node.outputs[0]).type.dtype == ir::DType::Bool;
+  if (from_bool == to_bool) return a.x();
+  if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
+  return negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
+}
+
+/// What the operands and the result are; `Any` stands for numbers or booleans.
+enum class Signature { Numbers, Comparison, Logic, Choice, Any };
+
 struct Row {
   std::string_view op;
   Expr (*value)(const Args&);
+  Signature signature = Signature::Numbers;
 };
 
 // Sorted by name.
 constexpr std::array kRows = {
     Row{"Abs", [](const Args& a) { return vector_abs(a.nest, a.x()); }},
     Row{"Add", [](const Args& a) { return fold_left(a, Op::FAdd); }},
+    Row{"And", [](const Args& a) { return mask_op(Op::MaskAnd, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"BatchNormalization", [](const Args& a) { return fma(a.x(), a.operands[1], a.operands[2]); }},
-    Row{"Cast", identity},
+    Row{"Cast", cast, Signature::Any},
     Row{"Ceil", [](const Args& a) { return unary(Op::FCeil, a.x()); }},
     Row{"Celu", celu},
     Row{"Clip", clip},
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
     Row{"Elu", elu},
+    Row{"Equal", [](const Args& a) { return binary(Op::FEqual, a.x(), a.operands[1]); }, Signature::Comparison},
     Row{"Erf", [](const Args& a) { return vector_erf(a.nest, a.x()); }},
     Row{"Exp", [](const Args& a) { return vector_exp(a.nest, a.x()); }},
     Row{"Floor", [](const Args& a) { return unary(Op::FFloor, a.x()); }},
     Row{"Gelu", gelu},
+    Row{"Greater", [](const Args& a) { return binary(Op::FLess, a.operands[1], a.x()); }, Signature::Comparison},
+    Row{"GreaterOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.operands[1], a.x()); },
+        Signature::Comparison},
     Row{"HardSigmoid", hard_sigmoid},
     Row{"HardSwish", hard_swish},
     Row{"Identity", identity},
     Row{"LeakyRelu", [](const Args& a) { return leaky(a, a.attr("alpha", 0.01)); }},
+    Row{"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison},
+    Row{"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); }, Signature::Comparison},
     Row{"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }},
     Row{"Max", [](const Args& a) { return fold_left(a, Op::FMax); }},
     Row{"Mean", mean},
@@ -178,6 +206,8 @@ constexpr std::array kRows = {
     Row{"Mish", mish},
     Row{"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }},
     Row{"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }},
+    Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
+    Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
     Row{"Pow", power},
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
@@ -193,6 +223,8 @@ constexpr std::array kRows = {
     Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
     Row{"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }},
     Row{"ThresholdedRelu", thresholded},
+    Row{"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice},
+    Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
 };
 
 const Row* find_row(std::string_view op) {
@@ -210,8 +242,15 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].is_valid()) return false;
   }
-  const ir::TensorType& result = graph.value(node.outputs[0]).type;
-  if (result.dtype != ir::DType::F32) return false;
+  auto fits = [&](ir::ValueId value, bool number, bool boolean) {
+    ir::DType dtype = graph.value(value).type.dtype;
+    return (number && dtype == ir::DType::F32) || (boolean && dtype == ir::DType::Bool);
+  };
+  Signature signature = find_row(node.op->name)->signature;
+  bool any = signature == Signature::Any;
+  bool logic = signature == Signature::Logic;
+  bool is_test = logic || signature == Signature::Comparison;
+  if (!fits(node.outputs[0], any || !is_test, any || is_test)) return false;
   bool dropout = node.op->name == "Dropout";
   if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -219,7 +258,8 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     // The training mode of a Dropout is no matter of ours.
     if (dropout && i == 2) return false;
     if (dropout && i > 0) continue;
-    if (graph.value(node.inputs[i]).type.dtype != ir::DType::F32) return false;
+    bool condition = signature == Signature::Choice && i == 0;
+    if (!fits(node.inputs[i], any || !(logic || condition), any || logic || condition)) return false;
   }
   if (node.op->name == "BatchNormalization") {
     if (node.inputs.size() != 5 || node.attrs.get_int("training_mode", 0) != 0) return false;

@@ -9,7 +9,7 @@
 
 namespace collage::codegen {
 
-/// True if `pointwise_value` can compute the node's only result: f32 throughout, and a known operator.
+/// True if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
 /// Takes many instructions and registers per vector.

@@ -4,6 +4,7 @@ collage_test(codegen_test SOURCES
   unit/codegen_math_test.cpp
   unit/codegen_movement_test.cpp
   unit/codegen_pointwise_test.cpp
+  unit/codegen_reduce_test.cpp
   unit/codegen_rows_test.cpp
   unit/codegen_target_test.cpp
   DEPENDS collage::codegen collage::kernels)

@@ -70,6 +70,59 @@ TEST_F(ConvKernels, RandomGeometry) {
   }
 }
 
+TEST_F(ConvKernels, RandomTransposedGeometry) {
+  int tried = 0;
+  for (unsigned seed = 0; tried < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    if (seed % 30 == 0) make(1 + static_cast<int>(seed / 30) % 3);
+    Model model(seed);
+    auto pick = [&](int64_t low, int64_t high) {
+      return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
+    };
+    auto rank = static_cast<size_t>(pick(0, 4) == 0 ? 1 : pick(0, 4) == 0 ? 3 : 2);
+    int64_t group = pick(0, 2) == 0 ? pick(2, 3) : 1;
+    Shape x = {pick(1, 2), group * pick(1, 4)};
+    Shape w = {x[1], pick(1, 9)};
+    runtime::Ints strides, dilations, pads, extra;
+    bool fits = true;
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t kernel = pick(1, 5);
+      strides.push_back(pick(1, 3));
+      dilations.push_back(pick(0, 2) == 0 ? pick(2, 3) : 1);
+      x.push_back(pick(1, rank == 3 ? 5 : 12));
+      w.push_back(kernel);
+      pads.push_back(pick(0, 2));
+      extra.push_back(pick(0, std::max(strides[d], dilations[d]) - 1));
+      fits = fits && (x.back() - 1) * strides[d] + (kernel - 1) * dilations[d] + 1 + extra[d] > 2 * pads[d];
+    }
+    if (!fits) continue;
+    ++tried;
+    pads.insert(pads.end(), pads.begin(), pads.begin() + static_cast<long>(rank));
+    std::vector<ValueId> operands = {model.input(x), model.constant(w)};
+    if (pick(0, 1) == 0) operands.push_back(model.constant({group * w[1]}));
+    ir::AttrMap attrs = conv_attrs(strides, pads, dilations, group);
+    attrs.set("output_padding", extra);
+    ValueId y = model.op("ConvTranspose", operands, attrs);
+    if (pick(0, 2) == 0) y = model.op("Add", {y, model.input(model.graph.value(y).type.shape)});
+    if (pick(0, 1) == 0) y = model.op("Tanh", {y});
+    model.graph.mark_output(y);
+    RunStats stats = check(model, *jit_, 3e-6);
+    EXPECT_EQ(stats.references, 0);
+    if (HasFailure()) FAIL() << "x " << runtime::to_string(x) << " w " << runtime::to_string(w);
+  }
+}
+
+TEST_F(ConvKernels, ComputedWeights) {
+  for (int64_t group : {1, 2, 4}) {
+    Model model(4);
+    ValueId w = model.op("Relu", {model.input({12, 4 / group, 3, 3})});
+    ValueId y = model.op("Conv", {model.input({2, 4, 9, 11}), w}, conv_attrs({1, 1}, {1, 1, 1, 1}, {1, 1}, group));
+    model.graph.mark_output(y);
+    RunStats stats = check(model, *jit_, 3e-6);
+    EXPECT_EQ(stats.references, 0);
+  }
+}
+
 struct Layer {
   int64_t channels, size, out, kernel, stride, pad, group;
 };
