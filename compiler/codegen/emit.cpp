@@ -8,6 +8,7 @@
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <numeric>
@@ -188,6 +189,7 @@ class Emitter {
       case Op::MaskXor: return b_.CreateXor(arg(e, 0), arg(e, 1));
       case Op::Select: return b_.CreateSelect(arg(e, 0), arg(e, 1), arg(e, 2));
       case Op::Outside: return emit_outside(e);
+      case Op::Even: return emit_even(e);
       case Op::LoadInt: return emit_load_int(e);
       case Op::LoadMask: return emit_load_mask(e);
       case Op::ReduceMul:
@@ -216,6 +218,17 @@ class Emitter {
     if (e.args.size() == 1) return annotate(b_.CreateAlignedLoad(float_type(e.lanes), from, align), e.imm);
     llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
     return annotate(b_.CreateMaskedLoad(float_type(e.lanes), from, align, arg(e, 1), none), e.imm);
+  }
+
+  // Lanes 0, 2, … of two vectors one behind the other. The shuffle of the widest vectors would take its indices from
+  // .rodata: they are an operand instead. Narrower ones have shuffles with immediate operands.
+  llvm::Value* emit_even(const ExprNode& e) {
+    if (e.lanes == 16) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {arg(e, 0), bits(e, 2), arg(e, 1)});
+    }
+    std::vector<int> lanes(static_cast<size_t>(e.lanes));
+    for (int i = 0; i < e.lanes; ++i) lanes[static_cast<size_t>(i)] = 2 * i;
+    return b_.CreateShuffleVector(arg(e, 0), arg(e, 1), lanes);
   }
 
   llvm::Value* element(llvm::Type* type, const ExprNode& e) {

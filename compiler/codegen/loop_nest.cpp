@@ -202,6 +202,16 @@ Expr Nest::lanes_between(Expr begin, Expr end) {
   return make(Op::MaskAnd, Type::Mask, lanes_, {std::move(from), std::move(below)});
 }
 
+Nest::EvenMasks Nest::even_masks(const Expr& low, const Expr& high) {
+  return {let("first", lanes_between(low, high)), let("second", lanes_between(add(low, -lanes_), add(high, -lanes_)))};
+}
+
+Expr Nest::load_even(int buffer, const Expr& index, const EvenMasks& masks) {
+  Expr first = load(buffer, index, lanes_, masks.first);
+  Expr second = load(buffer, add(index, lanes_), lanes_, masks.second);
+  return make(Op::Even, Type::Float, lanes_, {std::move(first), std::move(second), lane_offsets(2)});
+}
+
 Expr Nest::declare(std::string name, const Expr& like) {
   variables_.push_back({std::move(name), like->type, like->lanes});
   return make(Op::Var, like->type, like->lanes, {}, static_cast<int64_t>(variables_.size()) - 1);

@@ -36,7 +36,7 @@ enum class Type { Int, Bool, Float, Mask };
                           X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand")             \
                               X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                 \
                                   X(ReduceMax, "reducemax") X(ReduceMul, "reducemul") X(LoadInt, "loadint")           \
-                                      X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor")
+                                      X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor") X(Even, "even")
 
 enum class Op {
 #define X(name, text) name,
@@ -124,6 +124,14 @@ class Nest {
   Expr lanes_below(Expr count);
   /// True for the lanes begin <= lane < end.
   Expr lanes_between(Expr begin, Expr end);
+
+  /// Masks for `load_even`: positions low <= p < high are there, p counted from the first.
+  struct EvenMasks {
+    Expr first, second;
+  };
+  EvenMasks even_masks(const Expr& low, const Expr& high);
+  /// Elements index + 2 * lane: two loads and a shuffle, where a gather would be many. Elements not there are 0.
+  Expr load_even(int buffer, const Expr& index, const EvenMasks& masks);
 
   /// The parallel range that a call covers.
   Expr task_begin() const { return task_begin_; }

@@ -22,8 +22,8 @@
 namespace collage::codegen {
 namespace {
 
-/// Elements of packed panels that a task may hold: half of a second-level cache.
-constexpr int64_t kScratchElements = 1 << 18;
+/// Elements of packed panels that a task may hold: half of a second-level cache of 1 MB.
+constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
 size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
@@ -201,7 +201,12 @@ class ConvLowering {
     Expr all = nest_.let("all", nest_.lanes_below(left));
     std::vector<Expr> inside;
     for (int64_t tap = 0; tap < taps_w; ++tap) inside.push_back(column_mask(tap, piece, left));
-    Expr offsets = p_.strides[2] == 1 ? nullptr : nest_.let("offsets", nest_.lane_offsets(p_.strides[2]));
+    std::vector<Nest::EvenMasks> even;
+    for (int64_t tap = 0; p_.strides[2] == 2 && tap < taps_w; ++tap) {
+      Expr from = add(mul(piece, 2), tap * p_.dilations[2] - p_.pads[2]);
+      even.push_back(nest_.even_masks(sub(int_const(0), from), sub(int_const(p_.input[2]), from)));
+    }
+    Expr offsets = p_.strides[2] <= 2 ? nullptr : nest_.let("offsets", nest_.lane_offsets(p_.strides[2]));
     Expr out_d = p_.output[0] == 1 ? int_const(0) : nest_.let("out_d", div(row, p_.output[1]));
     Expr out_h = p_.output[1] == 1 ? int_const(0) : nest_.let("out_h", rem(row, p_.output[1]));
     Expr image = nest_.let("x0", mul(add(mul(image_, p_.groups), group_), p_.in_channels * p_.in_plane()));
@@ -221,7 +226,11 @@ class ConvLowering {
         Expr index = add(base, tap * p_.dilations[2]);
         const Expr& mask = inside[static_cast<size_t>(tap)];
         Expr value = nest_.zero(nest_.lanes());
-        if (real) value = offsets ? gather(x_, index, offsets, mask) : load(x_, index, nest_.lanes(), mask);
+        if (real && !even.empty()) {
+          value = nest_.load_even(x_, index, even[static_cast<size_t>(tap)]);
+        } else if (real) {
+          value = offsets ? gather(x_, index, offsets, mask) : load(x_, index, nest_.lanes(), mask);
+        }
         nest_.store(scratch_, add(k, tap * width_), value, all);
       }
       nest_.end_for();

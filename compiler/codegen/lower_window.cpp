@@ -70,7 +70,14 @@ class WindowLowering {
     bool counts = mode_ == Mode::Average && counts_taps();
     Expr count = counts ? nest_.variable("count", nest_.zero(lanes)) : nullptr;
     std::vector<Expr> inside;
-    for (int64_t tap = 0; tap < p_.kernel[2]; ++tap) inside.push_back(column_mask(tap, column, mask));
+    even_.clear();
+    for (int64_t tap = 0; tap < p_.kernel[2]; ++tap) {
+      inside.push_back(column_mask(tap, column, mask));
+      if (p_.strides[2] != 2) continue;
+      // Positions of the row, from the first one that a lane reads.
+      Expr from = add(mul(column, 2), tap * p_.dilations[2] - p_.pads[2]);
+      even_.push_back(nest_.even_masks(sub(int_const(0), from), sub(int_const(p_.input[2]), from)));
+    }
     for (int64_t d = 0; d < p_.kernel[0]; ++d) {
       Expr in_d = nest_.let("in_d", input_index(0, d));
       bool check_d = begin_check(0, in_d);
@@ -80,7 +87,7 @@ class WindowLowering {
         Expr row = add(image_, mul(add(mul(in_d, p_.input[1]), in_h), p_.input[2]));
         Expr from = nest_.let("from", add(add(row, mul(column, p_.strides[2])), -p_.pads[2]));
         for (int64_t w = 0; w < p_.kernel[2]; ++w) {
-          emit_tap((d * p_.kernel[1] + h) * p_.kernel[2] + w, add(from, w * p_.dilations[2]),
+          emit_tap((d * p_.kernel[1] + h) * p_.kernel[2] + w, w, add(from, w * p_.dilations[2]),
                    inside[static_cast<size_t>(w)], sum, count);
         }
         if (check_h) nest_.end_if();
@@ -90,10 +97,16 @@ class WindowLowering {
     epilogue_.at(outer_, column, lanes, finish(sum, count), mask);
   }
 
-  void emit_tap(int64_t tap, const Expr& index, const Expr& mask, const Expr& sum, const Expr& count) {
+  void emit_tap(int64_t tap, int64_t column_tap, const Expr& index, const Expr& mask, const Expr& sum, const Expr& count) {
     int lanes = nest_.lanes();
-    bool strided = p_.strides[2] != 1;
-    Expr value = strided ? gather(x_, index, nest_.lane_offsets(p_.strides[2]), mask) : load(x_, index, lanes, mask);
+    Expr value;
+    if (p_.strides[2] == 1) {
+      value = load(x_, index, lanes, mask);
+    } else if (p_.strides[2] == 2) {
+      value = nest_.load_even(x_, index, even_[static_cast<size_t>(column_tap)]);
+    } else {
+      value = gather(x_, index, nest_.lane_offsets(p_.strides[2]), mask);
+    }
     if (mode_ == Mode::Max) {
       if (mask) value = select(mask, value, nest_.constant(-std::numeric_limits<float>::infinity(), lanes));
       nest_.set(sum, binary(Op::FMax, sum, value));
@@ -158,6 +171,7 @@ class WindowLowering {
   Epilogue epilogue_;
   std::vector<Expr> outer_;
   Expr image_;
+  std::vector<Nest::EvenMasks> even_;  ///< by tap of a row, where the stride is 2
   size_t rank_ = 2;
   int64_t channels_ = 1;
   int x_ = -1;
