@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <thread>
 
 #include "compiler/support/diagnostic.h"
@@ -56,6 +57,20 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   return files;
 }
 
+/// `-r` takes every word behind it; a model among them is no rule file.
+std::string take_model(std::vector<std::string>& rules) {
+  auto is_model = [](const std::string& path) {
+    const std::string extension = std::filesystem::path(path).extension().string();
+    std::error_code error;
+    return !extension.empty() && extension != ".rules" && !std::filesystem::is_directory(path, error);
+  };
+  auto it = std::find_if(rules.begin(), rules.end(), is_model);
+  if (it == rules.end()) return "";
+  std::string model = *it;
+  rules.erase(it);
+  return model;
+}
+
 int explain(const std::string& text) {
   std::optional<support::Code> code = support::parse_code(text);
   if (!code) {
@@ -80,9 +95,22 @@ ParsedOptions parse_options(int argc, char** argv) {
   auto add_list = [&](const char* name, std::vector<std::string>& values, const char* help, const char* type) {
     app.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
   };
-  add_list("-r,--rules", options.rules, "a rule file, or a folder of them", "PATH");
+  app.add_option("-r,--rules", options.rules, "rule files, or folders of them")->type_name("PATH…");
   add_list("-t,--target", options.targets, "activate only these backends: NAME[,attribute=value]…", "NAME");
-  app.add_option("--strategy", options.strategy, "optimal | greedy | priority:a,b | single:X")->capture_default_str();
+  app.add_option("--strategy", options.strategy, "optimal | greedy | eager | tvm | priority:a,b | single:X")
+      ->capture_default_str();
+  app.add_flag("--compare", options.compare, "a table of all strategies; with --run or --bench N also measured");
+  app.add_option("--compare-json", options.compare_json, "write that table as JSON")->type_name("FILE");
+  add_list("--place", options.place, "these nodes only there: NAME, a pattern or op:NAME = BACKEND or DEVICE[0]",
+           "NODES=BACKEND");
+  add_list("--forbid", options.forbid, "these nodes not there", "NODES=BACKEND");
+  add_list("--together", options.together, "these nodes in one partition: NODES,NODES…", "NODES");
+  app.add_option("--save-plan", options.save_plan, "write the placement as a plan, a text without weights")
+      ->type_name("FILE");
+  app.add_option("--plan", options.plan, "follow a plan; search what it does not name")->type_name("FILE");
+  app.add_option("--diff-plans", options.diff_plans, "compare two plans for this model and stop")
+      ->expected(2)
+      ->type_name("FILE FILE");
   app.add_option("-o,--output", options.output, "where to write the placed model")->type_name("FILE");
   app.add_option("--emit", emit, "stop there and print: ast graph ir onnx candidates placement plan llvm asm")
       ->type_name("STAGE");
@@ -99,6 +127,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--labels", options.labels, "right classes of a batch given as --input; prints the accuracy")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare every partition with the reference kernels");
+  app.add_flag("--verify-plan", options.verify_plan, "measure every partition and hold the prediction against it");
   app.add_option("--bench", options.bench, "time this many runs")->type_name("N")->check(CLI::Range(1, 1000000));
   app.add_option("--bench-json", options.bench_json, "write the times of --bench as JSON")->type_name("FILE");
   app.add_option("--profile", options.profile, "print the N kernels that take longest")
@@ -145,13 +174,16 @@ ParsedOptions parse_options(int argc, char** argv) {
     fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
     return ParsedOptions{std::nullopt, 2};
   };
+  if (options.model.empty()) options.model = take_model(options.rules);
+  if (!options.compare_json.empty()) options.compare = true;
   if (options.model.empty()) return usage("a model is needed: `collagec MODEL -r RULES`");
   if (!emit.empty()) {
     auto it = emit_names().find(emit);
     if (it == emit_names().end()) return usage(fmt::format("--emit: no stage `{}`; see --help", emit));
     options.emit = it->second;
-    if (options.run || options.check || options.bench > 0 || options.profile > 0)
-      return usage("--emit stops before --run, --check and --bench");
+    if (options.run || options.check || options.bench > 0 || options.verify_plan || options.profile > 0)
+      return usage("--emit stops before --run, --check, --bench, --profile and --verify-plan");
+    if (options.compare) return usage("--emit and --compare exclude each other");
     if (options.emit == Emit::Onnx && options.output.empty())
       return usage("--emit=onnx writes a binary file: name it by `-o FILE.onnx`");
   }

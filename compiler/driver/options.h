@@ -27,6 +27,13 @@ struct Options {
   std::vector<std::string> rules;    ///< -r: files and folders
   std::vector<std::string> targets;  ///< -t: `npu`, `npu,lanes=16`
   std::string strategy = "optimal";
+  bool compare = false;
+  std::string compare_json;  ///< implies `compare`
+  std::vector<std::string> place, forbid, together;
+  std::string plan;                     ///< to be followed
+  std::string save_plan;                ///< to be written
+  std::vector<std::string> diff_plans;  ///< two, or none
+  bool verify_plan = false;
   std::string output;  ///< -o
   Emit emit = Emit::All;
   std::map<std::string, std::string> input_shapes;

@@ -12,12 +12,18 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/driver/activate.h"
 #include "compiler/driver/candidate_stats.h"
+#include "compiler/driver/compare.h"
 #include "compiler/driver/costs.h"
 #include "compiler/driver/model_file.h"
+#include "compiler/driver/plan_diff.h"
+#include "compiler/driver/plan_file.h"
 #include "compiler/driver/profile.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/run_model.h"
+#include "compiler/driver/search.h"
+#include "compiler/driver/verify_plan.h"
 #include "compiler/driver/why_not.h"
+#include "compiler/driver/wishes.h"
 #include "compiler/driver/write_file.h"
 #include "compiler/driver/write_model.h"
 #include "compiler/driver/write_onnx.h"
@@ -26,11 +32,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build_problem.h"
-#include "compiler/place/coalesce.h"
 #include "compiler/place/evaluate.h"
-#include "compiler/place/fit_memory.h"
-#include "compiler/place/strategies.h"
-#include "compiler/place/to_placement.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/print_plan.h"
@@ -68,12 +70,15 @@ class Pipeline {
     stage("read rules", &Pipeline::read_rules);
     stage("passes", &Pipeline::run_passes);
     stage("inputs", &Pipeline::read_inputs);
+    stage("compare plans", &Pipeline::diff_plans);
     stage("candidates", &Pipeline::find_candidates);
+    stage("compare", &Pipeline::compare);
     stage("search", &Pipeline::search);
     stage("plan", &Pipeline::build_plan);
     stage("write", &Pipeline::write_results);
     stage("load", &Pipeline::load_plan);
     stage("check", &Pipeline::check);
+    stage("verify", &Pipeline::verify);
     stage("run", &Pipeline::run_model);
     stage("bench", &Pipeline::bench);
     if (options_.time_passes) print_times();
@@ -86,12 +91,15 @@ class Pipeline {
   Next read_rules();
   Next run_passes();
   Next read_inputs();
+  Next diff_plans();
   Next find_candidates();
+  Next compare();
   Next search();
   Next build_plan();
   Next write_results();
   Next load_plan();
   Next check();
+  Next verify();
   Next run_model();
   Next bench();
 
@@ -104,13 +112,15 @@ class Pipeline {
     }
     return !diags_.has_errors() ? 0 : only_usage ? 2 : 1;
   }
-  bool runs() const { return options_.run || options_.check || options_.bench > 0 || options_.profile > 0; }
+  bool runs() const {
+    return options_.run || options_.check || options_.verify_plan || options_.bench > 0 || options_.profile > 0;
+  }
   Next emit_ir();
   Next emit_text(std::string_view text);
+  std::optional<place::BuiltProblem> build_problem(const std::string& plan_path);
+  SearchInput search_input(const place::BuiltProblem& built) const;
   bool search_placement();
-  bool may_join(const ir::Partition& partition) const;
   void fill_report();
-  void compare_strategies(const place::Strategy& chosen, const place::SearchOptions& search_options);
   plan::PlanTargets targets() const;
   std::vector<place::MemoryLimit> memory_limits() const;
   void print_times() const;
@@ -127,8 +137,9 @@ class Pipeline {
   std::vector<BoundInput> inputs_;   ///< read_inputs
   std::vector<Activation> activations_;
   std::vector<place::ActiveBackend> active_;  ///< find_candidates: activations that are not absent
-  Costs costs_;                               ///< find_candidates
+  Costs costs_;                               ///< build_problem
   place::BuiltProblem built_;
+  ir::Placement chosen_;     ///< search: before partitions were joined
   ir::Placement placement_;  ///< search
   Report report_;
   std::unique_ptr<codegen::Jit> jit_;  ///< build_plan
@@ -203,15 +214,52 @@ Next Pipeline::read_inputs() {
   return Next::Stage;
 }
 
-Next Pipeline::find_candidates() {
+/// The problem under the user's wishes. Partitions of the model, or of the plan if a path is given, are kept.
+std::optional<place::BuiltProblem> Pipeline::build_problem(const std::string& plan_path) {
+  place::BuildOptions build_options;
+  std::optional<std::vector<place::Wish>> wishes = read_wishes(options_, model_.graph, diags_);
+  if (!wishes) return std::nullopt;
+  build_options.wishes = std::move(*wishes);
+  if (!costs_.source) costs_ = open_costs(options_, active_, diags_);
+  build_options.costs = costs_.source.get();
+  if (plan_path.empty())
+    return place::build_problem(model_.graph, rules_, active_, model_.placement, diags_, build_options);
+  if (!model_.placement.empty()) {
+    return diags_.error_at(Code::BadOption, plan_path, "the model has partitions of its own: no plan can be followed");
+  }
+  std::optional<ir::Placement> plan = read_plan(plan_path, model_.graph, sources_, diags_);
+  if (!plan) return std::nullopt;
+  return place::build_problem(model_.graph, rules_, active_, *plan, diags_, build_options);
+}
+
+SearchInput Pipeline::search_input(const place::BuiltProblem& built) const {
+  place::SearchOptions search_options;
+  if (options_.max_states > 0) search_options.max_states = options_.max_states;
+  return {model_.graph, built, rules_, model_.placement, memory_limits(), search_options};
+}
+
+Next Pipeline::diff_plans() {
   for (const Activation& activation : activations_) {
     if (activation.absent.empty()) active_.push_back(activation.active);
   }
-  place::BuildOptions build_options;
-  costs_ = open_costs(options_, active_, diags_);
-  build_options.costs = costs_.source.get();
-  std::optional<place::BuiltProblem> built =
-      place::build_problem(model_.graph, rules_, active_, model_.placement, diags_, build_options);
+  if (options_.diff_plans.empty()) return Next::Stage;
+  std::vector<NamedPlan> plans;
+  for (const std::string& path : options_.diff_plans) {
+    std::optional<place::BuiltProblem> built = build_problem(path);
+    if (!built) return Next::Failed;
+    std::string why;
+    std::optional<FoundPlan> plan = find_plan(search_input(*built), {}, &why);
+    if (!plan) {
+      diags_.error_at(Code::NoPlan, path, "no placement was found: {}", why);
+      return Next::Failed;
+    }
+    plans.push_back({path, std::move(*plan)});
+  }
+  return emit_text(print_plan_diff(model_.graph, plans[0], plans[1]));
+}
+
+Next Pipeline::find_candidates() {
+  std::optional<place::BuiltProblem> built = build_problem(options_.plan);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
   if (!options_.why_not.empty()) {
@@ -223,51 +271,52 @@ Next Pipeline::find_candidates() {
   return emit_text(place::print_candidates(model_.graph, built_));
 }
 
+Next Pipeline::compare() {
+  if (!options_.compare) return Next::Stage;
+  SearchInput input = search_input(built_);
+  std::optional<Comparison> comparison = compare_strategies(input, options_.strategy, diags_);
+  if (!comparison) return Next::Failed;
+  bool measures = options_.run || options_.bench > 0;
+  bool good = !measures || measure(input, targets(), options_, inputs_, *comparison, diags_);
+  fmt::print("{}", print(*comparison));
+  if (!options_.compare_json.empty()) good &= write_file(options_.compare_json, to_json(*comparison), diags_);
+  return good ? Next::Done : Next::Failed;
+}
+
 Next Pipeline::search() {
   if (is_fully_placed(model_.graph, model_.placement)) {
     placement_ = complete_costs(model_.placement, built_);
+    chosen_ = placement_;
     report_.searched = false;
   } else if (!search_placement()) {
     return Next::Failed;
   }
   fill_report();
+  if (!options_.save_plan.empty() && !write_file(options_.save_plan, print_plan(model_.graph, chosen_), diags_))
+    return Next::Failed;
   if (options_.emit != Emit::Placement) return Next::Stage;
   return emit_text(ir::print(model_.graph, placement_));
 }
 
 bool Pipeline::search_placement() {
-  std::vector<std::string> names = {"host"};
-  for (const place::ActiveBackend& active : active_) names.push_back(active.backend->name);
-  std::optional<place::Strategy> strategy = place::parse_strategy(options_.strategy, names, "--strategy", diags_);
+  std::optional<place::Strategy> strategy =
+      place::parse_strategy(options_.strategy, backend_names(built_.problem), "--strategy", diags_);
   if (!strategy) return false;
-  place::SearchOptions search_options;
-  if (options_.max_states > 0) search_options.max_states = options_.max_states;
-  auto start = std::chrono::steady_clock::now();
-  std::optional<place::Solution> solution =
-      place::solve_within_memory(model_.graph, built_, memory_limits(), *strategy, search_options);
-  report_.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!solution) {
-    return diags_.error_at(Code::NoRoute, options_.model,
-                           "no placement was found: some value cannot reach a place where it is needed");
+  SearchInput input = search_input(built_);
+  std::string why;
+  std::optional<FoundPlan> found = find_plan(input, *strategy, &why);
+  if (!found) {
+    return diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
   }
-  report_.bound = solution->bound;
-  report_.optimal = solution->optimal;
+  report_.search_seconds = found->seconds;
+  report_.bound = found->bound;
+  report_.optimal = found->optimal;
   report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal;
-  report_.states = solution->states;
-  placement_ = place::to_placement(built_.problem, *solution, model_.graph, built_.values,
-                                   [&](int c) { return built_.origins[static_cast<size_t>(c)].rules; });
-  place::coalesce(model_.graph, placement_, [&](const ir::Partition& partition) { return may_join(partition); });
-  keep_written_names(model_.placement, placement_);
-  compare_strategies(*strategy, search_options);
+  report_.states = found->states;
+  chosen_ = std::move(found->chosen);
+  placement_ = std::move(found->placement);
+  if (report_.has_bound && !active_.empty()) report_.instead = simpler_plans(input);
   return true;
-}
-
-/// The backend's `coalesce`; partitions that the user wrote stay as they are.
-bool Pipeline::may_join(const ir::Partition& partition) const {
-  const ir::Backend* backend = rules_.find(partition.backend);
-  if (backend == nullptr || !backend->policy.coalesce) return false;
-  return std::none_of(model_.placement.partitions.begin(), model_.placement.partitions.end(),
-                      [&](const ir::Partition& written) { return written.nodes == partition.nodes; });
 }
 
 /// The predicted cost is the evaluator's, which shares nothing with the search.
@@ -303,19 +352,6 @@ void Pipeline::fill_report() {
   }
   if (!has_host) report_.backends.push_back({"host", "", 0, ""});
   report_.rule_summary += fmt::format("{}{} rules", rule_count == 0 ? "" : ": ", rule_count);
-}
-
-/// What the simpler strategies would have cost: the price of not searching.
-void Pipeline::compare_strategies(const place::Strategy& chosen, const place::SearchOptions& search_options) {
-  if (chosen.kind != place::Strategy::Kind::Optimal || active_.empty()) return;
-  auto add = [&](const std::string& label, const std::string& text) {
-    std::optional<place::Strategy> strategy = place::parse_strategy(text, {"host"}, "", diags_);
-    if (!strategy) return;
-    if (auto solution = place::solve_within_memory(model_.graph, built_, memory_limits(), *strategy, search_options))
-      report_.instead.emplace_back(label, solution->cost);
-  };
-  add("host only", "single:host");
-  add("greedy", "greedy");
 }
 
 plan::PlanTargets Pipeline::targets() const {
@@ -402,6 +438,19 @@ Next Pipeline::check() {
   plan::report_failures(*report, diags_);
   executor_->observe({});
   return stage_if(report->passed());
+}
+
+Next Pipeline::verify() {
+  if (!options_.verify_plan) return Next::Stage;
+  constexpr int kUsualRuns = 20;
+  runtime::Result<VerifyReport> report =
+      verify_plan(plan_, *executor_, inputs_of_run(model_.graph, inputs_, 0), std::max(options_.bench, kUsualRuns));
+  if (!report) {
+    diags_.error_at(Code::RunFailed, model_.graph.name, "{}", report.message());
+    return Next::Failed;
+  }
+  fmt::print("{}", print(*report));
+  return Next::Stage;
 }
 
 Next Pipeline::run_model() {

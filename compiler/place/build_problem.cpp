@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages, in order: candidates per backend, owners, values, candidates per instance, host singles, pins and fixed
-// partitions, measured costs (of what is left), conversions (last: they depend on the formats that candidates use).
+// The stages, in order: candidates per backend, owners, values, candidates per instance, host singles, fixed
+// partitions, pins and wishes, measured costs (of what is left), conversions (last: they depend on the formats that
+// candidates use).
 #include "compiler/place/build_problem.h"
 
 #include <fmt/format.h>
@@ -124,18 +125,19 @@ void add_host_singles(const Graph& graph, BuiltProblem* built) {
   }
   for (NodeId node : graph.node_ids()) {
     if (covered.count(node.index) > 0) continue;
-    Candidate added;
-    added.nodes = {node.index};
-    added.cost = host_cost(graph, {node});
-    std::vector<ValueId> reads = ir::boundary_inputs(graph, {node});
-    std::sort(reads.begin(), reads.end());
-    for (ValueId value : reads) added.reads.push_back({index_of_value(*built, value), built->problem.host_plain});
-    for (ValueId value : ir::boundary_outputs(graph, {node})) {
-      added.writes.push_back({index_of_value(*built, value), built->problem.host_plain});
-    }
-    added.owner = kImplicitHost;
-    built->problem.candidates.push_back(std::move(added));
-    built->origins.emplace_back().measured = true;
+    add_on_host(graph, {node}, built);
+  }
+}
+
+/// Nodes that are wished to be together can always be so on the host, unless a path leaves them and comes back.
+void add_wished_on_host(const Graph& graph, const std::vector<Wish>& wishes, BuiltProblem* built) {
+  for (const Wish& wish : wishes) {
+    if (wish.kind != Wish::Kind::Together || !is_convex(graph, wish.nodes)) continue;
+    std::vector<int> nodes = indices(wish.nodes);
+    bool exists = std::any_of(built->problem.candidates.begin(), built->problem.candidates.end(), [&](const auto& c) {
+      return c.nodes == nodes && built->problem.owners[static_cast<size_t>(c.owner)].backend == "host";
+    });
+    if (!exists) add_on_host(graph, wish.nodes, built);
   }
 }
 
@@ -172,6 +174,21 @@ std::string names(const Graph& graph, const BuiltProblem& built, const std::vect
 
 }  // namespace
 
+void add_on_host(const Graph& graph, const std::vector<NodeId>& nodes, BuiltProblem* built) {
+  Candidate added;
+  added.nodes = indices(nodes);
+  added.cost = host_cost(graph, nodes);
+  std::vector<ValueId> reads = ir::boundary_inputs(graph, nodes);
+  std::sort(reads.begin(), reads.end());
+  for (ValueId value : reads) added.reads.push_back({index_of_value(*built, value), built->problem.host_plain});
+  for (ValueId value : ir::boundary_outputs(graph, nodes)) {
+    added.writes.push_back({index_of_value(*built, value), built->problem.host_plain});
+  }
+  added.owner = kImplicitHost;
+  built->problem.candidates.push_back(std::move(added));
+  built->origins.emplace_back().measured = true;
+}
+
 int index_of_value(const BuiltProblem& built, ValueId value) {
   auto at = std::lower_bound(built.values.begin(), built.values.end(), value);
   COLLAGE_CHECK(at != built.values.end() && *at == value, "value {} is a constant", value.index);
@@ -192,14 +209,17 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
     add_candidates(static_cast<int>(b), first_owner[b], backends[b].backend->instances().size(), layouts, &built);
   }
   add_host_singles(graph, &built);
+  add_wished_on_host(graph, options.wishes, &built);
   bool ok = apply_fixed(graph, registered, backends, fixed, layouts, options.costs != nullptr, &built, diags);
   ok = apply_pins(graph, registered, backends, &built, diags) && ok;
+  ok = ok && apply_wishes(graph, backends, options.wishes, &built, diags);
   if (!ok) return std::nullopt;
   if (options.costs != nullptr) {
     ok = measure_candidates(graph, fixed, *options.costs, &built, diags);
     // What cannot run is gone now: the implicit host steps in, unless it was the last candidate of a pinned node.
     add_host_singles(graph, &built);
-    if (!ok || !apply_pins(graph, registered, backends, &built, diags)) return std::nullopt;
+    ok = ok && apply_pins(graph, registered, backends, &built, diags);
+    if (!ok || !apply_wishes(graph, backends, options.wishes, &built, diags)) return std::nullopt;
   }
   add_conversions(graph, FormatGraph(backends), &built);
   return built;

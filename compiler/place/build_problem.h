@@ -13,6 +13,7 @@
 #include "compiler/place/candidates.h"
 #include "compiler/place/cost_source.h"
 #include "compiler/place/problem.h"
+#include "compiler/place/wishes.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::place {
@@ -37,6 +38,7 @@ struct BuiltProblem {
 struct BuildOptions {
   GrowthLimits growth;
   CostSource* costs = nullptr;  ///< of candidates that are to be measured; null: their estimates count
+  std::vector<Wish> wishes;
 };
 
 /// `fixed`: partitions of the input, to be kept. Nothing after an error.

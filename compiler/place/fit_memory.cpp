@@ -87,8 +87,14 @@ struct Leaver {
 
 class MemoryFitter {
  public:
-  MemoryFitter(const Graph& graph, const BuiltProblem& built, const Strategy& strategy, const SearchOptions& options)
-      : graph_(graph), built_(built), strategy_(strategy), options_(options), host_cost_(graph.node_count(), 0.0) {
+  MemoryFitter(const Graph& graph, const BuiltProblem& built, const Strategy& strategy, const SearchOptions& options,
+               std::string* why)
+      : graph_(graph),
+        built_(built),
+        strategy_(strategy),
+        options_(options),
+        why_(why),
+        host_cost_(graph.node_count(), 0.0) {
     for (const Candidate& candidate : built.problem.candidates) {
       bool on_host = built.problem.owners[static_cast<size_t>(candidate.owner)].instance == "host";
       if (on_host && candidate.nodes.size() == 1)
@@ -139,7 +145,7 @@ class MemoryFitter {
       original.push_back(static_cast<int>(c));
       allowed.candidates.push_back(candidate);
     }
-    std::optional<Solution> solution = solve(allowed, strategy_, options_);
+    std::optional<Solution> solution = solve(allowed, strategy_, options_, why_);
     if (!solution) return std::nullopt;
     for (int& chosen : solution->chosen) chosen = original[static_cast<size_t>(chosen)];
     return solution;
@@ -181,6 +187,7 @@ class MemoryFitter {
   const BuiltProblem& built_;
   const Strategy& strategy_;
   const SearchOptions& options_;
+  std::string* why_;
   std::vector<double> host_cost_;
   std::map<std::string, std::set<NodeId>> banned_;
 };
@@ -197,8 +204,8 @@ size_t memory_needed(const Graph& graph, const Placement& placement, const std::
 
 std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
-                                            const SearchOptions& options) {
-  return MemoryFitter(graph, built, strategy, options).run(limits);
+                                            const SearchOptions& options, std::string* why) {
+  return MemoryFitter(graph, built, strategy, options, why).run(limits);
 }
 
 }  // namespace collage::place

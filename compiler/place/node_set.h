@@ -30,6 +30,14 @@ class NodeSet {
     }
     return false;
   }
+  /// Order by bits: at the first element that only one of them has, the other comes first.
+  static bool precedes(const NodeSet& a, const NodeSet& b) {
+    for (size_t w = 0; w < a.words_.size(); ++w) {
+      const uint64_t differing = a.words_[w] ^ b.words_[w];
+      if (differing != 0) return (b.words_[w] >> std::countr_zero(differing) & 1) != 0;
+    }
+    return false;
+  }
   /// True if some element is in `a` and in `b` but not in `except`.
   static bool any_in_both_but_not(const NodeSet& a, const NodeSet& b, const NodeSet& except) {
     for (size_t w = 0; w < a.words_.size(); ++w) {

@@ -6,11 +6,16 @@
 
 #include "compiler/place/greedy_search.h"
 #include "compiler/place/subproblem.h"
+#include "compiler/place/tvm_search.h"
 
 namespace collage::place {
 namespace {
 
 constexpr std::string_view kHost = "host";
+
+constexpr std::pair<std::string_view, Strategy::Kind> kKinds[] = {
+    {"optimal", Strategy::Kind::Optimal}, {"greedy", Strategy::Kind::Greedy},     {"eager", Strategy::Kind::Eager},
+    {"tvm", Strategy::Kind::Tvm},         {"priority", Strategy::Kind::Priority}, {"single", Strategy::Kind::Single}};
 
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
@@ -18,6 +23,15 @@ std::vector<std::string> split_names(std::string_view text) {
     const size_t end = std::min(text.find(',', begin), text.size());
     names.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
+  }
+  return names;
+}
+
+/// Backends other than the host. Owners stand in the order of registration.
+std::vector<std::string> registered(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const Owner& owner : problem.owners) {
+    if (owner.backend != kHost && (names.empty() || names.back() != owner.backend)) names.push_back(owner.backend);
   }
   return names;
 }
@@ -31,6 +45,8 @@ std::string to_string(const Strategy& strategy) {
     case Strategy::Kind::Optimal: return "optimal";
     case Strategy::Kind::Greedy: return "greedy";
     case Strategy::Kind::Priority: return "priority:" + names;
+    case Strategy::Kind::Eager: return "eager";
+    case Strategy::Kind::Tvm: return "tvm";
     case Strategy::Kind::Single: return "single:" + names;
   }
   return "";
@@ -41,19 +57,15 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   Strategy strategy;
-  if (name == "optimal") {
-    strategy.kind = Strategy::Kind::Optimal;
-  } else if (name == "greedy") {
-    strategy.kind = Strategy::Kind::Greedy;
-  } else if (name == "priority") {
-    strategy.kind = Strategy::Kind::Priority;
-  } else if (name == "single") {
-    strategy.kind = Strategy::Kind::Single;
-  } else {
+  const auto known = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.first == name; });
+  if (known == std::end(kKinds)) {
+    std::vector<std::string> names;
+    for (const auto& kind : kKinds) names.emplace_back(kind.first);
     return diags.error_at(support::Code::BadStrategy, where, "unknown strategy `{}`", name)
-        .did_you_mean(support::closest(name, {"optimal", "greedy", "priority", "single"}))
-        .note("strategies are `optimal`, `greedy`, `priority:BACKEND,...` and `single:BACKEND`");
+        .did_you_mean(support::closest(name, names))
+        .note("strategies are `optimal`, `greedy`, `eager`, `tvm`, `priority:BACKEND,...` and `single:BACKEND`");
   }
+  strategy.kind = known->second;
   const bool takes_names = strategy.kind == Strategy::Kind::Priority || strategy.kind == Strategy::Kind::Single;
   if (!takes_names) {
     if (colon == std::string_view::npos) return strategy;
@@ -75,10 +87,15 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
   return strategy;
 }
 
-std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options) {
-  const auto runs_on = [&](int candidate, std::string_view backend) {
+bool takes_part(const Strategy& strategy, std::string_view backend) {
+  return strategy.kind != Strategy::Kind::Single || backend == kHost || backend == strategy.backends.front();
+}
+
+std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
+                              std::string* why) {
+  const auto backend_of = [&](int candidate) -> const std::string& {
     const int owner = problem.candidates[static_cast<size_t>(candidate)].owner;
-    return problem.owners[static_cast<size_t>(owner)].backend == backend;
+    return problem.owners[static_cast<size_t>(owner)].backend;
   };
   switch (strategy.kind) {
     case Strategy::Kind::Optimal: {
@@ -86,17 +103,25 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
       return solution ? solution : search_greedy(problem, {all_candidates(problem)}, options);
     }
     case Strategy::Kind::Greedy: return search_greedy(problem, {all_candidates(problem)}, options);
-    case Strategy::Kind::Priority: {
+    case Strategy::Kind::Priority:
+    case Strategy::Kind::Eager: {
+      std::vector<std::string> order = strategy.backends;
+      if (strategy.kind == Strategy::Kind::Eager) order = registered(problem);
+      order.emplace_back(kHost);
       std::vector<std::vector<int>> turns;
-      for (const std::string& backend : strategy.backends) {
-        turns.push_back(candidates_where(problem, [&](int c) { return runs_on(c, backend); }));
+      for (const std::string& backend : order) {
+        turns.push_back(candidates_where(problem, [&](int c) { return backend_of(c) == backend; }));
       }
-      turns.push_back(candidates_where(problem, [&](int c) { return runs_on(c, kHost); }));
       return search_greedy(problem, turns, options);
+    }
+    case Strategy::Kind::Tvm: {
+      TvmResult result = search_as_tvm(problem, options);
+      if (why != nullptr) *why = result.failure;
+      return result.solution;
     }
     case Strategy::Kind::Single: {
       const std::vector<int> kept =
-          candidates_where(problem, [&](int c) { return runs_on(c, strategy.backends.front()) || runs_on(c, kHost); });
+          candidates_where(problem, [&](int c) { return takes_part(strategy, backend_of(c)); });
       std::optional<Solution> solution = search_among(problem, kept, options);
       if (solution) {
         solution->bound = Duration();

@@ -4,6 +4,8 @@
 //   optimal         the exact search
 //   greedy          the candidate of most nodes first, the cheaper of equal ones
 //   priority:a,b    as greedy over the candidates of `a`, then over those of `b`; the host takes the rest
+//   eager           as priority, over all backends in the order of registration: what BYOC and UMA do
+//   tvm             the search of TVM's Collage, which knows no transfers (tvm_search.h)
 //   single:x        the best that `x` and the host can do together
 //
 // Greedy ones pass over a candidate that overlaps, breaks a limit, would close a cycle or could not be fed. Where what
@@ -21,7 +23,7 @@
 namespace collage::place {
 
 struct Strategy {
-  enum class Kind { Optimal, Greedy, Priority, Single };
+  enum class Kind { Optimal, Greedy, Priority, Eager, Tvm, Single };
   Kind kind = Kind::Optimal;
   std::vector<std::string> backends;  ///< Priority: in order; Single: the one
 
@@ -35,7 +37,12 @@ std::string to_string(const Strategy& strategy);
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
                                        const std::string& where, support::Diagnostics& diags);
 
-/// Nothing if no solution was found. Only `optimal` proves a bound; for the others it is zero.
-std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options = {});
+/// Whether the strategy may choose candidates of this backend at all: `single` has but one and the host.
+bool takes_part(const Strategy& strategy, std::string_view backend);
+
+/// Nothing if no solution was found; `why` then says why where the strategy itself knows. Only `optimal` proves a
+/// bound; for the others it is zero.
+std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options = {},
+                              std::string* why = nullptr);
 
 }  // namespace collage::place

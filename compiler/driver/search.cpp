@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/search.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/driver/written_partitions.h"
+#include "compiler/place/coalesce.h"
+#include "compiler/place/evaluate.h"
+#include "compiler/place/to_placement.h"
+#include "compiler/support/check.h"
+
+namespace collage::driver {
+namespace {
+
+/// The backend's `coalesce`; partitions that the model has stay as they are.
+bool may_join(const SearchInput& input, const ir::Partition& partition) {
+  const ir::Backend* backend = input.rules.find(partition.backend);
+  if (backend == nullptr || !backend->policy.coalesce) return false;
+  return std::none_of(input.written.partitions.begin(), input.written.partitions.end(),
+                      [&](const ir::Partition& written) { return written.nodes == partition.nodes; });
+}
+
+/// A node that none of the strategy's backends may run, or one sentence about the whole.
+std::string why_none(const SearchInput& input, const place::Strategy& strategy) {
+  const place::Problem& problem = input.built.problem;
+  std::vector<bool> can_run(input.graph.node_count());
+  std::vector<std::string> elsewhere(input.graph.node_count());
+  for (const place::Candidate& candidate : problem.candidates) {
+    const place::Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
+    for (int node : candidate.nodes) {
+      can_run[static_cast<size_t>(node)] =
+          can_run[static_cast<size_t>(node)] || place::takes_part(strategy, owner.backend);
+      elsewhere[static_cast<size_t>(node)] = owner.instance;
+    }
+  }
+  for (ir::NodeId node : input.graph.node_ids()) {
+    if (can_run[node.slot()]) continue;
+    return fmt::format("it has nothing for `%{}`, which may only run on `{}`", input.graph.node_name(node),
+                       elsewhere[node.slot()]);
+  }
+  return "what is left after pins, options and limits does not fit together, or some value cannot reach a place where "
+         "it is needed";
+}
+
+}  // namespace
+
+std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
+  using Clock = std::chrono::steady_clock;
+  why->clear();
+  Clock::time_point start = Clock::now();
+  std::optional<place::Solution> solution =
+      place::solve_within_memory(input.graph, input.built, input.limits, strategy, input.options, why);
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (!solution) {
+    if (why->empty()) *why = why_none(input, strategy);
+    return std::nullopt;
+  }
+  FoundPlan plan;
+  plan.bound = solution->bound;
+  plan.optimal = solution->optimal;
+  plan.states = solution->states;
+  plan.seconds = seconds;
+  plan.chosen = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
+                                    [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
+  plan.placement = plan.chosen;
+  place::coalesce(input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); });
+  keep_written_names(input.written, plan.placement);
+  place::Verdict verdict = place::evaluate(input.graph, plan.placement);
+  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
+                std::get<std::string>(verdict));
+  plan.predicted = std::get<Duration>(verdict);
+  return plan;
+}
+
+std::vector<std::string> backend_names(const place::Problem& problem) {
+  std::vector<std::string> names;
+  for (const place::Owner& owner : problem.owners) {
+    if (std::find(names.begin(), names.end(), owner.backend) == names.end()) names.push_back(owner.backend);
+  }
+  return names;
+}
+
+std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input) {
+  using Kind = place::Strategy::Kind;
+  std::vector<std::pair<std::string, Duration>> plans;
+  auto add = [&](const std::string& label, const place::Strategy& strategy) {
+    auto solution = place::solve_within_memory(input.graph, input.built, input.limits, strategy, input.options);
+    if (solution) plans.emplace_back(label, solution->cost);
+  };
+  add("host only", {Kind::Single, {"host"}});
+  add("greedy", {Kind::Greedy, {}});
+  return plans;
+}
+
+}  // namespace collage::driver

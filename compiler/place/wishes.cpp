@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wishes on the candidates (wishes.h), one after another. The first that leaves a node without a candidate is told, with
+// the reason: what the backend says of the node, or the earlier wish that it contradicts.
+#include "compiler/place/wishes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/place/build_problem_fixed.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using support::Code;
+
+class Wisher {
+ public:
+  Wisher(const Graph& graph, const std::vector<ActiveBackend>& backends, BuiltProblem* built,
+         support::Diagnostics& diags)
+      : graph_(graph), backends_(backends), built_(built), diags_(diags) {}
+
+  bool run(const std::vector<Wish>& wishes) {
+    const std::vector<Candidate>& candidates = built_->problem.candidates;
+    std::vector<bool> alive(candidates.size(), true);
+    bool ok = true;
+    for (const Wish& wish : wishes) {
+      std::optional<Judge> judge = judge_of(wish);
+      if (!judge) {
+        ok = false;
+        continue;
+      }
+      judges_.push_back(std::move(*judge));
+      std::vector<bool> left = alive;
+      for (size_t c = 0; c < candidates.size(); ++c) left[c] = left[c] && judges_.back().allows(candidates[c]);
+      if (NodeId lacking = without_candidate(left); lacking.is_valid()) {
+        ok = unsatisfiable(judges_.back(), lacking);
+        judges_.pop_back();
+      } else {
+        alive = std::move(left);
+      }
+    }
+    if (!ok) return false;
+    filter_candidates(built_, [&](const Candidate& c) { return alive[static_cast<size_t>(&c - candidates.data())]; });
+    return true;
+  }
+
+ private:
+  struct Judge {
+    const Wish* wish = nullptr;
+    std::vector<bool> concerned;  ///< by node
+    std::set<int> owners;         ///< Place, Forbid
+
+    bool allows(const Candidate& candidate) const {
+      const auto count = static_cast<size_t>(
+          std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
+                        [&](int node) { return concerned[static_cast<size_t>(node)]; }));
+      switch (wish->kind) {
+        case Wish::Kind::Place: return count == 0 || owners.count(candidate.owner) > 0;
+        case Wish::Kind::Forbid: return count == 0 || owners.count(candidate.owner) == 0;
+        case Wish::Kind::Together: return count == 0 || count == wish->nodes.size();
+      }
+      return true;
+    }
+  };
+
+  /// Nothing after an error: the target does not exist.
+  std::optional<Judge> judge_of(const Wish& wish) {
+    Judge judge{&wish, std::vector<bool>(graph_.node_count()), {}};
+    for (NodeId node : wish.nodes) judge.concerned[node.slot()] = true;
+    if (wish.kind == Wish::Kind::Together) return judge;
+    judge.owners = owners_of(wish);
+    if (!judge.owners.empty()) return judge;
+    std::vector<std::string> known;
+    for (const Owner& owner : built_->problem.owners) {
+      known.push_back(owner.backend);
+      known.push_back(owner.instance);
+    }
+    return diags_.error_at(Code::BadOption, wish.option, "no active backend or device `{}`", target_text(wish))
+        .did_you_mean(support::closest(target_text(wish), known));
+  }
+
+  static std::string target_text(const Wish& wish) {
+    return wish.instance < 0 ? wish.target : fmt::format("{}[{}]", wish.target, wish.instance);
+  }
+
+  /// The owners of the backend of that name, or else of the device.
+  std::set<int> owners_of(const Wish& wish) const {
+    const std::vector<Owner>& all = built_->problem.owners;
+    const std::string index = wish.instance < 0 ? "" : fmt::format("[{}]", wish.instance);
+    std::set<int> of_backend, of_device;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].instance.ends_with(index)) continue;
+      if (all[i].backend == wish.target) of_backend.insert(static_cast<int>(i));
+      if (all[i].instance.substr(0, all[i].instance.find('[')) == wish.target) of_device.insert(static_cast<int>(i));
+    }
+    return of_backend.empty() ? of_device : of_backend;
+  }
+
+  NodeId without_candidate(const std::vector<bool>& alive) const {
+    std::vector<bool> has(graph_.node_count());
+    for (size_t c = 0; c < alive.size(); ++c) {
+      if (!alive[c]) continue;
+      for (int node : built_->problem.candidates[c].nodes) has[static_cast<size_t>(node)] = true;
+    }
+    const auto first = std::find(has.begin(), has.end(), false);
+    return first == has.end() ? NodeId() : NodeId(first - has.begin());
+  }
+
+  /// Whether some candidate with the node is allowed by all of these.
+  bool has_candidate(NodeId node, const std::vector<const Judge*>& judges) const {
+    return std::any_of(built_->problem.candidates.begin(), built_->problem.candidates.end(), [&](const Candidate& c) {
+      return std::binary_search(c.nodes.begin(), c.nodes.end(), static_cast<int>(node.index)) &&
+             std::all_of(judges.begin(), judges.end(), [&](const Judge* judge) { return judge->allows(c); });
+    });
+  }
+
+  bool unsatisfiable(const Judge& judge, NodeId node) {
+    const Wish& wish = *judge.wish;
+    auto error = diags_.error_at(Code::WishUnsatisfiable, wish.option, "{}", complaint(judge, node));
+    if (!has_candidate(node, {&judge})) {
+      explain(judge, node, error);
+      return error;
+    }
+    bool told = false;
+    for (const Judge& other : judges_) {
+      if (&other == &judge || has_candidate(node, {&judge, &other})) continue;
+      error.note("it contradicts `{}`", other.wish->option);
+      told = true;
+    }
+    if (!told) error.note("it contradicts the options before it together");
+    return error;
+  }
+
+  std::string complaint(const Judge& judge, NodeId node) const {
+    const Wish& wish = *judge.wish;
+    const std::string& name = graph_.node_name(node);
+    if (!judge.concerned[node.slot()]) return fmt::format("nothing is left that can run `%{}`", name);
+    switch (wish.kind) {
+      case Wish::Kind::Place: return fmt::format("`%{}` cannot run on `{}`", name, target_text(wish));
+      case Wish::Kind::Forbid: return fmt::format("nothing but `{}` can run `%{}`", target_text(wish), name);
+      case Wish::Kind::Together: return fmt::format("no partition can hold `%{}` and {}", name, others(wish, node));
+    }
+    return "";
+  }
+
+  std::string others(const Wish& wish, NodeId node) const {
+    if (wish.nodes.size() > 2) return fmt::format("the {} others", wish.nodes.size() - 1);
+    return fmt::format("`%{}`", graph_.node_name(wish.nodes[wish.nodes[0] == node ? 1 : 0]));
+  }
+
+  void explain(const Judge& judge, NodeId node, support::Diagnostic& error) {
+    for (size_t c = 0; c < built_->origins.size(); ++c) {
+      const std::vector<int>& nodes = built_->problem.candidates[c].nodes;
+      if (built_->origins[c].fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
+        continue;
+      error.note("`%{}` is in a partition that was given", graph_.node_name(node));
+      return;
+    }
+    for (NodeId concerned : judge.wish->nodes) {
+      const std::optional<ir::Pin>& pin = graph_.node(concerned).pin;
+      if (!pin || (judge.wish->kind != Wish::Kind::Together && concerned != node)) continue;
+      error.note(pin->span, "`%{}` is pinned to `{}`", graph_.node_name(concerned), pin->device);
+      return;
+    }
+    if (judge.wish->kind == Wish::Kind::Together && !is_convex(graph_, judge.wish->nodes)) {
+      error.note("a path leaves them and comes back: what lies on it must be in the partition, too");
+      return;
+    }
+    if (judge.wish->kind != Wish::Kind::Place) return;
+    std::set<std::string> told;
+    for (int owner : judge.owners) {
+      const std::string& name = built_->problem.owners[static_cast<size_t>(owner)].backend;
+      for (size_t b = 0; b < backends_.size(); ++b) {
+        if (backends_[b].backend->name != name || !told.insert(name).second) continue;
+        const WhyNot why = why_not(graph_, *backends_[b].backend, built_->backends[b], node);
+        if (!why.message.empty()) error.note(why.span, "{}", why.message);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<ActiveBackend>& backends_;
+  BuiltProblem* built_;
+  support::Diagnostics& diags_;
+  std::vector<Judge> judges_;
+};
+
+}  // namespace
+
+bool apply_wishes(const Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,
+                  BuiltProblem* built, support::Diagnostics& diags) {
+  return wishes.empty() || Wisher(graph, backends, built, diags).run(wishes);
+}
+
+}  // namespace collage::place
