@@ -117,8 +117,9 @@ class Pipeline {
   }
   Next emit_ir();
   Next emit_text(std::string_view text);
-  std::optional<place::BuiltProblem> build_problem(const std::string& plan_path);
-  SearchInput search_input(const place::BuiltProblem& built) const;
+  std::optional<ir::Placement> read_written(const std::string& plan_path);
+  std::optional<place::BuiltProblem> build_problem(const ir::Placement& written);
+  SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
   bool search_placement();
   void fill_report();
   plan::PlanTargets targets() const;
@@ -138,8 +139,8 @@ class Pipeline {
   std::vector<Activation> activations_;
   std::vector<place::ActiveBackend> active_;  ///< find_candidates: activations that are not absent
   Costs costs_;                               ///< build_problem
+  ir::Placement written_;  ///< find_candidates: partitions of the model or the plan
   place::BuiltProblem built_;
-  ir::Placement chosen_;     ///< search: before partitions were joined
   ir::Placement placement_;  ///< search
   Report report_;
   std::unique_ptr<codegen::Jit> jit_;  ///< build_plan
@@ -214,28 +215,28 @@ Next Pipeline::read_inputs() {
   return Next::Stage;
 }
 
-/// The problem under the user's wishes. Partitions of the model, or of the plan if a path is given, are kept.
-std::optional<place::BuiltProblem> Pipeline::build_problem(const std::string& plan_path) {
-  place::BuildOptions build_options;
+/// Partitions that are to be built as written: those of the plan if a path is given, or else of the model.
+std::optional<ir::Placement> Pipeline::read_written(const std::string& plan_path) {
+  if (plan_path.empty()) return model_.placement;
+  if (model_.placement.empty()) return read_plan(plan_path, model_.graph, sources_, diags_);
+  return diags_.error_at(Code::BadOption, "--plan", "the model has partitions of its own, and no plan can be followed");
+}
+
+/// The problem under the user's wishes.
+std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& written) {
   std::optional<std::vector<place::Wish>> wishes = read_wishes(options_, model_.graph, diags_);
   if (!wishes) return std::nullopt;
+  place::BuildOptions build_options;
   build_options.wishes = std::move(*wishes);
   if (!costs_.source) costs_ = open_costs(options_, active_, diags_);
   build_options.costs = costs_.source.get();
-  if (plan_path.empty())
-    return place::build_problem(model_.graph, rules_, active_, model_.placement, diags_, build_options);
-  if (!model_.placement.empty()) {
-    return diags_.error_at(Code::BadOption, plan_path, "the model has partitions of its own: no plan can be followed");
-  }
-  std::optional<ir::Placement> plan = read_plan(plan_path, model_.graph, sources_, diags_);
-  if (!plan) return std::nullopt;
-  return place::build_problem(model_.graph, rules_, active_, *plan, diags_, build_options);
+  return place::build_problem(model_.graph, rules_, active_, written, diags_, build_options);
 }
 
-SearchInput Pipeline::search_input(const place::BuiltProblem& built) const {
+SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   place::SearchOptions search_options;
   if (options_.max_states > 0) search_options.max_states = options_.max_states;
-  return {model_.graph, built, rules_, model_.placement, memory_limits(), search_options};
+  return {model_.graph, built, rules_, written, memory_limits(), search_options};
 }
 
 Next Pipeline::diff_plans() {
@@ -245,10 +246,12 @@ Next Pipeline::diff_plans() {
   if (options_.diff_plans.empty()) return Next::Stage;
   std::vector<NamedPlan> plans;
   for (const std::string& path : options_.diff_plans) {
-    std::optional<place::BuiltProblem> built = build_problem(path);
+    std::optional<ir::Placement> written = read_written(path);
+    if (!written) return Next::Failed;
+    std::optional<place::BuiltProblem> built = build_problem(*written);
     if (!built) return Next::Failed;
     std::string why;
-    std::optional<FoundPlan> plan = find_plan(search_input(*built), {}, &why);
+    std::optional<FoundPlan> plan = find_plan(search_input(*built, *written), {}, &why);
     if (!plan) {
       diags_.error_at(Code::NoPlan, path, "no placement was found: {}", why);
       return Next::Failed;
@@ -259,7 +262,10 @@ Next Pipeline::diff_plans() {
 }
 
 Next Pipeline::find_candidates() {
-  std::optional<place::BuiltProblem> built = build_problem(options_.plan);
+  std::optional<ir::Placement> written = read_written(options_.plan);
+  if (!written) return Next::Failed;
+  written_ = std::move(*written);
+  std::optional<place::BuiltProblem> built = build_problem(written_);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
   if (!options_.why_not.empty()) {
@@ -273,7 +279,7 @@ Next Pipeline::find_candidates() {
 
 Next Pipeline::compare() {
   if (!options_.compare) return Next::Stage;
-  SearchInput input = search_input(built_);
+  SearchInput input = search_input(built_, written_);
   std::optional<Comparison> comparison = compare_strategies(input, options_.strategy, diags_);
   if (!comparison) return Next::Failed;
   bool measures = options_.run || options_.bench > 0;
@@ -286,13 +292,12 @@ Next Pipeline::compare() {
 Next Pipeline::search() {
   if (is_fully_placed(model_.graph, model_.placement)) {
     placement_ = complete_costs(model_.placement, built_);
-    chosen_ = placement_;
     report_.searched = false;
   } else if (!search_placement()) {
     return Next::Failed;
   }
   fill_report();
-  if (!options_.save_plan.empty() && !write_file(options_.save_plan, print_plan(model_.graph, chosen_), diags_))
+  if (!options_.save_plan.empty() && !write_file(options_.save_plan, print_plan(model_.graph, placement_), diags_))
     return Next::Failed;
   if (options_.emit != Emit::Placement) return Next::Stage;
   return emit_text(ir::print(model_.graph, placement_));
@@ -302,7 +307,7 @@ bool Pipeline::search_placement() {
   std::optional<place::Strategy> strategy =
       place::parse_strategy(options_.strategy, backend_names(built_.problem), "--strategy", diags_);
   if (!strategy) return false;
-  SearchInput input = search_input(built_);
+  SearchInput input = search_input(built_, written_);
   std::string why;
   std::optional<FoundPlan> found = find_plan(input, *strategy, &why);
   if (!found) {
@@ -313,7 +318,6 @@ bool Pipeline::search_placement() {
   report_.optimal = found->optimal;
   report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal;
   report_.states = found->states;
-  chosen_ = std::move(found->chosen);
   placement_ = std::move(found->placement);
   if (report_.has_bound && !active_.empty()) report_.instead = simpler_plans(input);
   return true;

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 
 #include "compiler/ir/op_def.h"
 
@@ -13,7 +16,7 @@ namespace {
 using ir::NodeId;
 
 std::string place_text(const ir::Partition& partition) {
-  if (partition.backend == partition.instance) return partition.backend;
+  if (partition.instance.starts_with(partition.backend)) return partition.instance;
   return fmt::format("{} on {}", partition.backend, partition.instance);
 }
 
@@ -30,10 +33,29 @@ std::string company_text(const ir::Graph& graph, const ir::Partition& partition,
   return rest > 0 ? fmt::format("{} and {} more", text, rest) : text;
 }
 
-std::string row(std::string_view label, std::string_view a, std::string_view b, std::string_view change = "") {
-  std::string text = fmt::format("{:<12}{:<20}{:<20}{}", label, a, b, change);
-  return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
-}
+/// Rows of four columns, each as wide as its longest text.
+class Table {
+ public:
+  void add(std::string label, std::string a, std::string b, std::string change = "") {
+    rows_.push_back({std::move(label), std::move(a), std::move(b), std::move(change)});
+  }
+  std::string print() const {
+    std::array<size_t, 4> widths{12, 0, 0, 0};
+    for (const auto& row : rows_) {
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size() + (i > 0 ? 3 : 0));
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i]);
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::array<std::string, 4>> rows_;
+};
 
 /// What the partitions of each place cost, and the conversions.
 std::map<std::string, Duration> costs_of(const ir::Placement& placement) {
@@ -53,13 +75,21 @@ std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const Na
     double ratio = b.plan.predicted.seconds() / a.plan.predicted.seconds();
     change = fmt::format("{:+.1f} %", 100 * (ratio - 1));
   }
-  std::string text = row("plan", a.name, b.name);
-  text += row("predicted", human(a.plan.predicted), human(b.plan.predicted), change);
-  text += row("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
-  text += row("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
+  Table table;
+  table.add("plan", a.name, b.name);
+  table.add("predicted", human(a.plan.predicted), human(b.plan.predicted), change);
+  table.add("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
+  table.add("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
   std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
-  for (const auto& [place, cost] : after) before.try_emplace(place);
-  for (const auto& [place, cost] : before) text += row("  " + place, human(cost), human(after[place]));
+  std::set<std::string> places;
+  for (const auto* costs : {&before, &after}) {
+    for (const auto& [place, cost] : *costs) places.insert(place);
+  }
+  auto cost_text = [](const std::map<std::string, Duration>& costs, const std::string& place) {
+    auto it = costs.find(place);
+    return it == costs.end() ? "-" : human(it->second);
+  };
+  for (const std::string& place : places) table.add("  " + place, cost_text(before, place), cost_text(after, place));
 
   std::vector<int> in_x = partition_of_nodes(graph, x), in_y = partition_of_nodes(graph, y);
   std::string moved, regrouped;
@@ -74,6 +104,7 @@ std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const Na
                                company_text(graph, to, node));
     }
   }
+  std::string text = table.print();
   if (moved.empty() && regrouped.empty()) return text + "every node is in the same place and company in both\n";
   return text + moved + regrouped;
 }

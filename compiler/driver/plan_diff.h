@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--diff-plans`: what differs between two placements of one graph, node by node, and in predicted time.
 //
-//     plan        a.plan      b.plan
-//     predicted   24.89 us    41.96 us    +68.6 %
-//     partitions  6           2
-//     conversions 0           2
-//     moved       %c1 Conv: host -> npu[0] (npu)
-//     regrouped   %r1 Relu: with %c1 -> alone
+//     plan           a.plan     b.plan
+//     predicted      7.2 us     23.97 us   +232.9 %
+//     partitions     5          3
+//     conversions    0          4
+//       conversions  -          19.62 us
+//       host         7.2 us     2.091 us
+//       npu[0]       -          2.252 us
+//     moved       %c Conv: host -> npu[0]
+//     regrouped   %y Gemm: with %q -> alone
 #pragma once
 
 #include <string>

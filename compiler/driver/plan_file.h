@@ -7,7 +7,8 @@
 //     partition @p1 on npu(npu[0]) rule "conv_act.Relu" (%b: npu[0] NHWC) -> (%y: npu[0] NHWC) { %c, %y }
 //
 // The head is that of a partition in the model language. Rules and formats may be left out: then the cheapest that fit
-// are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. Nodes
+// are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. What was
+// joined out of several partitions is priced as one, so that a replay may promise less time than the search did. Nodes
 // that no partition names are searched.
 #pragma once
 

@@ -13,7 +13,7 @@
 namespace collage::driver {
 namespace {
 
-/// The backend's `coalesce`; partitions that the model has stay as they are.
+/// The backend's `coalesce`; partitions that were written stay as they are.
 bool may_join(const SearchInput& input, const ir::Partition& partition) {
   const ir::Backend* backend = input.rules.find(partition.backend);
   if (backend == nullptr || !backend->policy.coalesce) return false;
@@ -61,9 +61,8 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   plan.optimal = solution->optimal;
   plan.states = solution->states;
   plan.seconds = seconds;
-  plan.chosen = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
-                                    [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
-  plan.placement = plan.chosen;
+  plan.placement = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
+                                       [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
   place::coalesce(input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); });
   keep_written_names(input.written, plan.placement);
   place::Verdict verdict = place::evaluate(input.graph, plan.placement);

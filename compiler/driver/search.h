@@ -22,13 +22,12 @@ struct SearchInput {
   const ir::Graph& graph;
   const place::BuiltProblem& built;
   const ir::RuleSet& rules;
-  const ir::Placement& written;  ///< partitions of the model: never joined with others, they keep their names
+  const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
   std::vector<place::MemoryLimit> limits;
   place::SearchOptions options;
 };
 
 struct FoundPlan {
-  ir::Placement chosen;     ///< as the search chose it
   ir::Placement placement;  ///< after partitions were joined where their backend wants it
   Duration predicted;       ///< by the evaluator, which shares nothing with the search
   Duration bound;

@@ -131,7 +131,7 @@ class Wisher {
       error.note("it contradicts `{}`", other.wish->option);
       told = true;
     }
-    if (!told) error.note("it contradicts the options before it together");
+    if (!told) error.note("it would do alone; with the options before it nothing is left");
     return error;
   }
 

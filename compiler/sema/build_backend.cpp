@@ -385,7 +385,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   }
   ok = once(spans_of(ast.max_partitions, [](const NumberAst& n) { return n.span; }), "`max partitions`", diags) && ok;
   if (!ast.max_partitions.empty()) {
-    auto most = whole(ast.max_partitions[0], 0, kMostOfAnything, "`max partitions`", Code::BadLiteral, diags);
+    auto most = whole(ast.max_partitions[0], 1, kMostOfAnything, "`max partitions`", Code::BadLiteral, diags);
     ok = ok && most;
     backend->max_partitions = most;
   }

@@ -125,6 +125,10 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
                .note(first->second, "the first is here");
     }
   }
+  for (const ir::Backend& backend : rules.backends) {
+    if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end()) continue;
+    ok = diags.error(Code::IncompleteRule, backend.span, "backend `{}` conflicts with itself", backend.name);
+  }
   std::set<std::string> reachable = reachable_devices(rules);
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) {
@@ -169,6 +173,17 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
 }
 
 void lint_rules(const ir::RuleSet& rules, Diagnostics& diags) {
+  std::vector<std::string> backends;
+  for (const ir::Backend& backend : rules.backends) backends.push_back(backend.name);
+  for (const ir::Backend& backend : rules.backends) {
+    for (const std::string& other : backend.conflicts) {
+      if (rules.find(other) != nullptr) continue;
+      diags
+          .warning(Code::UnknownName, backend.span, "backend `{}` conflicts with `{}`, which no file here declares",
+                   backend.name, other)
+          .did_you_mean(support::closest(other, backends));
+    }
+  }
   for (const ir::Backend& backend : rules.backends) {
     std::string previous;
     for (const ir::Rule& rule : backend.rules) {

@@ -19,14 +19,15 @@ bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sour
                  ir::RuleSet& into, support::Diagnostics& diags);
 
 /// What only shows when all files are there: links to devices that nobody declares, devices that the host cannot reach,
-/// conflicts with unknown backends.
+/// backends that conflict with themselves.
 bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
 
 /// Reads files, and folders (their `*.rules`, sorted by name). Nothing after errors, of which there may be several.
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
                                       support::Diagnostics& diags);
 
-/// Warnings of `collage-rules check`: rules without a test that shows what they match, or what they refuse.
+/// Warnings of `collage-rules check`: rules without a test that shows what they match, or what they refuse;
+/// conflicts with backends that no file declares.
 void lint_rules(const ir::RuleSet& rules, support::Diagnostics& diags);
 
 }  // namespace collage::sema

@@ -4,6 +4,7 @@
 //   the optimal cost equals brute force's, and the independent evaluators agree with it;
 //   every node is covered once and the quotient has no cycle (the evaluators refuse anything else);
 //   the printed placement reads back as itself;
+//   plans of `eager` and `tvm` hold and are never better;
 //   what runs on simulated devices and host gives the reference's numbers, coalesced or not.
 //
 // COLLAGE_RANDOM_ROUNDS multiplies the number of cases.
@@ -19,6 +20,7 @@
 #include "compiler/place/coalesce.h"
 #include "compiler/place/evaluate.h"
 #include "compiler/place/optimal_search.h"
+#include "compiler/place/strategies.h"
 #include "compiler/place/to_placement.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
@@ -60,6 +62,7 @@ struct Counts {
   int offloaded = 0;   ///< cases with a partition off the host
   int multi_exit = 0;  ///< cases with a chosen partition of several results
   int conversions = 0;
+  int worse_than_optimal = 0;  ///< plans of other strategies
 };
 
 class RandomModels : public ::testing::Test {
@@ -92,12 +95,33 @@ class RandomModels : public ::testing::Test {
     expect_round_trip(model->graph, placement);
     expect_reference_results(model->graph, placement, rules, jit);
     count(placement);
+    if (seed % 8 == 0) check_strategies(model->graph, *built, *solution, rules, jit);
     place::coalesce(model->graph, placement, [&](const ir::Partition& partition) {
       const ir::Backend* backend = rules.find(partition.backend);
       return backend != nullptr && backend->policy.coalesce;
     });
     expect_verdict(place::evaluate(model->graph, placement), solution->cost);
     expect_reference_results(model->graph, placement, rules, jit);
+  }
+
+  /// The other strategies' plans hold, compute the same, and are never better.
+  void check_strategies(const ir::Graph& graph, const place::BuiltProblem& built, const place::Solution& best,
+                        const ir::RuleSet& rules, codegen::Jit& jit) {
+    using Kind = place::Strategy::Kind;
+    for (const place::Strategy& strategy : {place::Strategy{Kind::Eager, {}}, place::Strategy{Kind::Tvm, {}}}) {
+      SCOPED_TRACE(to_string(strategy));
+      std::string why;
+      auto found = place::solve(built.problem, strategy, {}, &why);
+      ASSERT_TRUE(found || strategy.kind == Kind::Tvm);
+      EXPECT_EQ(found.has_value(), why.empty());
+      if (!found) continue;
+      EXPECT_GE(found->cost, best.cost);
+      counts_.worse_than_optimal += found->cost > best.cost;
+      ir::Placement placement = place::to_placement(built.problem, *found, graph, built.values,
+                                                    [](int) { return std::vector<std::string>(); });
+      expect_verdict(place::evaluate(graph, placement), found->cost);
+      expect_reference_results(graph, placement, rules, jit);
+    }
   }
 
   static void expect_verdict(const place::Verdict& verdict, Duration cost) {
@@ -157,6 +181,7 @@ TEST_F(RandomModels, UpToNineNodes) {
   EXPECT_GT(counts_.offloaded, cases / 4);
   EXPECT_GT(counts_.multi_exit, cases / 100);
   EXPECT_GT(counts_.conversions, cases / 2);
+  EXPECT_GT(counts_.worse_than_optimal, cases / 100);
 }
 
 TEST_F(RandomModels, UpToFourteenNodes) {

@@ -3,6 +3,7 @@
 
 #include "compiler/place/evaluate.h"
 #include "compiler/place/strategies.h"
+#include "compiler/place/tvm_search.h"
 #include "compiler/support/source_manager.h"
 #include "tests/unit/search_sketch.h"
 
@@ -21,7 +22,7 @@ class StrategyText : public testing::Test {
 };
 
 TEST_F(StrategyText, ReadsBackAsWritten) {
-  for (const char* text : {"optimal", "greedy", "priority:npu,onednn", "single:host"}) {
+  for (const char* text : {"optimal", "greedy", "eager", "tvm", "priority:npu,onednn", "single:host"}) {
     const std::optional<Strategy> strategy = parse(text);
     ASSERT_TRUE(strategy.has_value()) << text;
     EXPECT_EQ(to_string(*strategy), text);
@@ -43,10 +44,10 @@ TEST_F(StrategyText, UnknownBackend) {
 }
 
 TEST_F(StrategyText, WrongNumberOfBackends) {
-  for (const char* text : {"greedy:npu", "single", "single:", "single:npu,host", "priority:", "priority:npu,", ""}) {
+  for (const char* text : {"greedy:npu", "eager:npu", "tvm:npu", "single", "single:", "single:npu,host", "priority:", "priority:npu,", ""}) {
     EXPECT_FALSE(parse(text).has_value()) << text;
   }
-  EXPECT_EQ(diags_.error_count(), 7u);
+  EXPECT_EQ(diags_.error_count(), 9u);
 }
 
 /// A chain of four: the npu is fast at the pair in the middle, slow at all four.
@@ -94,6 +95,14 @@ TEST_F(Strategies, PriorityGoesInTurns) {
 TEST_F(Strategies, PriorityLeavesTheRestToTheHost) {
   EXPECT_EQ(cost("priority:library"), 4 + 5 + 5);
 }
+TEST_F(Strategies, EagerGoesInTheOrderOfRegistration) {
+  EXPECT_EQ(cost("eager"), cost("priority:npu,library"));
+  EXPECT_EQ(cost("eager"), 17 + 2 + 2);
+}
+TEST_F(Strategies, TvmDoesNotSeeTransfers) {
+  // Additive: 17 for all on the npu against 1 + 1 + 5. What it takes costs two crossings more.
+  EXPECT_EQ(cost("tvm"), 1 + 1 + 5 + 2 + 2);
+}
 TEST_F(Strategies, SingleSearchesItsOwn) {
   EXPECT_EQ(cost("single:library"), 4 + 5 + 5);
 }
@@ -134,6 +143,145 @@ TEST(GreedySearch, CountsPartitions) {
   const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
   ASSERT_TRUE(solution.has_value());
   EXPECT_EQ(solution->cost.ps(), 11);
+}
+
+/// TVM's mock costs: n operators on a target of unit cost c take c (1 + 0.9 + 0.81 + ...). Here in thousandths.
+int mock_cost(int unit, size_t operators) {
+  double cost = 0;
+  double factor = 1;
+  for (size_t i = 0; i < operators; ++i, factor *= 0.9) cost += 1000.0 * unit * factor;
+  return static_cast<int>(cost + 0.5);
+}
+
+/// A chain of `length` operators; each target has every run of up to its depth.
+class TvmChain : public testing::Test {
+ protected:
+  void add_target(Sketch& sketch, const std::string& name, int unit, int depth) {
+    const int owner = sketch.add_owner(name, "host");
+    for (int begin = 0; begin < sketch.problem.node_count; ++begin) {
+      std::vector<int> nodes;
+      for (int node = begin; node < std::min(begin + depth, sketch.problem.node_count); ++node) {
+        nodes.push_back(node);
+        sketch.add(nodes, mock_cost(unit, nodes.size()), owner);
+      }
+    }
+  }
+  /// `hook{0} llvm{1,2}` in the order of execution.
+  static std::string text(const Problem& problem, const std::optional<Solution>& solution) {
+    std::string text;
+    for (int c : solution.value().chosen) {
+      const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+      text += (text.empty() ? "" : " ") + problem.owners[static_cast<size_t>(candidate.owner)].backend + "{";
+      for (int node : candidate.nodes) text += (text.back() == '{' ? "" : ",") + std::to_string(node);
+      text += "}";
+    }
+    return text;
+  }
+  std::string chosen_by_tvm(int llvm, int llvm_depth, int hook, int hook_depth) {
+    Sketch sketch(3, {{0, 1}, {1, 2}});
+    add_target(sketch, "llvm", llvm, llvm_depth);
+    add_target(sketch, "hook", hook, hook_depth);
+    return text(sketch.problem, solve(sketch.problem, {Strategy::Kind::Tvm, {}}));
+  }
+};
+
+TEST_F(TvmChain, DepthOfTheNativeTarget) {  // its case A4, with its choice among equals
+  EXPECT_EQ(chosen_by_tvm(100, 1, 99, 1), "hook{0} hook{1} hook{2}");
+  EXPECT_EQ(chosen_by_tvm(100, 2, 99, 1), "hook{0} llvm{1,2}");
+  EXPECT_EQ(chosen_by_tvm(100, 3, 99, 1), "llvm{0,1,2}");
+}
+
+TEST_F(TvmChain, DepthOfTheExternalTarget) {  // its case A5
+  EXPECT_EQ(chosen_by_tvm(99, 1, 100, 1), "llvm{0} llvm{1} llvm{2}");
+  EXPECT_EQ(chosen_by_tvm(99, 1, 100, 2), "llvm{0} hook{1,2}");
+  EXPECT_EQ(chosen_by_tvm(99, 1, 100, 3), "hook{0,1,2}");
+}
+
+TEST_F(TvmChain, PruningKeepsTheMaximal) {  // its case A10: two relu in a row, two adds with a tap each
+  Sketch sketch(4, {{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}});
+  for (const auto& [name, unit] : {std::pair("llvm", 2), std::pair("hook", 1)}) {
+    const int owner = sketch.add_owner(name, "host");
+    for (const std::vector<int>& nodes :
+         std::vector<std::vector<int>>{{0}, {1}, {2}, {3}, {2, 3}, {1, 2, 3}, {0, 1, 2, 3}}) {
+      sketch.add(nodes, mock_cost(unit, nodes.size()), owner);
+    }
+  }
+  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<int>{6, 13}));
+  const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
+  EXPECT_EQ(text(sketch.problem, solution), "hook{0,1,2,3}");
+  EXPECT_EQ(solution->cost.ps(), 3439);
+}
+
+TEST_F(TvmChain, TwinsKillEachOther) {  // probe X1: a pattern of two, and the union of two patterns of one
+  Sketch sketch(2, {{0, 1}});
+  const int llvm = sketch.add_owner("llvm", "host");
+  const int hook = sketch.add_owner("hook", "host");
+  for (const std::vector<int>& nodes : std::vector<std::vector<int>>{{0}, {1}, {0, 1}}) {
+    sketch.add(nodes, mock_cost(10, nodes.size()), llvm);
+    sketch.add(nodes, mock_cost(1, nodes.size()), hook, 0, "union");
+  }
+  sketch.add({0, 1}, mock_cost(1, 2), hook, 0, "relu_relu");
+  EXPECT_EQ(text(sketch.problem, solve(sketch.problem, {Strategy::Kind::Tvm, {}})), "llvm{0,1}");
+  const std::optional<Solution> best = solve(sketch.problem, {});
+  EXPECT_EQ(text(sketch.problem, best), "hook{0,1}");
+  EXPECT_EQ(best->cost.ps(), 1900);
+}
+
+TEST_F(TvmChain, FormatsAreNoTwins) {
+  Sketch sketch(2, {{0, 1}});
+  const int npu = sketch.add_owner("npu", "npu[0]");
+  const FormatId plain = sketch.add_format("npu[0]"), blocked = sketch.add_format("npu[0]", "NHWC");
+  for (FormatId format : {plain, blocked}) {
+    sketch.convert(0, format, format == plain ? 2 : 1);
+    sketch.convert(format, 0, 3);
+    sketch.add({0, 1}, 5, npu, format);
+  }
+  sketch.add_singletons(50);
+  // Nothing is lost (the singletons of the host come in a later round), and the one that is cheaper to feed is taken.
+  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(solve(sketch.problem, {Strategy::Kind::Tvm, {}})->cost.ps(), 1 + 5 + 3);
+}
+
+TEST_F(TvmChain, PrunedCandidatesComeBackWhereNothingElseCovers) {
+  // The twins take each other away and nothing else holds both nodes; TVM would stop with an error.
+  Sketch sketch(2, {{0, 1}});
+  sketch.add({0, 1}, 3, 0, 0, "a");
+  sketch.add({0, 1}, 4, 0, 0, "b");
+  EXPECT_TRUE(prune_as_tvm(sketch.problem).empty());
+  EXPECT_EQ(solve(sketch.problem, {Strategy::Kind::Tvm, {}})->cost.ps(), 3);
+}
+
+TEST_F(TvmChain, AChoiceThatClosesACycleIsNoPlan) {
+  // Each pair is convex, but each waits for the other; TVM never joins them because it allows one exit only.
+  Sketch sketch(4, {{0, 2}, {1, 3}, {0, 3}, {1, 2}});
+  sketch.add({0, 2}, 1);
+  sketch.add({1, 3}, 1);
+  sketch.add_singletons(10);
+  std::string why;
+  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why).has_value());
+  EXPECT_EQ(why, "TVM's choice is no plan: the partitions form a cycle");
+  EXPECT_EQ(solve(sketch.problem, {})->cost.ps(), 21);
+}
+
+TEST_F(TvmChain, LimitsAreUnknownToIt) {
+  Sketch sketch(2, {{0, 1}});
+  const int npu = sketch.add_owner("npu", "npu[0]");
+  sketch.problem.owners[static_cast<size_t>(npu)].max_partitions = 1;
+  sketch.add_singletons(10);
+  sketch.add_singletons(1, npu);
+  std::string why;
+  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why).has_value());
+  EXPECT_EQ(why, "TVM's choice is no plan: 2 partitions on `npu`, at most 1 are allowed");
+}
+
+TEST_F(TvmChain, StopsAtItsBudget) {
+  Sketch sketch(8, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}});
+  sketch.add_singletons(1);
+  SearchOptions options;
+  options.max_states = 3;
+  std::string why;
+  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
+  EXPECT_EQ(why, "TVM's search is not done after 3 covered sets");
 }
 
 }  // namespace
