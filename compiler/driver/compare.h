@@ -31,8 +31,8 @@ struct Measured {
 struct CompareRow {
   std::string strategy;
   std::optional<FoundPlan> plan;
-  std::string failure;                  ///< why there is no plan, or why it does not run
-  std::map<std::string, double> macs;   ///< backend -> share of all, 0 … 1
+  std::string failure;                 ///< why there is no plan, or why it does not run
+  std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
 };
 

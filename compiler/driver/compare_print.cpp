@@ -57,9 +57,10 @@ std::string print(const Comparison& comparison) {
     text += trimmed(line);
   }
   if (comparison.runs == 0) return text;
-  return text + fmt::format("{:<12}median of {} runs in turn; difference is max|diff| / max|y| from the reference, between "
-                            "strategies at most {:.1e}\n",
-                            "", comparison.runs, comparison.disagreement);
+  return text + fmt::format(
+                    "{:<12}median of {} runs in turn; difference is max|diff| / max|y| from the reference, between "
+                    "strategies at most {:.1e}\n",
+                    "", comparison.runs, comparison.disagreement);
 }
 
 std::string to_json(const Comparison& comparison) {

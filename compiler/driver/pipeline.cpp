@@ -139,7 +139,7 @@ class Pipeline {
   std::vector<Activation> activations_;
   std::vector<place::ActiveBackend> active_;  ///< find_candidates: activations that are not absent
   Costs costs_;                               ///< build_problem
-  ir::Placement written_;  ///< find_candidates: partitions of the model or the plan
+  ir::Placement written_;                     ///< find_candidates: partitions of the model or the plan
   place::BuiltProblem built_;
   ir::Placement placement_;  ///< search
   Report report_;

@@ -219,9 +219,9 @@ class PlanReader {
     if (!node.is_valid()) return unknown("node", token_);
     int& owner = owner_[node.slot()];
     if (owner >= 0) {
-      const ir::Partition& other =
-          owner < static_cast<int>(placement_.partitions.size()) ? placement_.partitions[static_cast<size_t>(owner)]
-                                                                 : *into;
+      const ir::Partition& other = owner < static_cast<int>(placement_.partitions.size())
+                                       ? placement_.partitions[static_cast<size_t>(owner)]
+                                       : *into;
       diags_.error(Code::PartitionOverlap, token_.span, "`%{}` is in a partition already", token_.text)
           .note(other.span, "in this one");
       names_are_good_ = false;
@@ -267,7 +267,8 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
                         partition.instance);
     for (size_t i = 0; i < partition.rules.size(); ++i)
       text += (i == 0 ? " rule " : ", ") + ir::quoted(partition.rules[i]);
-    text += fmt::format(" {} -> {} {{", boundary_text(graph, partition.inputs), boundary_text(graph, partition.outputs));
+    text +=
+        fmt::format(" {} -> {} {{", boundary_text(graph, partition.inputs), boundary_text(graph, partition.outputs));
     for (size_t i = 0; i < partition.nodes.size(); ++i)
       text += (i == 0 ? " " : ", ") + ir::sigil_name('%', graph.node_name(partition.nodes[i]));
     text += " }\n";
@@ -275,8 +276,8 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
   return text;
 }
 
-std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph,
-                                       support::SourceManager& sources, support::Diagnostics& diags) {
+std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph, support::SourceManager& sources,
+                                       support::Diagnostics& diags) {
   std::string why;
   std::optional<support::FileId> file = sources.load(path, &why);
   if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", why);

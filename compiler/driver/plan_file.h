@@ -25,7 +25,7 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement);
 
 /// Partitions only, each with a span. Whether the backends can run them is `build_problem`'s to say. Nothing after
 /// errors.
-std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph,
-                                       support::SourceManager& sources, support::Diagnostics& diags);
+std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph, support::SourceManager& sources,
+                                       support::Diagnostics& diags);
 
 }  // namespace collage::driver

@@ -30,7 +30,8 @@ class WishReader {
     Wish wish{kind, {}, "", -1, option + " " + text};
     size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return diags_.error_at(Code::BadOption, wish.option, "want NODES=BACKEND, such as `conv*=npu` or `op:Conv=npu[0]`");
+      return diags_.error_at(Code::BadOption, wish.option,
+                             "want NODES=BACKEND, such as `conv*=npu` or `op:Conv=npu[0]`");
     }
     wish.target = text.substr(equals + 1);
     if (size_t bracket = wish.target.find('['); bracket != std::string::npos) {

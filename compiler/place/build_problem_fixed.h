@@ -23,7 +23,9 @@ bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const st
 /// error: such a partition has none.
 bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
                         support::Diagnostics& diags);
-/// Removes candidates that a wish forbids (wishes.h). False after an error: a wish that leaves a node without candidates.
+
+/// Removes candidates that a wish forbids (wishes.h). False after an error: a wish that leaves a node without
+/// candidates.
 bool apply_wishes(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,
                   BuiltProblem* built, support::Diagnostics& diags);
 

@@ -24,8 +24,8 @@ struct MemoryLimit {
 /// alive there at once. The arenas of the runtime may need somewhat more, for gaps.
 size_t memory_needed(const ir::Graph& graph, const ir::Placement& placement, const std::string& instance);
 
-/// As `solve` (with its `why`), within the limits as far as repair succeeds; where it does not, the plan that came closest to it is
-/// returned and building it fails with the reason.
+/// As `solve` (with its `why`), within the limits as far as repair succeeds; where it does not, the plan that came
+/// closest to it is returned and building it fails with the reason.
 std::optional<Solution> solve_within_memory(const ir::Graph& graph, const BuiltProblem& built,
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why = nullptr);

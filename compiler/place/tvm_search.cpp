@@ -24,11 +24,25 @@ struct Piece {
   const std::vector<int>* nodes = nullptr;
   size_t instance = 0;        ///< equal for pieces of one backend instance
   Duration cost;              ///< of the cheapest variant
+  bool is_valid = false;      ///< one exit, no tap
   std::vector<int> variants;  ///< Problem::candidates that differ in formats only
 };
 
 size_t slot(int index) {
   return static_cast<size_t>(index);
+}
+
+bool has_one_exit_and_no_tap(const Problem& problem, const Candidate& candidate) {
+  std::set<int> exits;
+  for (const ValueFormat& write : candidate.writes) {
+    const ProblemValue& value = problem.values[slot(write.value)];
+    exits.insert(value.writer);
+    const bool is_tap = std::any_of(value.readers.begin(), value.readers.end(), [&](int reader) {
+      return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), reader);
+    });
+    if (is_tap) return false;
+  }
+  return exits.size() <= 1;
 }
 
 /// Convex ones of finite cost, in the order of the problem's candidates.
@@ -44,7 +58,9 @@ std::vector<Piece> pieces_of(const Problem& problem) {
     const Owner& owner = problem.owners[slot(candidate.owner)];
     const size_t instance = instances.emplace(std::pair(owner.backend, owner.instance), instances.size()).first->second;
     const auto [at, is_new] = known.emplace(std::tuple(instance, candidate.rule, candidate.nodes), pieces.size());
-    if (is_new) pieces.push_back({&candidate.nodes, instance, candidate.cost, {}});
+    if (is_new) {
+      pieces.push_back({&candidate.nodes, instance, candidate.cost, has_one_exit_and_no_tap(problem, candidate), {}});
+    }
     Piece& piece = pieces[at->second];
     piece.cost = std::min(piece.cost, candidate.cost);
     piece.variants.push_back(c);
@@ -58,8 +74,9 @@ using Index = std::vector<std::vector<size_t>>;
 class Pruner {
  public:
   Pruner(const std::vector<Piece>& pieces, int node_count)
-      : pieces_(pieces), with_(slot(node_count)), current_(pieces.size(), true), kept_(pieces.size(), false) {
+      : pieces_(pieces), with_(slot(node_count)), current_(pieces.size()), kept_(pieces.size(), false) {
     for (size_t i = 0; i < pieces.size(); ++i) {
+      current_[i] = pieces[i].is_valid;
       for (int node : *pieces[i].nodes) with_[slot(node)].push_back(i);
     }
   }
@@ -120,11 +137,11 @@ struct State {
 class CoverSearch {
  public:
   CoverSearch(const std::vector<Piece>& pieces, const std::vector<bool>& kept, int node_count)
-      : pieces_(pieces), node_count_(node_count), kept_at_(slot(node_count)), pruned_at_(slot(node_count)) {
+      : pieces_(pieces), node_count_(node_count), kept_at_(slot(node_count)), other_at_(slot(node_count)) {
     for (size_t i = 0; i < pieces.size(); ++i) {
       NodeSet& nodes = nodes_.emplace_back(slot(node_count));
       for (int node : *pieces[i].nodes) nodes.insert(slot(node));
-      (kept[i] ? kept_at_ : pruned_at_)[slot(pieces[i].nodes->front())].push_back(i);
+      (kept[i] ? kept_at_ : other_at_)[slot(pieces[i].nodes->front())].push_back(i);
     }
   }
 
@@ -139,7 +156,7 @@ class CoverSearch {
         *failure = fmt::format("TVM's search is not done after {} covered sets", max_states);
         return std::nullopt;
       }
-      if (!expand(at, kept_at_)) expand(at, pruned_at_);
+      if (!expand(at, kept_at_)) expand(at, other_at_);
     }
     *failure = "the candidates do not cover the model";
     return std::nullopt;
@@ -195,7 +212,7 @@ class CoverSearch {
   const std::vector<Piece>& pieces_;
   int node_count_;
   Index kept_at_;  ///< by first node
-  Index pruned_at_;
+  Index other_at_;
   std::vector<NodeSet> nodes_;
   std::vector<State> states_;
   std::unordered_map<std::string, size_t> by_covered_;
@@ -215,7 +232,8 @@ TvmResult complete(const Problem& problem, const std::vector<Piece>& pieces, con
   std::sort(variants.begin(), variants.end());
   if (std::optional<Solution> solution = search_among(problem, variants, options)) return {std::move(solution), ""};
   const Verdict verdict = evaluate(problem, plain);
-  if (const auto* reason = std::get_if<std::string>(&verdict)) return {std::nullopt, "TVM's choice is no plan: " + *reason};
+  if (const auto* reason = std::get_if<std::string>(&verdict))
+    return {std::nullopt, "TVM's choice is no plan: " + *reason};
   plain.cost = std::get<Duration>(verdict);
   return {plain, ""};
 }

@@ -2,6 +2,9 @@
 // TVM's CollagePartition (RFC 62, apache/tvm v0.12 src/relay/collage) over our candidates: the baseline that others
 // publish. Written from its description, faults included where they are the algorithm:
 //
+//   0. Valid candidates are convex, have one exit (node that is read outside) and no tap (exit that is read inside,
+//   too):
+//      what TVM hard-wires, so that partitions cannot wait for each other.
 //   1. Prune. A candidate is maximal if no other one of the same backend instance holds all its nodes. Then
 //
 //          kept := {}, current := all
@@ -17,10 +20,11 @@
 //      Equal costs: the set popped first, by (cost, covered bits), keeps what it reached. Transfers and layouts have no
 //      part in it.
 //
-// Where TVM stops with "no candidate was found covering" a node, the pruned candidates of that node come back; so a
-// host rule always finishes. What TVM does not know follows afterwards: the formats of the chosen partitions and their
-// conversions are the best ones for that choice, and the cost is the true one. TVM's candidates have one exit, ours may
-// have several, and limits of backends are unknown to it: its answer may then be no plan at all, and the reason is told.
+// Where TVM stops with "no candidate was found covering" a node, the pruned and the other candidates of that node come
+// back; so a host rule always finishes. What TVM does not know follows afterwards: the formats of the chosen partitions
+// and their conversions are the best ones for that choice, and the cost is the true one. It does not know limits of
+// backends either, and what came back may have several exits: the answer may then be no plan at all, and the reason is
+// told.
 #pragma once
 
 #include <optional>

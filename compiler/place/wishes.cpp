@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wishes on the candidates (wishes.h), one after another. The first that leaves a node without a candidate is told, with
-// the reason: what the backend says of the node, or the earlier wish that it contradicts.
+// Wishes on the candidates (wishes.h), one after another. The first that leaves a node without a candidate is told,
+// with the reason: what the backend says of the node, or the earlier wish that it contradicts.
 #include "compiler/place/wishes.h"
 
 #include <fmt/format.h>
@@ -55,9 +55,9 @@ class Wisher {
     std::set<int> owners;         ///< Place, Forbid
 
     bool allows(const Candidate& candidate) const {
-      const auto count = static_cast<size_t>(
-          std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
-                        [&](int node) { return concerned[static_cast<size_t>(node)]; }));
+      const auto count =
+          static_cast<size_t>(std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
+                                            [&](int node) { return concerned[static_cast<size_t>(node)]; }));
       switch (wish->kind) {
         case Wish::Kind::Place: return count == 0 || owners.count(candidate.owner) > 0;
         case Wish::Kind::Forbid: return count == 0 || owners.count(candidate.owner) == 0;

@@ -126,7 +126,8 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   for (const ir::Backend& backend : rules.backends) {
-    if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end()) continue;
+    if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end())
+      continue;
     ok = diags.error(Code::IncompleteRule, backend.span, "backend `{}` conflicts with itself", backend.name);
   }
   std::set<std::string> reachable = reachable_devices(rules);
