@@ -187,6 +187,11 @@ ParsedOptions parse_options(int argc, char** argv) {
     if (options.emit == Emit::Onnx && options.output.empty())
       return usage("--emit=onnx writes a binary file: name it by `-o FILE.onnx`");
   }
+  if (options.compare &&
+      (options.check || options.verify_plan || !options.save_plan.empty() || !options.output.empty()))
+    return usage("--compare stops before --check, --verify-plan, --save-plan and -o");
+  if (!options.diff_plans.empty() && (options.compare || options.run || options.bench > 0 || !options.plan.empty()))
+    return usage("--diff-plans stops before --plan, --compare, --run and --bench");
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");
   }

@@ -30,7 +30,9 @@ std::string time_text(double seconds) {
 }
 
 std::string error_text(double measured, double predicted) {
-  return predicted > 0 ? fmt::format("{:+.1f} %", 100 * (measured / predicted - 1)) : "-";
+  if (predicted <= 0) return "-";
+  double ratio = measured / predicted;
+  return ratio < 10 ? fmt::format("{:+.1f} %", 100 * (ratio - 1)) : fmt::format("{:.0f} x", ratio);
 }
 
 }  // namespace
