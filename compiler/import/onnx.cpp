@@ -46,7 +46,7 @@ class OnnxImporter {
  private:
   static ModelNames collect_names(const onnx::GraphProto& proto);
   bool read_opset();
-  void add_initializers();
+  void add_initializers(const onnx::GraphProto& proto);
   void add_inputs();
   void add_input(const onnx::ValueInfoProto& input);
   std::optional<Shape> input_shape(const onnx::ValueInfoProto& input);
@@ -55,6 +55,8 @@ class OnnxImporter {
   std::optional<std::vector<int>> node_order();
   void add_node(const onnx::NodeProto& node);
   bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
+  /// An If whose condition is constant becomes the nodes of its branch.
+  bool add_branch(const onnx::NodeProto& node, const std::string& where);
   /// A tensor as constant `name`, or, where that is an output of the model, as the operand of an Identity of that name.
   bool add_constant(const std::string& name, Tensor tensor, const std::string& where);
   void mark_outputs();
@@ -78,18 +80,39 @@ class OnnxImporter {
   NameSet unsupported_;  ///< operators reported already
 };
 
+/// Names of a graph and of the branches inside it, which read values of the graph around them.
+void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
+  for (const auto& input : proto.input()) taken->insert(input.name());
+  for (const auto& initializer : proto.initializer()) taken->insert(initializer.name());
+  for (const auto& node : proto.node()) {
+    taken->insert(node.output().begin(), node.output().end());
+    read->insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_values(attribute.g(), taken, read);
+    }
+  }
+  for (const auto& output : proto.output()) read->insert(output.name());
+}
+
+/// What a node reads, its branches included.
+NameSet names_read(const onnx::NodeProto& node) {
+  NameSet taken, read(node.input().begin(), node.input().end());
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) collect_values(attribute.g(), &taken, &read);
+  }
+  return read;
+}
+
+bool reads_itself(const onnx::NodeProto& node) {
+  return std::any_of(node.input().begin(), node.input().end(), [&node](const std::string& input) {
+    return std::find(node.output().begin(), node.output().end(), input) != node.output().end();
+  });
+}
+
 ModelNames OnnxImporter::collect_names(const onnx::GraphProto& proto) {
   ModelNames names;
-  for (const auto& input : proto.input()) names.taken.insert(input.name());
-  for (const auto& initializer : proto.initializer()) names.taken.insert(initializer.name());
-  for (const auto& node : proto.node()) {
-    names.taken.insert(node.output().begin(), node.output().end());
-    names.read.insert(node.input().begin(), node.input().end());
-  }
-  for (const auto& output : proto.output()) {
-    names.read.insert(output.name());
-    names.outputs.insert(output.name());
-  }
+  collect_values(proto, &names.taken, &names.read);
+  for (const auto& output : proto.output()) names.outputs.insert(output.name());
   return names;
 }
 
@@ -131,9 +154,9 @@ bool OnnxImporter::add_constant(const std::string& name, Tensor tensor, const st
   return emitter_.emit({"Identity", {source}, {}, {name}, place, name});
 }
 
-void OnnxImporter::add_initializers() {
-  const NameSet read = collect_names(proto_).read;
-  for (const auto& initializer : proto_.initializer()) {
+void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
+  const NameSet read = collect_names(proto).read;
+  for (const auto& initializer : proto.initializer()) {
     const std::string& name = initializer.name();
     if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
     std::string place = at("initializer", name);
@@ -148,7 +171,7 @@ void OnnxImporter::add_initializers() {
     }
     if (!add_constant(name, std::move(*tensor), place)) failed_.insert(name);
   }
-  for (const auto& sparse : proto_.sparse_initializer()) {
+  for (const auto& sparse : proto.sparse_initializer()) {
     diags_.error_at(Code::UnsupportedOnnx, at("initializer", sparse.values().name()),
                     "sparse initializers are not supported");
     failed_.insert(sparse.values().name());
@@ -262,9 +285,10 @@ std::optional<std::vector<int>> OnnxImporter::node_order() {
   std::vector<std::vector<int>> readers(static_cast<size_t>(proto_.node_size()));
   std::vector<int> missing(static_cast<size_t>(proto_.node_size()), 0);
   for (int i = 0; i < proto_.node_size(); ++i) {
-    for (const std::string& input : proto_.node(i).input()) {
+    for (const std::string& input : names_read(proto_.node(i))) {
       auto it = producer.find(input);
-      if (it == producer.end()) continue;
+      // The value of a branch may have the name of the result that it becomes.
+      if (it == producer.end() || (it->second == i && !reads_itself(proto_.node(i)))) continue;
       readers[static_cast<size_t>(it->second)].push_back(i);
       ++missing[static_cast<size_t>(i)];
     }
@@ -319,6 +343,55 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   return add_constant(node.output(0), std::move(tensor), place);
 }
 
+// y = If(true) {then_branch = {a = Relu(x), b = Neg(a), outputs: b}, …}  =>  a = Relu(x), y = Neg(a)
+bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& place) {
+  ValueId condition = node.input_size() == 1 ? graph_.find_value(node.input(0)) : ValueId();
+  const Tensor* chosen = emitter_.constant(condition);
+  if (chosen == nullptr || chosen->count() != 1) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "an If whose condition is not constant is not supported");
+  }
+  std::string wanted = runtime::element_as_double(chosen->view(), 0) != 0 ? "then_branch" : "else_branch";
+  auto attribute = std::find_if(node.attribute().begin(), node.attribute().end(),
+                                [&wanted](const auto& candidate) { return candidate.name() == wanted; });
+  if (attribute == node.attribute().end() || !attribute->has_g() ||
+      attribute->g().output_size() != node.output_size()) {
+    return diags_.error_at(Code::BadModel, place, "`{}` does not give the {} results of the node", wanted,
+                           node.output_size());
+  }
+  const onnx::GraphProto& branch = attribute->g();
+  std::map<std::string, std::string, std::less<>> renamed;
+  auto renamed_to = [&renamed](const std::string& name) {
+    auto it = renamed.find(name);
+    return it == renamed.end() ? name : it->second;
+  };
+  add_initializers(branch);
+  NameSet defined;
+  for (const auto& inner : branch.node()) defined.insert(inner.output().begin(), inner.output().end());
+  for (int i = 0; i < branch.output_size(); ++i) {
+    const std::string& name = branch.output(i).name();
+    if (defined.contains(name)) renamed.emplace(name, node.output(i));
+  }
+  size_t errors_before = diags_.error_count();
+  for (const auto& inner : branch.node()) {
+    onnx::NodeProto copy = inner;
+    for (std::string& input : *copy.mutable_input()) input = renamed_to(input);
+    for (std::string& output : *copy.mutable_output()) output = renamed_to(output);
+    add_node(copy);
+  }
+  if (diags_.error_count() > errors_before) return false;
+  for (int i = 0; i < branch.output_size(); ++i) {
+    std::string name = renamed_to(branch.output(i).name());
+    if (name == node.output(i) || node.output(i).empty()) continue;
+    ValueId value = graph_.find_value(name);
+    if (!value.is_valid()) {
+      if (failed_.contains(name)) return false;
+      return diags_.error_at(Code::UndefinedValue, place, "the branch gives `{}`, which nothing defines", name);
+    }
+    if (!emitter_.emit({"Identity", {value}, {}, {node.output(i)}, place, node.name()})) return false;
+  }
+  return true;
+}
+
 void OnnxImporter::add_node(const onnx::NodeProto& node) {
   std::string place = where(node);
   // Assumed until the node is there.
@@ -347,6 +420,8 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
   bool is_there = false;
   if (node.op_type() == "Constant") {
     is_there = add_constant_node(node, place);
+  } else if (node.op_type() == "If") {
+    is_there = add_branch(node, place);
   } else {
     for (const auto& attribute : node.attribute()) {
       runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
@@ -413,7 +488,7 @@ std::optional<ir::Graph> OnnxImporter::run() {
   if (!proto_.name().empty()) graph_.name = proto_.name();
   if (!read_opset()) return std::nullopt;
   add_inputs();
-  add_initializers();
+  add_initializers(proto_);
   std::optional<std::vector<int>> order = node_order();
   if (!order) return std::nullopt;
   for (int i : *order) {

@@ -139,17 +139,27 @@ bool batch_norm(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// Inference: the first result is the operand. Ratio and seed decide nothing.
-bool dropout(PendingNode& node, Emitter& emitter) {
+// Inference: the first result is the operand, the mask (bool since opset 10) is all true. Ratio and seed decide
+// nothing.
+bool dropout(PendingNode& node, Emitter& emitter, bool has_bool_mask) {
   if (has_input(node, 2)) {
     const ir::Tensor* mode = emitter.constant(node.inputs[2]);
     bool is_training = mode == nullptr || mode->count() != 1 || runtime::element_as_double(mode->view(), 0) != 0;
     if (is_training) return unsupported(node, emitter, "Dropout in training mode is not supported");
   }
-  if (!keep_first_result(node, emitter)) return unsupported(node, emitter, "the mask of Dropout is not supported");
+  if (!keep_first_result(node, emitter) && !has_bool_mask) {
+    return unsupported(node, emitter, "the mask of Dropout before opset 10 is not supported");
+  }
   if (!node.inputs.empty()) node.inputs.resize(1);
   node.attrs = {};
   return true;
+}
+
+bool dropout_with_float_mask(PendingNode& node, Emitter& emitter) {
+  return dropout(node, emitter, false);
+}
+bool dropout_with_bool_mask(PendingNode& node, Emitter& emitter) {
+  return dropout(node, emitter, true);
 }
 
 // Clip(x) {min = 0.0, max = 6.0}  =>  Clip(x, 0.0, 6.0)
@@ -240,8 +250,15 @@ bool cast_by_name(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
+// Since opset 19 `saturate` decides on float8 only, which is not supported.
+bool drop_saturate(PendingNode& node, Emitter&) {
+  node.attrs.erase("saturate");
+  return true;
+}
+
 // f16 and bf16 are carried as f32, whatever opset.
 bool cast_to_carried(PendingNode& node, Emitter& emitter) {
+  node.attrs.erase("saturate");
   auto to = static_cast<int>(node.attrs.get_int("to", onnx::TensorProto::FLOAT));
   if (!dtype_of(to)) return unsupported(node, emitter, "a cast to " + element_name(to) + " is not supported");
   if (!is_widened(to)) return true;
@@ -330,6 +347,65 @@ bool pad_all_axes(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
+// A hint of the first opsets: which results are wanted is plain from their names.
+bool drop_output_sequence(PendingNode& node, Emitter&) {
+  node.attrs.erase("output_sequence");
+  return true;
+}
+
+// {p = 2.0}  =>  {p = 2}
+bool norm_as_int(PendingNode& node, Emitter& emitter) {
+  double p = node.attrs.get_float("p", 2);
+  if (p != std::floor(p) || std::abs(p) > 1e6) return unsupported(node, emitter, "a norm that is no whole number");
+  node.attrs.set("p", static_cast<int64_t>(p));
+  return true;
+}
+
+// Opset 18: Resize may name the axes of its scales and sizes.
+// scales = [2.0] of axes = [1] in rank 3  =>  scales = [1.0, 2.0, 1.0]
+bool resize_all_axes(PendingNode& node, Emitter& emitter) {
+  if (node.attrs.get_int("antialias", 0) != 0) return unsupported(node, emitter, "antialiased Resize is not supported");
+  if (node.attrs.get_string("keep_aspect_ratio_policy", "stretch") != "stretch") {
+    return unsupported(node, emitter, "Resize that keeps the aspect ratio is not supported");
+  }
+  node.attrs.erase("antialias");
+  node.attrs.erase("keep_aspect_ratio_policy");
+  Ints axes = node.attrs.get_ints("axes");
+  node.attrs.erase("axes");
+  if (axes.empty() || !has_input(node, 0)) return true;
+  const Shape& shape = emitter.type(node.inputs[0]).shape;
+  auto rank = static_cast<int64_t>(shape.size());
+  std::vector<double> roi(shape.size(), 0.0), scales(shape.size(), 1.0);
+  roi.resize(2 * shape.size(), 1.0);
+  Ints sizes = shape;
+  for (size_t operand = 1; operand < node.inputs.size(); ++operand) {
+    if (!has_input(node, operand) || emitter.type(node.inputs[operand]).shape == Shape{0}) continue;
+    const ir::Tensor* given = emitter.constant(node.inputs[operand]);
+    if (given == nullptr)
+      return emitter.diags().error_at(Code::NotConstant, node.where, "scales and sizes must be constant");
+    auto count = static_cast<int64_t>(axes.size());
+    if (given->count() != (operand == 1 ? 2 * count : count)) {
+      return emitter.diags().error_at(Code::ShapeMismatch, node.where, "{} numbers for {} axes", given->count(), count);
+    }
+    for (int64_t i = 0; i < given->count(); ++i) {
+      int64_t axis = axes[static_cast<size_t>(i % count)];
+      if (axis < 0) axis += rank;
+      if (axis < 0 || axis >= rank) {
+        return emitter.diags().error_at(Code::BadAttribute, node.where, "axis {} is out of range", axis);
+      }
+      double value = runtime::element_as_double(given->view(), i);
+      auto at = static_cast<size_t>(axis);
+      if (operand == 1) roi[at + (i < count ? 0 : shape.size())] = value;
+      if (operand == 2) scales[at] = value;
+      if (operand == 3) sizes[at] = static_cast<int64_t>(value);
+    }
+    if (operand == 1) node.inputs[1] = emitter.add_floats(name_for(node, "roi"), roi);
+    if (operand == 2) node.inputs[2] = emitter.add_floats(name_for(node, "scales"), scales);
+    if (operand == 3) node.inputs[3] = emitter.add_ints(name_for(node, "sizes"), sizes);
+  }
+  return true;
+}
+
 // MaxPool's indices: left out where nobody reads them.
 bool max_pool_indices(PendingNode& node, Emitter& emitter) {
   if (keep_first_result(node, emitter)) node.attrs.erase("storage_order");
@@ -352,16 +428,22 @@ constexpr std::array kRows = {
     Row{"BatchNormalization", 1, kAlways, batch_norm},
     Row{"Cast", 1, 5, cast_by_name},
     Row{"Cast", 1, kAlways, cast_to_carried},
+    Row{"CastLike", 19, kAlways, drop_saturate},
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
     Row{"Div", 1, 6, legacy_broadcast},
-    Row{"Dropout", 1, kAlways, dropout},
+    Row{"Dropout", 1, 9, dropout_with_float_mask},
+    Row{"Dropout", 10, kAlways, dropout_with_bool_mask},
     Row{"Equal", 1, 6, legacy_broadcast},
+    Row{"GRU", 1, 6, drop_output_sequence},
     Row{"Gemm", 1, 6, gemm_broadcast},
+    Row{"GlobalLpPool", 1, 1, norm_as_int},
     Row{"Greater", 1, 6, legacy_broadcast},
     Row{"Hardmax", 1, 12, softmax_of_flattened},
     Row{"Less", 1, 6, legacy_broadcast},
+    Row{"LSTM", 1, 6, drop_output_sequence},
     Row{"LogSoftmax", 1, 12, softmax_of_flattened},
+    Row{"LpPool", 1, 1, norm_as_int},
     Row{"MaxPool", 1, kAlways, max_pool_indices},
     Row{"Mul", 1, 6, legacy_broadcast},
     Row{"Or", 1, 6, legacy_broadcast},
@@ -369,6 +451,7 @@ constexpr std::array kRows = {
     Row{"Pad", 1, 10, pad_operands},
     Row{"Pad", 18, kAlways, pad_all_axes},
     Row{"Pow", 1, 6, legacy_broadcast},
+    Row{"RNN", 1, 6, drop_output_sequence},
     Row{"ReduceL1", 18, kAlways, axes_attribute},
     Row{"ReduceL2", 18, kAlways, axes_attribute},
     Row{"ReduceLogSum", 18, kAlways, axes_attribute},
@@ -381,6 +464,7 @@ constexpr std::array kRows = {
     Row{"ReduceSumSquare", 18, kAlways, axes_attribute},
     Row{"Reshape", 1, 4, reshape_operand},
     Row{"Resize", 10, 10, to_resize},
+    Row{"Resize", 18, kAlways, resize_all_axes},
     Row{"Scatter", 1, kAlways, rename_scatter},
     Row{"Slice", 1, 9, slice_operands},
     Row{"Softmax", 1, 12, softmax_of_flattened},

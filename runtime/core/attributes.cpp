@@ -111,6 +111,11 @@ Floats AttrMap::get_floats(std::string_view name, Floats fallback) const {
   return value ? *value : fallback;
 }
 
+Strings AttrMap::get_strings(std::string_view name) const {
+  const auto* value = find_as<Strings>(*this, name);
+  return value ? *value : Strings();
+}
+
 bool operator==(const AttrMap& a, const AttrMap& b) {
   if (a.values_.size() != b.values_.size()) return false;
   auto ib = b.values_.begin();

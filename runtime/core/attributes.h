@@ -39,6 +39,7 @@ class AttrMap {
   std::string get_string(std::string_view name, std::string fallback) const;
   Ints get_ints(std::string_view name, Ints fallback = {}) const;
   Floats get_floats(std::string_view name, Floats fallback = {}) const;
+  Strings get_strings(std::string_view name) const;  ///< empty where it is absent
 
   friend bool operator==(const AttrMap& a, const AttrMap& b);
 

@@ -123,6 +123,27 @@ T quotient(T a, T b) {
   }
 }
 
+/// The remainder has the sign of the divisor, as in Python; with `like_c` that of the dividend, as C's fmod and %.
+template <typename T>
+T remainder_of(T a, T b, bool like_c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    T rest = std::fmod(a, b);
+    return !like_c && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  } else {
+    // The least integer divided by -1 would trap.
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+    T rest = static_cast<T>(a % b);
+    return !like_c && rest != 0 && (rest < 0) != (b < 0) ? wrapping_add(rest, b) : rest;
+  }
+}
+
+bool has_zero(const TensorView& divisor) {
+  for (int64_t i = 0; !is_float(divisor.dtype) && i < divisor.count(); ++i) {
+    if (element_as_int(divisor, i) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status kernel_Add(const KernelArgs& args) {
@@ -136,13 +157,29 @@ Status kernel_Mul(const KernelArgs& args) {
 }
 
 Status kernel_Div(const KernelArgs& args) {
-  const TensorView& divisor = args.inputs[1];
-  if (!is_float(divisor.dtype) && args.outputs[0].count() > 0) {
-    for (int64_t i = 0; i < divisor.count(); ++i) {
-      if (element_as_int(divisor, i) == 0) return Status::error("integer division by zero");
-    }
-  }
+  if (args.outputs[0].count() > 0 && has_zero(args.inputs[1])) return Status::error("integer division by zero");
   return arithmetic(args, []<typename T>(T a, T b) { return quotient(a, b); });
+}
+
+Status kernel_Mod(const KernelArgs& args) {
+  if (args.outputs[0].count() > 0 && has_zero(args.inputs[1])) return Status::error("integer division by zero");
+  bool like_c = args.attrs.get_int("fmod", 0) != 0;
+  return arithmetic(args, [=]<typename T>(T a, T b) { return remainder_of(a, b, like_c); });
+}
+
+/// Bits that leave the element are lost; a shift by its width or more leaves 0.
+Status kernel_BitShift(const KernelArgs& args) {
+  bool left = args.attrs.get_string("direction", "") == "LEFT";
+  return with_integer(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    using Bits = std::make_unsigned_t<T>;
+    zip<T, T, T>(args.inputs[0], args.inputs[1], args.outputs[0], [=](T a, T b) {
+      auto bits = static_cast<uint64_t>(static_cast<Bits>(a));
+      auto by = static_cast<uint64_t>(static_cast<Bits>(b));
+      if (by >= 8 * sizeof(T)) return T(0);
+      return static_cast<T>(left ? bits << by : bits >> by);
+    });
+    return Status::ok();
+  });
 }
 
 Status kernel_Pow(const KernelArgs& args) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cast: floats to integers towards zero and clamped, integers among each other by wrapping, anything to bool by != 0.
+// Cast and CastLike: floats to integers towards zero and clamped, integers among each other by wrapping, anything to
+// bool by != 0.
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/number.h"
@@ -32,11 +33,19 @@ Status cast_from(const KernelArgs& args, bool from_bool) {
   });
 }
 
-}  // namespace
-
-Status kernel_Cast(const KernelArgs& args) {
+Status cast(const KernelArgs& args) {
   if (args.inputs[0].dtype == DType::Bool) return cast_from<uint8_t>(args, true);
   return with_number(args.inputs[0].dtype, [&]<typename From>(Type<From>) { return cast_from<From>(args, false); });
+}
+
+}  // namespace
+
+/// The result says which dtype.
+Status kernel_Cast(const KernelArgs& args) {
+  return cast(args);
+}
+Status kernel_CastLike(const KernelArgs& args) {
+  return cast(args);
 }
 
 }  // namespace collage::runtime

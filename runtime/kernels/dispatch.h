@@ -46,6 +46,19 @@ Status with_number(DType dtype, F f) {
   return unsupported_dtype(dtype);
 }
 
+/// Every dtype but bool, f32 and f64.
+template <typename F>
+Status with_integer(DType dtype, F f) {
+  switch (dtype) {
+    case DType::I8: return f(Type<int8_t>());
+    case DType::U8: return f(Type<uint8_t>());
+    case DType::I16: return f(Type<int16_t>());
+    case DType::I32: return f(Type<int32_t>());
+    case DType::I64: return f(Type<int64_t>());
+    default: return unsupported_dtype(dtype);
+  }
+}
+
 /// An unsigned integer of the element's width: all that data movement needs to know.
 template <typename F>
 Status with_width(DType dtype, F f) {

@@ -3,41 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/map_elements.h"
 #include "runtime/kernels/number.h"
 
 namespace collage::runtime {
-namespace {
-
-template <typename T, typename F>
-Status map_elements(const KernelArgs& args, F f) {
-  auto x = args.inputs[0].as<T>();
-  auto y = args.outputs[0].as<T>();
-  for (size_t i = 0; i < x.size(); ++i) y[i] = static_cast<T>(f(x[i]));
-  return Status::ok();
-}
-
-/// y = f(x) for f32 and f64, f from double to double.
-template <typename F>
-Status map_floats(const KernelArgs& args, F f) {
-  return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
-    return map_elements<T>(args, [&](T x) { return f(static_cast<double>(x)); });
-  });
-}
-
-/// y = f(x) in the element type itself.
-template <typename F>
-Status map_numbers(const KernelArgs& args, F f) {
-  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) { return map_elements<T>(args, f); });
-}
-
-double elu(double x, double alpha) {
-  return x < 0 ? alpha * std::expm1(x) : x;
-}
-
-}  // namespace
-
 Status kernel_Abs(const KernelArgs& args) {
   return map_numbers(args, []<typename T>(T x) {
     return x < 0 ? wrapping_sub<T>(0, x) : std::is_floating_point_v<T> ? std::abs(x) : x;
@@ -87,6 +57,33 @@ Status kernel_Sin(const KernelArgs& args) {
 Status kernel_Cos(const KernelArgs& args) {
   return map_floats(args, [](double x) { return std::cos(x); });
 }
+Status kernel_Acos(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::acos(x); });
+}
+Status kernel_Acosh(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::acosh(x); });
+}
+Status kernel_Asin(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::asin(x); });
+}
+Status kernel_Asinh(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::asinh(x); });
+}
+Status kernel_Atan(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::atan(x); });
+}
+Status kernel_Atanh(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::atanh(x); });
+}
+Status kernel_Cosh(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::cosh(x); });
+}
+Status kernel_Sinh(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::sinh(x); });
+}
+Status kernel_Tan(const KernelArgs& args) {
+  return map_floats(args, [](double x) { return std::tan(x); });
+}
 Status kernel_Erf(const KernelArgs& args) {
   return map_floats(args, [](double x) { return std::erf(x); });
 }
@@ -94,36 +91,13 @@ Status kernel_Tanh(const KernelArgs& args) {
   return map_floats(args, [](double x) { return std::tanh(x); });
 }
 
-Status kernel_Sigmoid(const KernelArgs& args) {
-  return map_floats(args, [](double x) { return 1 / (1 + std::exp(-x)); });
+Status kernel_IsNaN(const KernelArgs& args) {
+  return test_floats(args, [](double x) { return std::isnan(x); });
 }
-Status kernel_Softplus(const KernelArgs& args) {
-  // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), which cannot overflow
-  return map_floats(args, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
-}
-Status kernel_Softsign(const KernelArgs& args) {
-  return map_floats(args, [](double x) { return x / (1 + std::abs(x)); });
-}
-Status kernel_HardSwish(const KernelArgs& args) {
-  return map_floats(args, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); });
-}
-Status kernel_HardSigmoid(const KernelArgs& args) {
-  double alpha = args.attrs.get_float("alpha", 0.2);
-  double beta = args.attrs.get_float("beta", 0.5);
-  return map_floats(args, [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
-}
-Status kernel_LeakyRelu(const KernelArgs& args) {
-  double alpha = args.attrs.get_float("alpha", 0.01);
-  return map_floats(args, [=](double x) { return x < 0 ? alpha * x : x; });
-}
-Status kernel_Elu(const KernelArgs& args) {
-  double alpha = args.attrs.get_float("alpha", 1.0);
-  return map_floats(args, [=](double x) { return elu(x, alpha); });
-}
-Status kernel_Selu(const KernelArgs& args) {
-  double alpha = args.attrs.get_float("alpha", 1.67326319217681884765625);
-  double gamma = args.attrs.get_float("gamma", 1.05070102214813232421875);
-  return map_floats(args, [=](double x) { return gamma * elu(x, alpha); });
+Status kernel_IsInf(const KernelArgs& args) {
+  bool negative = args.attrs.get_int("detect_negative", 1) != 0;
+  bool positive = args.attrs.get_int("detect_positive", 1) != 0;
+  return test_floats(args, [=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 
 Status kernel_Not(const KernelArgs& args) {

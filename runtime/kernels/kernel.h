@@ -23,6 +23,8 @@ struct KernelArgs {
 
   /// Input `i`, absent where the node has fewer operands.
   TensorView input(size_t i) const { return i < inputs.size() ? inputs[i] : TensorView{}; }
+  /// Output `i`, absent where the node has fewer results.
+  TensorView output(size_t i) const { return i < outputs.size() ? outputs[i] : TensorView{}; }
 };
 
 using ReferenceKernel = Status (*)(const KernelArgs&);

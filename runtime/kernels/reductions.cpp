@@ -133,6 +133,40 @@ Status kernel_ReduceSumSquare(const KernelArgs& args) {
   return reduce_over(args, axes_of(args), 0, kAddSquare);
 }
 
+Status kernel_ReduceLogSum(const KernelArgs& args) {
+  return reduce_over(args, axes_of(args), 0, kAdd,
+                     [](auto sum, int64_t) { return std::log(static_cast<double>(sum)); });
+}
+
+/// log(sum exp(x)) = m + log(sum exp(x - m)), m the greatest element, in one pass: the sum is scaled down whenever a
+/// greater element comes.
+Status kernel_ReduceLogSumExp(const KernelArgs& args) {
+  return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    constexpr double kLowest = -std::numeric_limits<double>::infinity();
+    const TensorView& x_view = args.inputs[0];
+    std::vector<bool> reduced = axes_of(args);
+    auto y = args.outputs[0].as<T>();
+    std::vector<double> greatest(y.size(), kLowest), sums(y.size(), 0.0);
+    const T* x = x_view.as<T>().data();
+    RowWalk walk(x_view.shape, {row_major_strides(x_view.shape), result_strides(x_view.shape, reduced)});
+    for (; walk.more(); walk.advance()) {
+      for (int64_t i = 0; i < walk.length(); ++i) {
+        auto value = static_cast<double>(x[walk.offset(0) + i * walk.stride(0)]);
+        auto at = static_cast<size_t>(walk.offset(1) + i * walk.stride(1));
+        if (value == kLowest) continue;
+        if (value > greatest[at]) {
+          sums[at] *= std::exp(greatest[at] - value);
+          greatest[at] = value;
+        }
+        // Infinity minus itself would be NaN.
+        sums[at] += value == greatest[at] ? 1 : std::exp(value - greatest[at]);
+      }
+    }
+    for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<T>(greatest[i] + std::log(sums[i]));
+    return Status::ok();
+  });
+}
+
 Status kernel_ReduceMax(const KernelArgs& args) {
   return reduce_extreme(args, true);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and its logarithm along one axis, shifted by the maximum so that no exponential overflows.
+// Softmax and its logarithm along one axis, shifted by the maximum so that no exponential overflows; and Hardmax.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,6 +45,27 @@ Status kernel_Softmax(const KernelArgs& args) {
 }
 Status kernel_LogSoftmax(const KernelArgs& args) {
   return softmax(args, true);
+}
+
+/// 1 at the first greatest element of each line, 0 elsewhere.
+Status kernel_Hardmax(const KernelArgs& args) {
+  return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    AxisSplit split(args.inputs[0].shape, args.attrs.get_int("axis", -1));
+    auto y = args.outputs[0].as<T>();
+    std::fill(y.begin(), y.end(), T(0));
+    for (int64_t o = 0; o < split.outer && split.extent > 0; ++o) {
+      for (int64_t i = 0; i < split.inner; ++i) {
+        int64_t start = o * split.extent * split.inner + i;
+        const T* x = args.inputs[0].as<T>().data() + start;
+        int64_t best = 0;
+        for (int64_t k = 1; k < split.extent; ++k) {
+          if (x[k * split.inner] > x[best * split.inner]) best = k;
+        }
+        y[static_cast<size_t>(start + best * split.inner)] = 1;
+      }
+    }
+    return Status::ok();
+  });
 }
 
 }  // namespace collage::runtime

@@ -148,6 +148,25 @@ Problem resolve_transposed_window(const Shape& input, const Shape& kernel, const
   return std::nullopt;
 }
 
+Problem resolve_unpooled_shape(const Shape& pooled, const AttrMap& attrs, Shape* shape) {
+  size_t rank = pooled.size() - 2;
+  Shape kernel = attrs.get_ints("kernel_shape");
+  if (kernel.size() != rank) {
+    return WindowProblem{"kernel_shape", "`kernel_shape` has " + std::to_string(kernel.size()) + " values, needs " +
+                                             std::to_string(rank)};
+  }
+  Window window;
+  AutoPad auto_pad;
+  if (Problem p = read_window(Shape(pooled.begin() + 2, pooled.end()), kernel, attrs, &auto_pad, &window)) return p;
+  *shape = pooled;
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t extent = (pooled[d + 2] - 1) * window.strides[d] + kernel[d] - window.pads_begin[d] - window.pads_end[d];
+    if (extent < 1) return WindowProblem{"pads", "`pads` leave nothing of spatial dimension " + std::to_string(d)};
+    (*shape)[d + 2] = extent;
+  }
+  return std::nullopt;
+}
+
 IndexRange indices_inside(int64_t count, int64_t stride, int64_t offset, int64_t limit) {
   // offset + i * stride >= 0  <=>  i >= ceil(-offset / stride);  offset + i * stride < limit likewise
   int64_t begin = offset >= 0 ? 0 : ceil_div(-offset, stride);

@@ -46,6 +46,10 @@ std::optional<WindowProblem> resolve_window(const Shape& input, const Shape& ker
 std::optional<WindowProblem> resolve_transposed_window(const Shape& input, const Shape& kernel, const AttrMap& attrs,
                                                        Window* window);
 
+/// The shape, with batch and channels, of what a MaxPool with these attributes made `pooled` of, if nothing was cut
+/// off.
+std::optional<WindowProblem> resolve_unpooled_shape(const Shape& pooled, const AttrMap& attrs, Shape* shape);
+
 /// [begin, end)
 struct IndexRange {
   int64_t begin = 0;

@@ -34,6 +34,49 @@ TEST(Kernels, Unary) {
   expect_equal(run("Not", {boolean({2}, {0, 1})})[0], boolean({2}, {1, 0}));
 }
 
+TEST(Kernels, MoreActivations) {
+  Tensor x = f32({4}, {-2, -0.5f, 0.5f, 2});
+  expect_equal(run("Celu", {x}, {{"alpha", 2.0}})[0], f32({4}, {-1.2642411f, -0.4423984f, 0.5f, 2}), 1e-6);
+  expect_equal(run("ThresholdedRelu", {x}, {{"alpha", 0.5}})[0], f32({4}, {0, 0, 0, 2}));
+  expect_equal(run("Shrink", {x}, {{"lambd", 1.5}, {"bias", 0.5}})[0], f32({4}, {-1.5f, 0, 0, 1.5f}));
+  expect_equal(run("Shrink", {i32({3}, {-3, 1, 3})}, {{"lambd", 1.5}, {"bias", 1.0}})[0], i32({3}, {-2, 0, 2}));
+  expect_equal(run("Mish", {f32({2}, {1, -1})})[0], f32({2}, {0.8650984f, -0.3034015f}), 1e-6);
+  expect_equal(run("Gelu", {f32({3}, {1, -1, -20})})[0], f32({3}, {0.8413447f, -0.1586553f, 0}), 1e-6);
+  expect_equal(run("Gelu", {f32({2}, {1, -1})}, {{"approximate", std::string("tanh")}})[0],
+               f32({2}, {0.8411920f, -0.1588080f}), 1e-6);
+  expect_equal(run("Hardmax", {f32({2, 3}, {1, 3, 3, -1, -2, -3})})[0], f32({2, 3}, {0, 1, 0, 1, 0, 0}));
+}
+
+TEST(Kernels, Trigonometry) {
+  Tensor half = f32({1}, {0.5f});
+  std::vector<std::pair<std::string, float>> wanted = {
+      {"Acos", 1.0471976f}, {"Asin", 0.5235988f}, {"Atan", 0.4636476f},  {"Sinh", 0.5210953f},
+      {"Cosh", 1.1276260f}, {"Tan", 0.5463025f},  {"Asinh", 0.4812118f}, {"Atanh", 0.5493061f}};
+  for (const auto& [op, value] : wanted) expect_equal(run(op, {half})[0], f32({1}, {value}), 1e-6);
+  expect_equal(run("Acosh", {f32({2}, {1, 2})})[0], f32({2}, {0, 1.3169579f}), 1e-6);
+}
+
+TEST(Kernels, FloatTests) {
+  Tensor x = f32({4}, {-kInf, 1, kInf, kNan});
+  expect_equal(run("IsNaN", {x})[0], boolean({4}, {0, 0, 0, 1}));
+  expect_equal(run("IsInf", {x})[0], boolean({4}, {1, 0, 1, 0}));
+  expect_equal(run("IsInf", {x}, {{"detect_negative", int64_t{0}}})[0], boolean({4}, {0, 0, 1, 0}));
+}
+
+TEST(Kernels, RemaindersAndShifts) {
+  Tensor a = i64({6}, {-4, 7, 5, 4, -7, 8}), b = i64({6}, {2, -3, 8, -2, 3, 5});
+  expect_equal(run("Mod", {a, b})[0], i64({6}, {0, -2, 5, 0, 2, 3}));
+  expect_equal(run("Mod", {a, b}, {{"fmod", int64_t{1}}})[0], i64({6}, {0, 1, 5, 0, -1, 3}));
+  expect_equal(run("Mod", {i64({1}, {INT64_MIN}), i64({1}, {-1})})[0], i64({1}, {0}));
+  expect_equal(run("Mod", {f32({2}, {-4.25f, 7}), f32({2}, {2, -3})}, {{"fmod", int64_t{1}}})[0],
+               f32({2}, {-0.25f, 1}));
+  Tensor bytes = tensor<uint8_t>(DType::U8, {3}, {1, 16, 255}), by = tensor<uint8_t>(DType::U8, {3}, {3, 4, 8});
+  expect_equal(run("BitShift", {bytes, by}, {{"direction", std::string("LEFT")}})[0],
+               tensor<uint8_t>(DType::U8, {3}, {8, 0, 0}));
+  expect_equal(run("BitShift", {bytes, by}, {{"direction", std::string("RIGHT")}})[0],
+               tensor<uint8_t>(DType::U8, {3}, {0, 1, 0}));
+}
+
 TEST(Kernels, LeastIntegersWrap) {
   expect_equal(run("Neg", {i32({1}, {INT32_MIN})})[0], i32({1}, {INT32_MIN}));
   expect_equal(run("Abs", {i64({1}, {INT64_MIN})})[0], i64({1}, {INT64_MIN}));
@@ -110,6 +153,55 @@ TEST(Kernels, AveragePoolCounts) {
   // SAME_LOWER puts the odd pad in front.
   Attrs same = {{"kernel_shape", Ints{2}}, {"auto_pad", std::string("SAME_LOWER")}};
   expect_equal(run("AveragePool", {x}, same)[0], f32({1, 1, 4}, {1, 1.5f, 2.5f, 3.5f}));
+}
+
+TEST(Kernels, MaxPoolCountsColumnsFirst) {
+  Attrs attrs = {{"kernel_shape", Ints{2, 2}}, {"storage_order", int64_t{1}}};
+  std::vector<Tensor> y = run("MaxPool", {iota({1, 2, 3, 4})}, attrs, 2);
+  // The place (1, 1) is 1 + 1 * 3 where columns come first, (1, 2) is 1 + 2 * 3.
+  expect_equal(y[1], i64({1, 2, 2, 3}, {4, 7, 10, 5, 8, 11, 16, 19, 22, 17, 20, 23}));
+}
+
+TEST(Kernels, MaxUnpoolUndoesMaxPool) {
+  Attrs attrs = {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}};
+  Tensor x = f32({1, 2, 4}, {1, 5, 7, 2, 9, 3, 4, 8});
+  std::vector<Tensor> pooled = run("MaxPool", {x}, attrs, 2);
+  expect_equal(run("MaxUnpool", pooled, attrs)[0], f32({1, 2, 4}, {0, 5, 7, 0, 9, 0, 0, 8}));
+  std::vector<Tensor> wider = {pooled[0], pooled[1], i64({3}, {1, 2, 5})};
+  expect_equal(run("MaxUnpool", wider, attrs)[0], f32({1, 2, 5}, {0, 5, 7, 0, 0, 9, 0, 0, 8, 0}));
+}
+
+TEST(Kernels, NormPools) {
+  Tensor x = f32({1, 1, 4}, {3, -4, 0, 1});
+  expect_equal(run("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}})[0], f32({1, 1, 2}, {5, 1}));
+  expect_equal(run("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"p", int64_t{1}}})[0], f32({1, 1, 3}, {7, 4, 1}));
+  expect_equal(run("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"p", int64_t{3}}})[0],
+               f32({1, 1, 3}, {4.4979414f, 4, 1}), 1e-6);
+  expect_equal(run("GlobalLpPool", {f32({1, 1, 2}, {3, 4})})[0], f32({1, 1, 1}, {5}));
+}
+
+TEST(Kernels, NormalisationsByGroupNormAndMoments) {
+  // Groups of two channels: 1 3 5 7 has mean 4 and variance 5.
+  Tensor x = f32({1, 4, 2}, {1, 3, 5, 7, 0, 0, 2, 2});
+  float a = 1.3416408f, b = 0.4472136f;
+  Attrs groups = {{"num_groups", int64_t{2}}, {"epsilon", 0.0}};
+  expect_equal(run("GroupNormalization", {x, f32({2}, {1, 10}), f32({2}, {0, 5})}, groups)[0],
+               f32({1, 4, 2}, {-a, -b, b, a, -5, -5, 15, 15}), 1e-6);
+  expect_equal(run("GroupNormalization", {x, f32({4}, {1, 2, 3, 4}), f32({4}, {0, 0, 0, 1})}, groups)[0],
+               f32({1, 4, 2}, {-a, -b, 2 * b, 2 * a, -3, -3, 5, 5}), 1e-6);
+  expect_equal(run("LpNormalization", {f32({2, 2}, {3, 4, 0, 0})})[0], f32({2, 2}, {0.6f, 0.8f, 0, 0}), 1e-6);
+  expect_equal(run("LpNormalization", {f32({2, 1}, {1, -3})}, {{"axis", int64_t{0}}, {"p", int64_t{1}}})[0],
+               f32({2, 1}, {0.25f, -0.75f}), 1e-6);
+  expect_equal(run("MeanVarianceNormalization", {f32({2, 2}, {1, 10, 3, 30})}, {{"axes", Ints{0}}})[0],
+               f32({2, 2}, {-1, -1, 1, 1}), 1e-6);
+}
+
+TEST(Kernels, LogarithmicReductions) {
+  Tensor x = f32({2, 2}, {1, 3, 1000, 1000});
+  expect_equal(run("ReduceLogSum", {x}, {{"axes", Ints{1}}})[0], f32({2, 1}, {1.3862944f, 7.6009025f}), 1e-6);
+  expect_equal(run("ReduceLogSumExp", {x}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}})[0],
+               f32({2}, {3.1269280f, 1000.6931472f}), 1e-6);
+  expect_equal(run("ReduceLogSumExp", {f32({2}, {-kInf, -kInf})})[0], f32({1}, {-kInf}));
 }
 
 TEST(Kernels, GlobalPools) {

@@ -55,6 +55,59 @@ TEST(OpErrors, PointAtTheOperandAndTheAttribute) {
   EXPECT_SAYS(n.diags.render(), "m.ir:1:17: error: MatMul, operand 1 (`%x`): inner dimensions differ: 3 and 2");
 }
 
+TEST(OpErrors, Recurrent) {
+  OneNode n;
+  ValueId x = n.input({7, 2, 10}), w = n.input({1, 20, 10}), r = n.input({1, 20, 5}), none;
+  EXPECT_SAYS(n.infer("LSTM", {x, w, n.input({1, 15, 5})}), "ShapeMismatch: LSTM, operand 2");
+  EXPECT_SAYS(n.infer("GRU", {x, w, r}), "ShapeMismatch: GRU, operand 1");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"direction", text("both")}}), "forward, reverse or bidirectional");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"direction", text("bidirectional")}}), "ShapeMismatch: LSTM, operand 1");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"hidden_size", integer(6)}}), "`hidden_size` is 6, but R has 5");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"activations", runtime::Strings{"Tanh"}}}), "has 1 names, needs 3");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"activations", runtime::Strings{"Tanh", "Tanh", "Sinus"}}}), "Sinus");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r}, {{"clip", -1.0}}), "`clip` must not be negative");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, r, none, n.input({2})}), "operand has dtype f32, needs i32");
+  EXPECT_SAYS(n.infer("RNN", {x, n.input({1, 5, 10}), n.input({1, 5, 5})}, {}, 3), "`RNN` has 1 to 2 results");
+  EXPECT_SAYS(n.infer("LSTM", {x, w, n.input({1, 4, kHuge})}), "exceeds 1 TiB");
+}
+
+TEST(OpErrors, Indexing) {
+  OneNode n;
+  ValueId x = n.input({4, 5, 6});
+  EXPECT_SAYS(n.infer("GatherElements", {x, n.input({5, 5, 6}, DType::I64)}, {{"axis", integer(1)}}),
+              "exceed the data");
+  EXPECT_SAYS(n.infer("GatherElements", {x, n.input({4, 5, 6})}), "indices have dtype f32");
+  EXPECT_SAYS(n.infer("GatherND", {x, n.input({7, 4}, DType::I64)}), "index tuples of length 4 into 3 dimensions");
+  EXPECT_SAYS(n.infer("GatherND", {x, n.input({7, 1}, DType::I64)}, {{"batch_dims", integer(2)}}), "`batch_dims` = 2");
+  EXPECT_SAYS(n.infer("ScatterND", {x, n.input({7, 2}, DType::I64), n.input({7, 5})}), "needs [7, 6]");
+  EXPECT_SAYS(n.infer("ScatterElements", {x, n.input({4, 5, 6}, DType::I64), x}, {{"reduction", text("mean")}}),
+              "`reduction` is one of none, add, mul, max, min");
+  EXPECT_SAYS(n.infer("OneHot", {n.input({2}, DType::I64), n.input({}, DType::I64), n.input({2})}), "NotConstant");
+  EXPECT_SAYS(n.infer("OneHot", {n.input({2}, DType::I64), n.ints({-1}), n.input({2})}), "the depth -1 is illegal");
+  EXPECT_SAYS(n.infer("TopK", {x, n.ints({7})}), "k = 7 of an axis of extent 6");
+  EXPECT_SAYS(n.infer("TopK", {x, n.ints({1, 2})}), "operand is one number");
+  EXPECT_SAYS(n.infer("NonZero", {x}), "NotConstant");
+  EXPECT_SAYS(n.infer("CumSum", {x, n.ints({3})}), "axis 3 is out of range for rank 3");
+  EXPECT_SAYS(n.infer("ReverseSequence", {x, n.ints({1, 2, 3, 4})}), "needs [5]");
+  EXPECT_SAYS(n.infer("Det", {x}), "matrices must be square");
+  EXPECT_SAYS(
+      n.infer("MaxUnpool", {x, n.input({4, 5, 6}, DType::I64)}, {{"kernel_shape", ints({2})}, {"pads", ints({99, 0})}}),
+      "leave nothing");
+}
+
+TEST(OpErrors, Einsum) {
+  OneNode n;
+  ValueId x = n.input({4, 5});
+  auto say = [&](const std::string& equation) { return n.infer("Einsum", {x}, {{"equation", text(equation)}}); };
+  EXPECT_SAYS(say("ij,jk->ik"), "the equation has 2 terms for 1 operands");
+  EXPECT_SAYS(say("ijk->i"), "does not fit an operand of rank 2");
+  EXPECT_SAYS(say("ii->i"), "dimensions of extent 4 and 5");
+  EXPECT_SAYS(say("ij->k"), "occurs in no operand");
+  EXPECT_SAYS(say("ij->ii"), "occurs twice in the result");
+  EXPECT_SAYS(say("i1->i"), "has the character `1`");
+  EXPECT_SAYS(say("......->"), "`...` occurs twice");
+}
+
 TEST(OpErrors, Dtypes) {
   OneNode n;
   EXPECT_SAYS(n.infer("Add", {n.input({2}), n.input({2}, DType::I32)}), "TypeMismatch: Add, operand 1");

@@ -61,6 +61,56 @@ TEST(Ops, Conv) {
   EXPECT_EQ(n.infer("Conv", {n.input({1, 1, 4, 5, 6}), n.input({2, 1, 1, 3, 3})}), "f32[1, 2, 4, 3, 4]");
 }
 
+TEST(Ops, Recurrent) {
+  OneNode n;
+  ValueId x = n.input({7, 2, 10}), lengths = n.input({2}, DType::I32), none;
+  EXPECT_EQ(n.infer("LSTM", {x, n.input({1, 20, 10}), n.input({1, 20, 5})}, {}, 3),
+            "f32[7, 1, 2, 5] f32[1, 2, 5] f32[1, 2, 5]");
+  EXPECT_EQ(n.infer("LSTM",
+                    {x, n.input({2, 20, 10}), n.input({2, 20, 5}), n.input({2, 40}), lengths, none, n.input({2, 2, 5}),
+                     n.input({2, 15})},
+                    {{"direction", text("bidirectional")}}, 1),
+            "f32[7, 2, 2, 5]");
+  // Batch first: 7 sequences of 2 steps.
+  EXPECT_EQ(n.infer("GRU", {x, n.input({1, 15, 10}), n.input({1, 15, 5})}, {{"layout", integer(1)}}, 2),
+            "f32[7, 2, 1, 5] f32[7, 1, 5]");
+  EXPECT_EQ(n.infer("RNN", {x, n.input({1, 5, 10}), n.input({1, 5, 5})}), "f32[7, 1, 2, 5]");
+}
+
+TEST(Ops, RecurrentWorkCountsItsProducts) {
+  OneNode n;
+  ValueId x = n.input({7, 2, 10}), w = n.input({1, 20, 10}), r = n.input({1, 20, 5});
+  // 7 * 2 steps of 20 rows of 10 + 5 numbers, whichever results are wanted
+  for (std::vector<std::string> results : {std::vector<std::string>{"y"}, {"", "h"}, {"", "", "c"}}) {
+    std::vector<TensorType> types(3, TensorType{DType::F32, {1, 2, 5}});
+    types[0].shape = {7, 1, 2, 5};
+    types.resize(results.size());
+    NodeId node = n.graph.add_node(*find_op("LSTM"), {x, w, r}, {}, results, types);
+    EXPECT_EQ(work_of(n.graph, node).macs, 14 * 20 * 15);
+  }
+}
+
+TEST(Ops, Indexing) {
+  OneNode n;
+  ValueId x = n.input({4, 5, 6});
+  EXPECT_EQ(n.infer("GatherElements", {x, n.input({4, 9, 1}, DType::I64)}, {{"axis", integer(1)}}), "f32[4, 9, 1]");
+  EXPECT_EQ(n.infer("GatherND", {x, n.input({7, 2}, DType::I64)}), "f32[7, 6]");
+  EXPECT_EQ(n.infer("GatherND", {x, n.input({4, 2, 1}, DType::I32)}, {{"batch_dims", integer(1)}}), "f32[4, 2, 6]");
+  EXPECT_EQ(n.infer("ScatterND", {x, n.input({7, 2}, DType::I64), n.input({7, 6})}), "f32[4, 5, 6]");
+  EXPECT_EQ(n.infer("ScatterElements", {x, n.input({1, 5, 2}, DType::I64), n.input({1, 5, 2})}), "f32[4, 5, 6]");
+  EXPECT_EQ(n.infer("OneHot", {n.input({2, 3}, DType::I64), n.ints({4}), n.input({2})}, {{"axis", integer(1)}}),
+            "f32[2, 4, 3]");
+  EXPECT_EQ(n.infer("NonZero", {n.ints({0, 3, 0, 4})}), "i64[1, 2]");
+  EXPECT_EQ(n.infer("TopK", {x, n.ints({3})}, {{"axis", integer(1)}}, 2), "f32[4, 3, 6] i64[4, 3, 6]");
+  EXPECT_EQ(n.infer("Einsum", {x, n.input({6, 5})}, {{"equation", text("aij,ji")}}), "f32[4]");
+  EXPECT_EQ(n.infer("Einsum", {x, n.input({2, 1, 6, 3})}, {{"equation", text("...ij,...jk->...ik")}}),
+            "f32[2, 4, 5, 3]");
+  EXPECT_EQ(n.infer("MaxUnpool", {n.input({1, 2, 3, 4}), n.input({1, 2, 3, 4}, DType::I64)},
+                    {{"kernel_shape", ints({2, 3})}, {"strides", ints({2, 2})}, {"pads", ints({0, 1, 0, 0})}}),
+            "f32[1, 2, 6, 8]");
+  EXPECT_EQ(n.infer("EyeLike", {n.input({2, 3})}, {{"dtype", integer(9)}}), "bool[2, 3]");
+}
+
 TEST(Ops, ConvTranspose) {
   OneNode n;
   // 2 * (3 - 1) + 3

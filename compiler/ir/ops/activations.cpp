@@ -28,6 +28,19 @@ bool infer_clip(InferContext& ctx) {
   return same_as_input(ctx);
 }
 
+bool infer_celu(InferContext& ctx) {
+  if (ctx.attrs().get_float("alpha", 1.0) == 0) return ctx.attr_error("alpha", "`alpha` must not be 0");
+  return infer_float(ctx);
+}
+
+bool infer_gelu(InferContext& ctx) {
+  std::string approximate = ctx.attrs().get_string("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    return ctx.attr_error("approximate", "`approximate` is none or tanh, found \"" + approximate + "\"");
+  }
+  return infer_float(ctx);
+}
+
 OpDef activation(std::vector<AttrDef> attrs, Work (*work)(const WorkArgs&), std::string_view doc) {
   return {.attrs = std::move(attrs), .kind = FusionKind::Elementwise, .infer = infer_float, .work = work, .doc = doc};
 }
@@ -88,6 +101,36 @@ OpDef define_Softplus() {
 
 OpDef define_Softsign() {
   return activation({}, elementwise_work<3>, "x / (1 + |x|): %y = Softsign(%x)");
+}
+
+OpDef define_Celu() {
+  OpDef op = activation({{"alpha", AttrKind::Float}}, elementwise_work<5>,
+                        "x, or alpha * (exp(x / alpha) - 1) where negative: %y = Celu(%x) {alpha = 2.0}");
+  op.infer = infer_celu;
+  return op;
+}
+
+OpDef define_ThresholdedRelu() {
+  return activation({{"alpha", AttrKind::Float}}, elementwise_work<1>,
+                    "x where it exceeds alpha, else 0: %y = ThresholdedRelu(%x) {alpha = 1.0}");
+}
+
+OpDef define_Mish() {
+  return activation({}, elementwise_work<12>, "x * tanh(Softplus(x)): %y = Mish(%x)");
+}
+
+OpDef define_Gelu() {
+  OpDef op = activation({{"approximate", AttrKind::String}}, elementwise_work<10>,
+                        "x * P(X <= x), X normal, exact or by tanh: %y = Gelu(%x) {approximate = \"none\"}");
+  op.infer = infer_gelu;
+  return op;
+}
+
+OpDef define_Shrink() {
+  OpDef op = activation({{"bias", AttrKind::Float}, {"lambd", AttrKind::Float}}, elementwise_work<2>,
+                        "x moved by bias towards 0, 0 within lambd of it: %y = Shrink(%x) {lambd = 1.5, bias = 0.5}");
+  op.infer = infer_number;
+  return op;
 }
 
 OpDef define_Clip() {

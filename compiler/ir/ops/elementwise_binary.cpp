@@ -30,6 +30,22 @@ bool infer_pow(InferContext& ctx) {
   return true;
 }
 
+bool infer_bit_shift(InferContext& ctx) {
+  std::string direction = ctx.attrs().get_string("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return ctx.attr_error("direction", "`direction` is LEFT or RIGHT, found \"" + direction + "\"");
+  }
+  return infer_arithmetic<TypeClass::Integer>(ctx);
+}
+
+/// Floats have the remainder of C only, which the attribute must say.
+bool infer_mod(InferContext& ctx) {
+  if (runtime::is_float(ctx.input(0).dtype) && ctx.attrs().get_int("fmod", 0) == 0) {
+    return ctx.attr_error("fmod", "`fmod` must be 1 for floats");
+  }
+  return infer_arithmetic<TypeClass::Number>(ctx);
+}
+
 bool infer_where(InferContext& ctx) {
   Shape shape;
   if (!require_type(ctx, 0, TypeClass::Bool) || !require_same_types(ctx, 1) || !broadcast_operands(ctx, &shape))
@@ -79,6 +95,18 @@ OpDef define_Div() {
 OpDef define_Pow() {
   OpDef op = binary(infer_pow, false, "a to the b, in the dtype of a: %c = Pow(%a, %b)");
   op.work = elementwise_work<8>;
+  return op;
+}
+
+OpDef define_Mod() {
+  OpDef op = binary(infer_mod, false, "remainder with the sign of b, or with that of a: %c = Mod(%a, %b) {fmod = 1}");
+  op.attrs = {{"fmod", AttrKind::Int}};
+  return op;
+}
+OpDef define_BitShift() {
+  OpDef op =
+      binary(infer_bit_shift, false, "bits of a moved by b places: %c = BitShift(%a, %b) {direction = \"LEFT\"}");
+  op.attrs = {{"direction", AttrKind::String, true}};
   return op;
 }
 

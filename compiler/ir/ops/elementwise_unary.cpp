@@ -31,6 +31,17 @@ bool infer_cast(InferContext& ctx) {
   return true;
 }
 
+bool infer_cast_like(InferContext& ctx) {
+  ctx.set_output(0, {ctx.input(1).dtype, ctx.input(0).shape});
+  return true;
+}
+
+bool infer_float_test(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float)) return false;
+  ctx.set_output(0, {DType::Bool, ctx.input(0).shape});
+  return true;
+}
+
 bool infer_dropout(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Float)) return false;
   if (ctx.has_input(1) && (!require_type(ctx, 1, TypeClass::Float) || !require_shape(ctx, 1, {}))) return false;
@@ -82,11 +93,51 @@ OpDef define_Sin() {
 OpDef define_Cos() {
   return unary<TypeClass::Float>(elementwise_work<4>, "cosine: %y = Cos(%x)");
 }
+OpDef define_Acos() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "arc cosine: %y = Acos(%x)");
+}
+OpDef define_Acosh() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "inverse hyperbolic cosine: %y = Acosh(%x)");
+}
+OpDef define_Asin() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "arc sine: %y = Asin(%x)");
+}
+OpDef define_Asinh() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "inverse hyperbolic sine: %y = Asinh(%x)");
+}
+OpDef define_Atan() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "arc tangent: %y = Atan(%x)");
+}
+OpDef define_Atanh() {
+  return unary<TypeClass::Float>(elementwise_work<8>, "inverse hyperbolic tangent: %y = Atanh(%x)");
+}
+OpDef define_Cosh() {
+  return unary<TypeClass::Float>(elementwise_work<6>, "hyperbolic cosine: %y = Cosh(%x)");
+}
+OpDef define_Sinh() {
+  return unary<TypeClass::Float>(elementwise_work<6>, "hyperbolic sine: %y = Sinh(%x)");
+}
+OpDef define_Tan() {
+  return unary<TypeClass::Float>(elementwise_work<6>, "tangent: %y = Tan(%x)");
+}
 OpDef define_Erf() {
   return unary<TypeClass::Float>(elementwise_work<8>, "error function: %y = Erf(%x)");
 }
 OpDef define_Not() {
   return unary<TypeClass::Bool>(elementwise_work<1>, "logical negation: %y = Not(%x)");
+}
+OpDef define_IsNaN() {
+  return {.kind = FusionKind::Elementwise,
+          .infer = infer_float_test,
+          .work = elementwise_work<1>,
+          .doc = "whether x is no number: %y = IsNaN(%x)"};
+}
+OpDef define_IsInf() {
+  return {.attrs = {{"detect_negative", AttrKind::Int}, {"detect_positive", AttrKind::Int}},
+          .kind = FusionKind::Elementwise,
+          .infer = infer_float_test,
+          .work = elementwise_work<1>,
+          .doc = "whether x is infinite: %y = IsInf(%x) {detect_negative = 0}"};
 }
 OpDef define_Identity() {
   return unary<TypeClass::Any>(no_work, "x itself: %y = Identity(%x)");
@@ -98,6 +149,15 @@ OpDef define_Cast() {
           .infer = infer_cast,
           .work = elementwise_work<1>,
           .doc = "another element type, by ONNX's number (f32 1, i64 7, bool 9): %y = Cast(%x) {to = 1}"};
+}
+
+OpDef define_CastLike() {
+  return {.min_inputs = 2,
+          .max_inputs = 2,
+          .kind = FusionKind::Elementwise,
+          .infer = infer_cast_like,
+          .work = elementwise_work<1>,
+          .doc = "the element type of another operand: %y = CastLike(%x, %like)"};
 }
 
 OpDef define_Dropout() {

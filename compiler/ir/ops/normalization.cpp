@@ -52,6 +52,35 @@ bool infer_layer_norm(InferContext& ctx) {
   return same_as_input(ctx);
 }
 
+/// Scale and bias hold one number per channel (opset 21) or per group (18).
+bool infer_group_norm(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_same_types(ctx) || !require_rank(ctx, 0, 2, 64)) return false;
+  int64_t channels = ctx.input(0).shape[1];
+  int64_t groups = ctx.attrs().get_int("num_groups", 0);
+  if (groups < 1 || channels % groups != 0) {
+    return ctx.attr_error("num_groups", fmt::format("{} channels do not divide into {} groups", channels, groups));
+  }
+  for (size_t i : {size_t{1}, size_t{2}}) {
+    if (ctx.input(i).shape != Shape{groups} && !require_shape(ctx, i, {channels})) return false;
+  }
+  return same_as_input(ctx);
+}
+
+bool infer_lp_norm(InferContext& ctx) {
+  size_t axis;
+  int64_t p = ctx.attrs().get_int("p", 2);
+  if (p != 1 && p != 2) return ctx.attr_error("p", fmt::format("`p` is 1 or 2, found {}", p));
+  return require_type(ctx, 0, TypeClass::Float) && read_axis(ctx, "axis", -1, ctx.input(0).shape.size(), &axis) &&
+         same_as_input(ctx);
+}
+
+bool infer_mean_variance(InferContext& ctx) {
+  runtime::Ints axes = ctx.attrs().get_ints("axes", {0, 2, 3});
+  return require_type(ctx, 0, TypeClass::Float) &&
+         normalize_axes(ctx, 0, ctx.attrs().has("axes") ? "axes" : "", ctx.input(0).shape.size(), &axes) &&
+         same_as_input(ctx);
+}
+
 Work lrn_work(const WorkArgs& args) {
   return {0, result_count(args) * (2 * static_cast<double>(args.attrs.get_int("size", 1)) + 8)};
 }
@@ -88,6 +117,32 @@ OpDef define_LayerNormalization() {
           .infer = infer_layer_norm,
           .work = elementwise_work<7>,
           .doc = "trailing axes to mean 0, variance 1: %y = LayerNormalization(%x, %scale, %b) {axis = -1}"};
+}
+
+OpDef define_GroupNormalization() {
+  return {.min_inputs = 3,
+          .max_inputs = 3,
+          .attrs = {{"epsilon", AttrKind::Float}, {"num_groups", AttrKind::Int, true}, {"stash_type", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_group_norm,
+          .work = elementwise_work<7>,
+          .doc = "groups of channels to mean 0, variance 1: %y = GroupNormalization(%x, %scale, %b) {num_groups = 4}"};
+}
+
+OpDef define_LpNormalization() {
+  return {.attrs = {{"axis", AttrKind::Int}, {"p", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_lp_norm,
+          .work = elementwise_work<3>,
+          .doc = "divided by the norm along an axis, 0 where that is 0: %y = LpNormalization(%x) {axis = 1, p = 2}"};
+}
+
+OpDef define_MeanVarianceNormalization() {
+  return {.attrs = {{"axes", AttrKind::Ints}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_mean_variance,
+          .work = elementwise_work<7>,
+          .doc = "mean 0, variance 1 over axes: %y = MeanVarianceNormalization(%x) {axes = [0, 2, 3]}"};
 }
 
 OpDef define_LRN() {

@@ -36,14 +36,47 @@ bool infer_pool(InferContext& ctx, TypeClass type_class) {
 }
 
 bool infer_max_pool(InferContext& ctx) {
-  if (ctx.attrs().get_int("storage_order", 0) != 0) {
-    return ctx.attr_error("storage_order", "column-major indices are not supported");
-  }
   return infer_pool(ctx, TypeClass::Number);
 }
 
 bool infer_average_pool(InferContext& ctx) {
   return infer_pool(ctx, TypeClass::Float);
+}
+
+/// The norm |x|_p of a window.
+bool check_norm(InferContext& ctx) {
+  int64_t p = ctx.attrs().get_int("p", 2);
+  return p >= 1 || ctx.attr_error("p", "`p` must be positive, found " + std::to_string(p));
+}
+
+bool infer_lp_pool(InferContext& ctx) {
+  return check_norm(ctx) && infer_pool(ctx, TypeClass::Float);
+}
+
+/// Operands: x, indices, shape of the result?
+bool infer_max_unpool(InferContext& ctx) {
+  const TensorType& x = ctx.input(0);
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 3, 5) || !require_shape(ctx, 1, x.shape)) {
+    return false;
+  }
+  if (ctx.input(1).dtype != DType::I64) return ctx.type_error(1, "indices are i64");
+  Shape shape;
+  if (auto problem = runtime::resolve_unpooled_shape(x.shape, ctx.attrs(), &shape)) {
+    return ctx.attr_error(problem->attr.empty() ? "kernel_shape" : problem->attr, problem->message);
+  }
+  if (ctx.has_input(2)) {
+    runtime::Ints wanted;
+    if (!read_constant_ints(ctx, 2, &wanted)) return false;
+    bool fits = wanted.size() == shape.size();
+    for (size_t d = 0; fits && d < shape.size(); ++d) fits = wanted[d] >= shape[d];
+    if (!fits) {
+      return ctx.shape_error(
+          2, "the result " + runtime::to_string(wanted) + " does not hold " + runtime::to_string(shape));
+    }
+    shape = std::move(wanted);
+  }
+  ctx.set_output(0, {x.dtype, std::move(shape)});
+  return true;
 }
 
 bool infer_global_pool(InferContext& ctx) {
@@ -52,6 +85,10 @@ bool infer_global_pool(InferContext& ctx) {
   for (size_t d = 2; d < type.shape.size(); ++d) type.shape[d] = 1;
   ctx.set_output(0, std::move(type));
   return true;
+}
+
+bool infer_global_lp_pool(InferContext& ctx) {
+  return check_norm(ctx) && infer_global_pool(ctx);
 }
 
 Work pool_work(const WorkArgs& args) {
@@ -65,11 +102,8 @@ Work global_pool_work(const WorkArgs& args) {
 }
 
 std::vector<AttrDef> pool_attrs() {
-  return {{"auto_pad", AttrKind::String},
-          {"ceil_mode", AttrKind::Int},
-          {"pads", AttrKind::Ints},
-          {"kernel_shape", AttrKind::Ints, true},
-          {"strides", AttrKind::Ints}};
+  return {{"auto_pad", AttrKind::String}, {"ceil_mode", AttrKind::Int},           {"dilations", AttrKind::Ints},
+          {"pads", AttrKind::Ints},       {"kernel_shape", AttrKind::Ints, true}, {"strides", AttrKind::Ints}};
 }
 
 OpDef global_pool(std::string_view doc) {
@@ -80,7 +114,6 @@ OpDef global_pool(std::string_view doc) {
 
 OpDef define_MaxPool() {
   std::vector<AttrDef> attrs = pool_attrs();
-  attrs.push_back({"dilations", AttrKind::Ints});
   attrs.push_back({"storage_order", AttrKind::Int});
   return {.max_outputs = 2,
           .attrs = std::move(attrs),
@@ -98,6 +131,37 @@ OpDef define_AveragePool() {
           .infer = infer_average_pool,
           .work = pool_work,
           .doc = "mean of each window: %y = AveragePool(%x) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}"};
+}
+
+OpDef define_LpPool() {
+  std::vector<AttrDef> attrs = pool_attrs();
+  attrs.push_back({"p", AttrKind::Int});
+  return {.attrs = std::move(attrs),
+          .kind = FusionKind::OutFusable,
+          .infer = infer_lp_pool,
+          .work =
+              [](const WorkArgs& args) {
+                return Work{0, 2 * pool_work(args).flops};
+              },
+          .doc = "norm of each window: %y = LpPool(%x) {kernel_shape = [3, 3], p = 2}"};
+}
+
+OpDef define_MaxUnpool() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .attrs = {{"kernel_shape", AttrKind::Ints, true}, {"pads", AttrKind::Ints}, {"strides", AttrKind::Ints}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_max_unpool,
+          .work = no_work,
+          .doc = "the maxima back in their places, 0 elsewhere: %y = MaxUnpool(%x, %indices) {kernel_shape = [2, 2]}"};
+}
+
+OpDef define_GlobalLpPool() {
+  OpDef op = global_pool("norm over all spatial dimensions: %y = GlobalLpPool(%x) {p = 2}");
+  op.attrs = {{"p", AttrKind::Int}};
+  op.infer = infer_global_lp_pool;
+  op.work = [](const WorkArgs& args) { return Work{0, 2 * global_pool_work(args).flops}; };
+  return op;
 }
 
 OpDef define_GlobalAveragePool() {

@@ -40,6 +40,10 @@ bool infer_reduce(InferContext& ctx) {
   return normalize_axes(ctx, 0, "axes", rank, &axes) && set_reduced(ctx, axes);
 }
 
+bool infer_reduce_floats(InferContext& ctx) {
+  return require_type(ctx, 0, TypeClass::Float) && infer_reduce(ctx);
+}
+
 /// Since opset 13 the axes of ReduceSum are an operand; those of the others became one in 18 only.
 bool infer_reduce_sum(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number)) return false;
@@ -103,6 +107,16 @@ OpDef define_ReduceL2() {
 }
 OpDef define_ReduceSumSquare() {
   return reduce("sum of x * x over axes: %y = ReduceSumSquare(%x) {axes = [1]}");
+}
+
+OpDef define_ReduceLogSum() {
+  return reduce("logarithm of the sum over axes: %y = ReduceLogSum(%x) {axes = [1]}");
+}
+OpDef define_ReduceLogSumExp() {
+  OpDef op = reduce("logarithm of the sum of exp(x) over axes, stable: %y = ReduceLogSumExp(%x) {axes = [1]}");
+  op.infer = infer_reduce_floats;
+  op.work = [](const WorkArgs& args) { return Work{0, 5 * reduce_work(args).flops}; };
+  return op;
 }
 
 OpDef define_ReduceSum() {

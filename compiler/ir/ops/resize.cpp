@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpolation to another size: nearest and linear.
+// Interpolation to another size: nearest, linear and cubic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,9 +24,10 @@ bool require_one_of(InferContext& ctx, std::string_view attr, std::string fallba
 }
 
 bool check_modes(InferContext& ctx) {
-  return require_one_of(ctx, "mode", "nearest", {"nearest", "linear"}) &&
+  return require_one_of(ctx, "mode", "nearest", {"nearest", "linear", "cubic"}) &&
          require_one_of(ctx, "coordinate_transformation_mode", "half_pixel",
-                        {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) &&
+                        {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners",
+                         "tf_half_pixel_for_nn", "tf_crop_and_resize"}) &&
          require_one_of(ctx, "nearest_mode", "round_prefer_floor",
                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
 }
@@ -38,10 +39,20 @@ bool resizes(InferContext& ctx, size_t d, int64_t extent) {
          runtime::element_as_double(scales->view(), static_cast<int64_t>(d)) != 1.0;
 }
 
-/// Operands: x, roi? (of no use to the supported modes), scales?, sizes?; one of the last two, an empty tensor counts
-/// as absent.
+/// A region of interest, starts then ends, is what tf_crop_and_resize reads; it scales the region, not the whole.
+bool check_roi(InferContext& ctx) {
+  if (ctx.attrs().get_string("coordinate_transformation_mode", "") != "tf_crop_and_resize") return true;
+  if (!ctx.has_input(1)) return ctx.shape_error(1, "tf_crop_and_resize needs a region of interest");
+  if (!require_type(ctx, 1, TypeClass::Float)) return false;
+  if (ctx.has_input(2) && runtime::element_count(ctx.input(2).shape) > 0) {
+    return ctx.shape_error(2, "tf_crop_and_resize is supported with sizes, not with scales");
+  }
+  return require_shape(ctx, 1, {2 * static_cast<int64_t>(ctx.input(0).shape.size())});
+}
+
+/// Operands: x, roi?, scales?, sizes?; one of the last two, an empty tensor counts as absent.
 bool infer_resize(InferContext& ctx) {
-  if (!require_type(ctx, 0, TypeClass::Number) || !check_modes(ctx)) return false;
+  if (!require_type(ctx, 0, TypeClass::Number) || !check_modes(ctx) || !check_roi(ctx)) return false;
   TensorType type = ctx.input(0);
   auto given = [&](size_t i) { return ctx.has_input(i) && runtime::element_count(ctx.input(i).shape) > 0; };
   if (given(2) == given(3) && !type.shape.empty()) {
@@ -74,22 +85,24 @@ bool infer_resize(InferContext& ctx) {
       type.shape[d] = static_cast<int64_t>(extent);
     }
   }
-  // The kernel blends 2 ^ dimensions values for each element.
+  // The kernel blends 2 ^ dimensions values for each element, 4 ^ dimensions if cubic.
   size_t resized = 0;
   for (size_t d = 0; d < rank; ++d) resized += resizes(ctx, d, type.shape[d]) ? 1 : 0;
-  if (resized > 4 && ctx.attrs().get_string("mode", "nearest") == "linear") {
+  if (resized > 4 && ctx.attrs().get_string("mode", "nearest") != "nearest") {
     return ctx.shape_error(0, fmt::format("{} dimensions are resized at once, at most 4 are supported", resized));
   }
   ctx.set_output(0, std::move(type));
   return true;
 }
 
-/// Linear interpolation blends 2 values per resized dimension.
+/// Linear interpolation blends 2 values per resized dimension, cubic 4.
 Work resize_work(const WorkArgs& args) {
-  if (args.attrs.get_string("mode", "nearest") == "nearest") return {};
+  std::string mode = args.attrs.get_string("mode", "nearest");
+  if (mode == "nearest") return {};
+  double blend = mode == "linear" ? 3 : 7;
   double per_element = 1;
   const Shape& from = args.inputs[0].shape;
-  for (size_t d = 0; d < from.size(); ++d) per_element *= from[d] == args.outputs[0].shape[d] ? 1 : 3;
+  for (size_t d = 0; d < from.size(); ++d) per_element *= from[d] == args.outputs[0].shape[d] ? 1 : blend;
   return {0, per_element * result_count(args)};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax along one axis.
+// Softmax, its logarithm and Hardmax along one axis.
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
 
@@ -24,6 +24,11 @@ OpDef softmax(std::string_view doc) {
 
 OpDef define_Softmax() {
   return softmax("exp(x) / sum of exp(x) along one axis: %y = Softmax(%x) {axis = -1}");
+}
+OpDef define_Hardmax() {
+  OpDef op = softmax("1 at the first greatest element along one axis, else 0: %y = Hardmax(%x) {axis = -1}");
+  op.work = elementwise_work<1>;
+  return op;
 }
 OpDef define_LogSoftmax() {
   return softmax("logarithm of Softmax, stable: %y = LogSoftmax(%x) {axis = -1}");
