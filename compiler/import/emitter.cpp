@@ -50,7 +50,8 @@ bool Emitter::emit(PendingNode node) {
   bool makes_output = std::any_of(node.outputs.begin(), node.outputs.end(),
                                   [this](const std::string& name) { return names_.outputs.contains(name); });
   if (!makes_output) {
-    if (auto results = ir::evaluate_constant_node(graph_, *op, node.inputs, node.attrs, *types)) {
+    std::vector<std::optional<ir::TensorType>> wanted(types->begin(), types->end());
+    if (auto results = ir::evaluate_constant_node(graph_, *op, node.inputs, node.attrs, wanted)) {
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (!node.outputs[i].empty()) graph_.add_constant(node.outputs[i], ir::make_constant((*results)[i]));
       }

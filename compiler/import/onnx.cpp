@@ -348,7 +348,7 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
   ValueId condition = node.input_size() == 1 ? graph_.find_value(node.input(0)) : ValueId();
   const Tensor* chosen = emitter_.constant(condition);
   if (chosen == nullptr || chosen->count() != 1) {
-    return diags_.error_at(Code::UnsupportedOnnx, place, "an If whose condition is not constant is not supported");
+    return diags_.error_at(Code::NotConstant, place, "the condition of an If must be constant");
   }
   std::string wanted = runtime::element_as_double(chosen->view(), 0) != 0 ? "then_branch" : "else_branch";
   auto attribute = std::find_if(node.attribute().begin(), node.attribute().end(),

@@ -139,13 +139,21 @@ bool batch_norm(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
+// Training with a ratio of 0 drops nothing. torchvision's Swin transformers are exported so.
+bool drops_nothing(const PendingNode& node, const Emitter& emitter) {
+  const ir::Tensor* ratio = has_input(node, 1) ? emitter.constant(node.inputs[1]) : nullptr;
+  return ratio != nullptr && ratio->count() == 1 && runtime::element_as_double(ratio->view(), 0) == 0;
+}
+
 // Inference: the first result is the operand, the mask (bool since opset 10) is all true. Ratio and seed decide
 // nothing.
 bool dropout(PendingNode& node, Emitter& emitter, bool has_bool_mask) {
   if (has_input(node, 2)) {
     const ir::Tensor* mode = emitter.constant(node.inputs[2]);
     bool is_training = mode == nullptr || mode->count() != 1 || runtime::element_as_double(mode->view(), 0) != 0;
-    if (is_training) return unsupported(node, emitter, "Dropout in training mode is not supported");
+    if (is_training && !drops_nothing(node, emitter)) {
+      return unsupported(node, emitter, "Dropout in training mode is not supported");
+    }
   }
   if (!keep_first_result(node, emitter) && !has_bool_mask) {
     return unsupported(node, emitter, "the mask of Dropout before opset 10 is not supported");

@@ -52,7 +52,7 @@ std::optional<std::vector<Tensor>> evaluate_shape_query(const Graph& graph, cons
 }
 
 bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueId>& inputs, const AttrMap& attrs,
-                   const std::vector<TensorType>& result_types) {
+                   const std::vector<std::optional<TensorType>>& result_types) {
   double read = 0;
   std::vector<TensorType> input_types;
   for (ValueId input : inputs) {
@@ -60,18 +60,27 @@ bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueI
     if (input.is_valid()) read += bytes_as_double(input_types.back());
   }
   double written = 0;
-  for (const TensorType& type : result_types) written += bytes_as_double(type);
+  for (const std::optional<TensorType>& type : result_types) {
+    if (type) written += bytes_as_double(*type);
+  }
   if (written > kLargestBytes) return false;
   // Weights that a model states as a filled shape are weights like any others, whatever their size.
   if (op.name == "ConstantOfShape") return true;
   if (written > kSmallBytes && written > read) return false;
   if (op.work == nullptr) return true;
-  return op.work({input_types, result_types, attrs}).flops <= kMostFlops;
+  // As in `work_of`, the first wanted result stands for those that nobody wants.
+  auto wanted =
+      std::find_if(result_types.begin(), result_types.end(), [](const auto& type) { return type.has_value(); });
+  if (wanted == result_types.end()) return false;
+  std::vector<TensorType> types;
+  for (const std::optional<TensorType>& type : result_types) types.push_back(type ? *type : **wanted);
+  return op.work({input_types, types, attrs}).flops <= kMostFlops;
 }
 
-/// A result without a type is one that nobody wants: its tensor stays empty.
-Result<std::vector<Tensor>> run_kernel(const OpDef& op, const std::vector<Tensor>& inputs, const AttrMap& attrs,
-                                       const std::vector<std::optional<TensorType>>& result_types) {
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Tensor>& inputs, const AttrMap& attrs,
+                                          const std::vector<std::optional<TensorType>>& result_types) {
   runtime::ReferenceKernel kernel = runtime::find_reference_kernel(op.name);
   if (kernel == nullptr) return Status::error(fmt::format("operator `{}` has no reference kernel", op.name));
   std::vector<runtime::TensorView> input_views;
@@ -89,16 +98,9 @@ Result<std::vector<Tensor>> run_kernel(const OpDef& op, const std::vector<Tensor
   return results;
 }
 
-}  // namespace
-
-Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Tensor>& inputs, const AttrMap& attrs,
-                                          const std::vector<TensorType>& result_types) {
-  return run_kernel(op, inputs, attrs, {result_types.begin(), result_types.end()});
-}
-
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
                                                           const std::vector<ValueId>& inputs, const AttrMap& attrs,
-                                                          const std::vector<TensorType>& result_types) {
+                                                          const std::vector<std::optional<TensorType>>& result_types) {
   if (auto dims = evaluate_shape_query(graph, op, inputs, attrs)) return dims;
   std::vector<Tensor> operands;
   for (ValueId input : inputs) {
@@ -156,7 +158,7 @@ Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, const std::vector
     for (ValueId output : node.outputs) {
       types.push_back(output.is_valid() ? std::optional(graph.value(output).type) : std::nullopt);
     }
-    Result<std::vector<Tensor>> results = run_kernel(*node.op, operands, node.attrs, types);
+    Result<std::vector<Tensor>> results = evaluate_node(*node.op, operands, node.attrs, types);
     if (!results) return Status::error(fmt::format("node `{}`: {}", graph.node_name(id), results.message()));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].is_valid()) tensors[node.outputs[i].slot()] = (*results)[i];

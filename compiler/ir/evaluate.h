@@ -12,9 +12,11 @@
 
 namespace collage::ir {
 
-/// One operator. An operand that is left out is an empty handle. `result_types` are those that inference gave.
+/// One operator. An operand that is left out is an empty handle. `result_types` are those that inference gave; none
+/// where nobody wants the result, whose tensor then is an empty handle.
 runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Tensor>& inputs,
-                                                   const AttrMap& attrs, const std::vector<TensorType>& result_types);
+                                                   const AttrMap& attrs,
+                                                   const std::vector<std::optional<TensorType>>& result_types);
 
 /// The results of a node whose operands are all constants, or that depends on the shapes of its operands alone.
 /// Nothing if it is neither, if the results would take unreasonable space or work, or if the kernel fails: the node
@@ -23,7 +25,7 @@ runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::v
 ///     %s = Shape(%x: f32[1, 64, 7, 7])   =>   const [1, 64, 7, 7]
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
                                                           const std::vector<ValueId>& inputs, const AttrMap& attrs,
-                                                          const std::vector<TensorType>& result_types);
+                                                          const std::vector<std::optional<TensorType>>& result_types);
 
 /// A constant in the shortest form that keeps every bit: a splat where all elements are equal, else a literal.
 Constant make_constant(Tensor data);

@@ -33,8 +33,10 @@ bool fold_constants(ir::Graph& graph, PassContext&) {
   for (NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
     if (!is_candidate(graph, node)) continue;
-    std::vector<TensorType> types;
-    for (ValueId output : node.outputs) types.push_back(output.is_valid() ? graph.value(output).type : TensorType{});
+    std::vector<std::optional<TensorType>> types;
+    for (ValueId output : node.outputs) {
+      types.push_back(output.is_valid() ? std::optional(graph.value(output).type) : std::nullopt);
+    }
     auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types);
     if (!results) continue;
     for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -80,9 +80,10 @@ class Replay {
           operands.push_back(made[input.slot()].is_empty_handle() ? values_[input.slot()] : made[input.slot()]);
         }
       }
-      std::vector<ir::TensorType> types;
-      for (ir::ValueId output : node.outputs)
-        types.push_back(output.is_valid() ? graph_.value(output).type : ir::TensorType{});
+      std::vector<std::optional<ir::TensorType>> types;
+      for (ir::ValueId output : node.outputs) {
+        types.push_back(output.is_valid() ? std::optional(graph_.value(output).type) : std::nullopt);
+      }
       Result<std::vector<Tensor>> results = ir::evaluate_node(*node.op, operands, node.attrs, types);
       if (!results) return results.status();
       for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -4,7 +4,7 @@
 
     export_models.py FOLDER [NAME …] [--opsets 9,11,13,17] [--batches 1,3]
 
-writes FOLDER/NAME.opsetN.batchB/{model.onnx, input_0.pb, …, output_0.pb, …}. Needs torch, torchvision and onnx; nothing
+writes FOLDER/NAME.opsetN.batchB/{model.onnx, shapes, input_0.pb, …, output_0.pb, …}. Needs torch, torchvision and onnx; nothing
 in the build or the tests does. Pictures are small and sizes odd where the architecture allows it. `run_models.sh` beside
 it runs the folders through collagec.
 """
@@ -108,6 +108,21 @@ class Recurrent(nn.Module):
         hidden = state[0] if isinstance(state, tuple) else state
         last = y[:, -1] if self.batch_first else y[-1]
         return self.head(last), hidden
+
+
+class Packed(nn.Module):
+    """Sequences of several lengths, padded: the lengths become an operand of the recurrent operator."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(6, 7, bidirectional=True)
+        self.head = nn.Linear(14, 3)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=True)
+        y, (h, _) = self.cell(packed)
+        y, _ = nn.utils.rnn.pad_packed_sequence(y, total_length=x.size(0))
+        return self.head(torch.cat([h[0], h[1]], 1)), y
 
 
 class Gpt(nn.Module):
@@ -279,6 +294,7 @@ MODELS = {
     "gru": (lambda: Recurrent("GRU"), tokens(9)),
     "rnn": (lambda: Recurrent("RNN", 1, False, False), tokens(9, False)),
     "lstm_one_way": (lambda: Recurrent("LSTM", 1, False, False), tokens(9, False)),
+    "lstm_packed": (Packed, lambda batch: (torch.randn(8, batch, 6), torch.tensor([8, 5, 2][:batch]))),
     "gpt": (Gpt, tokens(13)),
     "bert": (Bert, bert_inputs),
     "transformer": (lambda: Transformer(False), lambda batch: (torch.randn(batch, 7, 32),)),
@@ -319,13 +335,17 @@ def write_tensor(path, tensor):
         file.write(numpy_helper.from_array(numpy.ascontiguousarray(tensor.detach().numpy())).SerializeToString())
 
 
+# Bilinear interpolation of PyTorch and Upsample of opset 9 differ, as PyTorch warns.
+NEEDS_OPSET_11 = {"fcn", "lraspp"}
+
+
 def open_axes(name, inputs):
     """Open dimensions make the exporter write shape arithmetic, which must fold away."""
     if name in ("gpt", "bert"):
         return {i: {0: "n", 1: "t"} for i in inputs}
     if name == "segmenter":
         return {i: {0: "n", 2: "h", 3: "w"} for i in inputs}
-    return {i: {1: "n"} if name in ("lstm_one_way", "rnn") else {0: "n"} for i in inputs}
+    return {i: {1: "n"} if name in ("lstm_one_way", "lstm_packed", "rnn") else {0: "n"} for i in inputs}
 
 
 def export(name, opset, batch, folder):
@@ -338,8 +358,11 @@ def export(name, opset, batch, folder):
     os.makedirs(folder, exist_ok=True)
     # Outside no_grad: there attention would take a fused way that the exporter does not know.
     torch.onnx.export(model, inputs, f"{folder}/model.onnx", opset_version=opset, input_names=names,
-                      dynamic_axes=open_axes(name, names) if opset == 17 else {},
+                      output_names=[f"out{i}" for i in range(len(outputs))],
+                      dynamic_axes=open_axes(name, names) if opset == 17 and name != "lstm_packed" else {},
                       do_constant_folding=opset % 2 == 1)
+    with open(f"{folder}/shapes", "w") as file:
+        file.write(" ".join(f"--shape {n}={'x'.join(map(str, t.shape))}" for n, t in zip(names, inputs)))
     for i, tensor in enumerate(inputs):
         write_tensor(f"{folder}/input_{i}.pb", tensor)
     for i, tensor in enumerate(outputs):
@@ -355,6 +378,8 @@ def main():
     options = parser.parse_args()
     for name in options.names or MODELS:
         for opset in map(int, options.opsets.split(",")):
+            if name in NEEDS_OPSET_11 and opset < 11:
+                continue
             for batch in map(int, options.batches.split(",")):
                 folder = f"{options.folder}/{name}.opset{opset}.batch{batch}"
                 try:
