@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/kernels/dispatch.h"
+#include "runtime/kernels/interpolate.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/number.h"
 
@@ -65,13 +66,11 @@ std::vector<Tap> linear_taps(double x, int64_t extent) {
   return {{low, 1 - weight}, {low + 1, weight}};
 }
 
-/// Keys' convolution kernel with parameter a, at distances 1 + t, t, 1 - t, 2 - t of the four neighbours.
 std::vector<Tap> cubic_taps(double x, int64_t extent, double a, bool exclude_outside) {
   double low = std::floor(x);
-  double t = x - low;
-  auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  std::vector<Tap> taps = {{-1, far(1 + t)}, {0, near(t)}, {1, near(1 - t)}, {2, far(2 - t)}};
+  std::array<double, 4> weights = cubic_weights(x - low, a);
+  std::vector<Tap> taps;
+  for (int64_t k = 0; k < 4; ++k) taps.push_back({k - 1, weights[static_cast<size_t>(k)]});
   double sum = 0;
   for (Tap& tap : taps) {
     int64_t index = static_cast<int64_t>(low) + tap.index;
@@ -109,9 +108,9 @@ std::vector<Taps> taps_of(const KernelArgs& args, size_t d) {
   for (int64_t i = 0; i < axis.to; ++i) {
     Taps& entry = table[static_cast<size_t>(i)];
     double x = is_kept ? static_cast<double>(i) : source_coordinate(axis, static_cast<double>(i));
-    entry.is_outside = axis.mode == "tf_crop_and_resize" && (x < 0 || x > last);
-    // Far outside, every mode sees the edge alone; casts to int64_t stay legal.
-    x = std::clamp(x, -3.0, last + 3);
+    entry.is_outside = axis.mode == "tf_crop_and_resize" && !(x >= 0 && x <= last);
+    // Far outside, every mode sees the edge alone. Casts to int64_t stay legal, of a region that is NaN as well.
+    x = std::isnan(x) ? 0 : std::clamp(x, -3.0, last + 3);
     if (is_kept) {
       entry.taps = {{i, 1.0}};
     } else if (mode == "linear") {

@@ -132,5 +132,42 @@ TEST(IndexingKernels, ResizeAlignsCornersOfTheRoundedExtent) {
   expect_equal(y, f32({3}, {0, 2, 4}));
 }
 
+TEST(IndexingKernels, GridSample) {
+  Tensor x = f32({1, 1, 2, 2}, {1, 2, 3, 4});
+  auto sample = [&](std::vector<float> place, Attrs attrs) {
+    return run("GridSample", {x, f32({1, 1, 1, 2}, std::move(place))}, attrs)[0].as<float>()[0];
+  };
+  Attrs corners = {{"align_corners", int64_t{1}}};
+  EXPECT_FLOAT_EQ(sample({0, 0}, {}), 2.5f);
+  EXPECT_FLOAT_EQ(sample({1, -1}, corners), 2);
+  // The outer edge of the picture: half a pixel from the corner's centre, where the other half is 0.
+  EXPECT_FLOAT_EQ(sample({1, -1}, {}), 0.5f);
+  EXPECT_FLOAT_EQ(sample({1, -1}, {{"padding_mode", std::string("border")}}), 2);
+  EXPECT_FLOAT_EQ(sample({1, -1}, {{"padding_mode", std::string("reflection")}}), 2);
+  // 2 is one picture beyond the middle, mirrored at the edge 1.
+  EXPECT_FLOAT_EQ(sample({1.5f, -0.5f}, {{"padding_mode", std::string("reflection")}}), 2);
+  EXPECT_FLOAT_EQ(sample({0.4f, 0.4f}, {{"mode", std::string("nearest")}}), 4);
+  EXPECT_FLOAT_EQ(sample({-9, 0}, {{"mode", std::string("nearest")}}), 0);
+  EXPECT_FLOAT_EQ(sample({0, 0}, {{"mode", std::string("bicubic")}, {"padding_mode", std::string("border")}}), 2.5f);
+  sample({NAN, INFINITY}, {});
+}
+
+TEST(IndexingKernels, Losses) {
+  Tensor log = f32({2, 3}, {-1, -2, -3, -4, -5, -6});
+  Tensor classes = i64({2}, {2, 0}), weights = f32({3}, {2, 1, 0.5f});
+  auto loss = [&](Attrs attrs) { return run("NegativeLogLikelihoodLoss", {log, classes, weights}, attrs)[0]; };
+  expect_equal(loss({{"reduction", std::string("none")}}), f32({2}, {1.5f, 8}));
+  expect_equal(loss({{"reduction", std::string("sum")}}), f32({}, {9.5f}));
+  expect_equal(loss({}), f32({}, {3.8f}), 1e-6);
+  expect_equal(loss({{"ignore_index", int64_t{0}}}), f32({}, {3}));
+  // Two equal scores: log(2).
+  std::vector<Tensor> y = run("SoftmaxCrossEntropyLoss", {f32({1, 2, 1}, {5, 5}), i32({1, 1}, {1})}, {}, 2);
+  expect_equal(y[0], f32({}, {0.6931472f}), 1e-6);
+  expect_equal(y[1], f32({1, 2, 1}, {-0.6931472f, -0.6931472f}), 1e-6);
+  std::string why;
+  run("NegativeLogLikelihoodLoss", {log, i64({2}, {0, 3})}, {}, 1, &why);
+  EXPECT_EQ(why, "class 3 is not within 0 to 2");
+}
+
 }  // namespace
 }  // namespace collage::runtime

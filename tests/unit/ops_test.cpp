@@ -61,6 +61,14 @@ TEST(Ops, Conv) {
   EXPECT_EQ(n.infer("Conv", {n.input({1, 1, 4, 5, 6}), n.input({2, 1, 1, 3, 3})}), "f32[1, 2, 4, 3, 4]");
 }
 
+TEST(Ops, ResizeRoundsItsExtentInSinglePrecision) {
+  OneNode n;
+  Constant scales;
+  scales.data = Tensor(DType::F32, {1});
+  scales.data.as<float>()[0] = 50.0f / 7.0f;
+  EXPECT_EQ(n.infer("Resize", {n.input({7}), ValueId(), n.graph.add_constant("scales", scales)}), "f32[50]");
+}
+
 TEST(Ops, Recurrent) {
   OneNode n;
   ValueId x = n.input({7, 2, 10}), lengths = n.input({2}, DType::I32), none;

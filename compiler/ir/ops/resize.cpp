@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpolation to another size: nearest, linear and cubic.
+// Interpolation: to another size (Resize), at given places (GridSample).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +79,8 @@ bool infer_resize(InferContext& ctx) {
     }
     for (size_t d = 0; d < rank; ++d) {
       double scale = runtime::element_as_double(scales->view(), static_cast<int64_t>(d));
-      double extent = std::floor(static_cast<double>(type.shape[d]) * scale);
+      // In single precision, as exporters reckon: 7 * (50 / 7) is 50 there, and 49.9999995 in double.
+      double extent = std::floor(static_cast<float>(type.shape[d]) * static_cast<float>(scale));
       if (!(scale > 0) || !(extent < 1e12))
         return ctx.shape_error(2, fmt::format("scale {} of dimension {} is illegal", scale, d));
       type.shape[d] = static_cast<int64_t>(extent);
@@ -106,7 +107,38 @@ Work resize_work(const WorkArgs& args) {
   return {0, per_element * result_count(args)};
 }
 
+/// Operands: x [N, C, H, W], grid [N, h, w, 2].
+bool infer_grid_sample(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_same_types(ctx) || !require_rank(ctx, 0, 4, 4) ||
+      !require_rank(ctx, 1, 4, 4) ||
+      !require_one_of(ctx, "mode", "bilinear", {"bilinear", "linear", "nearest", "bicubic", "cubic"}) ||
+      !require_one_of(ctx, "padding_mode", "zeros", {"zeros", "border", "reflection"})) {
+    return false;
+  }
+  const TensorType& x = ctx.input(0);
+  const Shape& grid = ctx.input(1).shape;
+  if (!require_shape(ctx, 1, {x.shape[0], grid[1], grid[2], 2})) return false;
+  if (x.shape[2] == 0 || x.shape[3] == 0) return ctx.shape_error(0, "the pictures are empty");
+  ctx.set_output(0, {x.dtype, {x.shape[0], x.shape[1], grid[1], grid[2]}});
+  return true;
+}
+
+Work grid_sample_work(const WorkArgs& args) {
+  std::string mode = args.attrs.get_string("mode", "bilinear");
+  return {0, (mode == "nearest" ? 1 : mode == "bilinear" || mode == "linear" ? 9 : 35) * result_count(args)};
+}
+
 }  // namespace
+
+OpDef define_GridSample() {
+  return {.min_inputs = 2,
+          .max_inputs = 2,
+          .attrs = {{"align_corners", AttrKind::Int}, {"mode", AttrKind::String}, {"padding_mode", AttrKind::String}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_grid_sample,
+          .work = grid_sample_work,
+          .doc = "pictures interpolated at places of a grid: %y = GridSample(%x, %grid) {mode = \"bilinear\"}"};
+}
 
 OpDef define_Resize() {
   return {.min_inputs = 1,
@@ -120,7 +152,7 @@ OpDef define_Resize() {
           .kind = FusionKind::Injective,
           .infer = infer_resize,
           .work = resize_work,
-          .doc = "interpolation by scales or to sizes: %y = Resize(%x, , %scales) {mode = \"linear\"}"};
+          .doc = "interpolation by scales or to sizes: %y = Resize(%x, _, %scales) {mode = \"linear\"}"};
 }
 
 }  // namespace collage::ir::ops
