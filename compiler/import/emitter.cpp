@@ -84,7 +84,7 @@ ir::ValueId Emitter::add_floats(std::string_view base, const std::vector<double>
   return graph_.add_constant(fresh_name(base), ir::make_constant(std::move(tensor)));
 }
 
-ir::ValueId Emitter::add_scalar(std::string_view base, ir::DType dtype, double value) {
+ir::Tensor Emitter::scalar(ir::DType dtype, double value) {
   ir::Tensor tensor(dtype, {});
   switch (dtype) {
     case ir::DType::F32: tensor.as<float>()[0] = static_cast<float>(value); break;
@@ -96,7 +96,11 @@ ir::ValueId Emitter::add_scalar(std::string_view base, ir::DType dtype, double v
     case ir::DType::I64: tensor.as<int64_t>()[0] = saturated<int64_t>(value); break;
     case ir::DType::Bool: tensor.as<uint8_t>()[0] = value != 0 ? 1 : 0; break;
   }
-  return graph_.add_constant(fresh_name(base), ir::make_constant(std::move(tensor)));
+  return tensor;
+}
+
+ir::ValueId Emitter::add_scalar(std::string_view base, ir::DType dtype, double value) {
+  return graph_.add_constant(fresh_name(base), ir::make_constant(scalar(dtype, value)));
 }
 
 }  // namespace collage::import

@@ -53,6 +53,9 @@ class Emitter {
   ir::ValueId add_floats(std::string_view base, const std::vector<double>& values);
   ir::ValueId add_scalar(std::string_view base, ir::DType dtype, double value);
 
+  /// `value` as a scalar of any dtype, saturated.
+  static ir::Tensor scalar(ir::DType dtype, double value);
+
   /// `base`, `base.1`, … : no value of the model or the graph has it.
   std::string fresh_name(std::string_view base) const;
 

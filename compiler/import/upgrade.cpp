@@ -285,6 +285,27 @@ bool concat_axis(PendingNode& node, Emitter&) {
   return true;
 }
 
+// ConstantFill(shape) {input_as_shape = 1, value = 2.0}  =>  ConstantOfShape(shape) {value = [2.0]}
+// An experimental operator of opsets up to 8; PyTorch writes it for the first states of recurrent layers.
+bool constant_fill(PendingNode& node, Emitter& emitter) {
+  auto element = static_cast<int>(node.attrs.get_int("dtype", onnx::TensorProto::FLOAT));
+  std::optional<DType> dtype = dtype_of(element);
+  if (!dtype) return unsupported(node, emitter, "a ConstantFill of " + element_name(element) + " is not supported");
+  if (!node.attrs.get_ints("extra_shape").empty()) {
+    return unsupported(node, emitter, "ConstantFill with `extra_shape` is not supported");
+  }
+  if (node.attrs.has("shape")) {
+    node.inputs = {emitter.add_ints(name_for(node, "shape"), node.attrs.get_ints("shape"))};
+  } else if (node.attrs.get_int("input_as_shape", 0) == 0 && has_input(node, 0)) {
+    node.inputs = {emitter.add_ints(name_for(node, "shape"), emitter.type(node.inputs[0]).shape)};
+  }
+  ir::Tensor value = emitter.scalar(*dtype, node.attrs.get_float("value", 0)).reshaped({1});
+  node.op = "ConstantOfShape";
+  node.attrs = {};
+  node.attrs.set("value", value);
+  return true;
+}
+
 bool gemm_broadcast(PendingNode& node, Emitter&) {
   node.attrs.erase("broadcast");
   return true;
@@ -439,6 +460,7 @@ constexpr std::array kRows = {
     Row{"CastLike", 19, kAlways, drop_saturate},
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
+    Row{"ConstantFill", 1, 8, constant_fill},
     Row{"Div", 1, 6, legacy_broadcast},
     Row{"Dropout", 1, 9, dropout_with_float_mask},
     Row{"Dropout", 10, kAlways, dropout_with_bool_mask},

@@ -472,6 +472,21 @@ TEST_F(ImportTest, HintsAndFloatNormsOfTheFirstOpsets) {
   EXPECT_EQ(run(*imported), (std::vector<float>{1}));
 }
 
+TEST_F(ImportTest, ConstantFillBeforeOpset9) {
+  set_opset(8);
+  input("x", {1, 2});
+  node("Shape", {"x"}, {"s"});
+  auto& fill = node("ConstantFill", {"s"}, {"c"});
+  attr(fill, "input_as_shape", int64_t{1});
+  attr(fill, "dtype", int64_t{TensorProto::FLOAT});
+  attr(fill, "value", 2.5f);
+  node("Add", {"x", "c"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{3.5f, 4.5f}));
+}
+
 // An If whose condition folds becomes its branch: what exporters write around Squeeze of an unknown dimension.
 TEST_F(ImportTest, BranchesOfConstantConditions) {
   input("x", {2, 1});
