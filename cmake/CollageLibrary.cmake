@@ -9,6 +9,11 @@ if(COLLAGE_SANITIZE)
                                                    -fno-omit-frame-pointer)
   target_link_options(collage_options INTERFACE -fsanitize=address,undefined)
 endif()
+if(COLLAGE_FUZZ)
+  target_compile_options(collage_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+                                                   -fno-omit-frame-pointer)
+  target_link_options(collage_options INTERFACE -fsanitize=address,undefined)
+endif()
 
 # Not for generated parsers. -Wrestrict is wrong about std::string's operator+ in gcc 12.
 add_library(collage_warnings INTERFACE)
