@@ -47,7 +47,9 @@ struct ScanState {
   }
   void error(support::Code code, support::Span at, const std::string& message) {
     surprise = Surprise::Inside;
-    if (++errors <= kMaxSyntaxErrors) diags->error(code, at, "{}", message);
+    if (++errors > kMaxSyntaxErrors) return;
+    auto error = diags->error(code, at, "{}", message);
+    if (errors == kMaxSyntaxErrors) error.note("too many errors: the file is read no further");
   }
   bool is_hopeless() const { return errors >= kMaxSyntaxErrors; }
 };

@@ -44,7 +44,10 @@ struct ScanState {
     end += static_cast<uint32_t>(length);
   }
   void error(support::Code code, support::Span at, const std::string& message, const std::string& near = "") {
-    if (++errors <= kMaxSyntaxErrors) diags->error(code, at, "{}", message).did_you_mean(near);
+    if (++errors > kMaxSyntaxErrors) return;
+    auto error = diags->error(code, at, "{}", message);
+    error.did_you_mean(near);
+    if (errors == kMaxSyntaxErrors) error.note("too many errors: the file is read no further");
   }
   bool is_hopeless() const { return gave_up || errors >= kMaxSyntaxErrors; }
 };

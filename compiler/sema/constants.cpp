@@ -91,11 +91,11 @@ std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics&
       names.emplace_back(name_of(d));
     }
     return diags.error(Code::TypeMismatch, type.dtype.span, "unknown element type `{}`", type.dtype.text)
-        .did_you_mean(support::closest(type.dtype.text, names));
+        .note("element types are {}", fmt::join(names, " "));
   }
   TensorType resolved{*dtype, type.dims};
   if (auto problem = ir::type_problem(resolved)) {
-    return diags.error(Code::BadLiteral, type.span, "no tensor has this type: {}", *problem);
+    return diags.error(Code::BadLiteral, type.span, "no tensor has this type: it {}", *problem);
   }
   return resolved;
 }

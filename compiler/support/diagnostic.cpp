@@ -24,6 +24,11 @@ const Kind& kind(Code code) {
   return kKinds[static_cast<size_t>(code)];
 }
 
+/// A byte of UTF-8 that takes no column of its own.
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
 /// The source line, cut to what a terminal shows and with control characters as `?`, and under it a caret run below the
 /// part of `span` that lies on it.
 std::string excerpt(const SourceManager& sources, const Span& span) {
@@ -41,7 +46,11 @@ std::string excerpt(const SourceManager& sources, const Span& span) {
   size_t room = shown.size() > column ? shown.size() - column : 0;
   size_t width = std::min<size_t>(span.end > span.begin ? span.end - span.begin : 1, room);
   std::string pad;
-  for (size_t i = 0; i < column; ++i) pad += shown[i] == '\t' ? '\t' : ' ';
+  for (char c : shown.substr(0, column)) {
+    if (!continues_character(c)) pad += c == '\t' ? '\t' : ' ';
+  }
+  std::string marked = shown.substr(column, width);
+  width -= static_cast<size_t>(std::count_if(marked.begin(), marked.end(), continues_character));
   std::string carets = "^" + std::string(width > 1 ? width - 1 : 0, '~');
   return fmt::format("{:>5} | {}\n{:>5} | {}{}\n", at.line, shown, "", pad, carets);
 }

@@ -9,6 +9,20 @@
 #include <sstream>
 
 namespace collage::support {
+namespace {
+
+/// Editors on Windows put it in front of UTF-8; it is no part of the text.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Why `bytes` are no text of ours, where that shows without reading it.
+std::optional<std::string> no_text_problem(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return "it is in UTF-16; save it as UTF-8";
+  size_t zero = bytes.find('\0');
+  if (zero == std::string_view::npos) return std::nullopt;
+  return "it is no text: byte " + std::to_string(zero) + " is zero";
+}
+
+}  // namespace
 
 std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
   std::error_code error;
@@ -21,9 +35,15 @@ std::optional<FileId> SourceManager::load(const std::string& path, std::string* 
     *why = std::strerror(errno);
     return std::nullopt;
   }
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return add(path, text.str());
+  std::ostringstream stored;
+  stored << stream.rdbuf();
+  std::string text = stored.str();
+  if (std::optional<std::string> problem = no_text_problem(text)) {
+    *why = *problem;
+    return std::nullopt;
+  }
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return add(path, std::move(text));
 }
 
 FileId SourceManager::add(std::string name, std::string text) {

@@ -19,7 +19,8 @@ struct LineColumn {
 
 class SourceManager {
  public:
-  /// Reads a file. Nothing if it cannot be read; `*why` then says why (lower case, no period).
+  /// Reads a text, without a byte order mark. Nothing if it cannot be read or is no text (it holds a zero byte, or is
+  /// in UTF-16); `*why` then says why (lower case, no period).
   std::optional<FileId> load(const std::string& path, std::string* why);
   /// Adds text under a name of its own: `<test>`, `<command line>`.
   FileId add(std::string name, std::string text);

@@ -31,27 +31,13 @@
 #include "runtime/executor.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_case.h"
+#include "tests/differential/reference_jit.h"
 
 namespace collage {
 namespace {
 
 using runtime::Duration;
 using runtime::Tensor;
-
-/// Lowers every host node to its reference kernel: 10,000 cases need no machine code.
-class ReferenceJit : public codegen::Jit {
- public:
-  runtime::Result<codegen::LoweredPartition> lower(const ir::Graph&, const std::vector<ir::NodeId>& nodes) override {
-    codegen::LoweredPartition lowered;
-    for (ir::NodeId node : nodes) lowered.calls.push_back(codegen::LoweredReference{node});
-    return lowered;
-  }
-  runtime::KernelFunction find(std::string_view) const override { return nullptr; }
-  std::string llvm_text() const override { return ""; }
-  std::string asm_text() const override { return ""; }
-  std::string nest_text() const override { return ""; }
-  std::vector<codegen::CodeImage> images() const override { return {}; }
-};
 
 int rounds() {
   const char* text = std::getenv("COLLAGE_RANDOM_ROUNDS");
@@ -174,7 +160,7 @@ class RandomModels : public ::testing::Test {
 };
 
 TEST_F(RandomModels, UpToNineNodes) {
-  ReferenceJit jit;
+  testing::ReferenceJit jit;
   int cases = 10'000 * rounds();
   for (int seed = 0; seed < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
     check(static_cast<uint64_t>(seed), 9, jit);
@@ -185,7 +171,7 @@ TEST_F(RandomModels, UpToNineNodes) {
 }
 
 TEST_F(RandomModels, UpToFourteenNodes) {
-  ReferenceJit jit;
+  testing::ReferenceJit jit;
   for (uint64_t seed = 1'000'000; seed < 1'000'300 && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
     check(seed, 14, jit);
 }

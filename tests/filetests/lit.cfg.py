@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """File tests: a file holds the command (`RUN:`), its input and what it must print.
 
-Substitutions: %collagec %collage-rules %collage-run %expect FileCheck not, and lit's own %s %t %S.
+Substitutions: %python %collagec %collage-rules %collage-run %expect FileCheck not, and lit's own %s %t %S.
 `%expect %s -- COMMAND` compares the output exactly; see expect.py. `COLLAGE_BLESS=1` rewrites the expectations.
 """
 import os
@@ -17,6 +17,7 @@ config.excludes = ["Inputs", "CMakeLists.txt"]
 for tool in ("collagec", "collage-rules", "collage-run"):
     config.substitutions.append(("%" + tool + r"\b(?!-)", os.path.join(config.collage_bin_dir, tool)))
 expect = os.path.join(config.test_source_root, "expect.py")
+config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%expect", f"{config.python} {expect}"))
 config.substitutions.append((r"\bFileCheck\b", config.filecheck))
 config.substitutions.append((r"(?<![-\w])not\b", config.not_tool))

@@ -206,7 +206,7 @@ TEST(Constants, LiteralsThatDoNotFit) {
            std::pair("dense i32[1] [1.5]", "a fraction stands in a constant of i32"),
            std::pair("dense f32[1] [1e300]", "does not fit f32"),
            std::pair("dense f32[1] [true]", "a bool stands in a constant of f32"),
-           std::pair("dense f33[1] [1.0]", "did you mean `f32`?"),
+           std::pair("dense f33[1] [1.0]", "element types are f32 f64"),
            std::pair("dense f32[1] [\"a\"]", "a string stands in a constant"),
            std::pair("splat 0.0 : f32[1000000, 100000]", "need more than"),
            std::pair("splat 0.0 : f32[9223372036854775807, 9223372036854775807]", "no tensor has this type"),

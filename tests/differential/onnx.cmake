@@ -1,0 +1,8 @@
+collage_test(random_onnx_test
+  SOURCES
+    differential/random_onnx.cpp
+    differential/random_onnx_maker.cpp
+    differential/random_onnx_shrink.cpp
+    differential/random_onnx_test.cpp
+    differential/random_onnx_windows.cpp
+  DEPENDS collage::driver collage::codegen onnx_proto)

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random ONNX models (random_onnx.h) run every way there is, seed by seed:
+//
+//   the importer takes the model, and infers the shapes that the maker worked out;
+//   compiled host code, every backend of rules/ that this build has, and a simulated accelerator that takes nearly
+//   everything give the numbers of the reference kernels;
+//   and really ran what they were asked to run.
+//
+// COLLAGE_ONNX_GRAPHS is the number of models, COLLAGE_ONNX_SEED the first seed. A model that fails is written to the
+// temporary folder, as it was and made smaller.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/driver/activate.h"
+#include "compiler/import/onnx.h"
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/passes/pass_manager.h"
+#include "compiler/place/build_problem.h"
+#include "compiler/place/coalesce.h"
+#include "compiler/place/strategies.h"
+#include "compiler/place/to_placement.h"
+#include "compiler/plan/build_plan.h"
+#include "compiler/sema/build_rules.h"
+#include "compiler/sema/constants.h"
+#include "runtime/executor.h"
+#include "tests/differential/random_onnx.h"
+#include "tests/differential/random_onnx_shrink.h"
+#include "tests/differential/reference_jit.h"
+
+namespace collage {
+namespace {
+
+using runtime::Tensor;
+
+constexpr int kMostNodes = 8;
+constexpr double kTolerance = 2e-5;  ///< of max|y|
+/// Of what a change of the inputs by a few of their last bits does to the result: an ill-conditioned model is no fault.
+constexpr double kConditioning = 16;
+/// Inputs are in [-1, 1): what cancels to nothing leaves about this.
+constexpr double kFloor = 2e-6;
+
+int64_t setting(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::max<int64_t>(0, std::atoll(text)) : fallback;
+}
+
+/// One backend that may take what it can, the host taking the rest.
+struct Way {
+  std::string name;
+  std::string backend;
+  bool compiles_host = true;
+  support::SourceManager sources;
+  ir::RuleSet rules;
+  std::vector<place::ActiveBackend> active;
+  int graphs_with_work = 0;  ///< in which the backend did multiply-accumulates
+  int fallbacks = 0;         ///< partitions that the backend could not compile
+};
+
+std::unique_ptr<Way> make_way(const std::string& name, const std::string& backend,
+                              const std::vector<std::string>& files) {
+  auto way = std::make_unique<Way>();
+  way->name = name;
+  way->backend = backend;
+  support::Diagnostics diags(way->sources);
+  auto rules = sema::load_rules(way->sources, files, diags);
+  if (!rules) throw std::runtime_error(diags.render());
+  way->rules = std::move(*rules);
+  auto activations = driver::activate(way->rules, {}, diags);
+  if (!activations) throw std::runtime_error(diags.render());
+  bool is_there = backend == "host";
+  for (const driver::Activation& activation : *activations) {
+    if (!activation.absent.empty()) continue;
+    way->active.push_back(activation.active);
+    is_there |= activation.active.backend->name == backend;
+    if (activation.active.backend->name == backend)
+      way->compiles_host = activation.active.backend->runtime != ir::RuntimeKind::Sim;
+  }
+  return is_there ? std::move(way) : nullptr;
+}
+
+/// Host code; each rule file that ships and whose backend is in this build; the accelerator that takes nearly anything.
+std::vector<std::unique_ptr<Way>> all_ways() {
+  const std::filesystem::path root = COLLAGE_SOURCE_DIR;
+  const std::string host = (root / "rules/host.rules").string();
+  std::vector<std::unique_ptr<Way>> ways;
+  ways.push_back(make_way("host", "host", {host}));
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "rules")) {
+    if (entry.path().extension() == ".rules" && entry.path().stem() != "host") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    auto way = make_way(file.stem().string(), file.stem().string(), {host, file.string()});
+    if (way) ways.push_back(std::move(way));
+  }
+  ways.push_back(make_way("fast", "npu", {host, (root / "tests/filetests/run/Inputs/fast.rules").string()}));
+  return ways;
+}
+
+struct Failure {
+  std::string way;
+  std::string what;
+};
+
+class RandomOnnx {
+ public:
+  RandomOnnx() : ways_(all_ways()) {}
+
+  /// Nothing if all ways agree. Statistics count only where `counts`.
+  std::optional<Failure> check(const onnx::ModelProto& model, bool counts) {
+    std::string path = ::testing::TempDir() + "random_onnx_" + std::to_string(::getpid()) + ".onnx";
+    write(model, path);
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    auto graph = import::import_onnx(path, diags);
+    std::filesystem::remove(path);
+    if (!graph) return Failure{"import", diags.render()};
+    for (const support::DiagnosticRecord& record : diags.records()) {
+      if (record.code == support::Code::TypeMismatch) return Failure{"import", diags.render()};
+    }
+    std::vector<Tensor> inputs, nudged;
+    for (ir::ValueId input : graph->inputs()) {
+      inputs.push_back(sema::make_random(graph->value(input).type, inputs.size() + 1));
+      nudged.push_back(nudge(inputs.back()));
+    }
+    auto expected = ir::evaluate_graph(*graph, inputs), moved = ir::evaluate_graph(*graph, nudged);
+    if (!expected || !moved) return Failure{"reference", (expected ? moved : expected).message()};
+    if (!std::all_of(expected->begin(), expected->end(), is_finite)) {
+      not_finite += counts;
+      return std::nullopt;
+    }
+    if (!passes::run_passes(*graph, passes::all_passes(), {}, diags)) return Failure{"passes", diags.render()};
+    for (auto& way : ways_) {
+      auto problem = run(*way, *graph, inputs, *expected, *moved, counts);
+      if (problem) return Failure{way->name, *problem};
+    }
+    return std::nullopt;
+  }
+
+  static void write(const onnx::ModelProto& model, const std::string& path) {
+    std::ofstream stream(path, std::ios::binary);
+    model.SerializeToOstream(&stream);
+  }
+
+  const std::vector<std::unique_ptr<Way>>& ways() const { return ways_; }
+  int not_finite = 0;
+
+ private:
+  static bool is_finite(const Tensor& tensor) {
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      if (!std::isfinite(element_as_double(tensor.view(), i))) return false;
+    }
+    return true;
+  }
+
+  /// Every element moved by two units in its last place, up and down in turn.
+  static Tensor nudge(const Tensor& tensor) {
+    Tensor moved = tensor.clone();
+    float sign = 1;
+    for (float& element : moved.as<float>()) {
+      element *= 1 + sign * 0x1p-22f;
+      sign = -sign;
+    }
+    return moved;
+  }
+
+  static std::optional<std::string> difference(const Tensor& got, const Tensor& expected, const Tensor& moved) {
+    if (got.shape() != expected.shape() || got.dtype() != expected.dtype()) return "another type";
+    double largest = 0, wrong = 0, conditioning = 0;
+    for (int64_t i = 0; i < expected.count(); ++i) {
+      double y = element_as_double(expected.view(), i), other = element_as_double(got.view(), i);
+      if (!std::isfinite(other)) return "not finite at element " + std::to_string(i);
+      largest = std::max(largest, std::abs(y));
+      wrong = std::max(wrong, std::abs(other - y));
+      conditioning = std::max(conditioning, std::abs(element_as_double(moved.view(), i) - y));
+    }
+    if (wrong <= kTolerance * largest + kConditioning * conditioning + kFloor) return std::nullopt;
+    return "differs by " + std::to_string(wrong) + " of " + std::to_string(largest);
+  }
+
+  static std::optional<std::string> run(Way& way, const ir::Graph& graph, const std::vector<Tensor>& inputs,
+                                        const std::vector<Tensor>& expected, const std::vector<Tensor>& moved,
+                                        bool counts) {
+    support::Diagnostics diags(way.sources);
+    auto built = place::build_problem(graph, way.rules, way.active, {}, diags);
+    if (!built) return diags.render();
+    using Kind = place::Strategy::Kind;
+    place::Strategy strategy{way.backend == "host" ? Kind::Single : Kind::Priority, {way.backend}};
+    auto solution = place::solve(built->problem, strategy);
+    if (!solution) return "no placement";
+    ir::Placement placement = place::to_placement(built->problem, *solution, graph, built->values, [&](int c) {
+      return built->origins[static_cast<size_t>(c)].rules;
+    });
+    place::coalesce(graph, placement, [&](const ir::Partition& partition) {
+      const ir::Backend* backend = way.rules.find(partition.backend);
+      return backend != nullptr && backend->policy.coalesce;
+    });
+    testing::ReferenceJit reference;
+    std::unique_ptr<codegen::Jit> compiled;
+    if (way.compiles_host) {
+      auto jit = codegen::Jit::create({});
+      if (!jit) return jit.message();
+      compiled = std::move(*jit);
+    }
+    codegen::Jit& jit = compiled ? *compiled : reference;
+    auto plan = plan::build_plan(graph, placement, plan::make_targets(way.rules, {}), jit, diags);
+    if (!plan) return diags.render();
+    auto executor = runtime::Executor::load(plan->plan, jit, 1);
+    if (!executor) return executor.message();
+    auto outputs = (*executor)->run(inputs);
+    if (!outputs) return outputs.message();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      auto problem = difference((*outputs)[i], expected[i], moved[i]);
+      if (problem) return "output " + std::to_string(i) + " " + *problem;
+    }
+    if (!counts) return std::nullopt;
+    way.fallbacks += static_cast<int>(plan->fallbacks.size());
+    way.graphs_with_work += has_work(way, graph, placement, *plan);
+    return std::nullopt;
+  }
+
+  /// True if the backend itself ran multiply-accumulates, none of them by falling back to the reference kernels.
+  static bool has_work(const Way& way, const ir::Graph& graph, const ir::Placement& placement,
+                       const plan::BuiltPlan& plan) {
+    for (size_t p = 0; p < placement.partitions.size(); ++p) {
+      const ir::Partition& partition = placement.partitions[p];
+      bool fell_back = std::any_of(plan.fallbacks.begin(), plan.fallbacks.end(),
+                                   [p](const plan::Fallback& fallback) { return fallback.partition == p; });
+      if (partition.backend != way.backend || fell_back) continue;
+      for (ir::NodeId node : partition.nodes) {
+        if (ir::work_of(graph, node).macs > 0) return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<std::unique_ptr<Way>> ways_;
+};
+
+TEST(RandomOnnx, EveryBackendAgreesWithTheReference) {
+  RandomOnnx checker;
+  int64_t graphs = setting("COLLAGE_ONNX_GRAPHS", 120), first = setting("COLLAGE_ONNX_SEED", 1), failures = 0;
+  for (int64_t seed = first; seed < first + graphs && failures < 10; ++seed) {
+    onnx::ModelProto model = testing::random_onnx(static_cast<uint64_t>(seed), kMostNodes);
+    auto failure = checker.check(model, true);
+    if (!failure) continue;
+    ++failures;
+    std::string path = ::testing::TempDir() + "random_onnx_seed_" + std::to_string(seed);
+    RandomOnnx::write(model, path + ".onnx");
+    auto small = testing::shrink(model, [&](const onnx::ModelProto& smaller) {
+      auto still = checker.check(smaller, false);
+      return still && still->way == failure->way;
+    });
+    RandomOnnx::write(small, path + ".small.onnx");
+    ADD_FAILURE() << "seed " << seed << ", " << failure->way << ": " << failure->what << "\nmodel " << path
+                  << ".onnx, smaller " << path << ".small.onnx (" << small.graph().node_size() << " nodes)";
+  }
+  EXPECT_LT(checker.not_finite, std::max<int64_t>(3, graphs / 20));
+  for (const auto& way : checker.ways()) {
+    std::printf("%-10s %5d graphs with multiply-accumulates, %d fallbacks\n", way->name.c_str(), way->graphs_with_work,
+                way->fallbacks);
+    if (graphs >= 50) {
+      EXPECT_GT(way->graphs_with_work, 0) << way->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace collage
