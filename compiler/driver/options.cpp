@@ -123,7 +123,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   add_list("--expect", expected, "compare a model output with a file", "NAME=FILE");
   app.add_option("--tolerance", options.tolerance, "of --expect, relative to the largest value")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) { return text.starts_with('-') ? "is negative" : ""; });
   app.add_option("--labels", options.labels, "right classes of a batch given as --input; prints the accuracy")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare every partition with the reference kernels");

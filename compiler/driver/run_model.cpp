@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/driver/tensor_files.h"
 #include "compiler/driver/write_file.h"
@@ -33,21 +34,40 @@ const NamedFile* file_for(const ir::Graph& graph, const std::vector<ir::ValueId>
   return nullptr;
 }
 
-/// Every name must be one of the ports.
+/// Every name must be one of the ports, and stand once.
 bool check_names(const ir::Graph& graph, const std::vector<ir::ValueId>& ports, const std::vector<NamedFile>& files,
                  const std::string& option, std::string_view kind, support::Diagnostics& diags) {
   bool good = true;
   std::vector<std::string> names;
+  std::set<std::string> seen;
   for (ir::ValueId port : ports) names.push_back(graph.value(port).name);
   for (const NamedFile& file : files) {
-    if (file.name.empty() ? ports.size() == 1 : std::find(names.begin(), names.end(), file.name) != names.end())
+    bool is_known = file.name.empty() ? ports.size() == 1
+                                      : std::find(names.begin(), names.end(), file.name) != names.end();
+    if (is_known) {
+      // An entry without a name is the only port's.
+      std::string port = file.name.empty() ? names.front() : file.name;
+      if (!seen.insert(port).second) good = diags.error_at(Code::BadOption, option, "`{}` is given twice", port);
       continue;
+    }
     std::string what = file.name.empty() ? fmt::format("`{}` names no {}", file.file, kind)
                                          : fmt::format("no {} `{}`", kind, file.name);
     diags.error_at(Code::InputMismatch, option, "{}: the model has {}", what, port_names(graph, ports))
         .did_you_mean(support::closest(file.name, names));
     good = false;
   }
+  return good;
+}
+
+/// What is read or written only after the run, looked at before it: a wrong file name should not cost a search.
+bool check_result_files(const Options& options, support::Diagnostics& diags) {
+  bool good = true;
+  for (const NamedFile& file : options.expected) {
+    good &= read_any_tensor(file.file, file.name.empty() ? "--expect" : "--expect " + file.name, diags)
+                .has_value();
+  }
+  if (!options.labels.empty()) good &= read_any_tensor(options.labels, "--labels", diags).has_value();
+  for (const NamedFile& file : options.results) good &= can_write_tensor_file(file.file, file.name, diags);
   return good;
 }
 
@@ -144,6 +164,7 @@ std::optional<std::vector<BoundInput>> bind_inputs(const Options& options, const
   bool good = check_names(graph, graph.inputs(), options.inputs, "--input", "input", diags);
   good &= check_names(graph, graph.outputs(), options.expected, "--expect", "output", diags);
   good &= check_names(graph, graph.outputs(), options.results, "--save", "output", diags);
+  good &= check_result_files(options, diags);
   for (ir::ValueId port : graph.inputs()) {
     const ir::Value& value = graph.value(port);
     const NamedFile* file = file_for(graph, graph.inputs(), port, options.inputs);

@@ -37,7 +37,8 @@ bool fits(const ir::Shape& shape, const ir::Shape& wanted) {
 std::optional<Tensor> unwrap(runtime::Result<Tensor> result, const std::string& option, const std::string& path,
                              support::Diagnostics& diags) {
   if (result) return *result;
-  return diags.error_at(Code::BadTensorFile, option, "{}: {}", path, result.message());
+  bool names_file = result.message().find(path) != std::string::npos;
+  return diags.error_at(Code::BadTensorFile, option, "{}{}", names_file ? "" : path + ": ", result.message());
 }
 
 }  // namespace
@@ -68,12 +69,22 @@ std::optional<Tensor> read_tensor_file(const std::string& path, const ir::Tensor
                         to_string(ir::TensorType{tensor->dtype(), tensor->shape()}), to_string(wanted));
 }
 
-bool write_tensor_file(const std::string& path, const std::string& name, const Tensor& tensor,
-                       support::Diagnostics& diags) {
+bool can_write_tensor_file(const std::string& path, const std::string& name, support::Diagnostics& diags) {
+  std::string option = name.empty() ? "--save" : "--save " + name;
   std::string extension = extension_of(path);
   if (extension != ".npy" && extension != ".pb") {
-    return diags.error_at(Code::BadTensorFile, "--save " + name, "{}: a tensor is written to .npy or .pb", path);
+    return diags.error_at(Code::BadTensorFile, option, "{}: a tensor is written to .npy or .pb", path);
   }
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return true;
+  return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
+}
+
+bool write_tensor_file(const std::string& path, const std::string& name, const Tensor& tensor,
+                       support::Diagnostics& diags) {
+  if (!can_write_tensor_file(path, name, diags)) return false;
+  std::string extension = extension_of(path);
   runtime::Status status =
       extension == ".npy" ? runtime::write_npy(path, tensor) : import::write_tensor_pb(tensor, name, path);
   if (status) return true;

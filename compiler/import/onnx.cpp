@@ -29,6 +29,20 @@ constexpr int64_t kMostElements = int64_t{1} << 36;
 
 using NameSet = std::set<std::string, std::less<>>;
 
+/// Well-formed as a sequence of bytes: each lead byte is followed by as many others as it announces.
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    auto lead = static_cast<unsigned char>(text[i]);
+    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc2) || length > text.size() - i) return false;
+    for (size_t k = 1; k < length; ++k) {
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
 class OnnxImporter {
  public:
   OnnxImporter(std::string file, std::string folder, const onnx::ModelProto& model, const OnnxOptions& options,
@@ -45,6 +59,7 @@ class OnnxImporter {
 
  private:
   static ModelNames collect_names(const onnx::GraphProto& proto);
+  bool check_names();
   bool read_opset();
   void add_initializers(const onnx::GraphProto& proto);
   void add_inputs();
@@ -401,8 +416,8 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
     if (failed_.contains(input) && !input.empty()) return;
     ValueId value = input.empty() ? ValueId() : graph_.find_value(input);
     if (!input.empty() && !value.is_valid()) {
-      std::vector<std::string> known;
-      for (ValueId id : graph_.value_ids()) known.push_back(graph_.value(id).name);
+      const NameSet taken = collect_names(proto_).taken;
+      std::vector<std::string> known(taken.begin(), taken.end());
       diags_.error_at(Code::UndefinedValue, place, "reads `{}`, which nothing defines", input)
           .did_you_mean(support::closest(input, known));
       return;
@@ -483,8 +498,26 @@ void OnnxImporter::mark_outputs() {
   }
 }
 
+/// Names end up in messages, in our text and in JSON, all of which are UTF-8.
+bool OnnxImporter::check_names() {
+  bool is_good = true;
+  auto check = [&](const std::string& name, const std::string& place) {
+    if (is_utf8(name)) return;
+    is_good = diags_.error_at(Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
+  };
+  for (int i = 0; i < proto_.input_size(); ++i) check(proto_.input(i).name(), fmt::format("{}: input {}", file_, i));
+  for (int i = 0; i < proto_.initializer_size(); ++i)
+    check(proto_.initializer(i).name(), fmt::format("{}: initializer {}", file_, i));
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    for (const std::string& output : proto_.node(i).output())
+      check(output, fmt::format("{}: node {} ({})", file_, i, proto_.node(i).op_type()));
+  }
+  return is_good;
+}
+
 std::optional<ir::Graph> OnnxImporter::run() {
   size_t errors_before = diags_.error_count();
+  if (!check_names()) return std::nullopt;
   if (!proto_.name().empty()) graph_.name = proto_.name();
   if (!read_opset()) return std::nullopt;
   add_inputs();

@@ -179,16 +179,19 @@ int64_t elements_present(const TensorProto& proto, DType dtype) {
 
 Status parse_file(const std::string& path, google::protobuf::MessageLite& message) {
   std::error_code problem;
-  if (std::filesystem::is_directory(path, problem)) return Status::error("is a folder");
+  if (std::filesystem::is_directory(path, problem)) return Status::error("cannot read: is a directory");
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Status::error(std::strerror(errno));
+  if (descriptor < 0) return Status::error(fmt::format("cannot read: {}", std::strerror(errno)));
   google::protobuf::io::FileInputStream stream(descriptor);
   stream.SetCloseOnDelete(true);
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(INT_MAX);
   bool parsed = message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
-  if (stream.GetErrno() != 0) return Status::error(std::strerror(stream.GetErrno()));
-  if (!parsed) return Status::error("is damaged or no protobuf file of this kind");
+  if (stream.GetErrno() != 0) return Status::error(fmt::format("cannot read: {}", std::strerror(stream.GetErrno())));
+  if (!parsed) {
+    return Status::error(
+        fmt::format("is damaged near byte {}, or no protobuf file of this kind", coded.CurrentPosition()));
+  }
   return Status::ok();
 }
 
@@ -265,21 +268,21 @@ Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
   }
   if (is_empty) count = 0;
   bool is_external = proto.data_location() == TensorProto::EXTERNAL;
+  uint64_t need = static_cast<uint64_t>(count) * stored_width(proto.data_type(), *dtype);
+  if (!is_external && proto.has_raw_data() && proto.raw_data().size() != need) {
+    return Status::error(fmt::format("tensor `{}` of shape {} has {} bytes of data, needs {}", proto.name(),
+                                     runtime::to_string(shape), proto.raw_data().size(), need));
+  }
   if (!is_external && elements_present(proto, *dtype) < count) {
     return Status::error(fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(shape),
                                      elements_present(proto, *dtype)));
   }
-  uint64_t need = static_cast<uint64_t>(count) * stored_width(proto.data_type(), *dtype);
   if (is_external) {
     Result<std::string> bytes = external_bytes(proto, folder, need);
     if (!bytes) return bytes.status();
     Tensor tensor(*dtype, shape);
     fill_from_bytes(proto.data_type(), bytes->data(), tensor);
     return tensor;
-  }
-  if (proto.has_raw_data() && proto.raw_data().size() != need) {
-    return Status::error(fmt::format("tensor `{}` of shape {} has {} bytes of data", proto.name(),
-                                     runtime::to_string(shape), proto.raw_data().size()));
   }
   Tensor tensor(*dtype, shape);
   if (proto.has_raw_data()) {

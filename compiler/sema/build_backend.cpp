@@ -218,7 +218,8 @@ bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& dia
     backend->runtime = ir::RuntimeKind::Plugin;
   } else {
     return diags.error(Code::UnknownName, runtime.kind.span, "unknown runtime `{}`", kind)
-        .did_you_mean(support::closest(kind, {"host_jit", "library", "sim", "plugin"}));
+        .did_you_mean(support::closest(kind, {"host_jit", "library", "sim", "plugin"}))
+        .note("`runtime host_jit`, `runtime library \"name\"`, `runtime sim` or `runtime plugin \"file\"`");
   }
   if (wants_name != runtime.library.has_value()) {
     return diags.error(Code::IncompleteRule, runtime.kind.span, "`runtime {}` takes {} name", kind,
