@@ -4,7 +4,8 @@
 //   the importer takes the model, and infers the shapes that the maker worked out;
 //   compiled host code, every backend of rules/ that this build has, and a simulated accelerator that takes nearly
 //   everything give the numbers of the reference kernels;
-//   and really ran what they were asked to run.
+//   and really ran what they were asked to run;
+//   the comparison is sharp enough to notice a weight that is wrong by a hundredth.
 //
 // COLLAGE_ONNX_GRAPHS is the number of models, COLLAGE_ONNX_SEED the first seed. A model that fails is written to the
 // temporary folder, as it was and made smaller.
@@ -12,8 +13,11 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "compiler/driver/activate.h"
 #include "compiler/import/onnx.h"
@@ -58,7 +62,7 @@ struct Way {
   ir::RuleSet rules;
   std::vector<place::ActiveBackend> active;
   int graphs_with_work = 0;  ///< in which the backend did multiply-accumulates
-  int fallbacks = 0;         ///< partitions that the backend could not compile
+  std::map<std::string, int> fallbacks;  ///< partitions that the backend could not compile, by reason
 };
 
 std::unique_ptr<Way> make_way(const std::string& name, const std::string& backend,
@@ -107,27 +111,36 @@ struct Failure {
   std::string what;
 };
 
-class RandomOnnx {
+std::vector<Tensor> random_inputs(const ir::Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (ir::ValueId input : graph.inputs())
+    inputs.push_back(sema::make_random(graph.value(input).type, inputs.size() + 1));
+  return inputs;
+}
+
+class Checker {
  public:
-  RandomOnnx() : ways_(all_ways()) {}
+  Checker() : ways_(all_ways()) {}
+
+  static std::optional<ir::Graph> read_back(const onnx::ModelProto& model, support::Diagnostics& diags) {
+    std::string path = ::testing::TempDir() + "random_onnx_" + std::to_string(::getpid()) + ".onnx";
+    write(model, path);
+    auto graph = import::import_onnx(path, diags);
+    std::filesystem::remove(path);
+    return graph;
+  }
 
   /// Nothing if all ways agree. Statistics count only where `counts`.
   std::optional<Failure> check(const onnx::ModelProto& model, bool counts) {
-    std::string path = ::testing::TempDir() + "random_onnx_" + std::to_string(::getpid()) + ".onnx";
-    write(model, path);
     support::SourceManager sources;
     support::Diagnostics diags(sources);
-    auto graph = import::import_onnx(path, diags);
-    std::filesystem::remove(path);
+    auto graph = read_back(model, diags);
     if (!graph) return Failure{"import", diags.render()};
     for (const support::DiagnosticRecord& record : diags.records()) {
       if (record.code == support::Code::TypeMismatch) return Failure{"import", diags.render()};
     }
-    std::vector<Tensor> inputs, nudged;
-    for (ir::ValueId input : graph->inputs()) {
-      inputs.push_back(sema::make_random(graph->value(input).type, inputs.size() + 1));
-      nudged.push_back(nudge(inputs.back()));
-    }
+    std::vector<Tensor> inputs = random_inputs(*graph), nudged;
+    for (const Tensor& input : inputs) nudged.push_back(nudge(input));
     auto expected = ir::evaluate_graph(*graph, inputs), moved = ir::evaluate_graph(*graph, nudged);
     if (!expected || !moved) return Failure{"reference", (expected ? moved : expected).message()};
     if (!std::all_of(expected->begin(), expected->end(), is_finite)) {
@@ -145,17 +158,6 @@ class RandomOnnx {
   static void write(const onnx::ModelProto& model, const std::string& path) {
     std::ofstream stream(path, std::ios::binary);
     model.SerializeToOstream(&stream);
-  }
-
-  const std::vector<std::unique_ptr<Way>>& ways() const { return ways_; }
-  int not_finite = 0;
-
- private:
-  static bool is_finite(const Tensor& tensor) {
-    for (int64_t i = 0; i < tensor.count(); ++i) {
-      if (!std::isfinite(element_as_double(tensor.view(), i))) return false;
-    }
-    return true;
   }
 
   /// Every element moved by two units in its last place, up and down in turn.
@@ -181,6 +183,17 @@ class RandomOnnx {
     }
     if (wrong <= kTolerance * largest + kConditioning * conditioning + kFloor) return std::nullopt;
     return "differs by " + std::to_string(wrong) + " of " + std::to_string(largest);
+  }
+
+  const std::vector<std::unique_ptr<Way>>& ways() const { return ways_; }
+  int not_finite = 0;
+
+ private:
+  static bool is_finite(const Tensor& tensor) {
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      if (!std::isfinite(element_as_double(tensor.view(), i))) return false;
+    }
+    return true;
   }
 
   static std::optional<std::string> run(Way& way, const ir::Graph& graph, const std::vector<Tensor>& inputs,
@@ -219,7 +232,7 @@ class RandomOnnx {
       if (problem) return "output " + std::to_string(i) + " " + *problem;
     }
     if (!counts) return std::nullopt;
-    way.fallbacks += static_cast<int>(plan->fallbacks.size());
+    for (const plan::Fallback& fallback : plan->fallbacks) ++way.fallbacks[fallback.reason];
     way.graphs_with_work += has_work(way, graph, placement, *plan);
     return std::nullopt;
   }
@@ -243,7 +256,7 @@ class RandomOnnx {
 };
 
 TEST(RandomOnnx, EveryBackendAgreesWithTheReference) {
-  RandomOnnx checker;
+  Checker checker;
   int64_t graphs = setting("COLLAGE_ONNX_GRAPHS", 120), first = setting("COLLAGE_ONNX_SEED", 1), failures = 0;
   for (int64_t seed = first; seed < first + graphs && failures < 10; ++seed) {
     onnx::ModelProto model = testing::random_onnx(static_cast<uint64_t>(seed), kMostNodes);
@@ -251,23 +264,96 @@ TEST(RandomOnnx, EveryBackendAgreesWithTheReference) {
     if (!failure) continue;
     ++failures;
     std::string path = ::testing::TempDir() + "random_onnx_seed_" + std::to_string(seed);
-    RandomOnnx::write(model, path + ".onnx");
+    Checker::write(model, path + ".onnx");
     auto small = testing::shrink(model, [&](const onnx::ModelProto& smaller) {
       auto still = checker.check(smaller, false);
       return still && still->way == failure->way;
     });
-    RandomOnnx::write(small, path + ".small.onnx");
+    Checker::write(small, path + ".small.onnx");
     ADD_FAILURE() << "seed " << seed << ", " << failure->way << ": " << failure->what << "\nmodel " << path
                   << ".onnx, smaller " << path << ".small.onnx (" << small.graph().node_size() << " nodes)";
   }
   EXPECT_LT(checker.not_finite, std::max<int64_t>(3, graphs / 20));
   for (const auto& way : checker.ways()) {
-    std::printf("%-10s %5d graphs with multiply-accumulates, %d fallbacks\n", way->name.c_str(), way->graphs_with_work,
-                way->fallbacks);
+    std::printf("%-10s %5d graphs with multiply-accumulates\n", way->name.c_str(), way->graphs_with_work);
+    for (const auto& [reason, count] : way->fallbacks) std::printf("%10d fell back: %s\n", count, reason.c_str());
     if (graphs >= 50) {
       EXPECT_GT(way->graphs_with_work, 0) << way->name;
     }
   }
+}
+
+/// The first weights of several elements, all a hundredth larger. False if there are none.
+bool spoil(onnx::ModelProto& model) {
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    bool is_weight = tensor.data_type() == onnx::TensorProto::FLOAT && tensor.dims_size() > 1;
+    if (!is_weight) continue;
+    for (float& element : *tensor.mutable_float_data()) element *= 1.01f;
+    for (size_t at = 0; at + sizeof(float) <= tensor.raw_data().size(); at += sizeof(float)) {
+      float element;
+      std::memcpy(&element, tensor.raw_data().data() + at, sizeof element);
+      element *= 1.01f;
+      std::memcpy(tensor.mutable_raw_data()->data() + at, &element, sizeof element);
+    }
+    return true;
+  }
+  return false;
+}
+
+TEST(RandomOnnx, WrongWeightsAreNoticed) {
+  int spoiled = 0, noticed = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    onnx::ModelProto good = testing::random_onnx(seed, kMostNodes), bad = good;
+    if (!spoil(bad)) continue;
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    auto right = Checker::read_back(good, diags), wrong = Checker::read_back(bad, diags);
+    ASSERT_TRUE(right && wrong) << diags.render();
+    std::vector<Tensor> inputs = random_inputs(*right), nudged;
+    for (const Tensor& input : inputs) nudged.push_back(Checker::nudge(input));
+    auto expected = ir::evaluate_graph(*right, inputs), moved = ir::evaluate_graph(*right, nudged);
+    auto got = ir::evaluate_graph(*wrong, inputs);
+    ASSERT_TRUE(expected && moved && got);
+    ++spoiled;
+    for (size_t i = 0; i < got->size(); ++i) {
+      if (!Checker::difference((*got)[i], (*expected)[i], (*moved)[i])) continue;
+      ++noticed;
+      break;
+    }
+  }
+  EXPECT_GT(spoiled, 100);
+  EXPECT_GT(noticed, spoiled * 9 / 10);
+}
+
+TEST(RandomOnnx, MakesEveryOperatorThatItKnows) {
+  std::set<std::string> made;
+  std::set<int64_t> opsets;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    onnx::ModelProto model = testing::random_onnx(seed, kMostNodes);
+    opsets.insert(model.opset_import(0).version());
+    for (const auto& node : model.graph().node()) made.insert(node.op_type());
+  }
+  EXPECT_GE(made.size(), 78u);
+  EXPECT_EQ(opsets.size(), 9u);
+}
+
+TEST(RandomOnnx, ShrinksToTheNodeAtFault) {
+  auto has_conv = [](const onnx::ModelProto& model) {
+    const auto& nodes = model.graph().node();
+    return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.op_type() == "Conv"; });
+  };
+  int shrunk = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    onnx::ModelProto model = testing::random_onnx(seed, kMostNodes);
+    if (!has_conv(model)) continue;
+    onnx::ModelProto small = testing::shrink(model, has_conv);
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    EXPECT_TRUE(has_conv(small) && Checker::read_back(small, diags)) << diags.render();
+    EXPECT_LE(small.graph().node_size(), model.graph().node_size());
+    shrunk += small.graph().node_size() < model.graph().node_size();
+  }
+  EXPECT_GT(shrunk, 10);
 }
 
 }  // namespace
