@@ -42,8 +42,8 @@ bool check_names(const ir::Graph& graph, const std::vector<ir::ValueId>& ports, 
   std::set<std::string> seen;
   for (ir::ValueId port : ports) names.push_back(graph.value(port).name);
   for (const NamedFile& file : files) {
-    bool is_known = file.name.empty() ? ports.size() == 1
-                                      : std::find(names.begin(), names.end(), file.name) != names.end();
+    bool is_known =
+        file.name.empty() ? ports.size() == 1 : std::find(names.begin(), names.end(), file.name) != names.end();
     if (is_known) {
       // An entry without a name is the only port's.
       std::string port = file.name.empty() ? names.front() : file.name;
@@ -63,8 +63,7 @@ bool check_names(const ir::Graph& graph, const std::vector<ir::ValueId>& ports, 
 bool check_result_files(const Options& options, support::Diagnostics& diags) {
   bool good = true;
   for (const NamedFile& file : options.expected) {
-    good &= read_any_tensor(file.file, file.name.empty() ? "--expect" : "--expect " + file.name, diags)
-                .has_value();
+    good &= read_any_tensor(file.file, file.name.empty() ? "--expect" : "--expect " + file.name, diags).has_value();
   }
   if (!options.labels.empty()) good &= read_any_tensor(options.labels, "--labels", diags).has_value();
   for (const NamedFile& file : options.results) good &= can_write_tensor_file(file.file, file.name, diags);

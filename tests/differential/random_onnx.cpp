@@ -194,16 +194,18 @@ bool softmax(OnnxMaker& m) {
   if (!x) return false;
   OnnxValue y = m.add1(m.random.chance(75) ? "Softmax" : "LogSoftmax", {x->name}, x->dims);
   int64_t plain = 0;
-  if (m.random.chance(80)) m.set("axis", random_axis(m, *x, &plain));
-  else if (m.opset < 13 && rank_of(*x) < 2) m.set("axis", int64_t{0});
+  if (m.random.chance(80))
+    m.set("axis", random_axis(m, *x, &plain));
+  else if (m.opset < 13 && rank_of(*x) < 2)
+    m.set("axis", int64_t{0});
   return keep(m, y);
 }
 
 bool reduce(OnnxMaker& m) {
   auto x = m.pick(1, 5);
   if (!x) return false;
-  std::string op = m.random.pick(std::vector<std::string>{"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1",
-                                                          "ReduceL2", "ReduceSumSquare"});
+  std::string op = m.random.pick(std::vector<std::string>{"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
+                                                          "ReduceL1", "ReduceL2", "ReduceSumSquare"});
   bool keeps = m.random.chance(50), all = m.random.chance(15);
   Dims axes, dims;
   for (int i = 0; i < rank_of(*x); ++i) {
@@ -409,8 +411,8 @@ bool slice(OnnxMaker& m) {
                                          m.ints({axis}), m.ints({-1})};
     return keep_exact(m, m.add1("Slice", operands, dims), *x);
   }
-  return keep_exact(
-      m, m.add1("Slice", {x->name, m.ints({start}), m.ints({end}), m.ints({axis}), m.ints({step})}, dims), *x);
+  return keep_exact(m, m.add1("Slice", {x->name, m.ints({start}), m.ints({end}), m.ints({axis}), m.ints({step})}, dims),
+                    *x);
 }
 
 bool gather(OnnxMaker& m) {
@@ -438,7 +440,8 @@ bool pad(OnnxMaker& m) {
   Dims pads(2 * rank), dims = x->dims;
   for (size_t i = 0; i < 2 * rank; ++i) {
     int64_t extent = x->dims[i % rank];
-    if (m.random.chance(50)) pads[i] = mode == "reflect" ? std::min<int64_t>(extent - 1, m.random.in(0, 2)) : m.random.in(0, 2);
+    if (m.random.chance(50))
+      pads[i] = mode == "reflect" ? std::min<int64_t>(extent - 1, m.random.in(0, 2)) : m.random.in(0, 2);
     if (mode == "constant" && extent > 2 && m.random.chance(10)) pads[i] = -1;
     dims[i % rank] += pads[i];
   }
@@ -478,12 +481,39 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
-      {unary, 6},        {guarded_unary, 2}, {binary, 7},    {variadic, 2},      {prelu, 1},        {steps, 1},
-      {select, 1},       {cast, 1},          {clip, 2},      {dropout, 1},       {softmax, 2},      {reduce, 3},
-      {arg_extreme, 1},  {reshape, 2},       {flatten, 1},   {transpose, 2},     {squeeze, 1},      {expand, 1},
-      {concat, 2},       {split, 2},         {slice, 2},     {gather, 1},        {pad, 1},          {blocks, 1},
-      {add_conv, 8},     {add_conv_transpose, 2}, {add_pool, 4}, {add_global_pool, 1}, {add_normalization, 4},
-      {add_matmul, 4},   {add_gemm, 3},      {add_resize, 1}, {reshape_by_shape, 1},
+      {unary, 6},
+      {guarded_unary, 2},
+      {binary, 7},
+      {variadic, 2},
+      {prelu, 1},
+      {steps, 1},
+      {select, 1},
+      {cast, 1},
+      {clip, 2},
+      {dropout, 1},
+      {softmax, 2},
+      {reduce, 3},
+      {arg_extreme, 1},
+      {reshape, 2},
+      {flatten, 1},
+      {transpose, 2},
+      {squeeze, 1},
+      {expand, 1},
+      {concat, 2},
+      {split, 2},
+      {slice, 2},
+      {gather, 1},
+      {pad, 1},
+      {blocks, 1},
+      {add_conv, 8},
+      {add_conv_transpose, 2},
+      {add_pool, 4},
+      {add_global_pool, 1},
+      {add_normalization, 4},
+      {add_matmul, 4},
+      {add_gemm, 3},
+      {add_resize, 1},
+      {reshape_by_shape, 1},
   };
   return all;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random ONNX models of a few nodes: operators, attributes, shapes and opsets as exporters write them. The maker works out
-// every shape by ONNX's formulas on its own, so a model also says what the importer's inference should find.
+// Random ONNX models of a few nodes: operators, attributes, shapes and opsets as exporters write them. The maker works
+// out every shape by ONNX's formulas on its own, so a model also says what the importer's inference should find.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -9,6 +9,8 @@
 //
 // COLLAGE_ONNX_GRAPHS is the number of models, COLLAGE_ONNX_SEED the first seed. A model that fails is written to the
 // temporary folder, as it was and made smaller.
+#include "tests/differential/random_onnx.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +34,6 @@
 #include "compiler/sema/build_rules.h"
 #include "compiler/sema/constants.h"
 #include "runtime/executor.h"
-#include "tests/differential/random_onnx.h"
 #include "tests/differential/random_onnx_shrink.h"
 #include "tests/differential/reference_jit.h"
 
@@ -61,7 +62,7 @@ struct Way {
   support::SourceManager sources;
   ir::RuleSet rules;
   std::vector<place::ActiveBackend> active;
-  int graphs_with_work = 0;  ///< in which the backend did multiply-accumulates
+  int graphs_with_work = 0;              ///< in which the backend did multiply-accumulates
   std::map<std::string, int> fallbacks;  ///< partitions that the backend could not compile, by reason
 };
 
@@ -206,9 +207,8 @@ class Checker {
     place::Strategy strategy{way.backend == "host" ? Kind::Single : Kind::Priority, {way.backend}};
     auto solution = place::solve(built->problem, strategy);
     if (!solution) return "no placement";
-    ir::Placement placement = place::to_placement(built->problem, *solution, graph, built->values, [&](int c) {
-      return built->origins[static_cast<size_t>(c)].rules;
-    });
+    ir::Placement placement = place::to_placement(built->problem, *solution, graph, built->values,
+                                                  [&](int c) { return built->origins[static_cast<size_t>(c)].rules; });
     place::coalesce(graph, placement, [&](const ir::Partition& partition) {
       const ir::Backend* backend = way.rules.find(partition.backend);
       return backend != nullptr && backend->policy.coalesce;

@@ -64,8 +64,10 @@ void set_window(OnnxMaker& m, const Window& w, bool kernel_is_implied) {
   if (!kernel_is_implied || m.random.chance(70)) m.set("kernel_shape", w.kernel);
   if (!is_all(w.strides, 1) || m.random.chance(50)) m.set("strides", w.strides);
   if (!is_all(w.dilations, 1) || (kernel_is_implied && m.random.chance(50))) m.set("dilations", w.dilations);
-  if (!w.auto_pad.empty()) m.set("auto_pad", w.auto_pad);
-  else if (!is_all(w.pads, 0) || m.random.chance(50)) m.set("pads", w.pads);
+  if (!w.auto_pad.empty())
+    m.set("auto_pad", w.auto_pad);
+  else if (!is_all(w.pads, 0) || m.random.chance(50))
+    m.set("pads", w.pads);
   if (w.rounds_up) m.set("ceil_mode", int64_t{1});
 }
 
@@ -127,7 +129,8 @@ bool add_conv_transpose(OnnxMaker& m) {
     dims.push_back(out);
   }
   if (element_count(dims) > kMostElements) return false;
-  std::vector<std::string> operands = {x->name, m.weights(weights, scale_for(element_count(weights) / weights[1] / group))};
+  std::vector<std::string> operands = {x->name,
+                                       m.weights(weights, scale_for(element_count(weights) / weights[1] / group))};
   if (m.random.chance(50)) operands.push_back(m.weights({dims[1]}));
   OnnxValue y = m.add1("ConvTranspose", operands, dims);
   m.set("strides", strides).set("pads", pads).set("output_padding", extra).set("dilations", dilations);
@@ -164,8 +167,8 @@ bool add_normalization(OnnxMaker& m) {
   if (!x) return false;
   Dims channel = {x->dims[1]};
   if (kind == 0) {
-    std::vector<std::string> operands = {x->name, m.weights(channel, 0.5f, 1), m.weights(channel), m.weights(channel, 0.3f),
-                                         m.weights(channel, 0.4f, 1)};
+    std::vector<std::string> operands = {x->name, m.weights(channel, 0.5f, 1), m.weights(channel),
+                                         m.weights(channel, 0.3f), m.weights(channel, 0.4f, 1)};
     OnnxValue y = m.add1("BatchNormalization", operands, x->dims);
     if (m.random.chance(50)) m.set("epsilon", 1e-3f);
     return keep(m, y);
@@ -209,7 +212,8 @@ bool add_matmul(OnnxMaker& m) {
   }
   Dims weights = {inner, columns}, dims = x->dims;
   dims.back() = columns;
-  if (rank > 2 && m.random.chance(40)) weights.insert(weights.begin(), m.random.chance(50) ? 1 : x->dims[static_cast<size_t>(rank - 3)]);
+  if (rank > 2 && m.random.chance(40))
+    weights.insert(weights.begin(), m.random.chance(50) ? 1 : x->dims[static_cast<size_t>(rank - 3)]);
   return keep(m, m.add1("MatMul", {x->name, m.weights(weights, scale_for(inner))}, dims));
 }
 
