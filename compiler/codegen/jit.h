@@ -39,12 +39,12 @@ struct SharedMemory {
 
 struct LoweredKernel {
   std::string symbol;
-  std::string name;  ///< its operators and first result, for people
   std::vector<LoweredOperand> operands;
   int64_t extent = 1;  ///< as runtime::KernelCall
   int64_t grain = 1;
   size_t scratch_bytes = 0;
   std::optional<SharedMemory> in_place = std::nullopt;
+  std::string name = {};  ///< its first result and its operators, for people
 };
 
 /// A node with no host lowering: runs on its reference kernel.

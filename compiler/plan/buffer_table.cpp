@@ -53,8 +53,11 @@ BufferTable::Place BufferTable::place_of(BufferId id) const {
 bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
   BufferId inner = of(part, ir::kHostPlain);
   BufferId outer = of(whole, ir::kHostPlain);
-  auto is_constant = [&](BufferId id) { return plan_.buffers[static_cast<size_t>(id)].is_constant; };
-  if (is_constant(inner) || is_constant(outer) || shared_.count(inner) > 0) return false;
+  auto buffer = [&](BufferId id) -> const runtime::Buffer& { return plan_.buffers[static_cast<size_t>(id)]; };
+  auto bytes = [&](BufferId id) { return runtime::checked_bytes(buffer(id).dtype, buffer(id).shape); };
+  // A view of all of a buffer moves with it.
+  if (Place own = place_of(inner); bytes(own.root) == bytes(inner)) inner = own.root;
+  if (buffer(inner).is_constant || buffer(outer).is_constant || shared_.count(inner) > 0) return false;
   Place place = place_of(outer);
   if (place.root == inner || (place.offset + offset) % runtime::kTensorAlignment != 0) return false;
   shared_[inner] = {outer, offset};

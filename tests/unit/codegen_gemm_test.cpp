@@ -79,6 +79,7 @@ TEST_F(GemmKernels, LargeOnesUseEveryBlockAndChunk) {
 }
 
 TEST_F(GemmKernels, TheInnerLoopIsMultiplyAddsWithoutCallsOrSpills) {
+  make(1, true);
   Model model(5);
   model.graph.mark_output(model.op("MatMul", {model.input({128, 768}), model.constant({768, 768})}));
   check(model, *jit_);

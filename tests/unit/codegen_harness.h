@@ -254,14 +254,14 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   return stats;
 }
 
-/// A JIT that keeps its text; `make` replaces it by one for another number of threads.
+/// A JIT; `make` replaces it by one for another number of threads, or one that keeps its text.
 class KernelTest : public testing::Test {
  protected:
   void SetUp() override { make(1); }
-  void make(int threads) {
+  void make(int threads, bool keep_text = false) {
     codegen::JitOptions options;
     options.threads = threads;
-    options.keep_text = true;
+    options.keep_text = keep_text;
     auto jit = codegen::Jit::create(options);
     ASSERT_TRUE(jit.is_ok()) << jit.message();
     jit_ = std::move(*jit);

@@ -38,7 +38,7 @@ class Movement : public KernelTest {
 };
 
 TEST_F(Movement, RandomTransposes) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);
@@ -53,7 +53,7 @@ TEST_F(Movement, RandomTransposes) {
 }
 
 TEST_F(Movement, RandomSlices) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);
@@ -76,7 +76,7 @@ TEST_F(Movement, RandomSlices) {
 }
 
 TEST_F(Movement, RandomConcatsAndSplits) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);
@@ -98,7 +98,7 @@ TEST_F(Movement, RandomConcatsAndSplits) {
 }
 
 TEST_F(Movement, RandomExpandsAndTiles) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);
@@ -117,7 +117,7 @@ TEST_F(Movement, RandomExpandsAndTiles) {
 }
 
 TEST_F(Movement, RandomPads) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);
@@ -149,7 +149,7 @@ TEST_F(Movement, DepthAndSpace) {
 }
 
 TEST_F(Movement, RandomGathers) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = random_shape(model);

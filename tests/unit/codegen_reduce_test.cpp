@@ -20,7 +20,7 @@ class Reductions : public KernelTest {
 TEST_F(Reductions, OverRandomAxes) {
   const std::vector<std::string> ops = {"ReduceMean", "ReduceSum", "ReduceMax",  "ReduceMin",
                                         "ReduceProd", "ReduceL1",  "ReduceL2", "ReduceSumSquare"};
-  for (unsigned seed = 0; seed < 96; ++seed) {
+  for (unsigned seed = 0; seed < 48; ++seed) {
     Model model(seed);
     Shape shape(static_cast<size_t>(pick(model, 1, 5)));
     for (int64_t& d : shape) d = pick(model, 0, 4) == 0 ? pick(model, 15, 35) : pick(model, 1, 5);
@@ -89,7 +89,7 @@ TEST_F(Reductions, LocalResponseNormalization) {
 }
 
 TEST_F(Reductions, RandomResizes) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     Shape shape = {pick(model, 1, 2), pick(model, 1, 3), pick(model, 1, 9), pick(model, 1, 20)};
