@@ -166,8 +166,16 @@ Status PlanExecutor::bind(const DeviceStep& step, const Code&) {
   return Status::ok();
 }
 
-Status PlanExecutor::bind(const ConvertStep& step, const Code&) {
-  steps_.emplace_back(step);
+Status PlanExecutor::bind(const ConvertStep& step, const Code& code) {
+  if (!step.kernel) {
+    steps_.emplace_back(step);
+    return Status::ok();
+  }
+  Result<BoundKernel> kernel = bind_kernel(*step.kernel, code);
+  if (!kernel) return kernel.status();
+  BoundHostStep bound;
+  bound.calls.emplace_back(std::move(*kernel));
+  steps_.emplace_back(std::move(bound));
   return Status::ok();
 }
 

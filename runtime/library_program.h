@@ -14,6 +14,7 @@ struct LibraryValue {
   DType dtype = DType::F32;
   Shape shape;      ///< logical
   Tensor constant;  ///< the data of a constant, plain; else an empty handle
+  std::string layout = "plain";  ///< of an input or output: how it lies in its buffer
 };
 
 struct LibraryOp {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -85,7 +86,8 @@ struct HostStep {
 };
 
 /// A partition that a library runs as a whole. The library keeps constants, values inside and scratch in memory of its
-/// own, made at load; the buffers are those of the boundary, plain.
+/// own, made at load; the buffers are those of the boundary, as the
+/// program's values say.
 struct LibraryStep {
   int partition = -1;
   std::string library;  ///< row of libraries/library_list.def: `onednn`
@@ -107,7 +109,8 @@ struct DeviceStep {
 struct ConvertStep {
   BufferId from = -1;
   BufferId to = -1;
-  Duration cost;  ///< predicted
+  Duration cost;                     ///< predicted
+  std::optional<KernelCall> kernel;  ///< a change of layout in host memory may have been compiled
 };
 
 using Step = std::variant<HostStep, LibraryStep, DeviceStep, ConvertStep>;

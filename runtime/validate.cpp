@@ -130,7 +130,7 @@ class Validator {
       const LibraryValue& value = program.values[static_cast<size_t>(values[i])];
       if (buffer.dtype != value.dtype || buffer.shape != value.shape)
         return Status::error("its buffer does not fit the library program");
-      if (buffer.layout != kPlainLayout) return Status::error("libraries need plain layouts");
+      if (buffer.layout != value.layout) return Status::error("its program has a value in another layout");
       if (is_written && buffer.is_constant) return Status::error("it overwrites a constant");
     }
     return Status::ok();
@@ -159,7 +159,9 @@ class Validator {
     if (from.space != 0 && to.space != 0 && from.space != to.space && from.layout != to.layout) {
       return Status::error("a copy between devices cannot change the layout");
     }
-    return Status::ok();
+    if (!step.kernel) return Status::ok();
+    if (step.kernel->scratch_bytes > 0) return Status::error("its kernel wants scratch memory");
+    return check_kernel(*step.kernel);
   }
 
   Status check_partition(int partition) const {

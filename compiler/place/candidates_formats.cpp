@@ -22,6 +22,8 @@ using match::Refusal;
 
 /// More choices than this for one match are not tried; growth reports it.
 constexpr size_t kMaxChoices = 16;
+/// A layout that the rank at hand does not have.
+constexpr int kNoLayout = -1;
 
 class FormatChooser {
  public:
@@ -38,21 +40,27 @@ class FormatChooser {
 
   /// Appends a unit per choice. False, and why, if there is none.
   bool run(std::vector<Unit>* units, bool* truncated, std::string* why) {
-    std::vector<size_t> open;  // clauses that say `any`
+    std::vector<std::pair<size_t, std::vector<int>>>
+        open;  // clauses that say `any`, and layouts that their values can have
     for (size_t i = 0; i < rule_.formats.size(); ++i) {
       const ir::FormatClause& clause = rule_.formats[i];
-      if (clause.any && clause.same_as < 0 && at_boundary(clause.capture)) open.push_back(i);
+      if (!clause.any || clause.same_as >= 0 || !at_boundary(clause.capture)) continue;
+      std::vector<int> possible;
+      for (int layout = 0; layout < static_cast<int>(layouts_.size()); ++layout) {
+        if (exists(layout, value_of(clause.capture))) possible.push_back(layout);
+      }
+      open.emplace_back(i, std::move(possible));
     }
     size_t before = units->size();
     size_t choices = 1;
-    for (size_t i = 0; i < open.size() && choices <= kMaxChoices; ++i) choices *= layouts_.size();
+    for (size_t i = 0; i < open.size() && choices <= kMaxChoices; ++i) choices *= open[i].second.size();
     *truncated = choices > kMaxChoices;
     for (size_t choice = 0; choice < std::min(choices, kMaxChoices); ++choice) {
       chosen_.clear();
       size_t rest = choice;
-      for (size_t clause : open) {
-        chosen_[clause] = static_cast<int>(rest % layouts_.size());
-        rest /= layouts_.size();
+      for (const auto& [clause, possible] : open) {
+        chosen_[clause] = possible[rest % possible.size()];
+        rest /= possible.size();
       }
       std::string problem;
       if (std::optional<Unit> unit = make_unit(&problem)) {
@@ -76,20 +84,21 @@ class FormatChooser {
   }
 
   bool exists(int layout, ValueId value) const {
-    return runtime::layout_permutation(layouts_.name(layout), graph_.value(value).type.shape.size()).has_value();
+    return layout != kNoLayout &&
+           runtime::layout_permutation(layouts_.name(layout), graph_.value(value).type.shape.size()).has_value();
   }
 
   int default_layout(ValueId value) const {
-    int layout = index_of(backend_.default_layout);
+    int layout = index_of(backend_.default_layout, value);
     return exists(layout, value) ? layout : 0;
   }
 
-  int index_of(const std::string& layout) const {
-    std::string canonical = runtime::canonical_layout(layout);
+  int index_of(const std::string& layout, ValueId value) const {
+    std::string canonical = runtime::layout_of_rank(layout, graph_.value(value).type.shape.size());
     for (size_t i = 0; i < layouts_.size(); ++i) {
       if (layouts_.name(static_cast<int>(i)) == canonical) return static_cast<int>(i);
     }
-    return 0;
+    return kNoLayout;
   }
 
   /// What clause `i` asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
@@ -101,7 +110,7 @@ class FormatChooser {
       if (clause->same_as < 0) {
         auto chosen = chosen_.find(i);
         if (chosen != chosen_.end()) return chosen->second;
-        return clause->any ? default_layout(value) : index_of(clause->layout);
+        return clause->any ? default_layout(value) : index_of(clause->layout, value);
       }
       value = value_of(clause->same_as);
       if (!value.is_valid()) return 0;
@@ -123,7 +132,8 @@ class FormatChooser {
       int layout = layout_of_clause(i);
       if (!exists(layout, value)) {
         *why = fmt::format("`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
-                           graph_.value(value).type.shape.size(), layouts_.name(layout));
+                           graph_.value(value).type.shape.size(),
+                           layout == kNoLayout ? rule_.formats[i].layout : layouts_.name(layout));
         return std::nullopt;
       }
       auto [at, is_new] = layouts.emplace(value, layout);
@@ -163,6 +173,10 @@ class FormatChooser {
 }  // namespace
 
 int LayoutTable::intern(const std::string& layout) {
+  if (layout == runtime::kChannelsLast) {
+    for (size_t rank = 3; rank <= 5; ++rank) intern(runtime::layout_of_rank(layout, rank));
+    return 0;
+  }
   std::string canonical = runtime::canonical_layout(layout);
   auto at = std::find(names_.begin(), names_.end(), canonical);
   if (at == names_.end()) at = names_.insert(names_.end(), canonical);

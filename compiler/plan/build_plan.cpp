@@ -9,6 +9,7 @@
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
+#include "compiler/plan/lower_reorder.h"
 #include "compiler/support/check.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
@@ -56,8 +57,10 @@ class PlanBuilder {
   bool provide(ValueId value, const Format& format, support::Span span, const std::string& where);
   void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost);
   bool emit(size_t index);
-  void emit_host(size_t index);
-  void emit_device(size_t index);
+  bool emit_as_placed(size_t index, runtime::Step step);
+  bool emit_host(size_t index, const std::optional<std::string>& refusal);
+  void add_result(size_t partition, ValueId value, const Format& format);
+  runtime::DeviceStep device_step(size_t index);
   runtime::OpCall op_call(ir::NodeId node, const ir::Partition& partition, const std::string& space);
   int device_of(const std::string& instance);
   bool place_buffers();
@@ -180,7 +183,11 @@ bool PlanBuilder::check_formats() {
 }
 
 void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
-  built_.plan.steps.emplace_back(runtime::ConvertStep{buffers_.of(value, from), buffers_.of(value, to), cost});
+  runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
+  if (from.space == "host" && to.space == "host" && from.layout != to.layout) {
+    step.kernel = lower_reorder(graph_.value(value).type, from.layout, step.from, to.layout, step.to, jit_);
+  }
+  built_.plan.steps.emplace_back(std::move(step));
   available_.insert({value, to});
 }
 
@@ -208,51 +215,51 @@ bool PlanBuilder::provide(ValueId value, const Format& format, support::Span spa
 
 bool PlanBuilder::emit(size_t index) {
   const ir::Partition& partition = placement_.partitions[index];
+  const BackendTarget& backend = *targets_.find_backend(partition.backend);
+  std::optional<std::string> refusal;
+  if (backend.runtime == ir::RuntimeKind::Library) {
+    runtime::Result<runtime::LibraryStep> step =
+        lower_library(graph_, partition, static_cast<int>(index), backend.library, targets_.threads, buffers_);
+    if (step) return emit_as_placed(index, std::move(*step));
+    refusal = step.message();
+  }
+  return partition.instance == "host" ? emit_host(index, refusal) : emit_as_placed(index, device_step(index));
+}
+
+/// Operands are put where the placement has them, results are left there.
+bool PlanBuilder::emit_as_placed(size_t index, runtime::Step step) {
+  const ir::Partition& partition = placement_.partitions[index];
   for (const ir::BoundaryValue& input : partition.inputs) {
-    // Host code reads plainly: where that exists, no other layout is needed.
-    if (partition.instance == "host" && available_.count({input.value, ir::kHostPlain}) > 0) continue;
     if (!provide(input.value, canonical(input.format), partition.span, place_of(partition))) return false;
   }
-  if (partition.instance == "host") {
-    emit_host(index);
-  } else {
-    emit_device(index);
-  }
-  PartitionResults& results = built_.results[index];
-  results.last_step = built_.plan.steps.size() - 1;
+  built_.plan.steps.push_back(std::move(step));
   for (const ir::BoundaryValue& output : partition.outputs) {
-    bool is_host = partition.instance == "host";
-    Format written = is_host ? ir::kHostPlain : canonical(output.format);
-    available_.insert({output.value, written});
-    if (is_host) claimed_.insert({output.value, canonical(output.format)});
-    results.values.emplace_back(output.value, buffers_.of(output.value, written));
+    available_.insert({output.value, canonical(output.format)});
+    add_result(index, output.value, canonical(output.format));
   }
   return true;
 }
 
-/// Host code and libraries read and write plain tensors. Where the placement has another layout at the boundary, reorders before
+void PlanBuilder::add_result(size_t partition, ValueId value, const Format& format) {
+  PartitionResults& results = built_.results[partition];
+  results.last_step = built_.plan.steps.size() - 1;
+  results.values.emplace_back(value, buffers_.of(value, format));
+}
+
+/// Host code reads and writes plain tensors. Where the placement has another layout at the boundary, reorders before
 /// the step, and before the first reader of a result, make up for it. They cost nothing of their own: the partition's
 /// cost has them.
-void PlanBuilder::emit_host(size_t index) {
+bool PlanBuilder::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = placement_.partitions[index];
   for (const ir::BoundaryValue& input : partition.inputs) {
-    if (available_.count({input.value, ir::kHostPlain}) > 0) continue;
-    convert(input.value, canonical(input.format), ir::kHostPlain, {});
+    if (available_.count({input.value, ir::kHostPlain}) > 0) continue;  // then no other layout is needed
+    Format format = canonical(input.format);
+    if (!provide(input.value, format, partition.span, place_of(partition))) return false;
+    if (available_.count({input.value, ir::kHostPlain}) == 0) convert(input.value, format, ir::kHostPlain, {});
   }
-  const BackendTarget& backend = *targets_.find_backend(partition.backend);
-  HostLowering lowering;
-  if (backend.runtime == ir::RuntimeKind::Library) {
-    runtime::Result<runtime::LibraryStep> step = lower_library(graph_, partition, static_cast<int>(index),
-                                                               backend.library, targets_.threads, buffers_);
-    if (step) {
-      built_.plan.steps.emplace_back(std::move(*step));
-      return;
-    }
-    lowering = reference_calls(graph_, partition.nodes, buffers_);
-    lowering.failure = step.message();
-  } else {
-    lowering = lower_host(graph_, partition, jit_, buffers_);
-  }
+  HostLowering lowering =
+      refusal ? reference_calls(graph_, partition.nodes, buffers_) : lower_host(graph_, partition, jit_, buffers_);
+  if (refusal) lowering.failure = *refusal;
   if (lowering.failure) {
     std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",
                                       partition.backend, partition.name, *lowering.failure);
@@ -264,13 +271,19 @@ void PlanBuilder::emit_host(size_t index) {
     built_.fallbacks.push_back({index, *lowering.failure});
   }
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
+  for (const ir::BoundaryValue& output : partition.outputs) {
+    available_.insert({output.value, ir::kHostPlain});
+    claimed_.insert({output.value, canonical(output.format)});
+    add_result(index, output.value, ir::kHostPlain);
+  }
+  return true;
 }
 
-void PlanBuilder::emit_device(size_t index) {
+runtime::DeviceStep PlanBuilder::device_step(size_t index) {
   const ir::Partition& partition = placement_.partitions[index];
   runtime::DeviceStep step{static_cast<int>(index), device_of(partition.instance), {}, partition.cost};
   for (ir::NodeId node : partition.nodes) step.ops.push_back(op_call(node, partition, partition.instance));
-  built_.plan.steps.emplace_back(std::move(step));
+  return step;
 }
 
 /// Operands on a device: boundary values as the placement says, constants and values inside plainly.
@@ -332,7 +345,8 @@ bool PlanBuilder::place_buffers() {
     for (size_t i = 0; i < ids.size(); ++i) plan.buffers[ids[i]].offset = layout.offsets[i];
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const runtime::Buffer& root = plan.buffers[static_cast<size_t>(places[i].root)];
-      if (root.space == static_cast<int>(s) && !root.is_constant) plan.buffers[i].offset = root.offset + places[i].offset;
+      if (root.space == static_cast<int>(s) && !root.is_constant)
+        plan.buffers[i].offset = root.offset + places[i].offset;
     }
     space.arena_bytes = layout.bytes;
     if (s == 0) continue;

@@ -4,9 +4,17 @@
 #include <map>
 
 #include "compiler/ir/op_def.h"
+#include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
 
 namespace collage::plan {
+namespace {
+
+ir::Format format_of(const ir::BoundaryValue& entry) {
+  return {entry.format.space, runtime::canonical_layout(entry.format.layout)};
+}
+
+}  // namespace
 
 runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition& partition) {
   runtime::LibraryProgram program;
@@ -32,6 +40,12 @@ runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition
     if (!graph.value(input.value).is_constant()) program.inputs.push_back(number(input.value));
   }
   for (const ir::BoundaryValue& output : partition.outputs) program.outputs.push_back(number(output.value));
+  for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary) {
+      if (graph.value(entry.value).is_constant()) continue;
+      program.values[static_cast<size_t>(number(entry.value))].layout = runtime::canonical_layout(entry.format.layout);
+    }
+  }
   return program;
 }
 
@@ -42,10 +56,10 @@ runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, cons
   if (!kernel) return kernel.status();
   made.text = (*kernel)->describe();
   for (const ir::BoundaryValue& input : partition.inputs) {
-    if (!graph.value(input.value).is_constant()) made.inputs.push_back(buffers.of(input.value, ir::kHostPlain));
+    if (!graph.value(input.value).is_constant()) made.inputs.push_back(buffers.of(input.value, format_of(input)));
   }
   for (const ir::BoundaryValue& output : partition.outputs)
-    made.outputs.push_back(buffers.of(output.value, ir::kHostPlain));
+    made.outputs.push_back(buffers.of(output.value, format_of(output)));
   return made;
 }
 

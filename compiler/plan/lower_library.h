@@ -15,7 +15,8 @@ namespace collage::plan {
 /// copied.
 runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition& partition);
 
-/// The failure is the library's reason. `step` is the partition's index. All boundary values in plain host buffers.
+/// The failure is the library's reason. `step` is the partition's index. Boundary values lie as the
+/// placement says.
 runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition, int step,
                                                     const std::string& library, int threads, BufferTable& buffers);
 

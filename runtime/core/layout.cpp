@@ -8,6 +8,7 @@ namespace collage::runtime {
 namespace {
 
 constexpr std::string_view kLogicalLetters[] = {"NCW", "NCHW", "NCDHW"};
+constexpr std::string_view kChannelsLastLetters[] = {"NWC", "NHWC", "NDHWC"};
 
 std::string_view logical_letters(size_t rank) {
   return rank >= 3 && rank <= 5 ? kLogicalLetters[rank - 3] : std::string_view();
@@ -46,7 +47,7 @@ std::optional<std::vector<int>> layout_permutation(std::string_view layout, size
 }
 
 bool is_known_layout(std::string_view layout) {
-  return layout == kPlainLayout || layout_permutation(layout, layout.size()).has_value();
+  return layout == kPlainLayout || layout == kChannelsLast || layout_permutation(layout, layout.size()).has_value();
 }
 
 std::string canonical_layout(std::string_view layout) {
@@ -54,6 +55,11 @@ std::string canonical_layout(std::string_view layout) {
     if (layout == letters) return std::string(kPlainLayout);
   }
   return std::string(layout);
+}
+
+std::string layout_of_rank(std::string_view layout, size_t rank) {
+  if (layout == kChannelsLast && rank >= 3 && rank <= 5) return std::string(kChannelsLastLetters[rank - 3]);
+  return canonical_layout(layout);
 }
 
 void reorder(const TensorView& from, std::string_view from_layout, const TensorView& to, std::string_view to_layout) {

@@ -27,6 +27,11 @@ bool is_known_layout(std::string_view layout);
 /// `NCHW` -> `plain`; others unchanged.
 std::string canonical_layout(std::string_view layout);
 
+/// A layout that depends on the rank, as that rank has it: `channels_last` -> `NWC`, `NHWC` or `NDHWC`. Others as
+/// `canonical_layout` has them.
+inline constexpr std::string_view kChannelsLast = "channels_last";
+std::string layout_of_rank(std::string_view layout, size_t rank);
+
 /// Copies elements from one layout to another. `from` and `to` carry the *logical* shape. Layouts must exist for the
 /// rank.
 void reorder(const TensorView& from, std::string_view from_layout, const TensorView& to, std::string_view to_layout);

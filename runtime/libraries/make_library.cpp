@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "runtime/checked_size.h"
+#include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
 
 namespace collage::runtime {
@@ -32,6 +33,7 @@ Status check(const LibraryProgram& program) {
   for (size_t v = 0; v < program.values.size(); ++v) {
     const LibraryValue& value = program.values[v];
     if (!checked_bytes(value.dtype, value.shape)) return damaged("a value of an impossible shape");
+    if (!layout_permutation(value.layout, value.shape.size())) return damaged("a layout that the rank does not have");
     if (value.constant.is_empty_handle()) continue;
     is_there[v] = true;
     if (value.constant.dtype() != value.dtype || value.constant.shape() != value.shape)

@@ -52,6 +52,10 @@ int Builder::input(int index, size_t i) const {
   return i < inputs.size() ? inputs[i] : -1;
 }
 
+Desc Builder::boundary_desc(int id) const {
+  return desc_of(shape(id), value(id).layout);
+}
+
 int Builder::add_slot(Slot slot) {
   schedule_.slots.push_back(std::move(slot));
   values_in_slot_.push_back(0);
@@ -76,7 +80,7 @@ Result<Schedule> Builder::build() {
   }
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
     int id = program_.inputs[i];
-    define(id, {add_slot({Slot::Kind::Input, i, 0, {}}), plain_desc(shape(id))});
+    define(id, {add_slot({Slot::Kind::Input, i, 0, {}}), boundary_desc(id)});
   }
   for (size_t i = 0; i < program_.ops.size(); ++i) {
     for (int id : program_.ops[i].inputs) {
@@ -218,8 +222,9 @@ std::optional<Dims> Builder::operand_dims(int operand, const Dims& result) const
   return dims;
 }
 
-/// The head with these links as post-ops. `with_sum`: if the first one adds a value of full size, the result accumulates
-/// into that value's memory, or into a copy of it. (Behind another post-op oneDNN 2.6's matrix product gets it wrong.)
+/// The head with these links as post-ops. `with_sum`: if the first one adds a value of full size, the result
+/// accumulates into that value's memory, or into a copy of it. (Behind another post-op oneDNN 2.6's matrix product gets
+/// it wrong.)
 std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::vector<Link>& links, bool with_sum) {
   if (repeats_algorithm(links)) return std::nullopt;
   Attempt made;
@@ -295,7 +300,8 @@ Status Builder::emit(int index, const Head& head) {
     slot = add_slot({Slot::Kind::Scratch, 0, desc.get_size(), {}});
   }
   // Copies of what is overwritten now are out of date.
-  std::erase_if(reorders_, [&](const auto& reorder) { return reorder.first.slot == slot || reorder.second.slot == slot; });
+  std::erase_if(reorders_,
+                [&](const auto& reorder) { return reorder.first.slot == slot || reorder.second.slot == slot; });
   arguments.push_back({DNNL_ARG_DST, {slot, desc}});
   made->text += " -> " + layout_text(desc) + " [" + made->primitive.impl_info_str() + "]";
   schedule_.stages.push_back({made->primitive, std::move(arguments), std::move(made->text), false});
@@ -313,19 +319,19 @@ Status Builder::emit(int index, const Head& head) {
   return Status::ok();
 }
 
-/// Results that are read outside end up plain in their own memory: written there at once where nothing else is in the
-/// way, else copied.
+/// Results that are read outside end up in their own memory, in the layout wanted there: written there at once where
+/// nothing else is in the way, else copied.
 void Builder::finish_outputs() {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     int id = program_.outputs[i];
-    Stored memory = plain(id);
+    Desc desc = boundary_desc(id);
+    Stored memory = converted(stored(id), desc);
     Slot& slot = schedule_.slots[static_cast<size_t>(memory.slot)];
     bool fits = slot.kind == Slot::Kind::Scratch && slot.bytes == memory.desc.get_size();
     if (fits) {
       slot = {Slot::Kind::Output, i, slot.bytes, {}};
       continue;
     }
-    Desc desc = plain_desc(shape(id));
     Stored result{add_slot({Slot::Kind::Output, i, desc.get_size(), {}}), desc};
     add_reorder(memory, result, false);
   }

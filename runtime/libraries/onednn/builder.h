@@ -88,6 +88,7 @@ class Builder {
   bool dies(int id) const;
   void consume(int index);
   void define(int id, Stored memory);
+  Desc boundary_desc(int id) const;
   int add_slot(Slot slot);
   void add_reorder(const Stored& from, const Stored& to, bool at_load);
   void finish_outputs();

@@ -28,6 +28,19 @@ Desc any_desc(const Dims& dims) {
   return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
+Desc desc_of(const Shape& shape, std::string_view layout) {
+  std::optional<std::vector<int>> lies = layout_permutation(layout, shape.size());
+  if (layout == kPlainLayout || !lies) return plain_desc(shape);
+  Dims dims(shape.begin(), shape.end()), strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = lies->size(); i-- > 0;) {
+    auto logical = static_cast<size_t>((*lies)[i]);
+    strides[logical] = stride;
+    stride *= dims[logical];
+  }
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
 std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
   if (desc.dims() == dims) return desc;
   Desc view = desc.reshape(dims, true);

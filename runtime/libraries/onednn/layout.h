@@ -5,8 +5,10 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "runtime/core/layout.h"
 #include "runtime/core/shape.h"
 
 namespace collage::runtime::onednn {
@@ -19,6 +21,9 @@ Desc plain_desc(const Shape& shape);
 
 /// Any layout of these dimensions: the primitive chooses.
 Desc any_desc(const Dims& dims);
+
+/// In a layout of runtime/core/layout.h that the rank has.
+Desc desc_of(const Shape& shape, std::string_view layout);
 
 /// The same tensor seen with other dimensions of equal count, without moving a byte; nothing where the layout does not
 /// allow it.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A change of layout in host memory as a compiled kernel: the bytes seen as a plain tensor whose dimensions are
+// transposed.
+//
+//     f32[1, 64, 56, 56] plain -> NHWC   =>   Transpose {perm = [0, 2, 3, 1]} of f32[1, 64, 56, 56]
+//     f32[1, 64, 56, 56] NHWC -> plain   =>   Transpose {perm = [0, 3, 1, 2]} of f32[1, 56, 56, 64]
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/ir/graph.h"
+#include "runtime/plan.h"
+
+namespace collage::plan {
+
+/// The call that fills buffer `to` from `from`, tensors of `type` in two layouts that exist for its rank. Nothing where
+/// the JIT has no single kernel for it.
+std::optional<runtime::KernelCall> lower_reorder(const ir::TensorType& type, const std::string& from_layout,
+                                                 runtime::BufferId from, const std::string& to_layout,
+                                                 runtime::BufferId to, codegen::Jit& jit);
+
+}  // namespace collage::plan
