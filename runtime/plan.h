@@ -3,9 +3,9 @@
 // executor.
 //
 // Buffers are fixed places in one arena per memory space; their offsets come from liveness at compile time. Steps run
-// in order. Host steps call compiled kernels or reference kernels on host buffers; a library step gives a partition to a
-// library, on host buffers too; a device step is one launch of a partition on a device's queue; a conversion moves one
-// value between formats.
+// in order. Host steps call compiled kernels or reference kernels on host buffers; a library step gives a partition to
+// a library, on host buffers too; a device step is one launch of a partition on a device's queue; a conversion moves
+// one value between formats.
 #pragma once
 
 #include <cstdint>

@@ -30,9 +30,9 @@ class LibraryKernel {
   virtual std::vector<std::string> describe() const = 0;
 };
 
-/// Decides how `library` runs a program on `threads` threads of the one pool, without touching weights. The failure says
-/// what the library cannot do, or that this build does not have it. Expects nothing of the program: it may come from a
-/// damaged package.
+/// Decides how `library` runs a program on `threads` threads of the one pool, without touching weights. The failure
+/// says what the library cannot do, or that this build does not have it. Expects nothing of the program: it may come
+/// from a damaged package.
 Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library, const LibraryProgram& program,
                                                        int threads);
 

@@ -28,7 +28,9 @@ std::string refusal(LibraryModel& model, ir::ValueId y) {
 /// Random geometry: 1 to 3 spatial dimensions, groups, strides, dilations, asymmetric pads, odd channels.
 TEST(OneDnn, ConvolutionsOfRandomGeometry) {
   std::mt19937 random(7);
-  auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)); };
+  auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
   for (unsigned round = 0; round < 40; ++round) {
     LibraryModel model(round);
     auto rank = static_cast<size_t>(pick(1, 3));
@@ -47,7 +49,9 @@ TEST(OneDnn, ConvolutionsOfRandomGeometry) {
     std::vector<ir::ValueId> operands = {model.input(x), model.constant(w)};
     if (pick(0, 1) == 0) operands.push_back(model.constant({groups * out}));
     SCOPED_TRACE("round " + std::to_string(round) + " x " + to_string(x) + " w " + to_string(w));
-    expect_runs(model, model.add("Conv", operands, {{"group", groups}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}}),
+    expect_runs(model,
+                model.add("Conv", operands,
+                          {{"group", groups}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}}),
                 "convolution");
   }
 }
@@ -58,8 +62,9 @@ TEST(OneDnn, TransposedConvolutions) {
     int64_t groups = round % 4 == 3 ? 2 : 1;
     std::vector<ir::ValueId> operands = {model.input({1, 8, 5, 6}), model.constant({8, 3, 4, 3})};
     if (round % 2 == 0) operands.push_back(model.constant({3 * groups}));
-    ir::ValueId y = model.add("ConvTranspose", operands,
-                              {{"strides", Ints{2, 1 + round % 2}}, {"pads", Ints{1, 1, round % 3, 0}}, {"group", groups}});
+    ir::ValueId y =
+        model.add("ConvTranspose", operands,
+                  {{"strides", Ints{2, 1 + round % 2}}, {"pads", Ints{1, 1, round % 3, 0}}, {"group", groups}});
     model.output(model.add("Relu", {y}));
     LibraryRun run = model.run("onednn");
     if (groups > 1 && !run.failure.empty()) continue;
@@ -75,9 +80,18 @@ struct Activation {
 };
 
 TEST(OneDnn, EveryActivationHangsOnAConvolution) {
-  for (Activation act : {Activation{"Relu", "relu"}, {"LeakyRelu", "leaky_relu"}, {"Elu", "elu"}, {"Sigmoid", "sigmoid"},
-                         {"Tanh", "tanh"}, {"HardSwish", "hardswish"}, {"HardSigmoid", "linear + clip"}, {"Abs", "abs"},
-                         {"Softplus", "softplus"}, {"Exp", "exp"}, {"Neg", "linear"}, {"Round", "round"}}) {
+  for (Activation act : {Activation{"Relu", "relu"},
+                         {"LeakyRelu", "leaky_relu"},
+                         {"Elu", "elu"},
+                         {"Sigmoid", "sigmoid"},
+                         {"Tanh", "tanh"},
+                         {"HardSwish", "hardswish"},
+                         {"HardSigmoid", "linear + clip"},
+                         {"Abs", "abs"},
+                         {"Softplus", "softplus"},
+                         {"Exp", "exp"},
+                         {"Neg", "linear"},
+                         {"Round", "round"}}) {
     SCOPED_TRACE(act.op);
     LibraryModel model;
     ir::ValueId c = model.add("Conv", {model.input({1, 16, 9, 9}), model.constant({16, 16, 1, 1})});
@@ -118,7 +132,8 @@ TEST(OneDnn, AnAlgorithmIsUsedWithOneSetOfParameters) {
 TEST(OneDnn, AResidualIsAccumulatedIntoACopy) {
   LibraryModel model;
   ir::ValueId x = model.input({1, 16, 8, 8});
-  ir::ValueId c = model.add("Conv", {x, model.constant({16, 16, 3, 3}), model.constant({16})}, {{"pads", Ints{1, 1, 1, 1}}});
+  ir::ValueId c =
+      model.add("Conv", {x, model.constant({16, 16, 3, 3}), model.constant({16})}, {{"pads", Ints{1, 1, 1, 1}}});
   expect_runs(model, model.add("Relu", {model.add("Add", {x, c})}), "convolution + sum + relu");
 }
 
@@ -149,7 +164,8 @@ TEST(OneDnn, BatchNormalizationIsAProductAndASum) {
   LibraryModel model;
   model.low = 0.5f;
   ir::ValueId c = model.add("Relu", {model.add("Conv", {model.input({1, 16, 8, 8}), model.constant({16, 16, 1, 1})})});
-  ir::ValueId n = model.add("BatchNormalization", {c, model.constant({16}), model.constant({16}), model.constant({16}), model.constant({16})});
+  ir::ValueId n = model.add("BatchNormalization", {c, model.constant({16}), model.constant({16}), model.constant({16}),
+                                                   model.constant({16})});
   expect_runs(model, n, "convolution + relu + binary_mul + binary_add");
 }
 
@@ -172,7 +188,8 @@ TEST(OneDnn, Pools) {
     for (int64_t mode = 0; mode < 8; ++mode) {
       SCOPED_TRACE(std::string(op) + " " + std::to_string(mode));
       LibraryModel model;
-      std::vector<std::pair<std::string, AttrValue>> attrs = {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 1 + mode % 2}}};
+      std::vector<std::pair<std::string, AttrValue>> attrs = {{"kernel_shape", Ints{3, 2}},
+                                                              {"strides", Ints{2, 1 + mode % 2}}};
       if ((mode & 2) != 0) attrs.emplace_back("pads", Ints{1, 0, 2, 1});
       if ((mode & 4) != 0 && op[0] == 'M') attrs.emplace_back("ceil_mode", int64_t{1});
       if ((mode & 4) != 0 && op[0] == 'A') attrs.emplace_back("count_include_pad", int64_t{1});
@@ -197,14 +214,15 @@ TEST(OneDnn, APoolPlusAValue) {
 
 TEST(OneDnn, MatricesBroadcastAndBatch) {
   const std::pair<Shape, Shape> kShapes[] = {
-      {{4, 8}, {8, 6}},       {{2, 4, 8}, {8, 6}},      {{2, 4, 8}, {2, 8, 6}},    {{1, 3, 4, 8}, {2, 1, 8, 6}},
-      {{8}, {8, 6}},          {{4, 8}, {8}},            {{2, 4, 8}, {8}},          {{8}, {8}},
-      {{1, 1, 17}, {17, 33}}, {{3, 1, 4, 8}, {8, 1}},   {{5, 2, 3}, {1, 3, 4}}};
+      {{4, 8}, {8, 6}},       {{2, 4, 8}, {8, 6}},    {{2, 4, 8}, {2, 8, 6}}, {{1, 3, 4, 8}, {2, 1, 8, 6}},
+      {{8}, {8, 6}},          {{4, 8}, {8}},          {{2, 4, 8}, {8}},       {{8}, {8}},
+      {{1, 1, 17}, {17, 33}}, {{3, 1, 4, 8}, {8, 1}}, {{5, 2, 3}, {1, 3, 4}}};
   for (const auto& [a, b] : kShapes) {
     for (bool is_constant : {false, true}) {
       SCOPED_TRACE(to_string(a) + " x " + to_string(b));
       LibraryModel model;
-      expect_runs(model, model.add("MatMul", {model.input(a), is_constant ? model.constant(b) : model.input(b)}), "matmul");
+      expect_runs(model, model.add("MatMul", {model.input(a), is_constant ? model.constant(b) : model.input(b)}),
+                  "matmul");
     }
   }
 }
@@ -213,7 +231,8 @@ TEST(OneDnn, GemmOfEveryForm) {
   for (int64_t form = 0; form < 32; ++form) {
     SCOPED_TRACE("form " + std::to_string(form));
     LibraryModel model;
-    bool trans_a = (form & 1) != 0, trans_b = (form & 2) != 0, is_scaled = (form & 4) != 0, has_matrix = (form & 8) != 0;
+    bool trans_a = (form & 1) != 0, trans_b = (form & 2) != 0, is_scaled = (form & 4) != 0,
+         has_matrix = (form & 8) != 0;
     ir::ValueId a = model.input(trans_a ? Shape{8, 5} : Shape{5, 8});
     Shape b = trans_b ? Shape{7, 8} : Shape{8, 7};
     std::vector<ir::ValueId> operands = {a, (form & 16) != 0 ? model.input(b) : model.constant(b)};
@@ -236,14 +255,15 @@ TEST(OneDnn, AttentionIsOneProgram) {
   ir::ValueId scores = model.add("MatMul", {heads({0, 2, 1, 3}), heads({0, 2, 3, 1})});
   ir::ValueId weights = model.add("Softmax", {model.add("Div", {scores, model.number(2.8284f)})});
   ir::ValueId mixed = model.add("MatMul", {weights, heads({0, 2, 1, 3})});
-  ir::ValueId y = model.add("Reshape", {model.add("Transpose", {mixed}, {{"perm", Ints{0, 2, 1, 3}}}), model.ints({1, 12, 32})});
+  ir::ValueId y =
+      model.add("Reshape", {model.add("Transpose", {mixed}, {{"perm", Ints{0, 2, 1, 3}}}), model.ints({1, 12, 32})});
   expect_runs(model, model.add("Add", {model.add("MatMul", {y, model.constant({32, 32})}), x}), "matmul + sum");
 }
 
 TEST(OneDnn, Binaries) {
-  const std::pair<Shape, Shape> kShapes[] = {{{2, 3, 4}, {2, 3, 4}}, {{2, 3, 4}, {4}},    {{2, 3, 4}, {3, 1}},
-                                             {{4}, {2, 3, 4}},       {{2, 3, 4}, {1}},    {{2, 3, 4}, {}},
-                                             {{1, 8, 5, 5}, {1, 8, 1, 1}}, {{1, 8, 5, 5}, {5, 5}}};
+  const std::pair<Shape, Shape> kShapes[] = {
+      {{2, 3, 4}, {2, 3, 4}}, {{2, 3, 4}, {4}}, {{2, 3, 4}, {3, 1}},          {{4}, {2, 3, 4}},
+      {{2, 3, 4}, {1}},       {{2, 3, 4}, {}},  {{1, 8, 5, 5}, {1, 8, 1, 1}}, {{1, 8, 5, 5}, {5, 5}}};
   for (const char* op : {"Add", "Sub", "Mul", "Max", "Min"}) {
     for (const auto& [a, b] : kShapes) {
       SCOPED_TRACE(std::string(op) + " " + to_string(a) + " " + to_string(b));
@@ -255,7 +275,8 @@ TEST(OneDnn, Binaries) {
   division.low = 0.5f;
   expect_runs(division, division.add("Div", {division.input({3, 4}), division.input({4})}), "binary_div");
   LibraryModel variadic;
-  expect_runs(variadic, variadic.add("Sum", {variadic.input({3, 4}), variadic.input({4}), variadic.input({3, 4})}), "binary_add + binary_add");
+  expect_runs(variadic, variadic.add("Sum", {variadic.input({3, 4}), variadic.input({4}), variadic.input({3, 4})}),
+              "binary_add + binary_add");
 }
 
 TEST(OneDnn, PatternsOfExporters) {
@@ -294,8 +315,10 @@ TEST(OneDnn, NormalizationsAndReductions) {
       LibraryModel model;
       std::vector<ir::ValueId> operands = {model.input({2, 3, 4, 5})};
       std::vector<std::pair<std::string, AttrValue>> attrs = {{"keepdims", keep}};
-      if (std::string(op) == "ReduceSum") operands.push_back(model.ints({1, -1}));
-      else attrs.emplace_back("axes", Ints{2, 3});
+      if (std::string(op) == "ReduceSum")
+        operands.push_back(model.ints({1, -1}));
+      else
+        attrs.emplace_back("axes", Ints{2, 3});
       expect_runs(model, model.add(op, operands, attrs));
     }
   }
@@ -304,7 +327,9 @@ TEST(OneDnn, NormalizationsAndReductions) {
 TEST(OneDnn, MovementInsideAndAtTheEdge) {
   LibraryModel concat;
   ir::ValueId x = concat.input({1, 16, 6, 6});
-  auto branch = [&](int64_t channels) { return concat.add("Relu", {concat.add("Conv", {x, concat.constant({channels, 16, 1, 1})})}); };
+  auto branch = [&](int64_t channels) {
+    return concat.add("Relu", {concat.add("Conv", {x, concat.constant({channels, 16, 1, 1})})});
+  };
   expect_runs(concat, concat.add("Concat", {branch(16), branch(5), x}, {{"axis", int64_t{1}}}), "concat");
   LibraryModel flatten;
   x = flatten.add("Conv", {flatten.input({2, 8, 4, 4}), flatten.constant({20, 8, 3, 3})});
@@ -320,8 +345,10 @@ TEST(OneDnn, MovementInsideAndAtTheEdge) {
   std::copy_n(std::vector<float>{1, 1, 2, 3}.begin(), 4, scales.as<float>().begin());
   x = resize.input({1, 3, 4, 5});
   resize.output(resize.add("Resize", {x, {}, resize.constant(scales)}, {{"mode", std::string("linear")}}));
-  expect_runs(resize, resize.add("Resize", {x, {}, resize.constant(scales)},
-                                 {{"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}}),
+  expect_runs(resize,
+              resize.add("Resize", {x, {}, resize.constant(scales)},
+                         {{"coordinate_transformation_mode", std::string("asymmetric")},
+                          {"nearest_mode", std::string("floor")}}),
               "resampling");
 }
 
@@ -333,9 +360,11 @@ TEST(OneDnn, SaysWhatItCannotDo) {
   LibraryModel both;
   EXPECT_NE(refusal(both, both.add("Mul", {both.input({3, 1}), both.input({1, 3})})).find("`Mul`"), std::string::npos);
   LibraryModel even;
-  EXPECT_NE(refusal(even, even.add("LRN", {even.input({1, 4, 3, 3})}, {{"size", int64_t{4}}})).find("even"), std::string::npos);
+  EXPECT_NE(refusal(even, even.add("LRN", {even.input({1, 4, 3, 3})}, {{"size", int64_t{4}}})).find("even"),
+            std::string::npos);
   LibraryModel flat;
-  EXPECT_NE(refusal(flat, flat.add("GlobalAveragePool", {flat.input({1, 2, 2, 2, 2, 2})})).find("rank 6"), std::string::npos);
+  EXPECT_NE(refusal(flat, flat.add("GlobalAveragePool", {flat.input({1, 2, 2, 2, 2, 2})})).find("rank 6"),
+            std::string::npos);
   LibraryModel f64;
   ir::ValueId x = f64.input({2, 3}, DType::F64);
   EXPECT_NE(refusal(f64, f64.add("Relu", {x})).find("dtype f64"), std::string::npos);

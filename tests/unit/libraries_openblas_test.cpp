@@ -29,8 +29,9 @@ TEST(OpenBlas, GemmOfEveryForm) {
 }
 
 TEST(OpenBlas, MatricesBroadcastAndBatch) {
-  const std::pair<Shape, Shape> kShapes[] = {{{4, 8}, {8, 6}},    {{2, 4, 8}, {8, 6}}, {{2, 4, 8}, {2, 8, 6}}, {{1, 3, 4, 8}, {2, 1, 8, 6}},
-                                             {{8}, {8, 6}},       {{4, 8}, {8}},       {{2, 4, 8}, {8}},       {{8}, {8}}};
+  const std::pair<Shape, Shape> kShapes[] = {
+      {{4, 8}, {8, 6}}, {{2, 4, 8}, {8, 6}}, {{2, 4, 8}, {2, 8, 6}}, {{1, 3, 4, 8}, {2, 1, 8, 6}},
+      {{8}, {8, 6}},    {{4, 8}, {8}},       {{2, 4, 8}, {8}},       {{8}, {8}}};
   for (const auto& [a, b] : kShapes) {
     SCOPED_TRACE(to_string(a) + " x " + to_string(b));
     LibraryModel model;

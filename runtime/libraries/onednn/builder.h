@@ -26,11 +26,11 @@ struct Head {
   std::function<dnnl::primitive_desc_base(const Desc& result, const dnnl::primitive_attr& attr)> make;
   /// Its operands, in the layouts that it wants.
   std::function<std::vector<Argument>(const dnnl::primitive_desc_base& primitive)> operands;
-  Dims dims;                 ///< of the result, as the primitive sees it
-  bool fuses = true;         ///< whether other operators may become its post-ops
+  Dims dims;                  ///< of the result, as the primitive sees it
+  bool fuses = true;          ///< whether other operators may become its post-ops
   bool accumulates = false;   ///< whether it can add to what the result holds already; oneDNN's pools ignore being told
-  bool reference_ok = false; ///< whether oneDNN's reference implementation will do: where it has nothing else
-  std::optional<Desc> result; ///< a layout of the result to insist on
+  bool reference_ok = false;  ///< whether oneDNN's reference implementation will do: where it has nothing else
+  std::optional<Desc> result;  ///< a layout of the result to insist on
 };
 
 class Builder {
@@ -95,10 +95,10 @@ class Builder {
 
   const LibraryProgram& program_;
   Schedule schedule_;
-  std::vector<Stored> stored_;      ///< by value
-  std::vector<int> uses_;           ///< by value: operands of operators not lowered yet; outputs have one more
-  std::vector<int> reader_;         ///< by value: an operator that reads it
-  std::vector<bool> is_done_;       ///< by operator
+  std::vector<Stored> stored_;       ///< by value
+  std::vector<int> uses_;            ///< by value: operands of operators not lowered yet; outputs have one more
+  std::vector<int> reader_;          ///< by value: an operator that reads it
+  std::vector<bool> is_done_;        ///< by operator
   std::vector<int> values_in_slot_;  ///< by slot
   std::vector<std::pair<Stored, Stored>> reorders_;  ///< made so far
 };

@@ -91,9 +91,9 @@ void Kernel::allocate() {
     }
     offsets[s] = at;
     total = std::max(total, at + size_of_slot(s));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), s,
-                                   [&](size_t a, size_t b) { return offsets[a] < offsets[b]; }),
-                  s);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), s, [&](size_t a, size_t b) { return offsets[a] < offsets[b]; }),
+        s);
   }
   arena_ = bytes(total);
   size_t most = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators as oneDNN's eltwise and binary algorithms: what can hang on another primitive as a post-op, and,
-// where nothing is in front of it, be a primitive of its own.
+// Elementwise operators as oneDNN's eltwise and binary algorithms: what can hang on another primitive as a post-op,
+// and, where nothing is in front of it, be a primitive of its own.
 #pragma once
 
 #include <optional>

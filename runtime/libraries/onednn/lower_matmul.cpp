@@ -9,9 +9,9 @@ namespace {
 
 struct Product {
   Stored a, b;
-  Dims dims;           ///< of the result
-  int bias = -1;       ///< value
-  Dims bias_dims;      ///< rank of the result
+  Dims dims;       ///< of the result
+  int bias = -1;   ///< value
+  Dims bias_dims;  ///< rank of the result
 };
 
 /// A constant matrix may be packed as oneDNN likes.
@@ -41,9 +41,8 @@ Status emit_product(Builder& b, int index, const Product& p) {
   if (!is_fast() && weights.data.format_kind != dnnl_format_kind_any) weights = plain_desc(weights.dims());
   head.make = [=](const Desc& result, const dnnl::primitive_attr& attr) { return make(left, weights, result, attr); };
   head.operands = [=, &b](const dnnl::primitive_desc_base& made) {
-    std::vector<Argument> arguments = {
-        {DNNL_ARG_SRC, b.converted(p.a, made.query_md(dnnl::query::src_md, 0))},
-        {DNNL_ARG_WEIGHTS, b.converted(p.b, made.query_md(dnnl::query::weights_md, 0))}};
+    std::vector<Argument> arguments = {{DNNL_ARG_SRC, b.converted(p.a, made.query_md(dnnl::query::src_md, 0))},
+                                       {DNNL_ARG_WEIGHTS, b.converted(p.b, made.query_md(dnnl::query::weights_md, 0))}};
     if (p.bias >= 0)
       arguments.push_back({DNNL_ARG_BIAS, b.converted(b.viewed(p.bias, p.bias_dims), plain_desc(p.bias_dims))});
     return arguments;

@@ -24,10 +24,10 @@ Status lower_transpose(Builder& b, int index) {
   }
   std::vector<bool> seen(rank, false);
   bool is_permutation = order.size() == rank && std::all_of(order.begin(), order.end(), [&](int64_t d) {
-    if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
-    seen[static_cast<size_t>(d)] = true;
-    return true;
-  });
+                          if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
+                          seen[static_cast<size_t>(d)] = true;
+                          return true;
+                        });
   if (!is_permutation) return Status::error("`perm` is no permutation");
   Stored source = b.stored(x);
   if (rank > 1) source.desc = transposed(source.desc, order);
@@ -50,7 +50,8 @@ Status lower_concat(Builder& b, int index) {
   }
   std::string layout = layout_text(parts[0].desc);
   bool is_common = std::all_of(parts.begin(), parts.end(), [&](const Stored& part) {
-    return layout_text(part.desc) == layout && std::equal(part.desc.data.dims, part.desc.data.dims + part.desc.data.ndims, part.desc.data.padded_dims);
+    return layout_text(part.desc) == layout &&
+           std::equal(part.desc.data.dims, part.desc.data.dims + part.desc.data.ndims, part.desc.data.padded_dims);
   });
   for (Stored& part : parts) {
     if (!is_common) part = b.converted(part, plain_desc(part.desc.dims()));

@@ -66,7 +66,9 @@ Status lower_lrn(Builder& b, int index) {
   int64_t size = op.attrs.get_int("size", 1);
   if (size % 2 == 0) return Status::error("an even window");
   Stored source = b.stored(b.input(index, 0));
-  auto number = [&](const char* name, double fallback) { return static_cast<float>(op.attrs.get_float(name, fallback)); };
+  auto number = [&](const char* name, double fallback) {
+    return static_cast<float>(op.attrs.get_float(name, fallback));
+  };
   float alpha = number("alpha", 1e-4), beta = number("beta", 0.75), bias = number("bias", 1);
   Head head;
   head.name = "lrn";
@@ -75,9 +77,8 @@ Status lower_lrn(Builder& b, int index) {
   head.fuses = false;
   head.reference_ok = true;
   head.make = [=](const Desc&, const dnnl::primitive_attr& attr) {
-    return make_primitive<dnnl::lrn_forward>({dnnl::prop_kind::forward_inference,
-                                              dnnl::algorithm::lrn_across_channels, source.desc, size, alpha, beta,
-                                              bias},
+    return make_primitive<dnnl::lrn_forward>({dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
+                                              source.desc, size, alpha, beta, bias},
                                              attr);
   };
   head.operands = [=](const dnnl::primitive_desc_base&) { return std::vector<Argument>{{DNNL_ARG_SRC, source}}; };

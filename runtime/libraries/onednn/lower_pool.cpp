@@ -46,8 +46,8 @@ Status lower_pool(Builder& b, int index) {
     int64_t reach = (w.output[d] - 1) * w.strides[d] + w.kernel[d] - w.input[d] - w.pads_begin[d];
     if (reach > w.pads_end[d]) return Status::error("a window counts padding and leaves it");
   }
-  return emit_pool(b, index, with_padding ? algorithm::pooling_avg_include_padding
-                                          : algorithm::pooling_avg_exclude_padding,
+  return emit_pool(b, index,
+                   with_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding,
                    "pooling avg", w);
 }
 

@@ -29,8 +29,9 @@ Status lower_resize(Builder& b, int index) {
       if (scale * static_cast<double>(from[d]) != static_cast<double>(to[d]))
         return Status::error("its scale is no quotient of extents");
     }
-    if (mode == "linear" ? is_half_pixel : is_whole && (is_half_pixel ? rounding.starts_with("round")
-                                                                     : coordinates == "asymmetric" && rounding == "floor"))
+    if (mode == "linear" ? is_half_pixel
+                         : is_whole && (is_half_pixel ? rounding.starts_with("round")
+                                                      : coordinates == "asymmetric" && rounding == "floor"))
       continue;
     return Status::error("mode " + mode + ", coordinates " + coordinates + ", rounding " + rounding);
   }

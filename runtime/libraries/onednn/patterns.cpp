@@ -145,7 +145,8 @@ int mean_of_last(const ProgramView& view, int value) {
   int x = mean->inputs[0];
   auto rank = static_cast<int64_t>(view.shape(x).size());
   Ints axes = mean->attrs.get_ints("axes");
-  if (mean->inputs.size() == 2 && view.number(mean->inputs[1])) axes = {static_cast<int64_t>(*view.number(mean->inputs[1]))};
+  if (mean->inputs.size() == 2 && view.number(mean->inputs[1]))
+    axes = {static_cast<int64_t>(*view.number(mean->inputs[1]))};
   return axes == Ints{-1} || axes == Ints{rank - 1} ? x : -1;
 }
 

@@ -32,9 +32,8 @@ bool can_split(const ProgramView& view, const LibraryOp& op) {
   if (op.op != "BatchNormalization" || op.inputs.size() != 5 || op.outputs[0] < 0 || op.inputs[0] < 0) return false;
   const Shape& shape = view.shape(op.inputs[0]);
   if (shape.size() < 2) return false;
-  return std::all_of(op.inputs.begin() + 1, op.inputs.end(), [&](int input) {
-    return view.is_constant(input) && view.shape(input) == Shape{shape[1]};
-  });
+  return std::all_of(op.inputs.begin() + 1, op.inputs.end(),
+                     [&](int input) { return view.is_constant(input) && view.shape(input) == Shape{shape[1]}; });
 }
 
 /// op(a, b, c) => op(op(a, b), c), shapes growing as they broadcast.
@@ -87,7 +86,8 @@ bool is_general_gemm(const ProgramView& view, const LibraryOp& op) {
   const Shape& result = view.shape(op.outputs[0]);
   if (addend < 0) return op.attrs.get_float("alpha", 1) != 1;
   const Shape& shape = view.shape(addend);
-  bool is_row = !shape.empty() && !result.empty() && shape.back() == result.back() && element_count(shape) == shape.back();
+  bool is_row =
+      !shape.empty() && !result.empty() && shape.back() == result.back() && element_count(shape) == shape.back();
   return !is_row || op.attrs.get_float("alpha", 1) != 1 || op.attrs.get_float("beta", 1) != 1;
 }
 

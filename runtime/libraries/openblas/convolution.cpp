@@ -34,8 +34,7 @@ void gather(const Geometry& g, const float* channel, int64_t tap, float* row) {
   const Window& w = g.window;
   size_t rank = w.rank();
   Ints offset(rank);  // input position of the tap at output position 0
-  for (size_t d = rank; d-- > 0; tap /= w.kernel[d])
-    offset[d] = tap % w.kernel[d] * w.dilations[d] - w.pads_begin[d];
+  for (size_t d = rank; d-- > 0; tap /= w.kernel[d]) offset[d] = tap % w.kernel[d] * w.dilations[d] - w.pads_begin[d];
   int64_t stride = w.strides[rank - 1], width = w.output[rank - 1];
   IndexRange inside = indices_inside(width, stride, offset[rank - 1], w.input[rank - 1]);
   for (int64_t line = 0; line < g.positions / width; ++line, row += width) {
