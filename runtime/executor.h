@@ -16,7 +16,7 @@ namespace collage::runtime {
 /// Called after each step with the plan's buffers readable (host copies are made on demand).
 struct StepReport {
   size_t step = 0;
-  double host_seconds = 0;  ///< wall time that the host spent in it
+  double host_seconds = 0;           ///< wall time that the host spent in it
   std::vector<double> call_seconds;  ///< of a host step: of each call
 };
 

@@ -25,9 +25,9 @@ struct ConvProblem {
   // A phase of a transposed convolution: an ordinary one of stride 1, whose taps are some of the kernel's, and whose
   // results lie apart. An ordinary convolution is its own only phase.
   bool transposed = false;
-  std::array<int64_t, 3> first_tap{0, 0, 0};     ///< in the kernel of the weights
-  std::array<int64_t, 3> tap_step{1, 1, 1};      ///< from tap to tap; negative where the kernel is turned round
-  std::array<int64_t, 3> weight_kernel{1, 1, 1}; ///< extents of the weights' kernel
+  std::array<int64_t, 3> first_tap{0, 0, 0};      ///< in the kernel of the weights
+  std::array<int64_t, 3> tap_step{1, 1, 1};       ///< from tap to tap; negative where the kernel is turned round
+  std::array<int64_t, 3> weight_kernel{1, 1, 1};  ///< extents of the weights' kernel
   std::array<int64_t, 3> first_output{0, 0, 0};
   std::array<int64_t, 3> output_step{1, 1, 1};
   std::array<int64_t, 3> whole_output{1, 1, 1};

@@ -241,13 +241,12 @@ class Emitter {
     return b_.CreateSExt(loaded, b_.getInt64Ty());
   }
 
-  llvm::Type* bytes_type(int lanes) {
-    return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes));
-  }
+  llvm::Type* bytes_type(int lanes) { return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes)); }
 
   llvm::Value* emit_load_mask(const ExprNode& e) {
     if (e.lanes == 1) {
-      llvm::Value* byte = annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), element(b_.getInt8Ty(), e), llvm::Align(1)), e.imm);
+      llvm::Value* byte =
+          annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), element(b_.getInt8Ty(), e), llvm::Align(1)), e.imm);
       return b_.CreateICmpNE(byte, b_.getInt8(0));
     }
     llvm::Type* type = bytes_type(e.lanes);

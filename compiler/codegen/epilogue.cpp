@@ -172,8 +172,8 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
         operands.push_back(nest.let("o", along ? load_mask(operand.buffer, index, lanes, mask)
                                                : splat(load_mask(operand.buffer, index, 1), lanes)));
       } else if (operand.access.along_inner) {
-        operands.push_back(nest.let("o", offsets ? gather(operand.buffer, index, offsets, mask)
-                                                 : load(operand.buffer, index, lanes, mask)));
+        operands.push_back(nest.let(
+            "o", offsets ? gather(operand.buffer, index, offsets, mask) : load(operand.buffer, index, lanes, mask)));
       } else {
         operands.push_back(nest.let("o", splat(load(operand.buffer, index, 1), lanes)));
       }

@@ -21,22 +21,23 @@ namespace collage::codegen {
 enum class Type { Int, Bool, Float, Mask };
 
 // X(enumerator, printed name). Integer and bit operations on floats work on their 32-bit patterns, lane by lane.
-#define COLLAGE_LOOP_OPS(X)                                                                                       \
-  X(IntConst, "")                                                                                                 \
-  X(Var, "")                                                                                                      \
-  X(Add, "add")                                                                                                   \
-  X(Sub, "sub")                                                                                                   \
-  X(Mul, "mul")                                                                                                   \
-  X(Div, "div") X(Rem, "rem") X(Min, "min") X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load")           \
-      X(Gather, "gather") X(Splat, "splat") X(FAdd, "fadd") X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv")       \
-          X(FMax, "fmax") X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") X(FRound, "fround") X(FFloor, "ffloor") \
-              X(FCeil, "fceil") X(BitAnd, "bitand") X(BitOr, "bitor") X(BitXor, "bitxor") X(BitAdd, "bitadd")     \
-                  X(BitSub, "bitsub") X(BitShl, "bitshl") X(BitShr, "bitshr") X(ToBits, "tobits")                 \
-                      X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq") X(FEqual, "fequal")         \
-                          X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand")             \
-                              X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                 \
-                                  X(ReduceMax, "reducemax") X(ReduceMul, "reducemul") X(LoadInt, "loadint")           \
-                                      X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor") X(Even, "even")
+#define COLLAGE_LOOP_OPS(X)                                                                                         \
+  X(IntConst, "")                                                                                                   \
+  X(Var, "")                                                                                                        \
+  X(Add, "add")                                                                                                     \
+  X(Sub, "sub")                                                                                                     \
+  X(Mul, "mul")                                                                                                     \
+  X(Div, "div")                                                                                                     \
+  X(Rem, "rem") X(Min, "min") X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load") X(Gather, "gather")       \
+      X(Splat, "splat") X(FAdd, "fadd") X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv") X(FMax, "fmax")             \
+          X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") X(FRound, "fround") X(FFloor, "ffloor") X(FCeil, "fceil") \
+              X(BitAnd, "bitand") X(BitOr, "bitor") X(BitXor, "bitxor") X(BitAdd, "bitadd") X(BitSub, "bitsub")     \
+                  X(BitShl, "bitshl") X(BitShr, "bitshr") X(ToBits, "tobits") X(FromBits, "frombits")               \
+                      X(FLess, "fless") X(FLessEq, "flesseq") X(FEqual, "fequal") X(LanesBelow, "lanesbelow")       \
+                          X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand") X(Select, "select") X(Outside, "outside") \
+                              X(ReduceAdd, "reduceadd") X(ReduceMax, "reducemax") X(ReduceMul, "reducemul")         \
+                                  X(LoadInt, "loadint") X(LoadMask, "loadmask") X(MaskOr, "maskor")                 \
+                                      X(MaskXor, "maskxor") X(Even, "even")
 
 enum class Op {
 #define X(name, text) name,
@@ -52,7 +53,7 @@ struct ExprNode {
   Op op = Op::IntConst;
   Type type = Type::Int;
   int lanes = 1;
-  int64_t imm = 0;  ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
+  int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
   int64_t width = 4;  ///< LoadInt: bytes of the integer
   std::vector<Expr> args;
 };

@@ -6,8 +6,8 @@
 //     for each panel of the chunk:  scratch[k][column] = the input under tap k of that position, 0 outside
 //     for each block of output channels:  for each panel:  block of sums, epilogue, store
 //
-// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Weights that
-// are computed are read where they lie.
+// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Weights
+// that are computed are read where they lie.
 //
 // Panels are copied row by row of the output plane: a piece of a row is contiguous in the input where the stride is 1,
 // and a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.

@@ -45,8 +45,8 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
     Expr v = nest.let("v", load(x, add(at, mul(k, plane)), lanes, mask));
     nest.set(sum, fma(v, v, sum));
     nest.end_for();
-    Expr scale = fma(sum, number(node.attrs.get_float("alpha", 1e-4) / real_size),
-                     number(node.attrs.get_float("bias", 1.0)));
+    Expr scale =
+        fma(sum, number(node.attrs.get_float("alpha", 1e-4) / real_size), number(node.attrs.get_float("bias", 1.0)));
     Expr power = vector_exp(nest, binary(Op::FMul, number(-node.attrs.get_float("beta", 0.75)),
                                          vector_log(nest, nest.let("scale", scale))));
     nest.store(y, at, binary(Op::FMul, load(x, at, lanes, mask), power), mask);

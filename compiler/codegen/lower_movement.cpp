@@ -104,8 +104,8 @@ Copies space_to_depth(const Reader& r) {
 }
 
 Copies expand(const Reader& r) {
-  return {{r.copy(r.result(), runtime::row_major_strides(r.result()),
-                  runtime::broadcast_strides(r.shape(0), r.result()))}};
+  return {
+      {r.copy(r.result(), runtime::row_major_strides(r.result()), runtime::broadcast_strides(r.shape(0), r.result()))}};
 }
 
 // Each dimension becomes two: the repeat, which reads the same elements, and the dimension itself.
@@ -134,8 +134,7 @@ Copies slice(const Reader& r) {
   for (size_t i = 0; i < starts->size(); ++i) {
     int64_t axis = r.has(3) ? (*axes)[i] : static_cast<int64_t>(i);
     auto d = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
-    runtime::SliceRange range =
-        runtime::slice_range(shape[d], (*starts)[i], (*ends)[i], r.has(4) ? (*steps)[i] : 1);
+    runtime::SliceRange range = runtime::slice_range(shape[d], (*starts)[i], (*ends)[i], r.has(4) ? (*steps)[i] : 1);
     if (range.count != r.result()[d]) return std::nullopt;
     copy.from_offset += range.start * own[d];
     copy.dims[d].from = range.count == 1 ? 0 : range.step * own[d];
@@ -233,10 +232,14 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"Concat", concat},   {"DepthToSpace", depth_to_space}, {"Dropout", view},     {"Expand", expand},
-    {"Flatten", view},    {"Gather", gather_known},         {"Identity", view},    {"Pad", pad},
-    {"Reshape", view},    {"Slice", slice},                 {"Split", split},      {"SpaceToDepth", space_to_depth},
-    {"Squeeze", view},    {"Tile", tile},                   {"Transpose", transpose}, {"Unsqueeze", view},
+    {"Concat", concat},       {"DepthToSpace", depth_to_space},
+    {"Dropout", view},        {"Expand", expand},
+    {"Flatten", view},        {"Gather", gather_known},
+    {"Identity", view},       {"Pad", pad},
+    {"Reshape", view},        {"Slice", slice},
+    {"Split", split},         {"SpaceToDepth", space_to_depth},
+    {"Squeeze", view},        {"Tile", tile},
+    {"Transpose", transpose}, {"Unsqueeze", view},
 };
 
 const Row* find_row(std::string_view op) {

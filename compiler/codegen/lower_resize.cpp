@@ -3,8 +3,8 @@
 //
 //   y[o] = sum over t of weight[o][t] x[index[o][t]]
 //
-// and the tables come from the reference kernel itself: it is run on the unit vectors of one dimension at a time, and so
-// says what every mode means. A task is one row of the result; lanes lie along it.
+// and the tables come from the reference kernel itself: it is run on the unit vectors of one dimension at a time, and
+// so says what every mode means. A task is one row of the result; lanes lie along it.
 #include <algorithm>
 #include <cstring>
 
@@ -27,8 +27,8 @@ constexpr int64_t kGrainElements = 8192;
 struct Table {
   size_t taps = 1;
   bool is_identity = true;
-  bool has_weights = false;     ///< some weight is not 1
-  std::vector<int64_t> index;   ///< [out][tap]
+  bool has_weights = false;    ///< some weight is not 1
+  std::vector<int64_t> index;  ///< [out][tap]
   std::vector<float> weight;
 };
 
@@ -126,7 +126,10 @@ std::optional<std::vector<Table>> tables_of(const ir::Graph& graph, ir::NodeId i
 class ResizeEmitter {
  public:
   ResizeEmitter(const LoweringContext& context, ir::NodeId id, std::vector<Table> tables)
-      : context_(context), node_(context.graph.node(id)), builder_(context), nest_(builder_.nest()),
+      : context_(context),
+        node_(context.graph.node(id)),
+        builder_(context),
+        nest_(builder_.nest()),
         tables_(std::move(tables)) {}
 
   KernelSketch run() {

@@ -131,7 +131,8 @@ std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const 
   int64_t blocks = (axes.inner + lanes - 1) / lanes;
   Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
   Expr column = nest.let("column", mul(rem(task, blocks), lanes));
-  Expr mask = axes.inner % lanes == 0 ? nullptr : nest.let("mask", nest.lanes_below(sub(int_const(axes.inner), column)));
+  Expr mask =
+      axes.inner % lanes == 0 ? nullptr : nest.let("mask", nest.lanes_below(sub(int_const(axes.inner), column)));
   Expr base = nest.let("base", add(mul(div(task, blocks), axes.extent * axes.inner), column));
   auto each = [&](const std::function<void(const Expr& at)>& body) {
     Expr r = nest.begin_for("r", int_const(0), int_const(axes.extent));

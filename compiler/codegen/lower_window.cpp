@@ -97,7 +97,8 @@ class WindowLowering {
     epilogue_.at(outer_, column, lanes, finish(sum, count), mask);
   }
 
-  void emit_tap(int64_t tap, int64_t column_tap, const Expr& index, const Expr& mask, const Expr& sum, const Expr& count) {
+  void emit_tap(int64_t tap, int64_t column_tap, const Expr& index, const Expr& mask, const Expr& sum,
+                const Expr& count) {
     int lanes = nest_.lanes();
     Expr value;
     if (p_.strides[2] == 1) {

@@ -6,12 +6,18 @@ namespace collage::codegen {
 const Lowering* find_lowering(std::string_view op) {
   using Row = const Lowering& (*)();
   static constexpr Row rows[] = {
-      average_pool_lowering,           conv_lowering,
-      conv_transpose_lowering,         gemm_lowering,
-      instance_normalization_lowering, layer_normalization_lowering,
-      log_softmax_lowering,            lrn_lowering,
-      matmul_lowering,                 max_pool_lowering,
-      resize_lowering,                 softmax_lowering,
+      average_pool_lowering,
+      conv_lowering,
+      conv_transpose_lowering,
+      gemm_lowering,
+      instance_normalization_lowering,
+      layer_normalization_lowering,
+      log_softmax_lowering,
+      lrn_lowering,
+      matmul_lowering,
+      max_pool_lowering,
+      resize_lowering,
+      softmax_lowering,
       transpose_lowering,
   };
   for (Row row : rows) {

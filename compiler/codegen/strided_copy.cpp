@@ -237,9 +237,8 @@ bool can_copy(const ir::Graph& graph, const StridedCopy& copy) {
   merge_dims(merged);
   if (!copy.from.is_valid() && element != 4) return false;
   if (element == 1 ? !divides_by_four(merged) : element != 4 && element != 8) return false;
-  return std::all_of(copy.dims.begin(), copy.dims.end(), [](const CopyDim& d) {
-    return std::abs(d.from) <= kMostOffset && std::abs(d.to) <= kMostOffset;
-  });
+  return std::all_of(copy.dims.begin(), copy.dims.end(),
+                     [](const CopyDim& d) { return std::abs(d.from) <= kMostOffset && std::abs(d.to) <= kMostOffset; });
 }
 
 KernelSketch copy_kernel(const LoweringContext& context, StridedCopy copy) {

@@ -43,7 +43,8 @@ std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
       }
     }
   } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
-    rows.push_back({plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});
+    rows.push_back(
+        {plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});
   } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step)) {
     rows.push_back({"convert", "%" + plan.buffers[static_cast<size_t>(convert->to)].name, {}});
   }
@@ -62,7 +63,8 @@ bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>
     std::vector<Row>& step = by_step[report.step];
     for (size_t i = 0; i < step.size(); ++i) {
       bool by_call = report.call_seconds.size() == step.size();
-      step[i].seconds.push_back(by_call ? report.call_seconds[i] : report.host_seconds / static_cast<double>(step.size()));
+      step[i].seconds.push_back(by_call ? report.call_seconds[i]
+                                        : report.host_seconds / static_cast<double>(step.size()));
     }
   });
   for (; run < kRuns; ++run) {

@@ -63,7 +63,8 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const ir::Partition&
   };
   std::vector<runtime::HostCall> calls;
   for (const auto& any : lowered.calls) {
-    const auto& in_place = std::visit([](const auto& call) -> const auto& { return call.in_place; }, any);
+    const auto& in_place = std::visit(
+        [](const auto& call) -> const auto& { return call.in_place; }, any);
     if (in_place && buffers.share(in_place->part, in_place->whole, in_place->offset)) continue;
     if (const auto* reference = std::get_if<LoweredReference>(&any)) {
       calls.emplace_back(reference_call(graph, reference->node, buffers));

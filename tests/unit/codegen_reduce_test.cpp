@@ -18,15 +18,16 @@ class Reductions : public KernelTest {
 };
 
 TEST_F(Reductions, OverRandomAxes) {
-  const std::vector<std::string> ops = {"ReduceMean", "ReduceSum", "ReduceMax",  "ReduceMin",
-                                        "ReduceProd", "ReduceL1",  "ReduceL2", "ReduceSumSquare"};
+  const std::vector<std::string> ops = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
+                                        "ReduceProd", "ReduceL1",  "ReduceL2",  "ReduceSumSquare"};
   for (unsigned seed = 0; seed < 48; ++seed) {
     Model model(seed);
     Shape shape(static_cast<size_t>(pick(model, 1, 5)));
     for (int64_t& d : shape) d = pick(model, 0, 4) == 0 ? pick(model, 15, 35) : pick(model, 1, 5);
     std::vector<int64_t> axes;
     for (size_t d = 0; d < shape.size(); ++d) {
-      if (pick(model, 0, 1) == 0) axes.push_back(static_cast<int64_t>(d) - (seed % 2 == 0 ? 0 : static_cast<int64_t>(shape.size())));
+      if (pick(model, 0, 1) == 0)
+        axes.push_back(static_cast<int64_t>(d) - (seed % 2 == 0 ? 0 : static_cast<int64_t>(shape.size())));
     }
     const std::string& op = ops[seed % ops.size()];
     SCOPED_TRACE(op + " " + std::to_string(seed) + " " + runtime::to_string(shape));
@@ -118,8 +119,7 @@ TEST_F(Reductions, PadsThatRepeatElements) {
     Model model(2);
     ir::AttrMap attrs;
     attrs.set("mode", std::string(mode));
-    model.graph.mark_output(
-        model.op("Pad", {model.input({2, 3, 6, 19}), model.ints({0, 0, 2, 1, 0, 0, 3, 4})}, attrs));
+    model.graph.mark_output(model.op("Pad", {model.input({2, 3, 6, 19}), model.ints({0, 0, 2, 1, 0, 0, 3, 4})}, attrs));
     expect_compiled(model, 0);
   }
 }
