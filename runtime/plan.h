@@ -109,8 +109,8 @@ struct DeviceStep {
 struct ConvertStep {
   BufferId from = -1;
   BufferId to = -1;
-  Duration cost;                     ///< predicted
-  std::optional<KernelCall> kernel;  ///< a change of layout in host memory may have been compiled
+  Duration cost;                                    ///< predicted
+  std::optional<KernelCall> kernel = std::nullopt;  ///< a change of layout in host memory may have been compiled
 };
 
 using Step = std::variant<HostStep, LibraryStep, DeviceStep, ConvertStep>;

@@ -27,7 +27,7 @@ constexpr const char* kFolder = nullptr;
 #endif
 
 /// How many models came back when this number was last raised. Fewer is a regression.
-constexpr int kLeastPassing = 455;
+constexpr int kLeastPassing = 690;
 
 class RoundTrip {
  public:
@@ -51,13 +51,13 @@ class RoundTrip {
     support::Diagnostics back_diags(sources);
     std::optional<ir::Graph> back = import::import_onnx(path_.string(), back_diags);
     if (!back) return back_diags.render();
-    std::string there = ir::print(without_unread_constants(*graph)), here = ir::print(*back);
+    std::string there = ir::print(in_order_of_use(*graph)), here = ir::print(in_order_of_use(*back));
     return there == here ? "" : "another graph comes back:\n" + there + here;
   }
 
  private:
-  /// Importing leaves some behind: operands of what it evaluated.
-  static ir::Graph without_unread_constants(const ir::Graph& graph) {
+  /// Constants by first use. Importing leaves unread ones behind: operands of what it evaluated.
+  static ir::Graph in_order_of_use(const ir::Graph& graph) {
     ir::GraphRewriter rewriter(graph);
     for (ir::NodeId id : graph.node_ids()) rewriter.copy(id);
     return rewriter.finish();
