@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/import/emitter.h"
+#include "compiler/import/names.h"
 #include "compiler/import/proto.h"
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/evaluate.h"
@@ -27,22 +28,6 @@ using support::Code;
 constexpr size_t kMostErrors = 20;
 constexpr int64_t kMostElements = int64_t{1} << 36;
 
-using NameSet = std::set<std::string, std::less<>>;
-
-/// Well-formed as a sequence of bytes: each lead byte is followed by as many others as it announces.
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    auto lead = static_cast<unsigned char>(text[i]);
-    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc2) || length > text.size() - i) return false;
-    for (size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-    }
-    i += length;
-  }
-  return true;
-}
-
 class OnnxImporter {
  public:
   OnnxImporter(std::string file, std::string folder, const onnx::ModelProto& model, const OnnxOptions& options,
@@ -58,8 +43,6 @@ class OnnxImporter {
   std::optional<ir::Graph> run();
 
  private:
-  static ModelNames collect_names(const onnx::GraphProto& proto);
-  bool check_names();
   bool read_opset();
   void add_initializers(const onnx::GraphProto& proto);
   void add_inputs();
@@ -94,42 +77,6 @@ class OnnxImporter {
   NameSet failed_;       ///< values that an error kept from existing
   NameSet unsupported_;  ///< operators reported already
 };
-
-/// Names of a graph and of the branches inside it, which read values of the graph around them.
-void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
-  for (const auto& input : proto.input()) taken->insert(input.name());
-  for (const auto& initializer : proto.initializer()) taken->insert(initializer.name());
-  for (const auto& node : proto.node()) {
-    taken->insert(node.output().begin(), node.output().end());
-    read->insert(node.input().begin(), node.input().end());
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collect_values(attribute.g(), taken, read);
-    }
-  }
-  for (const auto& output : proto.output()) read->insert(output.name());
-}
-
-/// What a node reads, its branches included.
-NameSet names_read(const onnx::NodeProto& node) {
-  NameSet taken, read(node.input().begin(), node.input().end());
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_values(attribute.g(), &taken, &read);
-  }
-  return read;
-}
-
-bool reads_itself(const onnx::NodeProto& node) {
-  return std::any_of(node.input().begin(), node.input().end(), [&node](const std::string& input) {
-    return std::find(node.output().begin(), node.output().end(), input) != node.output().end();
-  });
-}
-
-ModelNames OnnxImporter::collect_names(const onnx::GraphProto& proto) {
-  ModelNames names;
-  collect_values(proto, &names.taken, &names.read);
-  for (const auto& output : proto.output()) names.outputs.insert(output.name());
-  return names;
-}
 
 std::string OnnxImporter::where(const onnx::NodeProto& node) const {
   std::string name = node.name();
@@ -498,26 +445,9 @@ void OnnxImporter::mark_outputs() {
   }
 }
 
-/// Names end up in messages, in our text and in JSON, all of which are UTF-8.
-bool OnnxImporter::check_names() {
-  bool is_good = true;
-  auto check = [&](const std::string& name, const std::string& place) {
-    if (is_utf8(name)) return;
-    is_good = diags_.error_at(Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
-  };
-  for (int i = 0; i < proto_.input_size(); ++i) check(proto_.input(i).name(), fmt::format("{}: input {}", file_, i));
-  for (int i = 0; i < proto_.initializer_size(); ++i)
-    check(proto_.initializer(i).name(), fmt::format("{}: initializer {}", file_, i));
-  for (int i = 0; i < proto_.node_size(); ++i) {
-    for (const std::string& output : proto_.node(i).output())
-      check(output, fmt::format("{}: node {} ({})", file_, i, proto_.node(i).op_type()));
-  }
-  return is_good;
-}
-
 std::optional<ir::Graph> OnnxImporter::run() {
   size_t errors_before = diags_.error_count();
-  if (!check_names()) return std::nullopt;
+  if (!check_names(proto_, file_, diags_)) return std::nullopt;
   if (!proto_.name().empty()) graph_.name = proto_.name();
   if (!read_opset()) return std::nullopt;
   add_inputs();

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/import/names.h"
+
+#include <algorithm>
+
+namespace collage::import {
+namespace {
+
+/// Well-formed as a sequence of bytes: each lead byte is followed by as many others as it announces.
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    auto lead = static_cast<unsigned char>(text[i]);
+    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc2) || length > text.size() - i) return false;
+    for (size_t k = 1; k < length; ++k) {
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+/// Names of a graph and of the branches inside it, which read values of the graph around them.
+void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
+  for (const auto& input : proto.input()) taken->insert(input.name());
+  for (const auto& initializer : proto.initializer()) taken->insert(initializer.name());
+  for (const auto& node : proto.node()) {
+    taken->insert(node.output().begin(), node.output().end());
+    read->insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_values(attribute.g(), taken, read);
+    }
+  }
+  for (const auto& output : proto.output()) read->insert(output.name());
+}
+
+}  // namespace
+
+NameSet names_read(const onnx::NodeProto& node) {
+  NameSet taken, read(node.input().begin(), node.input().end());
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) collect_values(attribute.g(), &taken, &read);
+  }
+  return read;
+}
+
+bool reads_itself(const onnx::NodeProto& node) {
+  return std::any_of(node.input().begin(), node.input().end(), [&node](const std::string& input) {
+    return std::find(node.output().begin(), node.output().end(), input) != node.output().end();
+  });
+}
+
+ModelNames collect_names(const onnx::GraphProto& proto) {
+  ModelNames names;
+  collect_values(proto, &names.taken, &names.read);
+  for (const auto& output : proto.output()) names.outputs.insert(output.name());
+  return names;
+}
+
+bool check_names(const onnx::GraphProto& proto, const std::string& file, support::Diagnostics& diags) {
+  bool is_good = true;
+  auto check = [&](const std::string& name, const std::string& place) {
+    if (is_utf8(name)) return;
+    is_good = diags.error_at(support::Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
+  };
+  for (int i = 0; i < proto.input_size(); ++i) check(proto.input(i).name(), fmt::format("{}: input {}", file, i));
+  for (int i = 0; i < proto.initializer_size(); ++i)
+    check(proto.initializer(i).name(), fmt::format("{}: initializer {}", file, i));
+  for (int i = 0; i < proto.node_size(); ++i) {
+    for (const std::string& output : proto.node(i).output())
+      check(output, fmt::format("{}: node {} ({})", file, i, proto.node(i).op_type()));
+  }
+  return is_good;
+}
+
+}  // namespace collage::import
