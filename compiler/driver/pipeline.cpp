@@ -115,7 +115,7 @@ class Pipeline {
   bool runs() const {
     return options_.run || options_.check || options_.verify_plan || options_.bench > 0 || options_.profile > 0;
   }
-  Next emit_ir();
+  Next emit_model(const ir::Placement& placement);
   Next emit_text(std::string_view text);
   std::optional<ir::Placement> read_written(const std::string& plan_path);
   std::optional<place::BuiltProblem> build_problem(const ir::Placement& written);
@@ -182,21 +182,21 @@ Next Pipeline::run_passes() {
     pass_times_ = passes::to_string(*reports);
   }
   ir::verify(model_.graph);
-  if (options_.emit == Emit::Graph) {
-    return emit_text(ir::print(model_.graph, model_.placement));
-  }
+  if (options_.emit == Emit::Graph) return emit_model(model_.placement);
   if (options_.emit == Emit::Onnx) return done_if(write_onnx(model_, options_.output, diags_));
-  return options_.emit == Emit::Ir ? emit_ir() : Next::Stage;
+  return options_.emit == Emit::Ir ? emit_model(model_.placement) : Next::Stage;
 }
 
-/// The model language, weights in a .safetensors beside it: to `-o`, or the text to standard output.
-Next Pipeline::emit_ir() {
+/// The model language, weights in a .safetensors beside it: to `-o`, or the text to standard output. There the stages
+/// that are for looking at keep their weights in the text.
+Next Pipeline::emit_model(const ir::Placement& placement) {
   fs::path model(options_.model), output(options_.output);
   bool to_file = !options_.output.empty();
+  if (!to_file && options_.emit != Emit::Ir) return emit_text(ir::print(model_.graph, placement));
   std::string stem = (to_file ? output : model).stem().string();
   WeightsPlace place{output.parent_path().string(), stem, to_file, weights_read_};
   if (!move_weights_out(model_.graph, model.parent_path().string(), place, diags_)) return Next::Failed;
-  return emit_text(ir::print(model_.graph, model_.placement));
+  return emit_text(ir::print(model_.graph, placement));
 }
 
 /// What `--emit` asked for: to `-o`, or to standard output.
@@ -299,8 +299,7 @@ Next Pipeline::search() {
   fill_report();
   if (!options_.save_plan.empty() && !write_file(options_.save_plan, print_plan(model_.graph, placement_), diags_))
     return Next::Failed;
-  if (options_.emit != Emit::Placement) return Next::Stage;
-  return emit_text(ir::print(model_.graph, placement_));
+  return options_.emit == Emit::Placement ? emit_model(placement_) : Next::Stage;
 }
 
 bool Pipeline::search_placement() {
