@@ -212,6 +212,89 @@ TEST(OneDnn, APoolPlusAValue) {
   expect_runs(model, model.add("Add", {p, x}));
 }
 
+/// Strides of dimensions of extent 1 are arbitrary, and primitives look at them all the same.
+TEST(OneDnn, ImagesOfOneElement) {
+  for (const Shape& x : {Shape{2, 6, 1, 1}, {3, 5, 1}, {2, 4, 1, 1, 1}, {4, 1, 1, 1}, {1, 6, 1, 1}}) {
+    SCOPED_TRACE(to_string(x));
+    LibraryModel norm;
+    norm.low = 0.5f;
+    Shape c = {x[1]};
+    ir::ValueId y = norm.add("BatchNormalization",
+                             {norm.input(x), norm.constant(c), norm.constant(c), norm.constant(c), norm.constant(c)});
+    expect_runs(norm, y, element_count(c) > 1 ? "binary_mul + binary_add" : "linear");
+    LibraryModel product;
+    Shape w(x.size(), 1);
+    w[0] = 3;
+    w[1] = x[1];
+    y = product.add("Conv", {product.input(x), product.constant(w)});
+    expect_runs(product, product.add("MatMul", {y, product.constant({1, 8})}), "matmul");
+  }
+}
+
+/// The blocked result of the first has padded channels, which a view must not drop.
+TEST(OneDnn, AViewOfPaddedChannels) {
+  LibraryModel model;
+  ir::ValueId y = model.add("ConvTranspose", {model.input({2, 2, 6, 8}), model.constant({2, 1, 1, 2})},
+                            {{"pads", Ints{0, 1, 0, 0}}});
+  expect_runs(model, model.add("MatMul", {y, model.constant({8, 2})}), "deconvolution");
+}
+
+/// Chains over small extents, half of them 1: layouts are most ambiguous there.
+TEST(OneDnn, ChainsOverExtentsOfOne) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    auto pick = [&](size_t low, size_t high) { return low + random() % (high - low + 1); };
+    auto extent = [&] { return static_cast<int64_t>(pick(0, 1) == 0 ? 1 : pick(2, 9)); };
+    LibraryModel model(seed);
+    Shape first(pick(3, 5));
+    for (int64_t& dim : first) dim = extent();
+    ir::ValueId x = model.input(first), y = model.add("Sigmoid", {x});
+    std::string text = to_string(first);
+    for (size_t length = pick(1, 5); length > 0; --length) {
+      Shape shape = model.graph.value(y).type.shape;
+      size_t rank = shape.size();
+      Shape other = shape, taps = {extent(), rank < 2 ? 1 : shape[1]};
+      for (int64_t& dim : other) dim = pick(0, 1) == 0 ? 1 : dim;
+      taps.resize(rank, 1);
+      switch (pick(0, 6)) {
+        case 0: y = model.add("Tanh", {y}); break;
+        case 1:
+        case 2:
+          y = model.add(pick(0, 1) == 0 ? "Mul" : "Add",
+                        {y, pick(0, 1) == 0 ? model.input(other) : model.constant(other)});
+          break;
+        case 3:
+          if (rank >= 3) y = model.add("Conv", {y, model.constant(taps)});
+          break;
+        case 4:
+          if (rank >= 2) y = model.add("MatMul", {y, model.constant({shape.back(), extent()})});
+          break;
+        case 5: {
+          Ints order(rank);
+          for (size_t d = 0; d < rank; ++d) order[d] = static_cast<int64_t>(d);
+          std::shuffle(order.begin(), order.end(), random);
+          y = model.add("Transpose", {y}, {{"perm", order}});
+          break;
+        }
+        case 6: {
+          std::vector<int64_t> to = {1};
+          for (int64_t dim : shape) {
+            bool starts = to.size() < 5 && pick(0, 1) == 0;
+            if (starts) to.push_back(1);
+            to.back() *= dim;
+          }
+          y = model.add("Reshape", {y, model.ints(to)});
+          break;
+        }
+      }
+      text += " " + to_string(model.graph.value(y).type.shape);
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text);
+    model.output(y);
+    EXPECT_EQ(model.run("onednn", 3e-5, 1 + seed % 2).failure, "");
+  }
+}
+
 TEST(OneDnn, MatricesBroadcastAndBatch) {
   const std::pair<Shape, Shape> kShapes[] = {
       {{4, 8}, {8, 6}},       {{2, 4, 8}, {8, 6}},    {{2, 4, 8}, {2, 8, 6}}, {{1, 3, 4, 8}, {2, 1, 8, 6}},

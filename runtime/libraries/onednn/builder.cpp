@@ -199,25 +199,30 @@ std::vector<Builder::Follower> Builder::followers(int index) const {
   return chain;
 }
 
-/// An operand of a binary post-op, with the rank of the primitive's result: dimensions equal or 1. Nothing where the
-/// primitive sees the result with other dimensions than the model and broadcasting does not carry over.
+/// An operand of a binary post-op, with the rank of the primitive's result: dimensions equal or 1. `whole` is the
+/// model's shape of the result. Nothing where the primitive sees it with other dimensions and broadcasting does not
+/// carry over.
 ///
 ///     [768] on [1, 128, 768] as [128, 768]        =>   [1, 768]
-///     [1, 128, 1] on [1, 128, 768] as [128, 768]  =>   nothing
-std::optional<Dims> Builder::operand_dims(int operand, const Dims& result) const {
+///     [6, 1, 1] on [2, 6, 1, 1] as [2, 6]         =>   [1, 6]
+///     [64, 1] on [2, 64, 768] as [128, 768]       =>   nothing
+std::optional<Dims> Builder::operand_dims(int operand, const Shape& whole, const Dims& result) const {
   const Shape& from = shape(operand);
   int64_t count = element_count(from);
   if (count == element_count(result)) return result;
   Dims dims(result.size(), 1);
   if (count == 1) return dims;
-  if (from.size() > result.size()) {  // the result was flattened: only its last dimension is surely the same
-    if (from.back() != count || from.back() != result.back()) return std::nullopt;
-    dims.back() = count;
-    return dims;
-  }
-  std::copy_backward(from.begin(), from.end(), dims.end());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] != 1 && dims[d] != result[d]) return std::nullopt;
+  if (from.size() > whole.size()) return std::nullopt;
+  size_t lead = whole.size() - from.size(), at = result.size();
+  for (size_t d = from.size(); d-- > 0;) {  // dimensions of other extents than 1 correspond, last to first
+    if (whole[lead + d] == 1) continue;
+    while (at > 0 && result[at - 1] == 1) --at;
+    if (at == 0 || result[at - 1] != whole[lead + d]) {
+      bool is_broadcast = std::all_of(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(d) + 1,
+                                      [](int64_t extent) { return extent == 1; });
+      return is_broadcast ? std::optional(dims) : std::nullopt;
+    }
+    dims[--at] = from[d];
   }
   return dims;
 }
@@ -225,7 +230,8 @@ std::optional<Dims> Builder::operand_dims(int operand, const Dims& result) const
 /// The head with these links as post-ops. `with_sum`: if the first one adds a value of full size, the result
 /// accumulates into that value's memory, or into a copy of it. (Behind another post-op oneDNN 2.6's matrix product gets
 /// it wrong.)
-std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::vector<Link>& links, bool with_sum) {
+std::optional<Builder::Attempt> Builder::attempt(const Head& head, const Shape& whole, const std::vector<Link>& links,
+                                                 bool with_sum) {
   if (repeats_algorithm(links)) return std::nullopt;
   Attempt made;
   Desc result = head.result.value_or(any_desc(head.dims));
@@ -246,7 +252,7 @@ std::optional<Builder::Attempt> Builder::attempt(const Head& head, const std::ve
       post_ops.append_eltwise(1, link.algorithm, link.alpha, link.beta);
       continue;
     }
-    std::optional<Dims> dims = operand_dims(link.operand, head.dims);
+    std::optional<Dims> dims = operand_dims(link.operand, whole, head.dims);
     if (!dims) return std::nullopt;
     if (with_sum && post_ops.len() == 0 && link.algorithm == dnnl::algorithm::binary_add && *dims == head.dims) {
       post_ops.append_sum();
@@ -272,12 +278,13 @@ Status Builder::emit(int index, const Head& head) {
   std::vector<Follower> chain;
   if (head.fuses) chain = followers(index);
   std::optional<Attempt> made;
+  const Shape& whole = shape(op(index).outputs[0]);
   for (;; chain.pop_back()) {
     std::vector<Link> links;
     for (const Follower& follower : chain) links.push_back(follower.link);
     links = merged(links);
-    if (head.accumulates) made = attempt(head, links, true);
-    if (!made) made = attempt(head, links, false);
+    if (head.accumulates) made = attempt(head, whole, links, true);
+    if (!made) made = attempt(head, whole, links, false);
     if (made || chain.empty()) break;
   }
   if (!made) {

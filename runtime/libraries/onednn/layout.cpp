@@ -16,6 +16,44 @@ bool is_strided(const Desc& desc) {
          std::equal(desc.data.dims, desc.data.dims + desc.data.ndims, desc.data.padded_dims);
 }
 
+/// Dimensions that only differ in how a run of elements is counted form a group, `from` and `dims` alike. A group can
+/// be counted anew where its elements lie evenly. Dimensions of extent 1 belong to none and get the stride that they
+/// have in a row-major tensor: primitives compare strides, of these too.
+///
+///     [2, 6, 1, 1] with strides 6, 1, 6, 6 as [12, 1]   =>   1, 1
+std::optional<Dims> reshaped_strides(const Desc& desc, const Dims& dims) {
+  Dims from, steps;
+  for (int d = 0; d < desc.data.ndims; ++d) {
+    if (desc.data.dims[d] == 1) continue;
+    from.push_back(desc.data.dims[d]);
+    steps.push_back(blocking(desc).strides[d]);
+  }
+  Dims strides(dims.size(), 0);
+  size_t i = from.size(), j = dims.size();
+  while (true) {
+    while (j > 0 && dims[j - 1] == 1) --j;
+    if (i == 0 || j == 0) break;
+    int64_t step = steps[i - 1], left = from[i - 1], right = dims[j - 1];
+    strides[j - 1] = step;
+    --i, --j;
+    while (left != right) {
+      if (left < right) {
+        if (i == 0 || steps[i - 1] != step * left) return std::nullopt;
+        left *= from[--i];
+      } else {
+        if (j == 0) return std::nullopt;
+        strides[j - 1] = step * right;
+        right *= dims[--j];
+      }
+    }
+  }
+  if (i != j) return std::nullopt;  // another number of elements
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) strides[d] = d + 1 < dims.size() ? strides[d + 1] * dims[d + 1] : 1;
+  }
+  return strides;
+}
+
 }  // namespace
 
 Desc plain_desc(const Shape& shape) {
@@ -43,6 +81,16 @@ Desc desc_of(const Shape& shape, std::string_view layout) {
 
 std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
   if (desc.dims() == dims) return desc;
+  if (is_strided(desc)) {
+    std::optional<Dims> strides = reshaped_strides(desc, dims);
+    if (!strides) return std::nullopt;
+    Desc view(dims, dnnl::memory::data_type::f32, *strides);
+    view.data.offset0 = desc.data.offset0;
+    return view;
+  }
+  // oneDNN drops a blocked dimension of extent 1 with its padding.
+  bool is_padded = !std::equal(desc.data.dims, desc.data.dims + desc.data.ndims, desc.data.padded_dims);
+  if (is_padded || desc.data.format_kind != dnnl_blocked) return std::nullopt;
   Desc view = desc.reshape(dims, true);
   if (view.is_zero()) return std::nullopt;
   return view;

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators that hang on nothing: an eltwise or binary primitive, in the layout that its operand has.
+#include <algorithm>
+
 #include "runtime/libraries/onednn/lowering.h"
 
 namespace collage::runtime::onednn {
 namespace {
 
-/// Rank of the result, 1s in front.
-Dims aligned(const Shape& shape, size_t rank) {
-  Dims dims(rank, 1);
+/// The result as the primitive sees it: without dimensions of extent 1 at the end. Where images are single elements,
+/// oneDNN 2.6 reads the wrong element of a post-op's operand that has one per channel.
+///
+///     [2, 6, 1, 1]   =>   [2, 6]
+Dims seen_dims(const Shape& shape) {
+  Dims dims = plain_desc(shape).dims();
+  while (dims.size() > 1 && dims.back() == 1) dims.pop_back();
+  return dims;
+}
+
+/// An operand as the primitive sees it: of the rank of the result, 1s in front, then cut like the result.
+Dims aligned(const Shape& shape, size_t result_rank, size_t seen_rank) {
+  Dims dims(std::max(result_rank, seen_rank), 1);
   std::copy_backward(shape.begin(), shape.end(), dims.end());
+  dims.resize(seen_rank);
   return dims;
 }
 
@@ -16,7 +29,7 @@ Dims aligned(const Shape& shape, size_t rank) {
 
 Status lower_elementwise(Builder& b, int index) {
   const LibraryOp& op = b.op(index);
-  const Dims dims = plain_desc(b.shape(op.outputs[0])).dims();
+  const Dims dims = seen_dims(b.shape(op.outputs[0]));
   std::optional<Link> found;
   int x = -1;
   for (int candidate : op.inputs) {  // the operand that is not broadcast becomes x
@@ -46,7 +59,7 @@ Status lower_elementwise(Builder& b, int index) {
     head.operands = [=](const dnnl::primitive_desc_base&) { return std::vector<Argument>{{DNNL_ARG_SRC, source}}; };
     return b.emit(index, head);
   }
-  const Dims other_dims = aligned(b.shape(link.operand), dims.size());
+  const Dims other_dims = aligned(b.shape(link.operand), b.shape(op.outputs[0]).size(), dims.size());
   const Desc other = other_dims == dims ? source.desc : plain_desc(other_dims);
   head.name = link.text;
   head.make = [=](const Desc& result, const dnnl::primitive_attr& attr) {

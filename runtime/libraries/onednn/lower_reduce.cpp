@@ -44,6 +44,11 @@ Status lower_reduce(Builder& b, int index) {
   int x = b.input(index, 0);
   std::optional<Ints> axes = reduced_axes(b, index);
   if (!axes || axes->empty()) return Status::error("its axes are not known");
+  const Shape& to = b.shape(op.outputs[0]);
+  if (element_count(to) == element_count(b.shape(x))) {  // a maximum, mean or sum of one element
+    b.define_view(index, b.viewed(x, plain_desc(to).dims()));
+    return Status::ok();
+  }
   auto rank = static_cast<int64_t>(b.shape(x).size());
   Ints spatial;
   for (int64_t d = 2; d < rank; ++d) spatial.push_back(d);
