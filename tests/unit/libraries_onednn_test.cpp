@@ -231,6 +231,12 @@ TEST(OneDnn, ImagesOfOneElement) {
   }
 }
 
+TEST(OneDnn, ATransposedExtentOfOne) {
+  LibraryModel model;
+  ir::ValueId y = model.add("Transpose", {model.input({15, 1, 17, 7})}, {{"perm", Ints{0, 2, 1, 3}}});
+  expect_runs(model, model.add("Max", {model.add("Mul", {y, model.input({1, 1})}), model.input({7})}), "binary");
+}
+
 /// The blocked result of the first has padded channels, which a view must not drop.
 TEST(OneDnn, AViewOfPaddedChannels) {
   LibraryModel model;

@@ -79,6 +79,19 @@ Desc desc_of(const Shape& shape, std::string_view layout) {
   return {dims, dnnl::memory::data_type::f32, strides};
 }
 
+namespace {
+
+/// Primitives compare strides, those of extents of 1 too, which mean nothing: plain or channels last where they may.
+Desc canonical(const Desc& desc) {
+  for (std::string_view layout : {kPlainLayout, kChannelsLast}) {
+    Desc known = desc_of(desc.dims(), layout_of_rank(layout, static_cast<size_t>(desc.data.ndims)));
+    if (same_layout(desc, known)) return known;
+  }
+  return desc;
+}
+
+}  // namespace
+
 std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
   if (desc.dims() == dims) return desc;
   if (is_strided(desc)) {
@@ -86,7 +99,7 @@ std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
     if (!strides) return std::nullopt;
     Desc view(dims, dnnl::memory::data_type::f32, *strides);
     view.data.offset0 = desc.data.offset0;
-    return view;
+    return canonical(view);
   }
   // oneDNN drops a blocked dimension of extent 1 with its padding.
   bool is_padded = !std::equal(desc.data.dims, desc.data.dims + desc.data.ndims, desc.data.padded_dims);
@@ -99,7 +112,7 @@ std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
 Desc transposed(const Desc& desc, const std::vector<int64_t>& order) {
   std::vector<int> to(order.size());  // oneDNN wants the place that each dimension goes to
   for (size_t d = 0; d < order.size(); ++d) to[static_cast<size_t>(order[d])] = static_cast<int>(d);
-  return desc.permute_axes(to);
+  return canonical(desc.permute_axes(to));
 }
 
 bool same_layout(const Desc& a, const Desc& b) {
