@@ -204,6 +204,15 @@ TEST(OneDnn, Pools) {
   }
 }
 
+/// oneDNN has only plain loops for pools of this layout.
+TEST(OneDnn, APoolOfATransposedValue) {
+  for (const char* op : {"GlobalAveragePool", "GlobalMaxPool"}) {
+    LibraryModel model;
+    ir::ValueId y = model.add("Transpose", {model.input({13, 84, 9, 7})}, {{"perm", Ints{3, 1, 2, 0}}});
+    expect_runs(model, model.add(op, {y}), "pooling");
+  }
+}
+
 /// oneDNN's pools take a sum and do not compute it.
 TEST(OneDnn, APoolPlusAValue) {
   LibraryModel model;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools, in the layout that their operand has. Means over all spatial dimensions are pools too.
+// Pools, in the layout that their operand has, or plain where oneDNN has only plain loops for that. Means over all
+// spatial dimensions are pools too.
+#include <string_view>
+
 #include "runtime/kernels/window.h"
 #include "runtime/libraries/onednn/lowering.h"
 
@@ -9,8 +12,8 @@ namespace {
 using dnnl::algorithm;
 
 Status emit_pool(Builder& b, int index, algorithm kind, const char* name, const Window& w) {
-  Stored source = b.stored(b.input(index, 0));
-  Dims dims = source.desc.dims();
+  Stored lies = b.stored(b.input(index, 0));
+  Dims dims = lies.desc.dims();
   for (size_t d = 0; d < w.rank(); ++d) dims[d + 2] = w.output[d];
   Dims dilations, pads_end;
   for (size_t d = 0; d < w.rank(); ++d) {
@@ -21,12 +24,18 @@ Status emit_pool(Builder& b, int index, algorithm kind, const char* name, const 
   Head head;
   head.name = name;
   head.dims = dims;
-  head.make = [=](const Desc& result, const dnnl::primitive_attr& attr) {
-    return make_primitive<dnnl::pooling_v2_forward>({dnnl::prop_kind::forward_inference, kind, source.desc, result,
+  auto make = [=](const Desc& source, const Desc& result, const dnnl::primitive_attr& attr) {
+    return make_primitive<dnnl::pooling_v2_forward>({dnnl::prop_kind::forward_inference, kind, source, result,
                                                      w.strides, w.kernel, dilations, w.pads_begin, pads_end},
                                                     attr);
   };
-  head.operands = [=](const dnnl::primitive_desc_base&) { return std::vector<Argument>{{DNNL_ARG_SRC, source}}; };
+  dnnl::primitive_desc_base bare = make(lies.desc, any_desc(dims), dnnl::primitive_attr());
+  bool is_fast = bare && !std::string_view(bare.impl_info_str()).starts_with("ref");
+  const Desc source = is_fast ? lies.desc : plain_desc(lies.desc.dims());
+  head.make = [=](const Desc& result, const dnnl::primitive_attr& attr) { return make(source, result, attr); };
+  head.operands = [=, &b](const dnnl::primitive_desc_base&) {
+    return std::vector<Argument>{{DNNL_ARG_SRC, b.converted(lies, source)}};
+  };
   return b.emit(index, head);
 }
 
