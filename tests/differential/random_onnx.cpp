@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/differential/random_onnx_windows.h"
+#include "tests/differential/random_onnx_scans.h"
 
 namespace collage::testing {
 namespace {
@@ -514,6 +514,13 @@ const std::vector<Row>& rows() {
       {add_gemm, 3},
       {add_resize, 1},
       {reshape_by_shape, 1},
+      {add_recurrent, 2},
+      {add_cum_sum, 1},
+      {add_top_k, 1},
+      {add_gather_elements, 1},
+      {add_trilu, 1},
+      {add_mod, 1},
+      {add_einsum, 2},
   };
   return all;
 }

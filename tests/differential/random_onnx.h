@@ -70,6 +70,7 @@ class OnnxMaker {
   std::string ints(const Dims& values);
   std::string floats(const std::vector<float>& values);
   std::string scalar(float value);
+  std::string integer(int64_t value);  ///< of rank 0
 
   const std::vector<OnnxValue>& values() const { return values_; }
   /// A value of rank `low` to `high`, if there is one.

@@ -147,6 +147,14 @@ std::string OnnxMaker::ints(const Dims& values) {
   return tensor.name();
 }
 
+std::string OnnxMaker::integer(int64_t value) {
+  auto& tensor = *model_.mutable_graph()->add_initializer();
+  tensor.set_name(fresh("i"));
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_int64_data(value);
+  return tensor.name();
+}
+
 std::optional<OnnxValue> OnnxMaker::pick(int low, int high, bool exact_only) {
   std::vector<const OnnxValue*> fitting;
   for (const OnnxValue& value : values_) {

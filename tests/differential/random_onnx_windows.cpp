@@ -242,8 +242,8 @@ bool add_resize(OnnxMaker& m) {
   Dims dims = x->dims;
   dims[2] *= 2;
   dims[3] *= 2;
-  bool is_linear = m.random.chance(50);
-  std::string mode = is_linear ? "linear" : "nearest";
+  std::string mode = m.random.pick(std::vector<std::string>{"nearest", "linear", "cubic"});
+  if (m.opset < 11 && mode == "cubic") mode = "linear";
   const std::vector<float> factors = {1, 1, 2, 2};
   auto scales = [&] {
     if (m.opset < 12 || m.random.chance(50)) return m.floats(factors);
@@ -254,7 +254,7 @@ bool add_resize(OnnxMaker& m) {
   if (m.opset < 11) {
     OnnxValue y = m.add1(m.opset == 9 ? "Upsample" : "Resize", {x->name, m.floats(factors)}, dims);
     m.set("mode", mode);
-    y.is_exact = x->is_exact && !is_linear;
+    y.is_exact = x->is_exact && mode == "nearest";
     return keep(m, y);
   }
   bool by_size = m.random.chance(40);
@@ -264,7 +264,9 @@ bool add_resize(OnnxMaker& m) {
   m.set("mode", mode);
   m.set("coordinate_transformation_mode",
         m.random.pick(std::vector<std::string>{"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}));
-  if (!is_linear) m.set("nearest_mode", "floor");
+  if (mode == "nearest") m.set("nearest_mode", "floor");
+  if (mode == "cubic" && m.random.chance(40)) m.set("cubic_coeff_a", -0.5f);
+  if (mode == "cubic" && m.random.chance(30)) m.set("exclude_outside", int64_t{1});
   // Coordinates that fall on a border may round either way.
   return keep(m, y);
 }
