@@ -52,17 +52,23 @@ class LibraryModel {
   }
   ir::ValueId add(const char* op, std::vector<ir::ValueId> operands,
                   const std::vector<std::pair<std::string, AttrValue>>& attrs = {}) {
+    return add_many(op, std::move(operands), attrs, 1)[0];
+  }
+  /// An operator of several results.
+  std::vector<ir::ValueId> add_many(const char* op, std::vector<ir::ValueId> operands,
+                                    const std::vector<std::pair<std::string, AttrValue>>& attrs, size_t results) {
     support::SourceManager sources;
     support::Diagnostics diags(sources);
     AttrMap map;
     for (const auto& [name, value] : attrs) map.set(name, value);
-    ir::NodeId node =
-        ir::append_inferred(graph, *ir::find_op(op), std::move(operands), map, {graph.unique_name("v")}, {}, diags);
+    std::vector<std::string> names;
+    for (size_t i = 0; i < results; ++i) names.push_back(graph.unique_name("v" + std::to_string(i) + "_"));
+    ir::NodeId node = ir::append_inferred(graph, *ir::find_op(op), std::move(operands), map, names, {}, diags);
     if (!node.is_valid()) {
       ADD_FAILURE() << op << ": " << diags.render();
-      return {};
+      return std::vector<ir::ValueId>(results);
     }
-    return graph.first_output(node);
+    return graph.node(node).outputs;
   }
   /// Values that are read outside.
   void output(ir::ValueId value) { graph.mark_output(value); }

@@ -450,6 +450,16 @@ TEST(OneDnn, MovementInsideAndAtTheEdge) {
               "resampling");
 }
 
+TEST(OneDnn, SplitsInEveryDirection) {
+  for (int64_t axis : {0, 1, -1}) {
+    LibraryModel model;
+    ir::ValueId x = model.add("MatMul", {model.input({4, 6, 8}), model.constant({8, 12})});
+    std::vector<ir::ValueId> parts = model.add_many("Split", {x}, {{"axis", axis}}, 2);
+    model.output(parts[1]);
+    expect_runs(model, model.add("Mul", {parts[0], model.add("Tanh", {parts[1]})}), "reorder");
+  }
+}
+
 TEST(OneDnn, SaysWhatItCannotDo) {
   LibraryModel erf;
   EXPECT_NE(refusal(erf, erf.add("Erf", {erf.input({2})})).find("`Erf`: no primitive"), std::string::npos);

@@ -115,7 +115,7 @@ Status Builder::lower(int index) {
   for (size_t i = 0; i < described.outputs.size(); ++i) {
     int id = described.outputs[i];
     if (id < 0) continue;
-    if (i > 0) {
+    if (i > 0 && described.op != "Split") {
       if (uses_[static_cast<size_t>(id)] > 0) return Status::error("it has one result only");
       continue;
     }
@@ -140,8 +140,14 @@ void Builder::consume(int index) {
 }
 
 void Builder::define_view(int index, Stored memory) {
+  define_views(index, {std::move(memory)});
+}
+
+void Builder::define_views(int index, const std::vector<Stored>& memory) {
   consume(index);
-  define(op(index).outputs[0], std::move(memory));
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (op(index).outputs[i] >= 0) define(op(index).outputs[i], memory[i]);
+  }
 }
 
 Stored Builder::viewed(int id, const Dims& dims) {

@@ -64,6 +64,8 @@ class Builder {
 
   /// The operator's result is another view of memory that exists.
   void define_view(int index, Stored memory);
+  /// The operator's results are these, one for each that it has.
+  void define_views(int index, const std::vector<Stored>& memory);
   /// Schedules the primitive of operator `index` with what can be fused into it.
   Status emit(int index, const Head& head);
 

@@ -75,4 +75,26 @@ Status lower_concat(Builder& b, int index) {
   return b.emit(index, head);
 }
 
+/// Each part is copied out of the whole, so that what reads it finds dense memory.
+Status lower_split(Builder& b, int index) {
+  const LibraryOp& op = b.op(index);
+  int x = b.input(index, 0);
+  auto rank = static_cast<int64_t>(b.shape(x).size());
+  int64_t axis = op.attrs.get_int("axis", 0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return Status::error("`axis` is out of range");
+  Stored whole = b.plain(x);
+  Dims at(static_cast<size_t>(rank), 0);
+  std::vector<Stored> parts;
+  for (int id : op.outputs) {
+    if (id < 0) return Status::error("a part that is not named");
+    Dims dims = b.shape(id);
+    Desc part = whole.desc.submemory_desc(dims, at);
+    parts.push_back(b.converted({whole.slot, part}, plain_desc(dims)));
+    at[static_cast<size_t>(axis)] += dims[static_cast<size_t>(axis)];
+  }
+  b.define_views(index, parts);
+  return Status::ok();
+}
+
 }  // namespace collage::runtime::onednn
