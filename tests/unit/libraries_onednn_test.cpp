@@ -473,6 +473,9 @@ TEST(OneDnn, SaysWhatItCannotDo) {
   LibraryModel flat;
   EXPECT_NE(refusal(flat, flat.add("GlobalAveragePool", {flat.input({1, 2, 2, 2, 2, 2})})).find("rank 6"),
             std::string::npos);
+  LibraryModel single;
+  EXPECT_NE(refusal(single, single.add("LogSoftmax", {single.input({3, 1})})).find("single element"),
+            std::string::npos);
   LibraryModel f64;
   ir::ValueId x = f64.input({2, 3}, DType::F64);
   EXPECT_NE(refusal(f64, f64.add("Relu", {x})).find("dtype f64"), std::string::npos);

@@ -10,6 +10,8 @@ Status lower_softmax(Builder& b, int index) {
   int x = b.input(index, 0);
   AxisSplit split(b.shape(x), op.attrs.get_int("axis", -1));
   bool is_log = op.op == "LogSoftmax";
+  // Its logarithm is a millionth off at 1, where the result is 0.
+  if (split.extent == 1) return Status::error("a single element along its axis");
   Stored source = b.viewed(x, {split.outer, split.extent, split.inner});
   if (split.inner == 1) source = b.viewed(x, {split.outer, split.extent});
   source = b.converted(source, plain_desc(source.desc.dims()));
