@@ -140,8 +140,8 @@ bool PlanBuilder::check_partition(const ir::Partition& partition) {
     return fail(Code::UnknownDevice, partition.span, where,
                 fmt::format("no active rule file declares `{}`", partition.instance));
   }
-  bool needs_host = backend->runtime == ir::RuntimeKind::HostJit;
-  if (needs_host != is_host && backend->runtime != ir::RuntimeKind::Library) {
+  bool needs_host = backend->runtime == ir::RuntimeKind::HostJit || backend->runtime == ir::RuntimeKind::Library;
+  if (needs_host != is_host) {
     return fail(Code::BackendFailed, partition.span, where,
                 fmt::format("backend `{}` cannot run on `{}`", partition.backend, partition.instance));
   }

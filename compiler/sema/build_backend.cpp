@@ -230,6 +230,9 @@ bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& dia
     return diags.error(Code::BadDevice, ast.devices[0].name.span,
                        "`runtime host_jit` works in host memory and has no device");
   }
+  if (backend->runtime == ir::RuntimeKind::Library && !ast.devices.empty()) {
+    return diags.error(Code::BadDevice, ast.devices[0].name.span, "a library works in host memory and has no devices");
+  }
   if (backend->runtime == ir::RuntimeKind::Sim && ast.devices.empty()) {
     return diags.error(Code::BadDevice, runtime.kind.span, "`runtime sim` simulates a device, and none is declared");
   }
