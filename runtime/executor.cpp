@@ -82,7 +82,7 @@ class PlanExecutor : public Executor {
   std::vector<Tensor> scratch_;  ///< one per thread, as large as the hungriest kernel wants
   std::vector<BoundStep> steps_;
   std::function<void(const StepReport&)> observer_;
-  std::vector<double> call_seconds_;  ///< of the last host step, where someone observes
+  std::vector<double> call_seconds_;  ///< of the step that runs, if its calls are timed: a host step under observation
 };
 
 Status PlanExecutor::load(const Code& code) {
@@ -212,6 +212,7 @@ Result<std::vector<Tensor>> PlanExecutor::run_steps(const std::vector<Tensor>& i
   using Clock = std::chrono::steady_clock;
   if (Status status = take_inputs(inputs); !status) return status;
   for (size_t i = 0; i < steps_.size(); ++i) {
+    call_seconds_.clear();
     Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();
     Status status = std::visit([&](const auto& step) { return execute(step); }, steps_[i]);
     if (!status) return Status::error(describe(i) + ": " + status.message());
@@ -228,7 +229,6 @@ Result<std::vector<Tensor>> PlanExecutor::run_steps(const std::vector<Tensor>& i
 
 Status PlanExecutor::execute(const BoundHostStep& step) {
   using Clock = std::chrono::steady_clock;
-  call_seconds_.clear();
   for (const auto& any : step.calls) {
     Status status = Status::ok();
     Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();

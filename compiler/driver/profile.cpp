@@ -42,6 +42,8 @@ std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
         rows.push_back({"reference", name + op->op, {}});
       }
     }
+  } else if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) {
+    rows.push_back({library->library, partition_name(plan, library->partition), {}});
   } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
     rows.push_back(
         {plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});

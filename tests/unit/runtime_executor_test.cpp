@@ -190,6 +190,25 @@ TEST(Executor, ObserversSeeEveryStepWithItsResults) {
   EXPECT_EQ(steps.size(), 2u);
 }
 
+TEST(Executor, OnlyHostStepsReportTimesOfCalls) {
+  TestPlan plan(1);
+  BufferId x = plan.input({2});
+  BufferId h = plan.buffer(0, {2});
+  BufferId in = plan.buffer(1, {2});
+  BufferId out = plan.buffer(1, {2});
+  BufferId y = plan.buffer(0, {2});
+  plan.host({op("Neg", {x}, {h})});
+  plan.convert(h, in);
+  plan.device(0, {op("Neg", {in}, {out})}, 1'000'000);
+  plan.convert(out, y);
+  plan.output(y);
+  auto executor = load(plan);
+  std::vector<size_t> calls;
+  executor->observe([&](const StepReport& report) { calls.push_back(report.call_seconds.size()); });
+  run_one(*executor, {f32({2}, {3, 4})});
+  EXPECT_EQ(calls, (std::vector<size_t>{1, 0, 0, 0}));
+}
+
 TEST(Executor, AFaultNamesThePartitionAndTheNextRunWorks) {
   TestPlan plan(1);
   plan.plan.devices[0].attrs.set("fail_launch_at", int64_t{2});
