@@ -17,14 +17,16 @@ using support::Span;
 
 struct Token {
   std::string text;  ///< a name without its sigil and quotes
-  char kind = 0;     ///< `%` `@` `"` name; `a` word or number; `>` arrow; `$` end; else the character itself
+  char kind = 0;     ///< `%` `@` `"` name; `a` word or number; `>` arrow; `$` end; else the character;
+                     ///< a line end: a quote that was not closed, which has been reported
   Span span;
 };
 
-/// Splits the text. Comments run from `//` to the end of the line.
+/// Splits the text. Comments run from `//` to the end of the line; so does a quote that is not closed, an error.
 class Scanner {
  public:
-  Scanner(std::string_view text, support::FileId file) : text_(text), file_(file) {}
+  Scanner(std::string_view text, support::FileId file, support::Diagnostics& diags)
+      : text_(text), file_(file), diags_(diags) {}
 
   Token next() {
     skip_blanks();
@@ -32,9 +34,9 @@ class Scanner {
     if (at_ == text_.size()) return token('$', begin, "");
     char c = text_[at_++];
     if (c == '-' && at_ < text_.size() && text_[at_] == '>') return ++at_, token('>', begin, "->");
-    if (c == '"') return token('"', begin, rest_of_quoted());
+    if (c == '"') return quoted('"', begin);
     if (c == '%' || c == '@') {
-      if (at_ < text_.size() && text_[at_] == '"') return ++at_, token(c, begin, rest_of_quoted());
+      if (at_ < text_.size() && text_[at_] == '"') return ++at_, quoted(c, begin);
       return token(c, begin, rest_of_word());
     }
     if (!is_word(c)) return token(c, begin, std::string(1, c));
@@ -64,18 +66,26 @@ class Scanner {
     while (at_ < text_.size() && is_word(text_[at_]) && !ends_word()) ++at_;
     return std::string(text_.substr(begin, at_ - begin));
   }
-  std::string rest_of_quoted() {
+  /// After the opening quote. A line end as kind if it is not closed on its line.
+  Token quoted(char kind, size_t begin) {
+    const size_t open = at_ - 1;
+    auto ends_line = [&](size_t at) { return at >= text_.size() || text_[at] == '\n'; };
     std::string result;
-    for (; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_) {
+    for (; !ends_line(at_) && text_[at_] != '"'; ++at_) {
       char c = text_[at_];
-      if (c == '\\' && at_ + 1 < text_.size()) {
+      if (c == '\\' && !ends_line(at_ + 1)) {
         c = text_[++at_];
         c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
       }
       result += c;
     }
-    if (at_ < text_.size() && text_[at_] == '"') ++at_;
-    return result;
+    if (ends_line(at_)) {
+      diags_.error(Code::BadPlan, {file_, static_cast<uint32_t>(open), static_cast<uint32_t>(at_)},
+                   "the quote is not closed");
+      return token('\n', begin, std::move(result));
+    }
+    ++at_;
+    return token(kind, begin, std::move(result));
   }
   Token token(char kind, size_t begin, std::string text) const {
     return {std::move(text), kind, {file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(at_)}};
@@ -83,6 +93,7 @@ class Scanner {
 
   std::string_view text_;
   support::FileId file_;
+  support::Diagnostics& diags_;
   size_t at_ = 0;
 };
 
@@ -90,11 +101,18 @@ class Scanner {
 class PlanReader {
  public:
   PlanReader(std::string_view text, support::FileId file, const ir::Graph& graph, support::Diagnostics& diags)
-      : scanner_(text, file), graph_(graph), diags_(diags), token_(scanner_.next()), owner_(graph.node_count(), -1) {}
+      : scanner_(text, file, diags),
+        graph_(graph),
+        diags_(diags),
+        token_(scanner_.next()),
+        owner_(graph.node_count(), -1) {}
 
   std::optional<ir::Placement> read() {
     if (!word("plan")) return std::nullopt;
-    if (token_.text != "1") return wrong("`1`, the version of the form");
+    if (token_.kind != 'a' || token_.text != "1") {
+      wrong("`1`, the version of the form");
+      return std::nullopt;
+    }
     advance();
     while (token_.kind != '$') {
       if (!partition()) return std::nullopt;
@@ -105,7 +123,9 @@ class PlanReader {
 
  private:
   void advance() { token_ = scanner_.next(); }
-  support::Diagnostic wrong(std::string_view wanted) {
+  /// Always false.
+  bool wrong(std::string_view wanted) {
+    if (token_.kind == '\n') return false;  // reported
     std::string found = token_.kind == '$' ? "the end of the file" : fmt::format("`{}`", token_.text);
     return diags_.error(Code::BadPlan, token_.span, "expected {}, found {}", wanted, found);
   }
