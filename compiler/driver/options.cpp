@@ -71,6 +71,40 @@ std::string take_model(std::vector<std::string>& rules) {
   return model;
 }
 
+/// `--compare` and `--diff-plans` print a table and stop: what else they were asked for and would leave out, or "".
+std::string conflict(const Options& options, bool has_strategy) {
+  struct Request {
+    std::string_view name;
+    bool is_given;
+  };
+  bool compares = options.compare, diffs = !options.diff_plans.empty();
+  if (!compares && !diffs) return "";
+  const Request requests[] = {
+      {"--plan", diffs && !options.plan.empty()},
+      {"--compare", diffs && compares},
+      {"--strategy", diffs && has_strategy},
+      {"--emit", diffs && options.emit != Emit::All},
+      {"--run", diffs && options.run},
+      {"--bench", diffs && options.bench > 0},
+      {"-o", compares && !options.output.empty()},
+      {"--check", options.check},
+      {"--verify-plan", options.verify_plan},
+      {"--profile", options.profile > 0},
+      {"--save-plan", !options.save_plan.empty()},
+      {"--save", !options.results.empty()},
+      {"--expect", !options.expected.empty()},
+      {"--labels", !options.labels.empty()},
+      {"--placement-json", !options.placement_json.empty()},
+      {"--bench-json", !options.bench_json.empty()},
+      {"--why-not", !options.why_not.empty()},
+  };
+  for (const Request& request : requests) {
+    if (!request.is_given) continue;
+    return fmt::format("{} prints a table and stops before {}", diffs ? "--diff-plans" : "--compare", request.name);
+  }
+  return "";
+}
+
 int explain(const std::string& text) {
   std::optional<support::Code> code = support::parse_code(text);
   if (!code) {
@@ -187,11 +221,11 @@ ParsedOptions parse_options(int argc, char** argv) {
     if (options.emit == Emit::Onnx && options.output.empty())
       return usage("--emit=onnx writes a binary file: name it by `-o FILE.onnx`");
   }
-  if (options.compare &&
-      (options.check || options.verify_plan || !options.save_plan.empty() || !options.output.empty()))
-    return usage("--compare stops before --check, --verify-plan, --save-plan and -o");
-  if (!options.diff_plans.empty() && (options.compare || options.run || options.bench > 0 || !options.plan.empty()))
-    return usage("--diff-plans stops before --plan, --compare, --run and --bench");
+  options.inputs = named_files(inputs);
+  options.expected = named_files(expected);
+  options.results = named_files(results);
+  bool has_strategy = app.get_option("--strategy")->count() > 0;
+  if (std::string message = conflict(options, has_strategy); !message.empty()) return usage(message);
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");
   }
@@ -202,9 +236,6 @@ ParsedOptions parse_options(int argc, char** argv) {
     if (!value) return usage(fmt::format("--scale: `{}` is not a number or a fraction", scale));
     options.scale = *value;
   }
-  options.inputs = named_files(inputs);
-  options.expected = named_files(expected);
-  options.results = named_files(results);
   for (const NamedFile& shape : named_files(shapes)) {
     if (shape.name.empty()) return usage("--shape: want NAME=1x3x224x224");
     options.input_shapes[shape.name] = shape.file;
