@@ -86,8 +86,7 @@ struct HostStep {
 };
 
 /// A partition that a library runs as a whole. The library keeps constants, values inside and scratch in memory of its
-/// own, made at load; the buffers are those of the boundary, as the
-/// program's values say.
+/// own, made at load; the buffers are those of the boundary, as the program's values say.
 struct LibraryStep {
   int partition = -1;
   std::string library;  ///< row of libraries/library_list.def: `onednn`

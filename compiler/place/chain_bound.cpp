@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // See chain_bound.h. The pass, backwards over positions:
 //
-//     start(q, reads)  = min over runs that begin at q and read so:  share + prices paid + phi of what it writes +
-//     rest(end) rest(q, written) = min over reads:  sum over crossing values of phi(written, reads) + start(q, reads)
+//     start(q, reads)  = min over runs that begin at q and read so:
+//                            share + prices paid + phi of what it writes + rest(end)
+//     rest(q, written) = min over reads:  sum over crossing values of phi(written, reads) + start(q, reads)
 #include "compiler/place/chain_bound.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // See tune_bound.h. With slope d, scale s and bound L below the cost U of a solution:
 //
-//     speed <- momentum * speed + length * (U - L) / sum(s d^2) * s d
+//     speed <- momentum * speed + (1 - momentum) * length * (U - L) / sum(s d^2) * s d
 //     x     <- x + speed
 #include "compiler/place/tune_bound.h"
 

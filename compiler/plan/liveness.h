@@ -25,9 +25,8 @@ struct LiveRange {
   bool overlaps(const LiveRange& other) const { return first <= other.last && other.first <= last; }
 };
 
-/// By buffer. Tick 0 takes the model inputs in, one tick per call, library step, device operator or
-/// conversion follows, the last tick
-/// gives the outputs. A buffer lives from the first touch to the last.
+/// By buffer. Tick 0 takes the model inputs in, one tick per call, library step, device operator or conversion follows,
+/// the last tick gives the outputs. A buffer lives from the first touch to the last.
 std::vector<LiveRange> live_ranges(const runtime::Plan& plan);
 
 }  // namespace collage::plan

@@ -22,8 +22,8 @@ class LibraryKernel {
   /// Packs weights, takes scratch memory. Called once, before the first run; what a compiler only asks about is never
   /// loaded.
   virtual Status load() = 0;
-  /// `inputs` and `outputs` in the order of the program's, plain and aligned to kTensorAlignment. No input overlaps an
-  /// output. Not to be called twice at the same time.
+  /// `inputs` and `outputs` in the order of the program's, each in the layout that the program gives the value and
+  /// aligned to kTensorAlignment. No input overlaps an output. Not to be called twice at the same time.
   virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   /// One line for each call that a run makes, without a line end: the primitive, how it is implemented, what was fused
   /// into it. For `--emit=plan` and tests.
