@@ -247,10 +247,18 @@ const Row* find_row(std::string_view op) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
+/// A result, or an operand whose elements move, has none. Operands that only say how, as the shape of a scalar, may.
+bool moves_nothing(const ir::Graph& graph, const ir::Node& node) {
+  auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
+  size_t moved = node.op->name == "Concat" ? node.inputs.size() : 1;
+  return std::any_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(moved), is_empty) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
+}
+
 Copies copies_of(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const Row* row = find_row(node.op->name);
-  if (row == nullptr) return std::nullopt;
+  if (row == nullptr || moves_nothing(graph, node)) return std::nullopt;
   Copies copies = row->copies({graph, node});
   if (!copies) return std::nullopt;
   for (const StridedCopy& copy : *copies) {

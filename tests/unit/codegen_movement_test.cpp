@@ -183,6 +183,80 @@ TEST_F(Movement, BytesAreCopiedFourAtATime) {
   expect_compiled(model);
 }
 
+// Nothing moves: every row steps aside, none of them divides by an extent of 0.
+TEST_F(Movement, EmptyTensorsAreLeftToTheReference) {
+  ir::AttrMap axis1, blocks;
+  axis1.set("axis", int64_t{1});
+  blocks.set("blocksize", int64_t{2});
+  using Make = std::vector<ValueId> (*)(Model&, const ir::AttrMap&, const ir::AttrMap&);
+  const std::vector<std::pair<const char*, Make>> makers = {
+      {"Tile",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Tile", {m.input({0, 3}), m.ints({2, 1})}, {}, 1);
+       }},
+      {"Tile to nothing",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Tile", {m.input({2, 3}), m.ints({0, 1})}, {}, 1);
+       }},
+      {"Expand",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Expand", {m.input({0, 1}), m.ints({2, 0, 3})}, {}, 1);
+       }},
+      {"Transpose",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Transpose", {m.input({3, 0, 2})}, {}, 1);
+       }},
+      {"Slice",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Slice", {m.input({4, 3}), m.ints({2}), m.ints({2})}, {}, 1);
+       }},
+      {"Pad",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Pad", {m.input({0, 3}), m.ints({1, 0, 1, 0})}, {}, 1);
+       }},
+      {"Reshape",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap&) {
+         return m.ops("Reshape", {m.input({0, 3}), m.ints({0, 3})}, {}, 1);
+       }},
+      {"Concat",
+       [](Model& m, const ir::AttrMap& axis, const ir::AttrMap&) {
+         return m.ops("Concat", {m.input({2, 0}), m.input({2, 3})}, axis, 1);
+       }},
+      {"Split",
+       [](Model& m, const ir::AttrMap& axis, const ir::AttrMap&) {
+         return m.ops("Split", {m.input({2, 3}), m.ints({0, 3})}, axis, 2);
+       }},
+      {"Gather",
+       [](Model& m, const ir::AttrMap& axis, const ir::AttrMap&) {
+         return m.ops("Gather", {m.input({0, 3}), m.ints({1, 2})}, axis, 1);
+       }},
+      {"DepthToSpace",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap& block) {
+         return m.ops("DepthToSpace", {m.input({0, 4, 3, 3})}, block, 1);
+       }},
+      {"SpaceToDepth",
+       [](Model& m, const ir::AttrMap&, const ir::AttrMap& block) {
+         return m.ops("SpaceToDepth", {m.input({0, 4, 4, 4})}, block, 1);
+       }},
+  };
+  for (const auto& [name, make] : makers) {
+    SCOPED_TRACE(name);
+    Model model(1);
+    all(make(model, axis1, blocks), model);
+    EXPECT_EQ(check(model, *jit_, 0).references, 1);
+  }
+}
+
+// The shape of a scalar is an operand without elements; the data still moves.
+TEST_F(Movement, ReshapesToScalarsShareMemory) {
+  Model model(1);
+  ValueId x = model.op("Relu", {model.input({1, 1})});
+  ValueId y = model.op("Reshape", {x, model.ints({})});
+  model.graph.mark_output(y);
+  EXPECT_TRUE(codegen::whole_copy(model.graph, model.graph.value(y).producer).has_value());
+  check(model, *jit_, 0);
+}
+
 TEST_F(Movement, ReshapesShareMemory) {
   Model model(1);
   ValueId x = model.op("Relu", {model.input({2, 3, 4})});
