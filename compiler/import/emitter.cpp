@@ -32,6 +32,13 @@ std::string Emitter::fresh_name(std::string_view base) const {
   return name;
 }
 
+std::string Emitter::take_name(const std::string& base) {
+  std::string name = fresh_name(base);
+  names_.taken.insert(name);
+  if (is_read(base)) names_.read.insert(name);
+  return name;
+}
+
 bool Emitter::emit(PendingNode node) {
   const ir::OpDef* op = ir::find_op(node.op);
   if (op == nullptr) {

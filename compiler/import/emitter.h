@@ -58,6 +58,8 @@ class Emitter {
 
   /// `base`, `base.1`, … : no value of the model or the graph has it.
   std::string fresh_name(std::string_view base) const;
+  /// A fresh name for the value `base` of a branch. From now on the model has it, and reads it if it reads `base`.
+  std::string take_name(const std::string& base);
 
  private:
   ir::Graph& graph_;

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/import/branch.h"
 #include "compiler/import/emitter.h"
 #include "compiler/import/names.h"
 #include "compiler/import/proto.h"
@@ -305,7 +306,6 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   return add_constant(node.output(0), std::move(tensor), place);
 }
 
-// y = If(true) {then_branch = {a = Relu(x), b = Neg(a), outputs: b}, …}  =>  a = Relu(x), y = Neg(a)
 bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& place) {
   ValueId condition = node.input_size() == 1 ? graph_.find_value(node.input(0)) : ValueId();
   const Tensor* chosen = emitter_.constant(condition);
@@ -320,35 +320,21 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
     return diags_.error_at(Code::BadModel, place, "`{}` does not give the {} results of the node", wanted,
                            node.output_size());
   }
-  const onnx::GraphProto& branch = attribute->g();
-  std::map<std::string, std::string, std::less<>> renamed;
-  auto renamed_to = [&renamed](const std::string& name) {
-    auto it = renamed.find(name);
-    return it == renamed.end() ? name : it->second;
-  };
-  add_initializers(branch);
-  NameSet defined;
-  for (const auto& inner : branch.node()) defined.insert(inner.output().begin(), inner.output().end());
-  for (int i = 0; i < branch.output_size(); ++i) {
-    const std::string& name = branch.output(i).name();
-    if (defined.contains(name)) renamed.emplace(name, node.output(i));
-  }
+  std::optional<onnx::GraphProto> branch = with_own_names(attribute->g(), node, place, emitter_);
+  if (!branch) return false;
   size_t errors_before = diags_.error_count();
-  for (const auto& inner : branch.node()) {
-    onnx::NodeProto copy = inner;
-    for (std::string& input : *copy.mutable_input()) input = renamed_to(input);
-    for (std::string& output : *copy.mutable_output()) output = renamed_to(output);
-    add_node(copy);
-  }
+  add_initializers(*branch);
+  for (const auto& inner : branch->node()) add_node(inner);
   if (diags_.error_count() > errors_before) return false;
-  for (int i = 0; i < branch.output_size(); ++i) {
-    std::string name = renamed_to(branch.output(i).name());
-    if (name == node.output(i) || node.output(i).empty()) continue;
+  for (int i = 0; i < branch->output_size(); ++i) {
+    const std::string& name = branch->output(i).name();
+    if (node.output(i).empty()) continue;
     ValueId value = graph_.find_value(name);
     if (!value.is_valid()) {
       if (failed_.contains(name)) return false;
       return diags_.error_at(Code::UndefinedValue, place, "the branch gives `{}`, which nothing defines", name);
     }
+    if (name == node.output(i)) continue;
     if (!emitter_.emit({"Identity", {value}, {}, {node.output(i)}, place, node.name()})) return false;
   }
   return true;

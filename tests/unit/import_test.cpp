@@ -531,6 +531,61 @@ TEST_F(ImportTest, BranchesOfConstantConditions) {
   EXPECT_EQ(run(*imported), (std::vector<float>{-1, -2}));
 }
 
+// Names of a branch are its own, also where branches lie in branches.
+TEST_F(ImportTest, BranchesUseTheSameNames) {
+  input("x", {2});
+  initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
+  auto add = [](onnx::GraphProto& to, const std::string& op, const std::vector<std::string>& inputs,
+                const std::string& output) -> onnx::NodeProto& {
+    auto& added = *to.add_node();
+    added.set_op_type(op);
+    for (const auto& name : inputs) added.add_input(name);
+    added.add_output(output);
+    return added;
+  };
+  auto add_branches = [](onnx::NodeProto& branching) -> onnx::GraphProto& {
+    for (const char* name : {"else_branch", "then_branch"}) {
+      auto& attribute = *branching.add_attribute();
+      attribute.set_name(name);
+      attribute.set_type(onnx::AttributeProto::GRAPH);
+      attribute.mutable_g()->set_name(name);
+    }
+    branching.mutable_attribute(0)->mutable_g()->add_output()->set_name("x");
+    return *branching.mutable_attribute(1)->mutable_g();
+  };
+  auto add_two = [](onnx::GraphProto& to) {
+    auto& two = *to.add_initializer();
+    two.set_name("w");
+    two.set_data_type(TensorProto::FLOAT);
+    two.add_float_data(2);
+  };
+  // a = (x + 2) * (x + 2) through t and w
+  auto& first = add_branches(node("If", {"yes"}, {"a"}));
+  add_two(first);
+  add(first, "Add", {"x", "w"}, "t");
+  add(first, "Mul", {"t", "t"}, "r");
+  first.add_output()->set_name("r");
+  // b = -(2 a) + 2 a + |2 a|: the branch inside reads the t around it, and defines an r of its own
+  auto& second = add_branches(node("If", {"yes"}, {"b"}));
+  add_two(second);
+  add(second, "Mul", {"a", "w"}, "t");
+  auto& inner = add_branches(add(second, "If", {"yes"}, "s"));
+  add(inner, "Neg", {"t"}, "r");
+  add(inner, "Add", {"r", "t"}, "u");
+  inner.add_output()->set_name("u");
+  add(second, "Abs", {"t"}, "r");
+  add(second, "Add", {"s", "r"}, "u");
+  second.add_output()->set_name("u");
+  output("b");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{18, 32}));
+
+  add(second, "Abs", {"t"}, "r");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("its branch defines `r` twice"), std::string::npos) << messages();
+}
+
 // Faults: a message that names the file and the node, never a crash.
 
 TEST_F(ImportTest, UnknownOperatorsAreNamedOnceWithANearOne) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of a branch are its own: the other branch, or that of another If, may use them again.
+//
+//   y = If(c) {then_branch = {a = Relu(x), b = Neg(a), outputs: b}, …}  =>  {a.1 = Relu(x), y = Neg(a.1), outputs: y}
+#include "compiler/import/branch.h"
+
+#include <map>
+
+#include "compiler/import/names.h"
+
+namespace collage::import {
+namespace {
+
+using NewNames = std::map<std::string, std::string, std::less<>>;
+
+void rename(std::string& name, const NewNames& names) {
+  if (auto it = names.find(name); it != names.end()) name = it->second;
+}
+
+void rename_operands(onnx::NodeProto& node, const NewNames& names);
+
+/// What a graph inside reads of the graph around it. Names that it defines itself hide those.
+void rename_captures(onnx::GraphProto& graph, NewNames names) {
+  for (const auto& input : graph.input()) names.erase(input.name());
+  for (const auto& initializer : graph.initializer()) names.erase(initializer.name());
+  for (const auto& node : graph.node()) {
+    for (const std::string& output : node.output()) names.erase(output);
+  }
+  for (auto& node : *graph.mutable_node()) rename_operands(node, names);
+  for (auto& output : *graph.mutable_output()) rename(*output.mutable_name(), names);
+}
+
+void rename_operands(onnx::NodeProto& node, const NewNames& names) {
+  for (std::string& input : *node.mutable_input()) rename(input, names);
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) rename_captures(*attribute.mutable_g(), names);
+  }
+}
+
+}  // namespace
+
+std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, const onnx::NodeProto& node,
+                                               const std::string& place, Emitter& emitter) {
+  NewNames results;
+  for (int i = 0; i < branch.output_size(); ++i) {
+    if (!node.output(i).empty()) results.emplace(branch.output(i).name(), node.output(i));
+  }
+  NewNames names;
+  auto define = [&](const std::string& name, const std::string& new_name) -> bool {
+    if (names.emplace(name, new_name).second) return true;
+    return emitter.diags().error_at(support::Code::Redefinition, place, "its branch defines `{}` twice", name);
+  };
+  onnx::GraphProto copy = branch;
+  for (auto& initializer : *copy.mutable_initializer()) {
+    if (!define(initializer.name(), emitter.take_name(initializer.name()))) return std::nullopt;
+    rename(*initializer.mutable_name(), names);
+  }
+  for (const auto& inner : branch.node()) {
+    for (const std::string& output : inner.output()) {
+      if (output.empty()) continue;
+      auto result = results.find(output);
+      if (!define(output, result == results.end() ? emitter.take_name(output) : result->second)) return std::nullopt;
+    }
+  }
+  for (auto& inner : *copy.mutable_node()) {
+    rename_operands(inner, names);
+    for (std::string& output : *inner.mutable_output()) rename(output, names);
+  }
+  for (auto& output : *copy.mutable_output()) rename(*output.mutable_name(), names);
+  return copy;
+}
+
+}  // namespace collage::import
