@@ -5,6 +5,10 @@
 //
 // and the tables come from the reference kernel itself: it is run on the unit vectors of one dimension at a time, and
 // so says what every mode means. A task is one row of the result; lanes lie along it.
+//
+// A table has as many taps for one o as for another. Where o needs fewer, its last tap is read again and its weight
+// is shared in halves, which are exact: [(7, 1)] => [(7, 1/2), (7, 1/2)]. A tap of weight 0 would make NaN of an
+// infinite element that the operator does not read.
 #include <algorithm>
 #include <cstring>
 
@@ -83,18 +87,21 @@ std::optional<Table> table_of(const ir::Graph& graph, const ir::Node& node, size
   Table table;
   table.is_identity = from == to;
   for (size_t o = 0; o < taps.size(); ++o) {
+    if (taps[o].empty()) return std::nullopt;  // a border of 0, whatever the elements are
     table.taps = std::max(table.taps, taps[o].size());
     for (const auto& [index, weight] : taps[o]) table.has_weights = table.has_weights || weight != 1;
-    table.has_weights = table.has_weights || taps[o].empty();
     bool same = taps[o].size() == 1 && taps[o][0].first == static_cast<int64_t>(o) && taps[o][0].second == 1;
     table.is_identity = table.is_identity && same;
   }
   table.has_weights = table.has_weights || table.taps > 1;
-  for (const auto& list : taps) {
-    for (size_t t = 0; t < table.taps; ++t) {
-      bool there = t < list.size();
-      table.index.push_back(there ? list[t].first : 0);
-      table.weight.push_back(there ? list[t].second : 0);
+  for (auto& list : taps) {
+    while (list.size() < table.taps) {
+      list.back().second /= 2;
+      list.push_back(list.back());
+    }
+    for (const auto& [index, weight] : list) {
+      table.index.push_back(index);
+      table.weight.push_back(weight);
     }
   }
   return table;
