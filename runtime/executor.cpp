@@ -201,6 +201,7 @@ Status PlanExecutor::take_inputs(const std::vector<Tensor>& inputs) {
 }
 
 Result<std::vector<Tensor>> PlanExecutor::run(const std::vector<Tensor>& inputs) {
+  ThreadScope scope(threads_);  // reference kernels have as many threads as OpenMP says
   try {
     return run_steps(inputs);
   } catch (const std::exception& exception) {  // no memory for a result or for staging

@@ -9,6 +9,8 @@
 // states are rounded to the element type after every step, as they are for whoever runs the steps one at a time.
 #include "runtime/kernels/recurrent.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/pool.h"
 
 namespace collage::runtime {
 namespace {
@@ -52,6 +55,13 @@ struct Cell {
 /// The states of one sequence and room for one step.
 template <typename T>
 struct SequenceState {
+  explicit SequenceState(const Cell<T>& cell)
+      : h(static_cast<size_t>(cell.sizes.hidden)),
+        c(h.size()),
+        reset(h.size()),
+        from_x(static_cast<size_t>(cell.sizes.gates) * h.size()),
+        from_h(from_x.size()) {}
+
   std::vector<T> h, c, reset;
   std::vector<double> from_x, from_h;
 };
@@ -130,12 +140,12 @@ T* state_of(const TensorView& view, const RecurrentSpec& spec, const Sizes& size
 
 template <typename T>
 void run_sequence(const KernelArgs& args, const RecurrentSpec& spec, const Cell<T>& cell, int64_t direction, int64_t b,
-                  int64_t length) {
+                  int64_t length, SequenceState<T>& s) {
   const Sizes& sizes = cell.sizes;
   auto hidden = static_cast<size_t>(sizes.hidden);
   auto rows = static_cast<size_t>(sizes.gates) * hidden;
-  SequenceState<T> s{std::vector<T>(hidden, T(0)), std::vector<T>(hidden, T(0)), std::vector<T>(hidden),
-                     std::vector<double>(rows), std::vector<double>(rows)};
+  std::fill(s.h.begin(), s.h.end(), T(0));
+  std::fill(s.c.begin(), s.c.end(), T(0));
   if (const T* h = state_of<T>(args.input(5), spec, sizes, direction, b)) std::copy(h, h + hidden, s.h.begin());
   bool has_c = cell.kind == CellKind::Lstm;
   if (const T* c = has_c ? state_of<T>(args.input(6), spec, sizes, direction, b) : nullptr) {
@@ -196,10 +206,14 @@ Status run_cells(CellKind kind, const KernelArgs& args) {
                  .clip = spec.clip,
                  .coupled = args.attrs.get_int("input_forget", 0) != 0,
                  .reset_after_matmul = args.attrs.get_int("linear_before_reset", 0) != 0};
-#pragma omp parallel for if (sizes.batch > 1 && sizes.steps * rows > 10000)
-    for (int64_t b = 0; b < sizes.batch; ++b) {
-      run_sequence(args, spec, cell, d, b, lengths[static_cast<size_t>(b)]);
-    }
+    int threads = sizes.steps * rows > 10000 ? omp_get_max_threads() : 1;
+    Status status = parallel_for(sizes.batch, 1, threads, [&](int64_t begin, int64_t end, int) {
+      SequenceState<T> state(cell);
+      for (int64_t b = begin; b < end; ++b) {
+        run_sequence(args, spec, cell, d, b, lengths[static_cast<size_t>(b)], state);
+      }
+    });
+    if (!status) return status;
   }
   return Status::ok();
 }

@@ -142,6 +142,20 @@ TEST_P(RecurrentOperators, BothDirectionsAndBatchFirst) {
   expect_equal(y[1], states.reshaped({2, 2, 2}));
 }
 
+// Large enough to run on several threads: a sequence does not depend on those that share its thread.
+TEST_P(RecurrentOperators, SequencesOfALargeBatchAreIndependent) {
+  constexpr int64_t kBatch = 5, kHidden = 40, kSteps = 300;
+  Tensor w = numbers({1, gates() * kHidden, 3}, 1), r = numbers({1, gates() * kHidden, kHidden}, 2);
+  Tensor x = numbers({kBatch, kSteps, 3}, 0);
+  Attrs attrs = {{"layout", int64_t{1}}};
+  Tensor whole = run(GetParam(), {x, w, r}, attrs, 2)[1];
+  for (int64_t b = 0; b < kBatch; ++b) {
+    Tensor one = run("Slice", {x, i64({1}, {b}), i64({1}, {b + 1}), i64({1}, {0})})[0];
+    Tensor state = run("Slice", {whole, i64({1}, {b}), i64({1}, {b + 1}), i64({1}, {0})})[0];
+    expect_equal(state, run(GetParam(), {one, w, r}, attrs, 2)[1]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RecurrentOperators, ::testing::Values("LSTM", "GRU", "RNN"),
                          [](const auto& name) { return name.param; });
 
