@@ -20,7 +20,7 @@ struct Addresses {
 };
 
 struct Call {
-  std::function<void(const Addresses&)> run;
+  std::function<Status(const Addresses&)> run;  ///< on a failure the result is arbitrary
   std::string text;
   size_t scratch_elements = 0;
 };

@@ -56,7 +56,7 @@ void gather(const Geometry& g, const float* channel, int64_t tap, float* row) {
   }
 }
 
-void convolve(const Geometry& g, const Addresses& at, float* columns) {
+Status convolve(const Geometry& g, const Addresses& at, float* columns) {
   int64_t out = g.product.rows;
   const float* bias = at.inputs.size() > 2 ? at.inputs[2] : nullptr;
   for (int64_t i = 0; i < g.images * g.groups; ++i) {
@@ -73,11 +73,12 @@ void convolve(const Geometry& g, const Addresses& at, float* columns) {
         for (int64_t row = begin; row < end; ++row)
           gather(g, image + row / g.taps * g.pixels, row % g.taps, columns + row * g.positions);
       });
-      if (!status) continue;  // gather does not throw
+      if (!status) return status;
       matrix = columns;
     }
     g.product.run(at.inputs[1] + group * out * g.channels * g.taps, matrix, bias != nullptr ? 1.0F : 0.0F, result);
   }
+  return Status::ok();
 }
 
 }  // namespace
@@ -106,9 +107,9 @@ Result<Call> make_convolution(const LibraryProgram& program, const LibraryOp& op
   g.product.columns = static_cast<int>(g.positions);
   std::string text = g.product.text();
   if (g.images * g.groups > 1) text += " x " + std::to_string(g.images * g.groups);
-  if (g.is_pointwise()) return Call{[g](const Addresses& at) { convolve(g, at, nullptr); }, text, 0};
+  if (g.is_pointwise()) return Call{[g](const Addresses& at) { return convolve(g, at, nullptr); }, text, 0};
   auto columns = static_cast<size_t>(inner * g.positions);
-  return Call{[g](const Addresses& at) { convolve(g, at, at.scratch); }, "im2col + " + text, columns};
+  return Call{[g](const Addresses& at) { return convolve(g, at, at.scratch); }, "im2col + " + text, columns};
 }
 
 }  // namespace collage::runtime::openblas

@@ -50,7 +50,7 @@ class Kernel : public LibraryKernel {
       for (int id : program_.ops[i].inputs) addresses.inputs.push_back(id < 0 ? nullptr : at[static_cast<size_t>(id)]);
       addresses.scratch = scratch_.as<float>().data();
       addresses.output = at[static_cast<size_t>(program_.ops[i].outputs[0])];
-      calls_[i].run(addresses);
+      if (Status status = calls_[i].run(addresses); !status) return status;
     }
     return Status::ok();
   }

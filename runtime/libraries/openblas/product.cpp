@@ -43,6 +43,7 @@ Result<Call> make_gemm(const LibraryProgram& program, const LibraryOp& op) {
   auto run = [=](const Addresses& at) {
     if (has_addend) spread(at.inputs[2], addend, rows, columns, beta, at.output);
     product.run(at.inputs[0], at.inputs[1], has_addend ? 1.0F : 0.0F, at.output);
+    return Status::ok();
   };
   return Call{run, product.text(), 0};
 }
@@ -90,6 +91,7 @@ Result<Call> make_matmul(const LibraryProgram& program, const LibraryOp& op) {
       product.run(at.inputs[0] + at_a, at.inputs[1] + at_b, 0, result);
       result += rows * columns;
     }
+    return Status::ok();
   };
   return Call{run, text, 0};
 }
