@@ -2,6 +2,7 @@
 // oneDNN against the reference kernels, on random attributes, and what it made of the operators.
 #include <string>
 
+#include "runtime/libraries/onednn/program_view.h"
 #include "tests/unit/libraries_harness.h"
 
 namespace collage::runtime::test {
@@ -510,6 +511,32 @@ TEST(Libraries, DamagedProgramsAreRefused) {
     EXPECT_FALSE(prepare_library(library, lacking, 1));
   }
   EXPECT_EQ(prepare_library("nolib", program, 1).message(), "this build has no library `nolib`");
+}
+
+/// y = (x op 0.5) * 0.5, where the first operator has lost its second operand.
+LibraryProgram without_second_operand(const std::string& op) {
+  LibraryProgram program;
+  program.values.resize(4);
+  for (LibraryValue& value : program.values) value.shape = {4};
+  Tensor half(DType::F32, {});
+  half.as<float>()[0] = 0.5F;
+  program.values[1].shape = {};
+  program.values[1].constant = half;
+  program.ops = {{op, {}, {0}, {2}}, {"Mul", {}, {2, 1}, {3}}};
+  program.inputs = {0};
+  program.outputs = {3};
+  return program;
+}
+
+TEST(OneDnn, PatternsDoNotReadOperandsThatADamagedProgramLacks) {
+  for (const char* op : {"Div", "Pow", "Sub", "Add", "Mul"}) {
+    SCOPED_TRACE(op);
+    LibraryProgram program = without_second_operand(op);
+    onednn::ProgramView view(program);
+    EXPECT_EQ(view.maker(2, op, 2), nullptr);
+    EXPECT_NE(view.maker(2, op, 1), nullptr);
+    EXPECT_FALSE(prepare_library("onednn", program, 1));
+  }
 }
 
 }  // namespace

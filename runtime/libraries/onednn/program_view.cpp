@@ -19,9 +19,9 @@ const LibraryOp* ProgramView::maker(int value) const {
   return at < 0 ? nullptr : &program_.ops[static_cast<size_t>(at)];
 }
 
-const LibraryOp* ProgramView::maker(int value, std::string_view name) const {
+const LibraryOp* ProgramView::maker(int value, std::string_view name, size_t operands) const {
   const LibraryOp* op = maker(value);
-  bool fits = op != nullptr && op->op == name && !op->inputs.empty() &&
+  bool fits = op != nullptr && op->op == name && op->inputs.size() >= operands &&
               std::all_of(op->inputs.begin(), op->inputs.end(), [](int input) { return input >= 0; });
   return fits ? op : nullptr;
 }

@@ -16,8 +16,9 @@ class ProgramView {
 
   LibraryProgram& program() { return program_; }
   const Shape& shape(int value) const { return program_.values[static_cast<size_t>(value)].shape; }
-  /// The operator `name` that makes the value, or null. Its operands are there.
-  const LibraryOp* maker(int value, std::string_view name) const;
+  /// The operator `name` that makes the value, or null. It has that many operands at least, and all that it has are
+  /// there.
+  const LibraryOp* maker(int value, std::string_view name, size_t operands) const;
   const LibraryOp* maker(int value) const;
   /// The number that all elements of a constant are, if it has one element.
   std::optional<double> number(int value) const;
