@@ -32,6 +32,7 @@ std::optional<Measurement> MeasuredCosts::look_up(const Key& key) {
 
 Measurement MeasuredCosts::measure_now(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
+  if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
   bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
@@ -73,6 +74,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     place::MeasuredCost& answer = answers.emplace_back();
     if (measurement.failed()) {
       answer.failure = measurement.failure;
+      answer.lasting = measurement.lasting;
     } else {
       answer.cost = measurement.cost;
     }

@@ -43,6 +43,7 @@ class MeasuredCosts : public place::CostSource {
   /// A candidate's environment and text.
   using Key = std::pair<std::string, std::string>;
   std::optional<Measurement> look_up(const Key& key);
+  /// What failed for a reason of the moment gets one more try, in a new process.
   Measurement measure_now(const Key& key);
 
   MeasuredCostsOptions options_;

@@ -61,11 +61,15 @@ bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSour
   std::vector<MeasuredCost> answers = costs.measure(graph, partitions);
   bool ok = true;
   std::vector<bool> cannot_run(built->origins.size());
+  size_t estimated = 0;
+  const std::string* reason = nullptr;  // of the first of those
   for (size_t a = 0; a < answers.size(); ++a) {
     const CandidateOrigin& origin = built->origins[asked[a]];
     Candidate& candidate = built->problem.candidates[asked[a]];
     if (answers[a].cost) {
       candidate.cost = *answers[a].cost;
+    } else if (!answers[a].lasting && candidate.cost > Duration()) {
+      if (estimated++ == 0) reason = &answers[a].failure;
     } else if (origin.fixed >= 0) {
       if (candidate.cost > Duration()) continue;
       const ir::Partition& written = fixed.partitions[static_cast<size_t>(origin.fixed)];
@@ -77,6 +81,10 @@ bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSour
       refuse(built, asked[a], "cannot be measured: " + answers[a].failure);
       cannot_run[asked[a]] = true;
     }
+  }
+  if (estimated > 0) {
+    diags.warning_at(Code::BackendFailed, "costs", "{} of {} candidates could not be measured now and {} estimated: {}",
+                     estimated, answers.size(), estimated == 1 ? "is" : "are", *reason);
   }
   size_t at = 0;
   filter_candidates(built, [&](const Candidate&) { return !cannot_run[at++]; });

@@ -19,8 +19,9 @@ bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const st
                  support::Diagnostics& diags);
 
 /// Asks `costs` for all candidates that are to be measured, at once. One that cannot run leaves the problem, with a
-/// refusal that says why; the implicit host's and the partitions of `fixed` stay, at their estimates. False after an
-/// error: such a partition has none.
+/// refusal that says why; the implicit host's and the partitions of `fixed` stay, at their estimates. So does any that
+/// has an estimate and failed for a reason of the moment; one warning counts those. False after an error: such a
+/// partition has none.
 bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
                         support::Diagnostics& diags);
 

@@ -14,6 +14,7 @@ namespace collage::place {
 struct MeasuredCost {
   std::optional<ir::Duration> cost;
   std::string failure;  ///< where there is no cost
+  bool lasting = true;  ///< the failure says something of the candidate, not of this moment or machine
 };
 
 class CostSource {

@@ -147,6 +147,7 @@ ir::Partition partition(const std::string& backend, const std::string& instance,
 class FakeCosts : public place::CostSource {
  public:
   std::string failing;
+  bool lasting = true;
   std::vector<std::string> asked;
 
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
@@ -159,6 +160,7 @@ class FakeCosts : public place::CostSource {
       place::MeasuredCost& answer = answers.emplace_back();
       if (!failing.empty() && ops.find(failing) != std::string::npos) {
         answer.failure = "it broke";
+        answer.lasting = lasting;
       } else {
         answer.cost = Duration::picoseconds(1000 * static_cast<int64_t>(candidate.nodes.size()));
       }
@@ -243,6 +245,25 @@ TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   EXPECT_GT(built->problem.candidates[0].cost, Duration());
   place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
+}
+
+TEST(MeasuredCosts, AFailureOfTheMomentLeavesTheEstimate) {
+  Case setup;
+  setup.model(kUnary, kReluTanh)
+      .add_rules(
+          "backend fast {\n runtime host_jit\n rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
+          " rule tanh { match Tanh(v) cost measured lower \"t\" }\n}\n");
+  FakeCosts costs;
+  costs.failing = "fast";
+  costs.lasting = false;
+  auto built = measured_problem(setup, costs);
+  ASSERT_TRUE(built) << setup.diags.render();
+  // Without an estimate there is nothing to keep.
+  EXPECT_EQ(lines(setup, *built), (Sets{"host host {a} 1ns reads %x: host writes %a: host",
+                                        "fast host {a} 3us rules relu reads %x: host writes %a: host",
+                                        "host host {y} 1ns reads %a: host writes %y: host"}));
+  ASSERT_EQ(setup.diags.records().size(), 1u) << setup.diags.render();
+  EXPECT_EQ(setup.diags.records()[0].message, "1 of 4 candidates could not be measured now and is estimated: it broke");
 }
 
 TEST(MeasuredCosts, APinToWhatCannotRunIsAnError) {
