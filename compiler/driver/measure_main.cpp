@@ -70,12 +70,13 @@ int serve(const MeasureOptions& options) {
   measure::TimingOptions timing;
   timing.threads = options.threads;
   std::string candidate;
+  if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return 0;
   while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
     limit_processor_time(options);
     measure::Measurement measurement;
     try {
       measurement = measure::time_candidate(candidate, *targets, timing);
-    } catch (const std::exception& error) {
+    } catch (const std::exception& error) {  // std::bad_alloc among them, which does not last
       measurement = measure::failed_measurement(error.what());
     }
     if (!measure::send_message(measure::kWorkerDescriptor, measure::to_line(measurement))) return 0;

@@ -2,6 +2,7 @@
 #include "compiler/measure/measurement.h"
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 
@@ -26,7 +27,15 @@ int64_t step_below(int64_t most) {
 Measurement failed_measurement(std::string why) {
   Measurement measurement;
   measurement.failure = std::move(why);
+  measurement.lasting = !is_of_the_machine(measurement.failure);
   return measurement;
+}
+
+bool is_of_the_machine(std::string_view reason) {
+  constexpr std::array<std::string_view, 6> kSigns = {"no memory", "out of memory",          "out_of_memory",
+                                                      "bad_alloc", "Cannot allocate memory", "Resource temporarily"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return reason.find(sign) != std::string_view::npos; });
 }
 
 Duration round_to_spread(Duration median, Duration spread) {
@@ -41,7 +50,7 @@ std::string to_line(const Measurement& measurement) {
     return "ok " + std::to_string(measurement.cost.ps()) + " " + std::to_string(measurement.spread.ps()) + " " +
            std::to_string(measurement.runs);
   }
-  std::string line = "no " + measurement.failure;
+  std::string line = (measurement.lasting ? "no " : "later ") + measurement.failure;
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
 }
@@ -49,6 +58,11 @@ std::string to_line(const Measurement& measurement) {
 std::optional<Measurement> parse_line(std::string_view line) {
   std::string text(line);
   if (text.starts_with("no ")) return failed_measurement(text.substr(3));
+  if (text.starts_with("later ")) {
+    Measurement failed = failed_measurement(text.substr(6));
+    failed.lasting = false;
+    return failed;
+  }
   int64_t cost = 0, spread = 0;
   Measurement measurement;
   int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d", &cost, &spread, &measurement.runs);

@@ -24,6 +24,7 @@ struct Measurement {
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
+/// Lasting, unless the reason says that it is the machine.
 Measurement failed_measurement(std::string why);
 
 /// Noise below the spread must not decide between two candidates, today this way and tomorrow that. A cost is therefore
@@ -33,7 +34,11 @@ Measurement failed_measurement(std::string why);
 ///     median 1037 us, spread 24 us   =>   1040 us (steps of 20 us)
 Duration round_to_spread(Duration median, Duration spread);
 
-/// One line: `ok COST_PS SPREAD_PS RUNS`, or `no REASON`.
+/// Is it the machine that failed, not the candidate? With more memory, or without its neighbours, it may end well. The
+/// runtime reports failures as text, so it is the text that tells.
+bool is_of_the_machine(std::string_view reason);
+
+/// One line: `ok COST_PS SPREAD_PS RUNS`, `no REASON`, or `later REASON` if the failure is not lasting.
 std::string to_line(const Measurement& measurement);
 /// Nothing if it is no such line.
 std::optional<Measurement> parse_line(std::string_view line);

@@ -22,6 +22,15 @@ namespace collage::measure {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+Deadline deadline_in(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() + std::chrono::round<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
 std::string find_worker_program() {
   std::error_code error;
   fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -30,7 +39,7 @@ std::string find_worker_program() {
   return ::access(program.c_str(), X_OK) == 0 ? program.string() : "";
 }
 
-bool Worker::start(std::string* why) {
+bool Worker::spawn(std::string* why) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     *why = std::strerror(errno);
@@ -93,20 +102,42 @@ Measurement Worker::death() {
   } else if (is_signal) {
     dead.failure = fmt::format("the measuring process died of signal {} ({})", signal, ::strsignal(signal));
   }
-  // Other signals come from outside: a user, or the kernel that needs memory.
-  dead.lasting = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT;
+  // Other signals come from outside: a user, or a machine that has no more memory (which may abort a program too).
+  dead.lasting = signal == SIGSEGV || signal == SIGFPE || signal == SIGILL;
   return dead;
 }
 
-Measurement Worker::measure(const std::string& candidate) {
+std::optional<Measurement> Worker::start() {
+  constexpr int kMostFailedStarts = 3;
+  if (failed_starts_ == kMostFailedStarts) return start_failure_;
   std::string why;
-  if (process_ < 0 && !start(&why)) {
-    Measurement failed = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, why));
-    failed.lasting = false;
-    return failed;
+  if (!spawn(&why)) {
+    start_failure_ = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, why));
+  } else {
+    std::string ready;
+    Received received = receive_message(socket_, deadline_in(options_.start_seconds), &ready);
+    if (received == Received::Message) {
+      failed_starts_ = 0;
+      return std::nullopt;
+    }
+    if (received == Received::Closed) {
+      start_failure_ = death();
+    } else {
+      stop();
+      start_failure_ =
+          failed_measurement(fmt::format("the measuring process was not ready after {:g} s", options_.start_seconds));
+    }
   }
-  Deadline deadline = std::chrono::steady_clock::now() + std::chrono::round<std::chrono::steady_clock::duration>(
-                                                             std::chrono::duration<double>(options_.timeout_seconds));
+  start_failure_.lasting = false;
+  ++failed_starts_;
+  return start_failure_;
+}
+
+Measurement Worker::measure(const std::string& candidate) {
+  if (process_ < 0) {
+    if (std::optional<Measurement> failed = start()) return *failed;
+  }
+  Deadline deadline = deadline_in(options_.timeout_seconds);
   std::string reply;
   Received received = Received::Closed;
   if (send_message(socket_, candidate)) received = receive_message(socket_, deadline, &reply);
@@ -118,9 +149,12 @@ Measurement Worker::measure(const std::string& candidate) {
     return late;
   }
   std::optional<Measurement> measurement = parse_line(reply);
-  if (measurement) return *measurement;
-  stop();
-  return failed_measurement("the measuring process made no sense");
+  if (!measurement) {
+    measurement = failed_measurement("the measuring process made no sense");
+    measurement->lasting = false;
+  }
+  if (measurement->failed() && !measurement->lasting) stop();
+  return *measurement;
 }
 
 }  // namespace collage::measure

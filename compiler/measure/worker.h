@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct WorkerOptions {
   std::string program;                 ///< path of `collage-measure`
   std::vector<std::string> arguments;  ///< the rule files, targets and threads of this compilation
   double timeout_seconds = 10;         ///< wall time, with the compilation of the candidate
+  double start_seconds = 30;           ///< wall time until it has read its rule files and says that it is ready
 };
 
 /// `collage-measure` beside the running program; empty if it is not there.
@@ -30,11 +32,15 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   /// Compiles and runs one candidate, in a process that is started if none is there. Every failure is a Measurement
-  /// with its reason: the candidate's own, a signal, the time that ran out, or a process that cannot be started.
+  /// with its reason: the candidate's own, a signal, the time that ran out, or a process that cannot be started. After
+  /// one that is not lasting the next candidate gets a new process. After three starts in a row that failed none is
+  /// tried any more.
   Measurement measure(const std::string& candidate);
 
  private:
-  bool start(std::string* why);
+  /// Starts a process and waits until it is ready. Nothing if it is, else what went wrong, which never lasts.
+  std::optional<Measurement> start();
+  bool spawn(std::string* why);
   void stop();
   /// What became of a process that went away by itself.
   Measurement death();
@@ -42,6 +48,8 @@ class Worker {
   WorkerOptions options_;
   pid_t process_ = -1;
   int socket_ = -1;
+  int failed_starts_ = 0;      ///< in a row
+  Measurement start_failure_;  ///< the last of them
 };
 
 }  // namespace collage::measure

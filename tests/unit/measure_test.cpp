@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which candidates are one measurement, and how a measurement is rounded, sent and asked for.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/measure/candidate_text.h"
@@ -130,6 +131,10 @@ TEST(MeasurementLine, ReadsBack) {
   measured.runs = 9;
   EXPECT_EQ(parse_line(to_line(measured)), measured);
   EXPECT_EQ(parse_line(to_line(failed_measurement("no\nroom"))), failed_measurement("no room"));
+  Measurement no_memory = failed_measurement("std::bad_alloc");
+  EXPECT_FALSE(no_memory.lasting);
+  EXPECT_EQ(parse_line(to_line(no_memory)), no_memory);
+  EXPECT_FALSE(failed_measurement("no memory for 7 bytes of `npu`").lasting);
   for (const char* bad : {"", "ok", "ok 1 2", "ok 1 2 0", "ok -1 2 3", "maybe 1 2 3"})
     EXPECT_FALSE(parse_line(bad)) << bad;
 }
@@ -156,6 +161,7 @@ TEST(MeasuredCosts, EqualCandidatesAreOneMeasurement) {
   EXPECT_EQ(progress, (std::vector<std::pair<size_t, size_t>>{{0, 3}, {1, 3}, {2, 3}, {3, 3}}));
   EXPECT_FALSE(answers[0].cost);
   EXPECT_EQ(answers[0].failure, "the measuring process ended with exit code 1");
+  EXPECT_FALSE(answers[0].lasting);
   // In memory, so that nothing is measured twice in one compilation.
   costs.measure(graph, candidates);
   EXPECT_EQ(costs.stats().measured, 3u);
@@ -174,7 +180,7 @@ TEST(MeasuredCosts, WhatTheDatabaseHasIsNotMeasured) {
   // A crash does.
   MeasuredCostsOptions crashing = with_dead_worker(database->get());
   crashing.worker.program = "/bin/sh";
-  crashing.worker.arguments = {"-c", "kill -SEGV $$"};
+  crashing.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; kill -SEGV $$"};
   for (size_t round = 0; round < 2; ++round) {
     MeasuredCosts costs(crashing, {});
     EXPECT_FALSE(costs.measure(graph, {partition_of(graph, {"a"})})[0].cost);
@@ -188,13 +194,27 @@ TEST(MeasuredCosts, WhatTheDatabaseHasIsNotMeasured) {
   EXPECT_EQ(other.stats().measured, 1u);
 }
 
+TEST(MeasuredCosts, AFailureOfTheMomentIsTriedOnceMore) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  std::string mark = testing::TempDir() + "collage_once_" + std::to_string(::getpid());
+  MeasuredCostsOptions flaky = with_dead_worker(nullptr);
+  flaky.worker.program = "/bin/sh";
+  // The first process is killed, the second answers.
+  flaky.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; [ -e " + mark + " ] || { : > " + mark +
+                                      "; kill -KILL $$; }; printf '\\13\\0\\0\\0ok 7000 1 1' >&3; exec sleep 60"};
+  MeasuredCosts costs(flaky, {});
+  place::MeasuredCost answer = costs.measure(graph, {partition_of(graph, {"a"})})[0];
+  EXPECT_EQ(answer.cost, Duration::picoseconds(7000)) << answer.failure;
+  ::unlink(mark.c_str());
+}
+
 TEST(MeasuredCosts, MoreTimeMayEndWell) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   auto database = CostDatabase::open(":memory:");
   ASSERT_TRUE(database) << database.message();
   MeasuredCostsOptions slow = with_dead_worker(database->get());
-  slow.worker.program = "/bin/sleep";
-  slow.worker.arguments = {"60"};
+  slow.worker.program = "/bin/sh";
+  slow.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; exec sleep 60"};
   auto measured_with = [&](double timeout) {
     slow.worker.timeout_seconds = timeout;
     MeasuredCosts costs(slow, {});

@@ -4,6 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include "compiler/measure/channel.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/measure/worker.h"
@@ -16,33 +20,76 @@ Measurement measure_with(std::string program, std::vector<std::string> arguments
   return worker.measure("candidate");
 }
 
+/// A process that says that it is ready and then does this.
+WorkerOptions ready_then(const std::string& command, double timeout = 10) {
+  return {"/bin/sh", {"-c", "printf '\\0\\0\\0\\0' >&3; " + command}, timeout};
+}
+
+Measurement measure_with(WorkerOptions options) {
+  Worker worker(std::move(options));
+  return worker.measure("candidate");
+}
+
 TEST(Worker, DeathIsTheCandidatesFailure) {
-  Measurement dead = measure_with("/bin/sh", {"-c", "kill -SEGV $$"});
+  Measurement dead = measure_with(ready_then("kill -SEGV $$"));
   EXPECT_TRUE(dead.failed());
   EXPECT_TRUE(dead.lasting);
   EXPECT_NE(dead.failure.find("died of signal 11"), std::string::npos) << dead.failure;
-  // Killed from outside: says nothing of the candidate.
-  EXPECT_FALSE(measure_with("/bin/sh", {"-c", "kill -KILL $$"}).lasting);
-  EXPECT_FALSE(measure_with("/bin/false", {}).lasting);
+  // Killed from outside, or by a machine without memory: says nothing of the candidate.
+  for (const char* command : {"kill -KILL $$", "kill -ABRT $$", "kill -BUS $$", "exit 1"}) {
+    EXPECT_TRUE(measure_with(ready_then(command)).failed()) << command;
+    EXPECT_FALSE(measure_with(ready_then(command)).lasting) << command;
+  }
+}
+
+TEST(Worker, NonsenseDoesNotLast) {
+  Measurement nonsense = measure_with(ready_then("printf '\\1\\0\\0\\0x' >&3; exec sleep 60"));
+  EXPECT_EQ(nonsense.failure, "the measuring process made no sense");
+  EXPECT_FALSE(nonsense.lasting);
 }
 
 TEST(Worker, TimeRunsOut) {
-  Measurement late = measure_with("/bin/sleep", {"60"}, 0.05);
+  Measurement late = measure_with(ready_then("exec sleep 60", 0.05));
   EXPECT_EQ(late.failure, "it took more than 0.05 s");
   EXPECT_EQ(late.timeout, Duration::seconds(0.05));
 }
 
+TEST(Worker, StartingDoesNotCountAgainstTheCandidate) {
+  WorkerOptions slow = {
+      "/bin/sh", {"-c", "sleep 0.3; printf '\\0\\0\\0\\0\\10\\0\\0\\0ok 7 1 1' >&3; exec sleep 60"}, 0.2};
+  Measurement measured = measure_with(slow);
+  EXPECT_FALSE(measured.failed()) << measured.failure;
+  slow.start_seconds = 0.05;
+  Measurement late = measure_with(slow);
+  EXPECT_EQ(late.failure, "the measuring process was not ready after 0.05 s");
+  EXPECT_FALSE(late.lasting);
+  EXPECT_EQ(late.timeout, Duration());
+}
+
 TEST(Worker, AbsentPrograms) {
-  Measurement absent = measure_with("/no/such/program", {});
+  Measurement absent = measure_with({"/no/such/program", {}});
   EXPECT_NE(absent.failure.find("cannot be started"), std::string::npos) << absent.failure;
   EXPECT_FALSE(absent.lasting);
 }
 
 TEST(Worker, ANewProcessAfterEachDeath) {
-  Worker worker({"/bin/sh", {"-c", "kill -SEGV $$"}, 10});
-  for (int i = 0; i < 3; ++i) {
+  Worker worker(ready_then("kill -SEGV $$"));
+  for (int i = 0; i < 5; ++i) {
     EXPECT_NE(worker.measure("candidate").failure.find("signal 11"), std::string::npos);
   }
+}
+
+TEST(Worker, GivesUpAfterThreeFailedStarts) {
+  std::string log = testing::TempDir() + "collage_starts_" + std::to_string(::getpid());
+  Worker worker({"/bin/sh", {"-c", "echo started >> " + log + "; kill -SEGV $$"}, 10});
+  for (int i = 0; i < 6; ++i) {
+    Measurement failed = worker.measure("candidate");
+    EXPECT_NE(failed.failure.find("signal 11"), std::string::npos) << failed.failure;
+    EXPECT_FALSE(failed.lasting);
+  }
+  std::ifstream lines(log);
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(lines), {}, '\n'), 3);
+  ::unlink(log.c_str());
 }
 
 TEST(Channel, MessagesArriveWhole) {
