@@ -63,8 +63,7 @@ Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>
   measuring.threads = options.threads;
   measuring.worker.program = measure::find_worker_program();
   if (measuring.worker.program.empty()) {
-    diags.warning_at(Code::BackendFailed, "--costs=measured",
-                     "`collage-measure` is not beside this program; costs are estimated");
+    diags.warning_at(Code::BackendFailed, "--costs=measured", "`collage-measure` is not beside this program; costs are estimated");
     return {};
   }
   measuring.worker.timeout_seconds = options.measure_timeout;
@@ -77,10 +76,14 @@ Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>
   measuring.worker.arguments.insert(
       measuring.worker.arguments.end(),
       {"--threads", std::to_string(options.threads), "--timeout", fmt::format("{}", options.measure_timeout)});
-  if (::isatty(STDERR_FILENO) == 1) measuring.progress = ProgressBar();
+  if (::isatty(STDERR_FILENO) == 1) {
+    measuring.progress = ProgressBar();
+    measuring.waiting = [] { fmt::print(stderr, "costs       waiting until another compiler has measured\n"); };
+  }
   Costs costs;
   costs.database = open_database(options, diags);
   measuring.database = costs.database.get();
+  if (costs.database != nullptr) measuring.lock_file = costs.database->lock_file();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;
 }

@@ -93,6 +93,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
   if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (runtime::Status status = check_and_create(database); !status) return status;
+  if (path != ":memory:") made->lock_file_ = path + ".lock";
   // Readers do not wait for writers then. Where that is impossible (a read-only file) the old way still works.
   sqlite3_exec(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
   return made;

@@ -27,6 +27,9 @@ class CostDatabase {
   CostDatabase(const CostDatabase&) = delete;
   CostDatabase& operator=(const CostDatabase&) = delete;
 
+  /// Of a file beside the database that its users lock while they measure; empty if nobody else sees the database.
+  const std::string& lock_file() const { return lock_file_; }
+
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate);
   /// What counts from now on: the measurement given, or the one that another compiler stored first. A failure by
   /// timeout is replaced by whatever comes.
@@ -37,6 +40,7 @@ class CostDatabase {
   std::optional<int64_t> environment_id(const std::string& text);
 
   sqlite3* database_;
+  std::string lock_file_;
   std::map<std::string, int64_t> environments_;
 };
 

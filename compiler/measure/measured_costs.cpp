@@ -7,6 +7,7 @@
 
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/environment.h"
+#include "compiler/measure/machine_lock.h"
 
 namespace collage::measure {
 
@@ -37,6 +38,30 @@ Measurement MeasuredCosts::measure_now(const Key& key) {
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
 
+void MeasuredCosts::look_up_all(std::vector<const Key*>* unknown) {
+  std::erase_if(*unknown, [&](const Key* key) {
+    std::optional<Measurement> found = look_up(*key);
+    if (!found) return false;
+    known_[*key] = std::move(*found);
+    ++stats_.from_cache;
+    return true;
+  });
+}
+
+void MeasuredCosts::measure_all(std::vector<const Key*> unknown) {
+  if (unknown.empty()) return;
+  MachineLock lock(options_.lock_file, options_.waiting);
+  // Whoever had the lock before may have measured the same.
+  if (lock.is_held()) look_up_all(&unknown);
+  if (unknown.empty()) return;
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    if (options_.progress) options_.progress(i, unknown.size());
+    known_[*unknown[i]] = measure_now(*unknown[i]);
+  }
+  if (options_.progress) options_.progress(unknown.size(), unknown.size());
+  stats_.measured += unknown.size();
+}
+
 std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
                                                         const std::vector<ir::Partition>& candidates) {
   auto start = std::chrono::steady_clock::now();
@@ -48,22 +73,10 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     keys.emplace_back(environment->second, candidate_text(graph, candidate));
   }
   for (const Key& key : keys) {
-    auto [at, is_new] = known_.try_emplace(key);
-    if (!is_new) continue;
-    std::optional<Measurement> found = look_up(key);
-    if (found) {
-      at->second = std::move(*found);
-      ++stats_.from_cache;
-    } else {
-      unknown.push_back(&key);
-    }
+    if (known_.try_emplace(key).second) unknown.push_back(&key);
   }
-  for (size_t i = 0; i < unknown.size(); ++i) {
-    if (options_.progress) options_.progress(i, unknown.size());
-    known_[*unknown[i]] = measure_now(*unknown[i]);
-  }
-  if (options_.progress && !unknown.empty()) options_.progress(unknown.size(), unknown.size());
-  stats_.measured += unknown.size();
+  look_up_all(&unknown);
+  measure_all(std::move(unknown));
   stats_.failures.clear();
   for (const auto& [key, measurement] : known_) {
     if (measurement.failed()) ++stats_.failures[measurement.failure];

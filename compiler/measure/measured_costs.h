@@ -19,6 +19,8 @@ struct MeasuredCostsOptions {
   WorkerOptions worker;
   int threads = 1;
   CostDatabase* database = nullptr;                      ///< null: memory only
+  std::string lock_file;                                 ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;                         ///< before waiting for it; may be empty
   std::function<void(size_t done, size_t of)> progress;  ///< around each measurement; may be empty
 };
 
@@ -43,6 +45,9 @@ class MeasuredCosts : public place::CostSource {
   /// A candidate's environment and text.
   using Key = std::pair<std::string, std::string>;
   std::optional<Measurement> look_up(const Key& key);
+  /// Takes those that the database has by now out of the list.
+  void look_up_all(std::vector<const Key*>* unknown);
+  void measure_all(std::vector<const Key*> unknown);
   /// What failed for a reason of the moment gets one more try, in a new process.
   Measurement measure_now(const Key& key);
 

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/measure/candidate_text.h"
+#include "compiler/measure/machine_lock.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/sema/build_graph.h"
 
@@ -206,6 +207,42 @@ TEST(MeasuredCosts, AFailureOfTheMomentIsTriedOnceMore) {
   place::MeasuredCost answer = costs.measure(graph, {partition_of(graph, {"a"})})[0];
   EXPECT_EQ(answer.cost, Duration::picoseconds(7000)) << answer.failure;
   ::unlink(mark.c_str());
+}
+
+TEST(MeasuredCosts, WaitsForAnotherCompilerAndTakesItsCosts) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  std::string path = testing::TempDir() + "collage_lock_" + std::to_string(::getpid()) + ".sqlite";
+  auto first = CostDatabase::open(path), second = CostDatabase::open(path);
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ((*second)->lock_file(), path + ".lock");
+  auto options = [](CostDatabase* database) {
+    MeasuredCostsOptions made = with_dead_worker(database);
+    made.worker.program = "/bin/sh";
+    made.worker.arguments = {"-c", "printf '\\0\\0\\0\\0\\13\\0\\0\\0ok 7000 1 1' >&3; exec sleep 60"};
+    return made;
+  };
+  std::optional<MachineLock> other(std::in_place, path + ".lock", nullptr);
+  ASSERT_TRUE(other->is_held());
+  // While this one waits the other one measures and lets go.
+  MeasuredCostsOptions waits = options(second->get());
+  waits.lock_file = (*second)->lock_file();
+  int waited = 0;
+  waits.waiting = [&] {
+    ++waited;
+    MeasuredCosts(options(first->get()), {}).measure(graph, {partition_of(graph, {"a"})});
+    other.reset();
+  };
+  MeasuredCosts costs(waits, {});
+  EXPECT_TRUE(costs.measure(graph, {partition_of(graph, {"a"})})[0].cost);
+  EXPECT_EQ(waited, 1);
+  EXPECT_EQ(costs.stats().measured, 0u);
+  EXPECT_EQ(costs.stats().from_cache, 1u);
+  // Nothing is left held, nor by the measuring process.
+  EXPECT_TRUE(costs.measure(graph, {partition_of(graph, {"b"})})[0].cost);
+  bool is_free = true;
+  MachineLock(path + ".lock", [&] { is_free = false; });
+  EXPECT_TRUE(is_free);
+  for (const char* end : {"", ".lock", "-wal", "-shm"}) ::unlink((path + end).c_str());
 }
 
 TEST(MeasuredCosts, MoreTimeMayEndWell) {
