@@ -56,14 +56,13 @@ std::unique_ptr<measure::CostDatabase> open_database(const Options& options, sup
 
 Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags) {
   bool asked = options.costs == CostMode::Measured;
-  bool may_choose = options.costs == CostMode::Choose && !(options.cost_db && options.cost_db->empty()) &&
-                    std::any_of(active.begin(), active.end(), asks_for_measuring);
+  bool may_choose = options.costs == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
   if (!asked && !may_choose) return {};
   measure::MeasuredCostsOptions measuring;
   measuring.threads = options.threads;
   measuring.worker.program = measure::find_worker_program();
   if (measuring.worker.program.empty()) {
-    diags.warning_at(Code::BackendFailed, "--costs=measured", "`collage-measure` is not beside this program; costs are estimated");
+    diags.warning_at(Code::BackendFailed, "costs", "`collage-measure` is not beside this program; costs are estimated");
     return {};
   }
   measuring.worker.timeout_seconds = options.measure_timeout;

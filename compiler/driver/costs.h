@@ -18,9 +18,9 @@ struct Costs {
   std::unique_ptr<measure::MeasuredCosts> source;
 };
 
-/// `--costs=measured`: measured. Without `--costs` they are where an active rule file says `cost measured` and there
-/// is a database to keep them in. A database that cannot be used, or a measuring process that is not there, is a
-/// warning.
+/// `--costs=measured`: measured. Without `--costs` they are where an active rule file says `cost measured`. Where there
+/// is no database (`--cost-db ''`, or no home to keep one in) they are forgotten after this run. A database that cannot
+/// be used, or a measuring process that is not there, is a warning.
 Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags);
 
 /// `88 measured, 224 from cache   2.1 s`, and what failed. Empty if there was nothing to measure.

@@ -176,7 +176,7 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->envname("COLLAGE_COSTS")
       ->check(CLI::IsMember({"measured", "estimate"}));
   app.add_option("--cost-db", options.cost_db,
-                 "where measured costs are kept (default: in the user's cache); empty: nowhere")
+                 "where measured costs are kept (default: in the user's cache); empty: measured anew each time")
       ->type_name("FILE")
       ->expected(0, 1);
   app.add_option("--measure-timeout", options.measure_timeout, "for one candidate")

@@ -13,7 +13,7 @@ namespace collage::driver {
 /// Where the pipeline stops, and what is printed there. `All`: to the end.
 enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, Onnx };
 
-/// Where costs that rules call `measured` come from. Choose: measured, if there is a database to keep them in.
+/// Where costs that rules call `measured` come from. Choose: measured, if an active rule file says so.
 enum class CostMode { Choose, Measured, Estimate };
 
 /// `NAME=FILE`; an empty name is the only one there is.
