@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "include/collage/version.h"
+#include "runtime/libraries/library.h"
 
 namespace collage::measure {
 namespace {
@@ -50,8 +51,12 @@ std::string describe_machine() {
 }
 
 std::string describe_build(const std::string& worker_program) {
-  return fmt::format("collage {} program {:016x} llvm {} onednn {}", COLLAGE_VERSION, fingerprint(worker_program),
-                     COLLAGE_LLVM_VERSION, COLLAGE_ONEDNN_VERSION);
+  std::string text = fmt::format("collage {} program {:016x} llvm {}", COLLAGE_VERSION, fingerprint(worker_program),
+                                 COLLAGE_LLVM_VERSION);
+  for (std::string_view library : runtime::library_names()) {
+    text += fmt::format(" {} {}", library, runtime::library_version(library));
+  }
+  return text;
 }
 
 std::string describe_backend(const place::ActiveBackend& active) {

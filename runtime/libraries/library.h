@@ -39,6 +39,10 @@ Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library,
 /// Those of this build, in the order of library_list.def.
 std::vector<std::string_view> library_names();
 
+/// Version and kind of the code that runs, as the library that is loaded tells, which need not be the one that this was
+/// built with: `2.6.3 isa 1023 HASH`. Empty for a library that this build does not have.
+std::string library_version(std::string_view library);
+
 bool has_library(std::string_view library);
 
 }  // namespace collage::runtime

@@ -10,8 +10,9 @@
 
 namespace collage::runtime {
 
-#define COLLAGE_LIBRARY(row, prepare) \
-  Result<std::unique_ptr<LibraryKernel>> prepare(const LibraryProgram& program, int threads);
+#define COLLAGE_LIBRARY(row, prepare, version)                                                \
+  Result<std::unique_ptr<LibraryKernel>> prepare(const LibraryProgram& program, int threads); \
+  std::string version();
 #include "runtime/libraries/library_list.def"
 #undef COLLAGE_LIBRARY
 
@@ -69,7 +70,7 @@ Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library,
                                                        int threads) {
   if (Status status = check(program); !status) return status;
   try {
-#define COLLAGE_LIBRARY(row, prepare) \
+#define COLLAGE_LIBRARY(row, prepare, version) \
   if (library == #row) return prepare(program, std::max(threads, 1));
 #include "runtime/libraries/library_list.def"
 #undef COLLAGE_LIBRARY
@@ -81,10 +82,18 @@ Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library,
 
 std::vector<std::string_view> library_names() {
   return {
-#define COLLAGE_LIBRARY(row, prepare) #row,
+#define COLLAGE_LIBRARY(row, prepare, version) #row,
 #include "runtime/libraries/library_list.def"
 #undef COLLAGE_LIBRARY
   };
+}
+
+std::string library_version(std::string_view library) {
+#define COLLAGE_LIBRARY(row, prepare, version) \
+  if (library == #row) return version();
+#include "runtime/libraries/library_list.def"
+#undef COLLAGE_LIBRARY
+  return "";
 }
 
 bool has_library(std::string_view library) {

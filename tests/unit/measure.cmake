@@ -3,4 +3,4 @@ collage_test(measure_test
     unit/measure_database_test.cpp
     unit/measure_test.cpp
     unit/measure_worker_test.cpp
-  DEPENDS collage::measure SQLite::SQLite3)
+  DEPENDS collage::measure collage::libraries SQLite::SQLite3)

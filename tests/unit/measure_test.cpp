@@ -5,9 +5,11 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/measure/candidate_text.h"
+#include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/sema/build_graph.h"
+#include "runtime/libraries/library.h"
 
 namespace collage::measure {
 namespace {
@@ -146,6 +148,16 @@ MeasuredCostsOptions with_dead_worker(CostDatabase* database) {
   options.worker.program = "/bin/false";
   options.database = database;
   return options;
+}
+
+TEST(Environment, NamesTheLibrariesThatAreLoaded) {
+  std::string text = describe_build("/bin/false");
+  for (std::string_view library : runtime::library_names()) {
+    std::string version = runtime::library_version(library);
+    EXPECT_NE(version.find_first_of("0123456789"), std::string::npos) << library;
+    EXPECT_NE(text.find(" " + std::string(library) + " " + version), std::string::npos) << text;
+  }
+  EXPECT_EQ(runtime::library_version("absent"), "");
 }
 
 TEST(MeasuredCosts, EqualCandidatesAreOneMeasurement) {

@@ -103,4 +103,8 @@ Result<std::unique_ptr<LibraryKernel>> prepare_openblas(const LibraryProgram& pr
   return std::unique_ptr<LibraryKernel>(std::make_unique<Kernel>(program, std::move(calls), threads));
 }
 
+std::string version_of_openblas() {
+  return openblas_get_config();
+}
+
 }  // namespace collage::runtime
