@@ -87,7 +87,8 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     place::MeasuredCost& answer = answers.emplace_back();
     if (measurement.failed()) {
       answer.failure = measurement.failure;
-      answer.lasting = measurement.lasting;
+      // What crashed twice in a row may well crash the run; it is not stored, but its estimate does not count now.
+      answer.lasting = measurement.lasting || measurement.crashed;
     } else {
       answer.cost = measurement.cost;
     }

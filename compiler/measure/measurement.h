@@ -20,6 +20,8 @@ struct Measurement {
   Duration timeout;     ///< of a failure: the limit that it passed, 0 if it was no matter of time
   bool lasting = true;  ///< a failure that says something of the candidate, not of this moment
 
+  bool crashed = false;  ///< the process died while running it, by a signal that a program raises itself
+
   bool failed() const { return runs == 0; }
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };

@@ -104,6 +104,7 @@ Measurement Worker::death() {
   }
   // Other signals come from outside: a user, or a machine that has no more memory (which may abort a program too).
   dead.lasting = signal == SIGSEGV || signal == SIGFPE || signal == SIGILL;
+  dead.crashed = dead.lasting || signal == SIGABRT || signal == SIGBUS;
   return dead;
 }
 
@@ -129,6 +130,7 @@ std::optional<Measurement> Worker::start() {
     }
   }
   start_failure_.lasting = false;
+  start_failure_.crashed = false;
   ++failed_starts_;
   return start_failure_;
 }

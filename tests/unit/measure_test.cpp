@@ -221,6 +221,20 @@ TEST(MeasuredCosts, AFailureOfTheMomentIsTriedOnceMore) {
   ::unlink(mark.c_str());
 }
 
+TEST(MeasuredCosts, WhatAbortsIsNotStoredButDoesNotRun) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  auto database = CostDatabase::open(":memory:");
+  ASSERT_TRUE(database) << database.message();
+  MeasuredCostsOptions aborting = with_dead_worker(database->get());
+  aborting.worker.program = "/bin/sh";
+  aborting.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; kill -ABRT $$"};
+  for (int round = 0; round < 2; ++round) {
+    MeasuredCosts costs(aborting, {});
+    EXPECT_TRUE(costs.measure(graph, {partition_of(graph, {"a"})})[0].lasting);
+    EXPECT_EQ(costs.stats().measured, 1u);
+  }
+}
+
 TEST(MeasuredCosts, WaitsForAnotherCompilerAndTakesItsCosts) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   std::string path = testing::TempDir() + "collage_lock_" + std::to_string(::getpid()) + ".sqlite";

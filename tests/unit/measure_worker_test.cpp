@@ -15,11 +15,6 @@
 namespace collage::measure {
 namespace {
 
-Measurement measure_with(std::string program, std::vector<std::string> arguments, double timeout = 10) {
-  Worker worker({std::move(program), std::move(arguments), timeout});
-  return worker.measure("candidate");
-}
-
 /// A process that says that it is ready and then does this.
 WorkerOptions ready_then(const std::string& command, double timeout = 10) {
   return {"/bin/sh", {"-c", "printf '\\0\\0\\0\\0' >&3; " + command}, timeout};
