@@ -222,6 +222,7 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
     if (!ok || !apply_wishes(graph, backends, options.wishes, &built, diags)) return std::nullopt;
   }
   add_conversions(graph, FormatGraph(backends), &built);
+  if (options.costs != nullptr) measure_conversions(graph, *options.costs, &built);
   return built;
 }
 

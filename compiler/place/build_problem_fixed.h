@@ -25,6 +25,9 @@ bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const st
 bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
                         support::Diagnostics& diags);
 
+/// Puts measured costs in the place of the estimates of changes of layout in host memory.
+void measure_conversions(const ir::Graph& graph, CostSource& costs, BuiltProblem* built);
+
 /// Removes candidates that a wish forbids (wishes.h). False after an error: a wish that leaves a node without
 /// candidates.
 bool apply_wishes(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of layout in host memory as a compiled kernel: the bytes seen as a plain tensor whose dimensions are
-// transposed.
-//
-//     f32[1, 64, 56, 56] plain -> NHWC   =>   Transpose {perm = [0, 2, 3, 1]} of f32[1, 64, 56, 56]
-//     f32[1, 64, 56, 56] NHWC -> plain   =>   Transpose {perm = [0, 3, 1, 2]} of f32[1, 56, 56, 64]
+// A change of layout in host memory as a compiled kernel (ir/layout_change.h).
 #pragma once
 
 #include <optional>
