@@ -185,7 +185,7 @@ bool PlanBuilder::check_formats() {
 void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
   runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
   if (from.space == "host" && to.space == "host" && from.layout != to.layout) {
-    step.kernel = lower_reorder(graph_.value(value).type, from.layout, step.from, to.layout, step.to, jit_);
+    step.kernel = lower_reorder(graph_.value(value).type, from.layout, step.from, to.layout, step.to, jit_, buffers_);
   }
   built_.plan.steps.emplace_back(std::move(step));
   available_.insert({value, to});

@@ -7,17 +7,21 @@ namespace collage::plan {
 
 std::optional<runtime::KernelCall> lower_reorder(const ir::TensorType& type, const std::string& from_layout,
                                                  runtime::BufferId from, const std::string& to_layout,
-                                                 runtime::BufferId to, codegen::Jit& jit) {
+                                                 runtime::BufferId to, codegen::Jit& jit, BufferTable& buffers) {
   ir::Graph graph;
   graph.mark_output(graph.first_output(ir::append_layout_change(graph, type, from_layout, to_layout)));
   runtime::Result<codegen::LoweredPartition> lowered = jit.lower(graph, graph.node_ids());
-  if (!lowered || lowered->calls.size() != 1 || !lowered->constants.empty() || !lowered->scratch.empty()) return {};
+  if (!lowered || lowered->calls.size() != 1 || !lowered->scratch.empty()) return {};
   const auto* kernel = std::get_if<codegen::LoweredKernel>(&lowered->calls.front());
   if (kernel == nullptr || kernel->scratch_bytes > 0) return {};
+  std::vector<runtime::BufferId> constants;
+  for (const runtime::Tensor& data : lowered->constants) constants.push_back(buffers.add_constant("reorder", data));
   runtime::KernelCall call{kernel->symbol, {}, kernel->extent, kernel->grain, 0, "reorder"};
   for (const codegen::LoweredOperand& operand : kernel->operands) {
-    if (operand.kind != codegen::LoweredOperand::Kind::Value || !operand.value.is_valid()) return {};
-    call.buffers.push_back(graph.value(operand.value).is_input ? from : to);
+    bool is_constant = operand.kind == codegen::LoweredOperand::Kind::Constant;
+    call.buffers.push_back(is_constant                           ? constants[static_cast<size_t>(operand.index)]
+                           : graph.value(operand.value).is_input ? from
+                                                                 : to);
   }
   return call;
 }

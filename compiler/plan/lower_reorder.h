@@ -7,14 +7,15 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/graph.h"
+#include "compiler/plan/buffer_table.h"
 #include "runtime/plan.h"
 
 namespace collage::plan {
 
-/// The call that fills buffer `to` from `from`, tensors of `type` in two layouts that exist for its rank. Nothing where
-/// the JIT has no single kernel for it.
+/// The call that fills buffer `to` from `from`, tensors of `type` in two layouts that exist for its rank; tables that
+/// it reads become constants. Nothing where the JIT has no single kernel for it.
 std::optional<runtime::KernelCall> lower_reorder(const ir::TensorType& type, const std::string& from_layout,
                                                  runtime::BufferId from, const std::string& to_layout,
-                                                 runtime::BufferId to, codegen::Jit& jit);
+                                                 runtime::BufferId to, codegen::Jit& jit, BufferTable& buffers);
 
 }  // namespace collage::plan

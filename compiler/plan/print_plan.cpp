@@ -101,7 +101,8 @@ class Printer {
   }
 
   void print_step(size_t i, const runtime::ConvertStep& step) {
-    line("step {}: convert {} -> {} cost {}", i, name(step.from), name(step.to), to_string(step.cost));
+    line("step {}: convert {} -> {} cost {}{}", i, name(step.from), name(step.to), to_string(step.cost),
+         step.kernel ? " by " + step.kernel->symbol : "");
   }
 
   const runtime::Plan& plan_;
