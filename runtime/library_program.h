@@ -12,8 +12,8 @@ namespace collage::runtime {
 
 struct LibraryValue {
   DType dtype = DType::F32;
-  Shape shape;      ///< logical
-  Tensor constant;  ///< the data of a constant, plain; else an empty handle
+  Shape shape;                   ///< logical
+  Tensor constant;               ///< the data of a constant, plain; else an empty handle
   std::string layout = "plain";  ///< of an input or output: how it lies in its buffer
 };
 

@@ -79,9 +79,11 @@ class LayeredSearch {
 
   /// Better multipliers make better solutions of width 1, which make longer steps towards better multipliers.
   void tune() {
+    const auto is_done = [&] { return best_.cost >= Duration::max() || bound_ >= best_.cost || out_of_budget(); };
+    if (is_done()) return;
     BoundTuner tuner(problem_, chain_);
     for (int steps : kTuning) {
-      if (tuner.is_idle() || best_.cost >= Duration::max() || bound_ >= best_.cost || out_of_budget()) return;
+      if (tuner.is_idle() || is_done()) return;
       tuner.ascend(best_.cost, steps);
       run(1);
     }

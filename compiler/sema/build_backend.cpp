@@ -384,7 +384,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
       backend->default_layout = runtime::canonical_layout(layout.text);
     } else {
       ok = diags.error(Code::BadFormat, layout.span, "unknown layout `{}`", layout.text)
-               .did_you_mean(support::closest(layout.text, {"plain", "NCHW", "NHWC", "NCW", "NWC", "NCDHW", "NDHWC"}));
+               .did_you_mean(support::closest(layout.text, runtime::layout_names()));
     }
   }
   ok = once(spans_of(ast.max_partitions, [](const NumberAst& n) { return n.span; }), "`max partitions`", diags) && ok;

@@ -144,8 +144,7 @@ class RuleBuilder {
         format.any = true;
       } else if (!runtime::is_known_layout(item.layout.text)) {
         ok = diags_.error(Code::BadFormat, item.layout.span, "unknown layout `{}`", item.layout.text)
-                 .did_you_mean(
-                     support::closest(item.layout.text, {"plain", "NCHW", "NHWC", "NCW", "NWC", "NCDHW", "NDHWC"}));
+                 .did_you_mean(support::closest(item.layout.text, runtime::layout_names()));
       } else {
         format.layout = runtime::canonical_layout(item.layout.text);
       }

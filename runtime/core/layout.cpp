@@ -50,6 +50,13 @@ bool is_known_layout(std::string_view layout) {
   return layout == kPlainLayout || layout == kChannelsLast || layout_permutation(layout, layout.size()).has_value();
 }
 
+std::vector<std::string> layout_names() {
+  std::vector<std::string> names = {std::string(kPlainLayout), std::string(kChannelsLast)};
+  for (std::string_view letters : kLogicalLetters) names.emplace_back(letters);
+  for (std::string_view letters : kChannelsLastLetters) names.emplace_back(letters);
+  return names;
+}
+
 std::string canonical_layout(std::string_view layout) {
   for (std::string_view letters : kLogicalLetters) {
     if (layout == letters) return std::string(kPlainLayout);

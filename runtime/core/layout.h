@@ -24,6 +24,9 @@ std::optional<std::vector<int>> layout_permutation(std::string_view layout, size
 /// True if some rank has this layout.
 bool is_known_layout(std::string_view layout);
 
+/// All that a rule may say, for messages.
+std::vector<std::string> layout_names();
+
 /// `NCHW` -> `plain`; others unchanged.
 std::string canonical_layout(std::string_view layout);
 
