@@ -4,24 +4,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 
 namespace collage::driver {
 namespace {
 
 using support::Code;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 std::string absence(const ir::Backend& backend) {
   switch (backend.runtime) {
@@ -102,7 +91,7 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   std::vector<bool> asked(all.size(), false);
   bool good = true;
   for (const std::string& target : targets) {
-    std::vector<std::string> parts = split(target, ',');
+    std::vector<std::string> parts = runtime::split(target, ',');
     auto it = std::find(names.begin(), names.end(), parts[0]);
     if (it == names.end()) {
       if (parts[0] == "host" && parts.size() == 1) continue;  // always there, with or without rules

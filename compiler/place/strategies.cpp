@@ -7,6 +7,7 @@
 #include "compiler/place/greedy_search.h"
 #include "compiler/place/subproblem.h"
 #include "compiler/place/tvm_search.h"
+#include "runtime/core/text.h"
 
 namespace collage::place {
 namespace {
@@ -16,16 +17,6 @@ constexpr std::string_view kHost = "host";
 constexpr std::pair<std::string_view, Strategy::Kind> kKinds[] = {
     {"optimal", Strategy::Kind::Optimal}, {"greedy", Strategy::Kind::Greedy},     {"eager", Strategy::Kind::Eager},
     {"tvm", Strategy::Kind::Tvm},         {"priority", Strategy::Kind::Priority}, {"single", Strategy::Kind::Single}};
-
-std::vector<std::string> split_names(std::string_view text) {
-  std::vector<std::string> names;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    names.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
 
 /// Backends other than the host. Owners stand in the order of registration.
 std::vector<std::string> registered(const Problem& problem) {
@@ -74,7 +65,7 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
     return diags.error_at(support::Code::BadStrategy, where, "strategy `{}` needs a backend: `{}:BACKEND`", name, name);
   }
-  strategy.backends = split_names(text.substr(colon + 1));
+  strategy.backends = runtime::split(text.substr(colon + 1), ',');
   for (const std::string& backend : strategy.backends) {
     if (backend == kHost || std::find(backends.begin(), backends.end(), backend) != backends.end()) continue;
     return diags.error_at(support::Code::BadStrategy, where, "unknown backend `{}`", backend)

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <map>
 
+#include "runtime/core/text.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/number.h"
@@ -51,18 +52,6 @@ std::vector<Label> expand(const Term& term, size_t dots) {
   for (size_t d = dots; term.has_dots && d-- > 0;) labels.push_back(dots_label(d));
   labels.insert(labels.end(), term.after.begin(), term.after.end());
   return labels;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 /// Labels that occur once, those of `...` first.
