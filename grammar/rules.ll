@@ -118,6 +118,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "/"                   { return parser::make_SLASH(yyextra->span()); }
 "%"                   { return parser::make_PERCENT(yyextra->span()); }
 
+"after"               { return parser::make_AFTER(yyextra->span()); }
 "and"                 { return parser::make_AND(yyextra->span()); }
 "attr"                { return parser::make_ATTR(yyextra->span()); }
 "backend"             { return parser::make_BACKEND(yyextra->span()); }
@@ -128,6 +129,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "def"                 { return parser::make_DEF(yyextra->span()); }
 "deny"                { return parser::make_DENY(yyextra->span()); }
 "device"              { return parser::make_DEVICE(yyextra->span()); }
+"each"                { return parser::make_EACH(yyextra->span()); }
 "else"                { return parser::make_ELSE(yyextra->span()); }
 "for"                 { return parser::make_FOR(yyextra->span()); }
 "format"              { return parser::make_FORMAT(yyextra->span()); }
@@ -136,6 +138,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "inner"               { return parser::make_INNER(yyextra->span()); }
 "inplace"             { return parser::make_INPLACE(yyextra->span()); }
 "join"                { return parser::make_JOIN(yyextra->span()); }
+"kernel"              { return parser::make_KERNEL(yyextra->span()); }
 "knob"                { return parser::make_KNOB(yyextra->span()); }
 "launch"              { return parser::make_LAUNCH(yyextra->span()); }
 "limit"               { return parser::make_LIMIT(yyextra->span()); }

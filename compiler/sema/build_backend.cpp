@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "compiler/sema/check_expr.h"
+#include "compiler/sema/not_yet.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -283,9 +284,6 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
                   std::set<std::string>* used_attrs, Diagnostics& diags) {
   policy->span = ast.span;
   bool ok = true;
-  for (const syntax::NotYetAst& part : ast.not_yet) {
-    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
-  }
   auto word_span = [](const Word& word) { return word.span; };
   ok = once(spans_of(ast.joins, word_span), "`join`", diags) && ok;
   ok = once(spans_of(ast.coalesces, word_span), "`coalesce`", diags) && ok;
@@ -347,10 +345,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
 bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs, Diagnostics& diags) {
   backend->name = ast.name.text;
   backend->span = ast.name.span;
-  bool ok = true;
-  for (const syntax::NotYetAst& part : ast.not_yet) {
-    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
-  }
+  bool ok = check_not_yet(ast, diags);
   if (ast.version_word && ast.version_word->text != "version") {
     ok = diags.error(Code::SyntaxError, ast.version_word->span, "expected `version`, found `{}`",
                      ast.version_word->text);

@@ -7,6 +7,7 @@
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
+#include "compiler/sema/not_yet.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -48,7 +49,7 @@ class RuleBuilder {
     if (ast_.matches.empty()) {
       return diags_.error(Code::IncompleteRule, ast_.name.span, "rule `{}` has no `match`", ast_.name.text);
     }
-    auto pattern = build_pattern(ast_.matches[0].pattern, variable_, member_, diags_);
+    auto pattern = build_pattern(ast_.matches[0].patterns[0], variable_, member_, diags_);
     if (!pattern) return std::nullopt;
     rule_.root = std::move(pattern->root);
     rule_.captures = std::move(pattern->captures);
@@ -96,19 +97,25 @@ class RuleBuilder {
       ir::Clause clause;
       clause.source = squeeze(context_.sources.text(ast.condition.span));
       clause.span = ast.condition.span;
-      for (size_t i = 0; i < ast.texts.size(); ++i) {
-        if (!ast.texts[i].empty()) clause.reason.emplace_back(ast.texts[i]);
-        if (i >= ast.holes.size()) continue;
-        auto hole = check_expr(ast.holes[i], scope(), diags_);
-        ok = ok && hole;
-        if (hole) clause.reason.emplace_back(std::move(*hole));
-      }
+      if (ast.reason) ok = message(*ast.reason, &clause.reason) && ok;
       all_ok = all_ok && ok;
       if (!ok) continue;
       clause.condition = std::move(*condition);
       rule_.clauses.push_back(std::move(clause));
     }
     return all_ok;
+  }
+
+  bool message(const syntax::MessageAst& ast, std::vector<std::variant<std::string, ir::Expr>>* pieces) {
+    bool ok = true;
+    for (size_t i = 0; i < ast.texts.size(); ++i) {
+      if (!ast.texts[i].empty()) pieces->emplace_back(ast.texts[i]);
+      if (i >= ast.holes.size()) continue;
+      auto hole = check_expr(ast.holes[i], scope(), diags_);
+      ok = ok && hole;
+      if (hole) pieces->emplace_back(std::move(*hole));
+    }
+    return ok;
   }
 
   /// Index of the capture, or -1 and an error.
@@ -132,11 +139,6 @@ class RuleBuilder {
       format.span = item.value.span.to(item.same_as ? item.same_as->span : item.layout.span);
       format.capture = find_capture(item.value, Code::BadFormat);
       ok = ok && format.capture >= 0;
-      if (item.same_as && item.layout.text != "as") {
-        diags_.error(Code::NotYetSupported, format.span, "formats with a dtype or quantisation do not work yet");
-        ok = false;
-        continue;
-      }
       if (item.same_as) {
         format.same_as = find_capture(*item.same_as, Code::BadFormat);
         ok = ok && format.same_as >= 0;
@@ -183,10 +185,6 @@ class RuleBuilder {
     return true;
   }
 
-  bool is_knob(const std::string& name) const {
-    return std::any_of(ast_.knobs.begin(), ast_.knobs.end(), [&](const Word& knob) { return knob.text == name; });
-  }
-
   bool lowering() {
     if (ast_.lowerings.empty()) {
       rule_.lowering.symbol = ast_.name.text;
@@ -199,7 +197,6 @@ class RuleBuilder {
     bool ok = true;
     for (const syntax::LowerArgAst& arg : ast.args) {
       bool is_name = arg.value.kind == syntax::ExprAst::Kind::Name;
-      if (is_name && is_knob(arg.value.text)) continue;
       std::optional<ir::Expr> value = check_expr(arg.value, scope(), diags_);
       if (!value) {
         ok = false;
@@ -254,10 +251,8 @@ class RuleBuilder {
 }  // namespace
 
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules) {
+  if (!check_not_yet(ast, context.diags)) return false;
   bool ok = true;
-  for (const syntax::NotYetAst& part : ast.not_yet) {
-    ok = context.diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
-  }
   std::vector<Word> members = ast.members;
   if (!ast.variable) members.push_back({"", ast.name.span});
   for (size_t i = 0; i < members.size(); ++i) {

@@ -8,6 +8,7 @@
 
 #include "compiler/sema/build_backend.h"
 #include "compiler/sema/build_rule.h"
+#include "compiler/sema/not_yet.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage::sema {
@@ -104,10 +105,7 @@ std::optional<std::vector<std::string>> rule_files(const std::string& path, Diag
 
 bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
                  ir::RuleSet& into, Diagnostics& diags) {
-  bool ok = true;
-  for (const syntax::NotYetAst& part : ast.not_yet) {
-    ok = diags.error(Code::NotYetSupported, part.span, "{} does not work yet", part.what);
-  }
+  bool ok = check_not_yet(ast, diags);
   for (const syntax::BackendAst& backend : ast.backends) ok = build_one(backend, sources, file, into, diags) && ok;
   return ok;
 }

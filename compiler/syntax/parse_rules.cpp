@@ -52,8 +52,8 @@ std::string unescape(std::string_view text) {
 }
 
 /// `"{dim(x, 1)} channels"` => texts "", " channels" and one hole. `\{` is a brace.
-bool parse_message(const support::SourceManager& sources, WhereAst& where, support::Diagnostics& diags) {
-  const Span span = where.reason->span;
+bool parse_message(const support::SourceManager& sources, MessageAst& message, support::Diagnostics& diags) {
+  const Span span = message.source.span;
   std::string_view raw = sources.text(span);
   size_t quotes = raw.starts_with("\"\"\"") ? 3 : 1;
   if (raw.size() < 2 * quotes) return true;  // not closed: reported
@@ -76,7 +76,7 @@ bool parse_message(const support::SourceManager& sources, WhereAst& where, suppo
       return diags.error(Code::SyntaxError, {span.file, begin, begin + 1}, "`{{` in a message is not closed")
           .note("it opens an expression; a brace itself is written `\\{{`");
     }
-    where.texts.push_back(unescape(raw.substr(text_begin, at - text_begin)));
+    message.texts.push_back(unescape(raw.substr(text_begin, at - text_begin)));
     ScanState state;
     state.file = span.file;
     state.text = sources.text(span.file).substr(0, span.begin + close);
@@ -85,10 +85,18 @@ bool parse_message(const support::SourceManager& sources, WhereAst& where, suppo
     state.is_expression = true;
     Parsed result;
     ok = run(state, result) && ok;
-    where.holes.push_back(std::move(result.expression));
+    message.holes.push_back(std::move(result.expression));
     at = text_begin = close + 1;
   }
-  where.texts.push_back(unescape(raw.substr(text_begin, end - text_begin)));
+  message.texts.push_back(unescape(raw.substr(text_begin, end - text_begin)));
+  return ok;
+}
+
+bool parse_reasons(const support::SourceManager& sources, std::vector<WhereAst>& clauses, support::Diagnostics& diags) {
+  bool ok = true;
+  for (WhereAst& where : clauses) {
+    if (where.reason) ok = parse_message(sources, *where.reason, diags) && ok;
+  }
   return ok;
 }
 
@@ -107,10 +115,10 @@ std::optional<RulesAst> parse_rules(const support::SourceManager& sources, suppo
   bool ok = run(state, result);
   for (BackendAst& backend : result.file.backends) {
     for (RuleAst& rule : backend.rules) {
-      for (WhereAst& where : rule.clauses) {
-        if (where.reason) ok = parse_message(sources, where, diags) && ok;
-      }
+      ok = parse_reasons(sources, rule.clauses, diags) && ok;
+      for (KernelAst& kernel : rule.kernels) ok = parse_reasons(sources, kernel.clauses, diags) && ok;
     }
+    for (DenyAst& deny : backend.denies) ok = parse_message(sources, deny.reason, diags) && ok;
   }
   if (!ok) return std::nullopt;
   return std::move(result.file);

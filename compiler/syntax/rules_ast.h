@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/support/span.h"
@@ -54,17 +55,28 @@ struct ExprAst {
   int depth = 1;
 };
 
+/// `{1, 3}`, and `*` without numbers.
+struct RepeatAst {
+  std::vector<NumberAst> bounds;
+  Span span;
+};
+
 struct PatternAst {
   enum class Kind {
-    Value,        ///< `x`, `w: const`, `b?`, `_`, `none`
-    Op,           ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`
-    Alternatives  ///< `A | B`
+    Value,  ///< `x`, `w: const`, `b?`, `_`, `none`
+    Op,  ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`; the name may
+         ///< also be that of a `def`
+    Alternatives,  ///< `A | B`
+    Via            ///< `via elementwise{0, 4}(e)`: `ops`, `repeat`, operands[0]
   };
   Kind kind = Kind::Value;
   std::optional<Word> capture;  ///< before `=`, or the value's own name
+  std::vector<Word> results;    ///< Op: `(a, _) = Split(x)`
   bool is_const = false;
   bool may_be_absent = false;
   bool optional = false;
+  std::optional<RepeatAst> repeat;  ///< Op, Via: `Relu{1, 3}(x)`
+  bool is_each = false;             ///< as an operand: `each Relu(_)`
   std::vector<Word> ops;
   std::vector<PatternAst> operands;
   bool takes_rest = false;
@@ -73,9 +85,19 @@ struct PatternAst {
   int depth = 1;
 };
 
-/// A construct that parses and does not work yet.
-struct NotYetAst {
-  std::string what;
+/// `def act = Relu | Clip`, `def conv_bias(x, w) = …`
+struct DefAst {
+  Word name;
+  bool has_params = false;
+  std::vector<Word> params;
+  PatternAst body;
+};
+
+/// `needs "onednn" >= "2.6"`, `needs other`
+struct NeedsAst {
+  Word name;
+  std::optional<Word> comparison;
+  std::optional<StringAst> version;
   Span span;
 };
 
@@ -111,17 +133,24 @@ struct RuntimeAst {
   std::optional<StringAst> library;
 };
 
+/// `"{dim(x, 1)} channels"`
+struct MessageAst {
+  StringAst source;
+  std::vector<ExprAst> holes;      ///< the `{…}`, in order
+  std::vector<std::string> texts;  ///< between them: one more than holes
+};
+
 struct WhereAst {
   ExprAst condition;
-  std::optional<StringAst> reason;
-  std::vector<ExprAst> holes;      ///< the `{…}` of `reason`, in order
-  std::vector<std::string> texts;  ///< between them: one more than holes
+  std::optional<MessageAst> reason;
 };
 
 struct FormatItemAst {
   Word value;
-  Word layout;  ///< `NHWC`, `any`, or `as` with `same_as`
+  Word layout;  ///< `NHWC`, `any`; `as` with `same_as`; `packed` with `packed_for`
   std::optional<Word> same_as;
+  std::optional<Word> dtype;
+  std::optional<StringAst> packed_for;
 };
 
 struct CostAst {
@@ -136,6 +165,7 @@ struct LowerArgAst {
 };
 
 struct LowerAst {
+  std::optional<Word> kind;  ///< `inline`, `c`, …; absent: that of the backend's runtime
   StringAst symbol;
   bool has_args = false;
   std::vector<LowerArgAst> args;
@@ -161,8 +191,37 @@ struct TestAst {
 };
 
 struct MatchAst {
-  PatternAst pattern;
+  std::vector<PatternAst> patterns;
   Span span;
+};
+
+/// `inner c uses 1`
+struct InnerAst {
+  Word name;
+  std::optional<Word> uses_word;
+  std::optional<NumberAst> uses;
+};
+
+/// `inplace r -> y`
+struct InplaceAst {
+  Word operand;
+  Word result;
+};
+
+/// `knob tile in {8, 16, 32}`
+struct KnobAst {
+  Word name;
+  std::vector<ExprAst> values;
+};
+
+/// What a rule and each of its kernels may state.
+struct KernelAst {
+  Word name;
+  std::vector<NeedsAst> needs;
+  std::vector<WhereAst> clauses;
+  std::vector<KnobAst> knobs;
+  std::vector<CostAst> costs;
+  std::vector<LowerAst> lowerings;
 };
 
 struct RuleAst {
@@ -170,13 +229,57 @@ struct RuleAst {
   std::optional<Word> variable;  ///< `for act in {…}`
   std::vector<Word> members;
   std::vector<MatchAst> matches;
+  std::vector<NeedsAst> needs;
   std::vector<WhereAst> clauses;
+  std::vector<InnerAst> inners;
+  std::vector<InplaceAst> inplaces;
   std::vector<FormatItemAst> formats;
+  std::vector<KnobAst> knobs;
   std::vector<CostAst> costs;
   std::vector<LowerAst> lowerings;
+  std::vector<KernelAst> kernels;
   std::vector<TestAst> tests;
-  std::vector<Word> knobs;
-  std::vector<NotYetAst> not_yet;
+};
+
+/// `deny PATTERN where EXPR because "…"`
+struct DenyAst {
+  MatchAst match;
+  std::optional<ExprAst> condition;
+  MessageAst reason;
+  Span span;
+};
+
+/// The right side of a rewrite: `Op(t, …) {attr = expr, …}`, a name of the left side, or a number.
+struct TemplateAst {
+  enum class Kind { Name, Op, Number };
+  Kind kind = Kind::Name;
+  std::optional<Word> bound;  ///< `a = Op(…)`: `a` can stand again
+  Word name;
+  NumberAst number;
+  std::vector<TemplateAst> operands;
+  std::vector<std::pair<Word, ExprAst>> attributes;
+  Span span;
+};
+
+/// `rewrite NAME: lhs => rhs when EXPR`, and its tests
+struct RewriteAst {
+  Word name;
+  MatchAst from;
+  TemplateAst to;
+  std::optional<ExprAst> condition;
+  std::vector<TestAst> tests;
+};
+
+/// `fold_batch_norm after fold_constants`, `never eliminate_dead`
+struct PhaseItemAst {
+  Word pass;
+  bool is_never = false;
+  std::optional<Word> after;
+};
+
+struct PhaseAst {
+  Word name;  ///< pre, post
+  std::vector<PhaseItemAst> items;
 };
 
 struct LimitAst {
@@ -192,7 +295,6 @@ struct PolicyAst {
   std::vector<NumberAst> launches;
   std::vector<CostAst> costs;
   std::vector<Word> coalesces;
-  std::vector<NotYetAst> not_yet;
   Span span;  ///< of the keyword
 };
 
@@ -203,17 +305,22 @@ struct BackendAst {
   std::vector<DeviceAst> devices;
   std::vector<AttrDeclAst> attrs;
   std::vector<RuntimeAst> runtimes;
+  std::vector<NeedsAst> needs;
   std::vector<Word> conflicts;
   std::vector<Word> default_formats;
+  std::vector<PhaseAst> phases;
+  std::vector<DefAst> defs;
+  std::vector<DenyAst> denies;
+  std::vector<RewriteAst> rewrites;
   std::vector<RuleAst> rules;
   std::vector<PolicyAst> partitions;
   std::vector<NumberAst> max_partitions;
-  std::vector<NotYetAst> not_yet;
 };
 
 struct RulesAst {
+  std::vector<StringAst> includes;
+  std::vector<DefAst> defs;
   std::vector<BackendAst> backends;
-  std::vector<NotYetAst> not_yet;
 };
 
 }  // namespace collage::syntax

@@ -61,15 +61,16 @@ TEST_F(RulesParse, SpansAreThoseOfTheText) {
   EXPECT_EQ(sources.text(ast->backends[0].name.span), "npu");
   EXPECT_EQ(sources.text(where.condition.span), "dim(x, 1) == 3");
   EXPECT_EQ(sources.text(where.condition.args[0].text_span), "dim");
-  ASSERT_EQ(where.holes.size(), 1u);
-  EXPECT_EQ(sources.text(where.holes[0].span), "dim(x, 1)");
-  EXPECT_EQ(where.texts, (std::vector<std::string>{"is ", "!"}));
+  ASSERT_TRUE(where.reason);
+  ASSERT_EQ(where.reason->holes.size(), 1u);
+  EXPECT_EQ(sources.text(where.reason->holes[0].span), "dim(x, 1)");
+  EXPECT_EQ(where.reason->texts, (std::vector<std::string>{"is ", "!"}));
 }
 
 TEST_F(RulesParse, PatternForms) {
   auto ast = parse("rules 1 backend a { rule r { match y = act?(c = (Conv | Gemm)(x, w: const, b?: const, ..)) } }");
   ASSERT_TRUE(ast) << diags.render();
-  const PatternAst& act = ast->backends[0].rules[0].matches[0].pattern;
+  const PatternAst& act = ast->backends[0].rules[0].matches[0].patterns[0];
   EXPECT_TRUE(act.optional);
   EXPECT_EQ(act.capture->text, "y");
   EXPECT_EQ(act.ops.at(0).text, "act");
@@ -88,8 +89,8 @@ TEST_F(RulesParse, GroupsKeepTheirChoicesApart) {
       "rules 1 backend a { rule r { match z = (A(x) | B(x) | C(x)) } rule s { match (A(x) | B(x)) | y = (C(x) | D(x)) "
       "} }");
   ASSERT_TRUE(ast) << diags.render();
-  EXPECT_EQ(ast->backends[0].rules[0].matches[0].pattern.choices.size(), 3u);
-  const PatternAst& second = ast->backends[0].rules[1].matches[0].pattern;
+  EXPECT_EQ(ast->backends[0].rules[0].matches[0].patterns[0].choices.size(), 3u);
+  const PatternAst& second = ast->backends[0].rules[1].matches[0].patterns[0];
   ASSERT_EQ(second.choices.size(), 3u);
   EXPECT_EQ(second.choices[2].capture->text, "y");
 }
@@ -98,7 +99,7 @@ TEST_F(RulesParse, EscapesInStrings) {
   auto ast = parse(R"(rules 1 backend a { rule r { where x else "a\"\{b\}\\" test ok """x "y" z""" -> {%y} } })");
   ASSERT_TRUE(ast) << diags.render();
   const syntax::RuleAst& rule = ast->backends[0].rules[0];
-  EXPECT_EQ(rule.clauses[0].texts.at(0), "a\"{b}\\");
+  EXPECT_EQ(rule.clauses[0].reason->texts.at(0), "a\"{b}\\");
   EXPECT_EQ(rule.tests[0].model.text, "x \"y\" z");
 }
 

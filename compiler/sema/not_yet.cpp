@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/not_yet.h"
+
+namespace collage::sema {
+namespace {
+
+bool refuse(support::Span span, std::string_view what, support::Diagnostics& diags) {
+  return diags.error(support::Code::NotYetSupported, span, "{} does not work yet", what);
+}
+
+}  // namespace
+
+bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::StringAst& include : ast.includes) ok = refuse(include.span, "`include`", diags);
+  for (const syntax::DefAst& def : ast.defs) ok = refuse(def.name.span, "`def`", diags);
+  return ok;
+}
+
+bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::NeedsAst& needs : ast.needs) ok = refuse(needs.span, "`needs`", diags);
+  for (const syntax::DefAst& def : ast.defs) ok = refuse(def.name.span, "`def`", diags);
+  for (const syntax::PhaseAst& phase : ast.phases) ok = refuse(phase.name.span, "`phase`", diags);
+  for (const syntax::DenyAst& deny : ast.denies) ok = refuse(deny.span, "`deny`", diags);
+  for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = refuse(rewrite.name.span, "`rewrite`", diags);
+  return ok;
+}
+
+bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::NeedsAst& needs : ast.needs) ok = refuse(needs.span, "`needs`", diags);
+  for (const syntax::InnerAst& inner : ast.inners) ok = refuse(inner.name.span, "`inner`", diags);
+  for (const syntax::InplaceAst& inplace : ast.inplaces) ok = refuse(inplace.operand.span, "`inplace`", diags);
+  for (const syntax::KnobAst& knob : ast.knobs) ok = refuse(knob.name.span, "`knob`", diags);
+  for (const syntax::KernelAst& kernel : ast.kernels) ok = refuse(kernel.name.span, "`kernel`", diags);
+  for (const syntax::FormatItemAst& item : ast.formats) {
+    if (item.packed_for) ok = refuse(item.packed_for->span, "a packed format", diags);
+    if (item.dtype) ok = refuse(item.dtype->span, "a format with a dtype", diags);
+  }
+  for (const syntax::LowerAst& lower : ast.lowerings) {
+    if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
+  }
+  for (const syntax::MatchAst& match : ast.matches) {
+    if (match.patterns.size() > 1) ok = refuse(match.patterns[1].span, "a second pattern", diags);
+    for (const syntax::PatternAst& pattern : match.patterns) ok = check_not_yet(pattern, diags) && ok;
+  }
+  return ok;
+}
+
+bool check_not_yet(const syntax::PatternAst& ast, support::Diagnostics& diags) {
+  bool ok = true;
+  if (ast.repeat) ok = refuse(ast.repeat->span, "repetition", diags);
+  if (ast.kind == syntax::PatternAst::Kind::Via) ok = refuse(ast.span, "`via`", diags);
+  if (ast.is_each) ok = refuse(ast.span, "`each`", diags);
+  if (!ast.results.empty()) ok = refuse(ast.results[0].span, "a pattern that names several results", diags);
+  for (const syntax::PatternAst& operand : ast.operands) ok = check_not_yet(operand, diags) && ok;
+  for (const syntax::PatternAst& choice : ast.choices) ok = check_not_yet(choice, diags) && ok;
+  return ok;
+}
+
+}  // namespace collage::sema
