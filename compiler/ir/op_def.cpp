@@ -79,6 +79,11 @@ std::vector<std::string> op_names() {
   return names;
 }
 
+size_t commuting_operands(const OpDef& op, size_t operands) {
+  if (!op.commutative) return 0;
+  return op.max_inputs == OpDef::kVariadic ? operands : std::min<size_t>(2, operands);
+}
+
 Work work_of(const Graph& graph, NodeId node_id) {
   const Node& node = graph.node(node_id);
   std::vector<TensorType> inputs = types_of(graph, node.inputs);

@@ -83,6 +83,9 @@ const OpDef* find_op(std::string_view name);
 std::vector<const OpDef*> all_ops();
 std::vector<std::string> op_names();
 
+/// The first so many of a node's operands may change places.
+size_t commuting_operands(const OpDef& op, size_t operands);
+
 /// Work of a node of a graph.
 Work work_of(const Graph& graph, NodeId node);
 /// Bytes that a node reads (constants included) and writes.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/op_def.h"
+
 namespace collage::match {
 
 using ir::Pattern;
@@ -37,9 +39,14 @@ std::string op_list(const std::vector<const ir::OpDef*>& ops) {
 
 }  // namespace
 
-Derivation::Derivation(const Graph& graph, const ir::Rule& rule, const MatchLimits& limits,
+Derivation::Derivation(const Graph& graph, const ir::Rule& rule, const MatchLimits& limits, bool explains,
                        std::function<void()> on_match)
-    : graph_(graph), rule_(rule), limits_(limits), on_match_(std::move(on_match)), bindings_(rule.captures.size()) {}
+    : graph_(graph),
+      rule_(rule),
+      limits_(limits),
+      explains_(explains),
+      on_match_(std::move(on_match)),
+      bindings_(rule.captures.size()) {}
 
 void Derivation::run(NodeId root) {
   ValueId result = graph_.first_output(root);
@@ -60,19 +67,22 @@ bool Derivation::is_exhausted() {
   return truncated_;
 }
 
-void Derivation::fail(std::string why) {
-  if (failure_.empty() || matched_.size() > failure_depth_) {
-    failure_ = std::move(why);
-    failure_depth_ = matched_.size();
-  }
+/// Most failures are told to nobody, so `why` makes its text when asked.
+template <typename Text>
+void Derivation::fail(const Text& why) {
+  if (!explains_ || (!failure_.empty() && matched_.size() <= failure_depth_)) return;
+  failure_ = why();
+  failure_depth_ = matched_.size();
 }
 
 bool Derivation::bind(int capture, Binding binding) {
   if (capture < 0) return true;
   Binding& bound = bindings_[static_cast<size_t>(capture)];
   if (bound.is_present() && bound.value != binding.value) {
-    fail(fmt::format("`{}` would be both `%{}` and `%{}`", rule_.captures[static_cast<size_t>(capture)].name,
-                     graph_.value(bound.value).name, graph_.value(binding.value).name));
+    fail([&] {
+      return fmt::format("`{}` would be both `%{}` and `%{}`", rule_.captures[static_cast<size_t>(capture)].name,
+                         graph_.value(bound.value).name, graph_.value(binding.value).name);
+    });
     return false;
   }
   trail_.emplace_back(capture, bound);
@@ -116,11 +126,13 @@ void Derivation::solve_value(const Goal& goal) {
   if (goal.is_root) return;
   if (!goal.value.is_valid()) {
     if (pattern.may_be_absent || pattern.is_absent) return solve(goal.next);
-    return fail("an operand is left out");
+    return fail([] { return std::string("an operand is left out"); });
   }
   const ir::Value& value = graph_.value(goal.value);
-  if (pattern.is_absent) return fail(fmt::format("`%{}` is an operand that the pattern does not have", value.name));
-  if (pattern.is_const && !value.is_constant()) return fail(fmt::format("`%{}` is not a constant", value.name));
+  if (pattern.is_absent)
+    return fail([&] { return fmt::format("`%{}` is an operand that the pattern does not have", value.name); });
+  if (pattern.is_const && !value.is_constant())
+    return fail([&] { return fmt::format("`%{}` is not a constant", value.name); });
   size_t mark = trail_.size();
   bool fits = bind(pattern.capture, {NodeId(), goal.value});
   for (int alias : goal.aliases) fits = fits && bind(alias, {NodeId(), goal.value});
@@ -130,28 +142,27 @@ void Derivation::solve_value(const Goal& goal) {
 
 void Derivation::solve_op(const Goal& goal) {
   const Pattern& pattern = *goal.pattern;
-  if (!goal.value.is_valid()) return fail(fmt::format("an operand is left out, need {}", op_list(pattern.ops)));
+  if (!goal.value.is_valid())
+    return fail([&] { return fmt::format("an operand is left out, need {}", op_list(pattern.ops)); });
   const ir::Value& value = graph_.value(goal.value);
   if (!value.producer.is_valid()) {
-    return fail(fmt::format("`%{}` is {}, need {}", value.name, value.is_constant() ? "a constant" : "a model input",
-                            op_list(pattern.ops)));
+    return fail([&] {
+      return fmt::format("`%{}` is {}, need {}", value.name, value.is_constant() ? "a constant" : "a model input",
+                         op_list(pattern.ops));
+    });
   }
   const ir::Node& node = graph_.node(value.producer);
   if (std::find(pattern.ops.begin(), pattern.ops.end(), node.op) == pattern.ops.end()) {
-    return fail(fmt::format("`%{}` comes from {}, need {}", value.name, node.op->name, op_list(pattern.ops)));
+    return fail(
+        [&] { return fmt::format("`%{}` comes from {}, need {}", value.name, node.op->name, op_list(pattern.ops)); });
   }
   size_t mark = trail_.size();
   bool fits = bind(pattern.capture, {value.producer, goal.value});
   for (int alias : goal.aliases) fits = fits && bind(alias, {value.producer, goal.value});
   if (fits) {
     matched_.push_back(value.producer);
-    size_t commuting = 0;
-    if (node.op->commutative) {
-      bool is_variadic = node.op->max_inputs == ir::OpDef::kVariadic;
-      commuting = is_variadic ? node.inputs.size() : std::min<size_t>(2, node.inputs.size());
-    }
     std::vector<int> chosen;
-    assign_operands({pattern, node, commuting, goal.next}, 0, chosen);
+    assign_operands({pattern, node, ir::commuting_operands(*node.op, node.inputs.size()), goal.next}, 0, chosen);
     matched_.pop_back();
   }
   undo_bindings(mark);
@@ -183,8 +194,10 @@ void Derivation::assign_operands(const Operands& operands, size_t next, std::vec
     for (size_t i = 0; i < given.size(); ++i) {
       bool is_taken = std::find(chosen.begin(), chosen.end(), static_cast<int>(i)) != chosen.end();
       if (given[i].is_valid() && !is_taken) {
-        return fail(fmt::format("{} has an operand `%{}` that the pattern does not have", operands.node.op->name,
-                                graph_.value(given[i]).name));
+        return fail([&] {
+          return fmt::format("{} has an operand `%{}` that the pattern does not have", operands.node.op->name,
+                             graph_.value(given[i]).name);
+        });
       }
     }
   }

@@ -14,8 +14,9 @@ namespace collage::match {
 
 class Derivation {
  public:
-  /// `on_match` sees each complete derivation in `bindings()` and `nodes()`.
-  Derivation(const Graph& graph, const ir::Rule& rule, const MatchLimits& limits, std::function<void()> on_match);
+  /// `on_match` sees each complete derivation in `bindings()` and `nodes()`. `explains`: `failure()` is wanted.
+  Derivation(const Graph& graph, const ir::Rule& rule, const MatchLimits& limits, bool explains,
+             std::function<void()> on_match);
 
   void run(NodeId root);
 
@@ -23,7 +24,7 @@ class Derivation {
   /// Ascending, each once.
   std::vector<NodeId> nodes() const;
   bool was_truncated() const { return truncated_; }
-  /// Why the derivation that came furthest stopped; empty if none stopped.
+  /// Why the derivation that came furthest stopped; empty if none stopped, or nobody wants to know.
   const std::string& failure() const { return failure_; }
 
  private:
@@ -35,12 +36,14 @@ class Derivation {
   void assign_operands(const Operands& operands, size_t next, std::vector<int>& chosen);
   bool bind(int capture, Binding binding);
   void undo_bindings(size_t mark);
-  void fail(std::string why);
+  template <typename Text>
+  void fail(const Text& why);
   bool is_exhausted();
 
   const Graph& graph_;
   const ir::Rule& rule_;
   const MatchLimits& limits_;
+  bool explains_;
   std::function<void()> on_match_;
   std::vector<Binding> bindings_;
   std::vector<std::pair<int, Binding>> trail_;  ///< overwritten bindings

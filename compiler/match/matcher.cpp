@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/match/automaton.h"
 #include "compiler/match/derivation.h"
 
 namespace collage::match {
@@ -26,11 +27,12 @@ class RootMatcher {
         rule_(backend.rules[static_cast<size_t>(rule)]),
         attrs_(attrs) {}
 
-  std::vector<Match> run(NodeId root, MatchReport* report, const MatchLimits& limits) {
+  /// `explains`: a refusal is wanted even if the pattern is about something else.
+  std::vector<Match> run(NodeId root, MatchReport* report, const MatchLimits& limits, bool explains) {
     root_ = root;
     best_.clear();
     refusal_.reset();
-    Derivation derivation(graph_, rule_, limits, [&] { judge(*derivation_); });
+    Derivation derivation(graph_, rule_, limits, explains && report != nullptr, [&] { judge(*derivation_); });
     derivation_ = &derivation;
     derivation.run(root);
     derivation_ = nullptr;
@@ -54,8 +56,12 @@ class RootMatcher {
     match.bindings = derivation.bindings();
     match.results = ir::boundary_outputs(graph_, match.nodes);
     if (!holds_inside(match) || !clauses_hold(match) || !has_cost(&match)) return;
-    auto [at, is_new] = best_.try_emplace(match.nodes, match);
-    if (!is_new && match.cost < at->second.cost) at->second = std::move(match);
+    auto at = best_.lower_bound(match.nodes);
+    if (at == best_.end() || at->first != match.nodes) {
+      best_.emplace_hint(at, match.nodes, std::move(match));
+    } else if (match.cost < at->second.cost) {
+      at->second = std::move(match);
+    }
   }
 
   bool holds_inside(const Match& match) {
@@ -133,28 +139,42 @@ std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, in
   std::vector<const ir::OpDef*> roots = root_operators(backend.rules[static_cast<size_t>(rule)].root);
   for (NodeId node : graph.node_ids()) {
     if (std::find(roots.begin(), roots.end(), graph.node(node).op) == roots.end()) continue;
-    for (Match& match : matcher.run(node, report, limits)) matches.push_back(std::move(match));
+    for (Match& match : matcher.run(node, report, limits, true)) matches.push_back(std::move(match));
   }
   return matches;
 }
 
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                  MatchReport* report, const MatchLimits& limits) {
-  std::map<std::string_view, std::vector<size_t>> rules_by_root;
+  PatternAutomaton automaton(backend.rules);
+  std::vector<int> states = automaton.run(graph);
   std::vector<RootMatcher> matchers;
   for (size_t rule = 0; rule < backend.rules.size(); ++rule) {
     matchers.emplace_back(graph, backend, static_cast<int>(rule), attrs);
-    for (const ir::OpDef* op : root_operators(backend.rules[rule].root)) rules_by_root[op->name].push_back(rule);
   }
   std::vector<Match> matches;
   for (NodeId node : graph.node_ids()) {
-    auto found = rules_by_root.find(graph.node(node).op->name);
-    if (found == rules_by_root.end()) continue;
-    for (size_t rule : found->second) {
-      for (Match& match : matchers[rule].run(node, report, limits)) matches.push_back(std::move(match));
+    for (int rule : automaton.rules_at(states[node.slot()])) {
+      auto found = matchers[static_cast<size_t>(rule)].run(node, report, limits, false);
+      std::move(found.begin(), found.end(), std::back_inserter(matches));
     }
   }
   return matches;
+}
+
+std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root) {
+  std::vector<Refusal> refusals;
+  for (size_t rule = 0; rule < backend.rules.size(); ++rule) {
+    std::vector<const ir::OpDef*> roots = root_operators(backend.rules[rule].root);
+    if (std::find(roots.begin(), roots.end(), graph.node(root).op) == roots.end()) continue;
+    MatchReport report;
+    AttrValues no_attrs;
+    RootMatcher(graph, backend, static_cast<int>(rule), no_attrs).run(root, &report, {}, true);
+    for (Refusal& refusal : report.refusals) {
+      if (refusal.kind == Refusal::Kind::Structure) refusals.push_back(std::move(refusal));
+    }
+  }
+  return refusals;
 }
 
 }  // namespace collage::match

@@ -53,13 +53,18 @@ struct MatchReport {
   uint64_t truncated = 0;  ///< (rule, root) pairs at which a limit stopped the matching
 };
 
-/// Matches of one rule, by root, then by nodes.
+/// Matches of one rule, by root, then by nodes. The report has a refusal for each root of the pattern's operator where
+/// there is no match.
 std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
                               MatchReport* report, const MatchLimits& limits = {});
 
-/// Matches of all rules of a backend: by root, then by rule, then by nodes.
+/// Matches of all rules of a backend: by root, then by rule, then by nodes. Rules are looked up in an automaton of all
+/// patterns, so that those about something else cost nothing and leave no refusal.
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                  MatchReport* report, const MatchLimits& limits = {});
+
+/// What `match_backend` leaves out: the rules with a root operator like `root`'s whose patterns do not fit around it.
+std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root);
 
 /// Operators at which a match of the pattern can be rooted; sorted by name, each once.
 std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern);

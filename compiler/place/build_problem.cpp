@@ -258,15 +258,17 @@ WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCand
   // A clause tells more than a limit, and both more than a pattern that is about something else.
   auto rank = [&](const match::Refusal& refusal) {
     bool is_root = refusal.root == node;
-    return (refusal.kind == match::Refusal::Kind::Structure ? 4
-            : refusal.kind == match::Refusal::Kind::Clause  ? 0
-                                                            : 2) +
-           (is_root ? 0 : 1);
+    return (refusal.kind == match::Refusal::Kind::Clause ? 0 : 2) + (is_root ? 0 : 1);
   };
   const match::Refusal* best = nullptr;
   for (const match::Refusal& refusal : found.refusals) {
     if (!std::binary_search(refusal.nodes.begin(), refusal.nodes.end(), node)) continue;
     if (best == nullptr || rank(refusal) < rank(*best)) best = &refusal;
+  }
+  std::vector<match::Refusal> others;
+  if (best == nullptr) {
+    others = match::structure_refusals(graph, backend, node);
+    if (!others.empty()) best = &others.front();
   }
   if (best == nullptr) {
     return {fmt::format("no rule of `{}` is about {}", backend.name, graph.node(node).op->name), backend.span};

@@ -5,3 +5,6 @@ collage_test(placement_random_test
     differential/placement_random_test.cpp
     differential/random_problem.cpp
   DEPENDS collage::place)
+collage_test(matcher_random_test
+  SOURCES differential/matcher_random_test.cpp
+  DEPENDS collage::match collage::sema collage::syntax)
