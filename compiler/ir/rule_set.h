@@ -102,6 +102,8 @@ struct Rule {
   std::string family;  ///< `conv_act`; the name itself where there is no `for`. A family's tests are
                        ///< those of each member and hold if they do for the family as a whole.
   Pattern root;
+  std::vector<Pattern> others;  ///< further patterns of `match`: each shares a name with one before it. The roots of
+                                ///< all are results, and distinct nodes.
   std::vector<Capture> captures;
   std::vector<Clause> clauses;
   std::vector<FormatClause> formats;

@@ -77,9 +77,14 @@ int PatternAutomaton::number_of(const ir::OpDef* op) {
 int PatternAutomaton::compile(const Pattern& pattern) {
   switch (pattern.kind) {
     case Pattern::Kind::Value: return value_part(pattern);
-    case Pattern::Kind::Op: return op_part(pattern);
+    case Pattern::Kind::Op: {
+      Part::Mode mode = pattern.takes_rest ? Part::Rest : pattern.last_is_each ? Part::Each : Part::Exact;
+      return op_part(pattern.ops, {mode, compile_operands(pattern)});
+    }
     case Pattern::Kind::Optional:
     case Pattern::Kind::Alternatives: return choice_part(pattern);
+    case Pattern::Kind::Repeat:
+    case Pattern::Kind::Via: return repeated_part(pattern);
   }
   return -1;
 }
@@ -97,20 +102,38 @@ int PatternAutomaton::value_part(const Pattern& pattern) {
   return part;
 }
 
-int PatternAutomaton::op_part(const Pattern& pattern) {
+std::vector<int> PatternAutomaton::compile_operands(const Pattern& pattern) {
   std::vector<int> operands;
   for (const Pattern& operand : pattern.operands) operands.push_back(compile(operand));
-  std::vector<int> ops;
-  for (const ir::OpDef* op : pattern.ops) ops.push_back(number_of(op));
-  std::sort(ops.begin(), ops.end());
-  std::vector<int> key = {kOp, pattern.takes_rest, static_cast<int>(ops.size())};
-  key.insert(key.end(), ops.begin(), ops.end());
-  key.insert(key.end(), operands.begin(), operands.end());
+  return operands;
+}
+
+int PatternAutomaton::op_part(const std::vector<const ir::OpDef*>& ops, Part part) {
+  std::vector<int> numbers;
+  for (const ir::OpDef* op : ops) numbers.push_back(number_of(op));
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<int> key = {kOp, part.mode, static_cast<int>(numbers.size())};
+  key.insert(key.end(), numbers.begin(), numbers.end());
+  key.insert(key.end(), part.operands.begin(), part.operands.end());
   bool is_new = false;
-  int part = intern(key, &is_new);
+  int id = intern(key, &is_new);
   if (is_new) {
-    parts_[static_cast<size_t>(part)] = {std::move(operands), pattern.takes_rest};
-    for (int op : ops) parts_of_op_[static_cast<size_t>(op)].push_back(part);
+    parts_[static_cast<size_t>(id)] = std::move(part);
+    for (int number : numbers) parts_of_op_[static_cast<size_t>(number)].push_back(id);
+  }
+  return id;
+}
+
+/// `f{1, 3}(e)` => f(f(f(e) | e) | e)
+int PatternAutomaton::repeated_part(const Pattern& pattern) {
+  std::vector<int> operands = compile_operands(pattern);
+  int last = operands[0];
+  int part = last;
+  for (int done = pattern.at_most; done-- > 0;) {
+    operands[0] = part;
+    bool is_path = pattern.kind == Pattern::Kind::Via;
+    part = op_part(pattern.ops, {is_path ? Part::Some : pattern.takes_rest ? Part::Rest : Part::Exact, operands});
+    if (done >= pattern.at_least) part = choice_of({part, last});
   }
   return part;
 }
@@ -123,6 +146,10 @@ void PatternAutomaton::collect_choices(const Pattern& pattern, std::vector<int>*
 int PatternAutomaton::choice_part(const Pattern& pattern) {
   std::vector<int> choices;
   collect_choices(pattern, &choices);
+  return choice_of(std::move(choices));
+}
+
+int PatternAutomaton::choice_of(std::vector<int> choices) {
   std::sort(choices.begin(), choices.end());
   choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
   if (choices.size() == 1) return choices.front();
@@ -139,8 +166,12 @@ int PatternAutomaton::choice_part(const Pattern& pattern) {
 /// A match has at least one node: choices that are values do not count at the root.
 void PatternAutomaton::add_roots(const Pattern& pattern, int rule) {
   for (const Pattern& choice : pattern.choices) add_roots(choice, rule);
-  if (pattern.kind != Pattern::Kind::Op) return;
-  std::vector<int>& rules = rules_of_[static_cast<size_t>(compile(pattern))];
+  if (pattern.ops.empty()) return;
+  bool repeats = pattern.kind != Pattern::Kind::Op;
+  if (repeats && pattern.at_least == 0) add_roots(pattern.operands[0], rule);
+  Pattern some = pattern;
+  if (repeats) some.at_least = std::max(1, some.at_least);
+  std::vector<int>& rules = rules_of_[static_cast<size_t>(compile(some))];
   if (rules.empty() || rules.back() != rule) rules.push_back(rule);
 }
 
@@ -183,14 +214,22 @@ bool PatternAutomaton::has(int state, int part) const {
 
 bool PatternAutomaton::fits(const Part& part, const std::vector<int>& operands, size_t commuting) const {
   const std::vector<int>& wanted = part.operands;
-  for (size_t i = commuting; i < std::max(wanted.size(), operands.size()); ++i) {
-    int operand = i < operands.size() ? operands[i] : static_cast<int>(Absent);
-    if (i < wanted.size() ? !has(operand, wanted[i]) : operand != Absent && !part.takes_rest) return false;
+  if (part.mode == Part::Some) {
+    return std::any_of(operands.begin(), operands.end(), [&](int operand) { return has(operand, wanted[0]); });
   }
-  size_t moving = std::min(wanted.size(), commuting);
+  size_t single = wanted.size() - (part.mode == Part::Each ? 1 : 0);
+  auto fits_further = [&](int operand) {
+    return operand == Absent || part.mode == Part::Rest || (part.mode == Part::Each && has(operand, wanted.back()));
+  };
+  for (size_t i = commuting; i < std::max(single, operands.size()); ++i) {
+    int operand = i < operands.size() ? operands[i] : static_cast<int>(Absent);
+    if (i < single ? !has(operand, wanted[i]) : !fits_further(operand)) return false;
+  }
+  size_t moving = std::min(single, commuting);
+  // Operands that cannot be further ones must be among those that move.
   auto end = operands.begin() + static_cast<std::ptrdiff_t>(commuting);
-  auto left_out = static_cast<size_t>(std::count(operands.begin(), end, static_cast<int>(Absent)));
-  if (!part.takes_rest && commuting - left_out > moving) return false;
+  auto fixed = commuting - static_cast<size_t>(std::count_if(operands.begin(), end, fits_further));
+  if (fixed > moving) return false;
   auto takes = [&](int w, size_t operand) { return has(operands[operand], wanted[static_cast<size_t>(w)]); };
   Assignment assignment(commuting, takes);
   for (size_t w = 0; w < moving; ++w) {

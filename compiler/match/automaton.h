@@ -9,7 +9,8 @@
 //     Relu(Conv(x, w: const)), Relu(Add(a, b))   =>   parts  x  const  Conv(x, const)  Add(x, x)  Relu(2)  Relu(3)
 //     %c = Conv(%i, %w)  %r = Relu(%c)           =>   %c {x, Conv(x, const)}   %r {x, Relu(2)}: the first rule
 //
-// Names are not compared and of commuting operands some assignment is enough, so a rule told here may still not match
+// Of a rule with several patterns the first counts. Names are not compared and of commuting operands some assignment is
+// enough, so a rule told here may still not match
 // (`derivation.h` decides); one that is not told cannot.
 #pragma once
 
@@ -38,8 +39,14 @@ class PatternAutomaton {
   enum Leaf { Absent, Constant, Other, kLeaves };
   /// A value that may be some of `Leaf`, an operator over parts, or one of several parts.
   struct Part {
+    enum Mode {
+      Exact,  ///< these operands
+      Rest,   ///< and any further ones
+      Each,   ///< and one or more like the last
+      Some    ///< one operand like the first, others of any kind
+    };
+    Mode mode = Exact;
     std::vector<int> operands;  ///< of an operator
-    bool takes_rest = false;
   };
   using Parts = std::vector<uint64_t>;  ///< a bit per part
   struct State {
@@ -49,8 +56,11 @@ class PatternAutomaton {
 
   int compile(const ir::Pattern& pattern);
   int value_part(const ir::Pattern& pattern);
-  int op_part(const ir::Pattern& pattern);
+  int op_part(const std::vector<const ir::OpDef*>& ops, Part part);
+  int repeated_part(const ir::Pattern& pattern);
   int choice_part(const ir::Pattern& pattern);
+  std::vector<int> compile_operands(const ir::Pattern& pattern);
+  int choice_of(std::vector<int> choices);
   void collect_choices(const ir::Pattern& pattern, std::vector<int>* parts);
   void add_roots(const ir::Pattern& pattern, int rule);
   int intern(const std::vector<int>& key, bool* is_new);

@@ -13,8 +13,10 @@ namespace collage::match {
 namespace {
 
 void collect_roots(const ir::Pattern& pattern, std::vector<const ir::OpDef*>* ops) {
-  if (pattern.kind == ir::Pattern::Kind::Op) ops->insert(ops->end(), pattern.ops.begin(), pattern.ops.end());
+  ops->insert(ops->end(), pattern.ops.begin(), pattern.ops.end());
   for (const ir::Pattern& choice : pattern.choices) collect_roots(choice, ops);
+  bool may_be_none = pattern.kind == ir::Pattern::Kind::Repeat || pattern.kind == ir::Pattern::Kind::Via;
+  if (may_be_none && pattern.at_least == 0) collect_roots(pattern.operands[0], ops);
 }
 
 /// One rule at one root: judges derivations, keeps the cheapest match per node set and the most telling refusal.
@@ -51,7 +53,8 @@ class RootMatcher {
   void judge(const Derivation& derivation) {
     Match match;
     match.rule = rule_index_;
-    match.root = root_;
+    match.roots = derivation.roots();
+    match.root = *std::max_element(match.roots.begin(), match.roots.end());
     match.nodes = derivation.nodes();
     match.bindings = derivation.bindings();
     match.results = ir::boundary_outputs(graph_, match.nodes);
@@ -68,7 +71,7 @@ class RootMatcher {
     if (backend_.policy.taps) return true;
     for (ValueId result : match.results) {
       const ir::Value& value = graph_.value(result);
-      if (value.producer == root_) continue;
+      if (std::find(match.roots.begin(), match.roots.end(), value.producer) != match.roots.end()) continue;
       auto reader = std::find_if(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
         return !std::binary_search(match.nodes.begin(), match.nodes.end(), use.node);
       });
@@ -132,6 +135,31 @@ std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern) {
   return ops;
 }
 
+namespace {
+
+/// Patterns of one rule that are alike match the same nodes from each of their roots: the cheapest stays.
+std::vector<Match> without_repeats(const ir::Backend& backend, std::vector<Match> matches) {
+  std::map<std::pair<int, std::vector<NodeId>>, size_t> first;
+  std::vector<Match> kept;
+  for (Match& match : matches) {
+    if (backend.rules[static_cast<size_t>(match.rule)].others.empty()) {
+      kept.push_back(std::move(match));
+      continue;
+    }
+    auto [at, is_new] = first.try_emplace({match.rule, match.nodes}, kept.size());
+    if (is_new) {
+      kept.push_back(std::move(match));
+    } else if (match.cost < kept[at->second].cost) {
+      kept[at->second] = std::move(match);
+    }
+  }
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const Match& a, const Match& b) { return a.roots.front() < b.roots.front(); });
+  return kept;
+}
+
+}  // namespace
+
 std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
                               MatchReport* report, const MatchLimits& limits) {
   std::vector<Match> matches;
@@ -141,7 +169,7 @@ std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, in
     if (std::find(roots.begin(), roots.end(), graph.node(node).op) == roots.end()) continue;
     for (Match& match : matcher.run(node, report, limits, true)) matches.push_back(std::move(match));
   }
-  return matches;
+  return without_repeats(backend, std::move(matches));
 }
 
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
@@ -159,7 +187,7 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
       std::move(found.begin(), found.end(), std::back_inserter(matches));
     }
   }
-  return matches;
+  return without_repeats(backend, std::move(matches));
 }
 
 std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root) {

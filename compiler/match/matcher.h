@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds where the rules of a backend match a graph (section 5 of the design, "Match" and "Inside").
 //
-// A match starts at a root node, the one whose results the pattern stands for, and follows operands upwards. Every way
+// A match starts at a root node, the one whose results the pattern stands for, and follows operands upwards; further
+// patterns of a rule are looked for below the values that they share with those before. Every way
 // to derive the pattern is a match; of equal node sets the cheapest stays. What does not match leaves a refusal behind:
 // the material of "refused most often because" and of `--why-not`.
 #pragma once
@@ -16,8 +17,9 @@
 namespace collage::match {
 
 struct Match {
-  int rule = 0;  ///< index into Backend::rules
-  NodeId root;
+  int rule = 0;                   ///< index into Backend::rules
+  NodeId root;                    ///< the last of `roots`
+  std::vector<NodeId> roots;      ///< one per pattern of the rule
   std::vector<NodeId> nodes;      ///< ascending
   std::vector<Binding> bindings;  ///< one per capture of the rule
   std::vector<ValueId> results;   ///< of its nodes, read outside or graph outputs; ascending
@@ -53,13 +55,13 @@ struct MatchReport {
   uint64_t truncated = 0;  ///< (rule, root) pairs at which a limit stopped the matching
 };
 
-/// Matches of one rule, by root, then by nodes. The report has a refusal for each root of the pattern's operator where
-/// there is no match.
+/// Matches of one rule, by the root of its first pattern, then by nodes. The report has a refusal for each root of the
+/// pattern's operator where there is no match.
 std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
                               MatchReport* report, const MatchLimits& limits = {});
 
-/// Matches of all rules of a backend: by root, then by rule, then by nodes. Rules are looked up in an automaton of all
-/// patterns, so that those about something else cost nothing and leave no refusal.
+/// Matches of all rules of a backend: by the root of the first pattern, then by rule, then by nodes. Rules are looked
+/// up in an automaton of all patterns, so that those about something else cost nothing and leave no refusal.
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                  MatchReport* report, const MatchLimits& limits = {});
 

@@ -49,9 +49,10 @@ class RuleBuilder {
     if (ast_.matches.empty()) {
       return diags_.error(Code::IncompleteRule, ast_.name.span, "rule `{}` has no `match`", ast_.name.text);
     }
-    auto pattern = build_pattern(ast_.matches[0].patterns[0], variable_, member_, diags_);
+    auto pattern = build_pattern(ast_.matches[0].patterns, {context_.defs, variable_, member_}, diags_);
     if (!pattern) return std::nullopt;
     rule_.root = std::move(pattern->root);
+    rule_.others = std::move(pattern->others);
     rule_.captures = std::move(pattern->captures);
     capture_ops_ = std::move(pattern->capture_ops);
 
@@ -224,14 +225,22 @@ class RuleBuilder {
     return ok;
   }
 
-  /// A name in the pattern that nothing refers to may be a slip. The result's is documentation, as are those of
+  bool names_root(int capture) const {
+    auto names = [capture](const ir::Pattern& root) {
+      return root.capture == capture ||
+             std::find(root.results.begin(), root.results.end(), capture) != root.results.end();
+    };
+    return names(rule_.root) || std::any_of(rule_.others.begin(), rule_.others.end(), names);
+  }
+
+  /// A name in the pattern that nothing refers to may be a slip. A result's is documentation, as are those of
   /// operands where the lowering has no argument list.
   void warn_unused(const std::vector<int>& occurrences) {
     bool has_args = !ast_.lowerings.empty() && ast_.lowerings[0].has_args;
     for (size_t i = 0; i < rule_.captures.size(); ++i) {
       const ir::Capture& capture = rule_.captures[i];
       bool is_used = used_.count(static_cast<int>(i)) != 0 || occurrences[i] > 1 || capture.name.starts_with('_');
-      bool is_exempt = static_cast<int>(i) == rule_.root.capture || (capture.type == ExprType::Value && !has_args);
+      bool is_exempt = names_root(static_cast<int>(i)) || (capture.type == ExprType::Value && !has_args);
       if (is_used || is_exempt) continue;
       auto warning = diags_.warning(Code::UnusedName, capture.span, "`{}` is never used", capture.name);
       if (capture.type == ExprType::Value) warning.note("`_` takes any value without naming it");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/sema/pattern_defs.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
 
@@ -16,6 +17,7 @@ struct RuleContext {
   const support::SourceManager& sources;
   support::Diagnostics& diags;
   const ir::Backend& backend;         ///< its attributes are there, its rules need not be
+  const PatternDefs& defs;            ///< what its patterns may call
   std::set<std::string>* used_attrs;  ///< filled
 };
 

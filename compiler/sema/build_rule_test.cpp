@@ -73,7 +73,10 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
       }
     }
     int capture = rule.find_capture(input.name.text);
-    bool is_const = input.qualifier || (capture >= 0 && is_const_capture(rule.root, capture));
+    auto is_const_in = [capture](const ir::Pattern& pattern) { return is_const_capture(pattern, capture); };
+    bool is_const =
+        input.qualifier ||
+        (capture >= 0 && (is_const_in(rule.root) || std::any_of(rule.others.begin(), rule.others.end(), is_const_in)));
     if (is_const) test.constants.push_back(input.name.text);
     test.inputs.emplace_back(input.name.text, std::move(*type));
   }

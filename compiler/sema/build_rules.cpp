@@ -44,13 +44,15 @@ bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
 }
 
 bool build_one(const syntax::BackendAst& ast, const support::SourceManager& sources, support::FileId file,
-               ir::RuleSet& into, Diagnostics& diags) {
+               const PatternDefs& outer, ir::RuleSet& into, Diagnostics& diags) {
   ir::Backend backend;
   backend.file = sources.name(file);
   std::set<std::string> used_attrs;
   bool ok = build_backend(ast, &backend, &used_attrs, diags);
   ok = check_rule_names(ast, diags) && ok;
-  RuleContext context{sources, diags, backend, &used_attrs};
+  PatternDefs defs(&outer);
+  ok = defs.add(ast.defs, diags) && ok;
+  RuleContext context{sources, diags, backend, defs, &used_attrs};
   std::vector<ir::Rule> rules;
   for (const syntax::RuleAst& rule : ast.rules) ok = build_rule(rule, context, &rules) && ok;
   backend.rules = std::move(rules);
@@ -106,7 +108,10 @@ std::optional<std::vector<std::string>> rule_files(const std::string& path, Diag
 bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
                  ir::RuleSet& into, Diagnostics& diags) {
   bool ok = check_not_yet(ast, diags);
-  for (const syntax::BackendAst& backend : ast.backends) ok = build_one(backend, sources, file, into, diags) && ok;
+  PatternDefs defs;
+  ok = defs.add(ast.defs, diags) && ok;
+  for (const syntax::BackendAst& backend : ast.backends)
+    ok = build_one(backend, sources, file, defs, into, diags) && ok;
   return ok;
 }
 

@@ -13,14 +13,12 @@ bool refuse(support::Span span, std::string_view what, support::Diagnostics& dia
 bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags) {
   bool ok = true;
   for (const syntax::StringAst& include : ast.includes) ok = refuse(include.span, "`include`", diags);
-  for (const syntax::DefAst& def : ast.defs) ok = refuse(def.name.span, "`def`", diags);
   return ok;
 }
 
 bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags) {
   bool ok = true;
   for (const syntax::NeedsAst& needs : ast.needs) ok = refuse(needs.span, "`needs`", diags);
-  for (const syntax::DefAst& def : ast.defs) ok = refuse(def.name.span, "`def`", diags);
   for (const syntax::PhaseAst& phase : ast.phases) ok = refuse(phase.name.span, "`phase`", diags);
   for (const syntax::DenyAst& deny : ast.denies) ok = refuse(deny.span, "`deny`", diags);
   for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = refuse(rewrite.name.span, "`rewrite`", diags);
@@ -41,21 +39,6 @@ bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags) {
   for (const syntax::LowerAst& lower : ast.lowerings) {
     if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
   }
-  for (const syntax::MatchAst& match : ast.matches) {
-    if (match.patterns.size() > 1) ok = refuse(match.patterns[1].span, "a second pattern", diags);
-    for (const syntax::PatternAst& pattern : match.patterns) ok = check_not_yet(pattern, diags) && ok;
-  }
-  return ok;
-}
-
-bool check_not_yet(const syntax::PatternAst& ast, support::Diagnostics& diags) {
-  bool ok = true;
-  if (ast.repeat) ok = refuse(ast.repeat->span, "repetition", diags);
-  if (ast.kind == syntax::PatternAst::Kind::Via) ok = refuse(ast.span, "`via`", diags);
-  if (ast.is_each) ok = refuse(ast.span, "`each`", diags);
-  if (!ast.results.empty()) ok = refuse(ast.results[0].span, "a pattern that names several results", diags);
-  for (const syntax::PatternAst& operand : ast.operands) ok = check_not_yet(operand, diags) && ok;
-  for (const syntax::PatternAst& choice : ast.choices) ok = check_not_yet(choice, diags) && ok;
   return ok;
 }
 

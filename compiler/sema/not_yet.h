@@ -12,6 +12,5 @@ namespace collage::sema {
 bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags);
 bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags);
 bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags);
-bool check_not_yet(const syntax::PatternAst& ast, support::Diagnostics& diags);
 
 }  // namespace collage::sema
