@@ -72,21 +72,6 @@ size_t count_distinct(const ir::Graph& graph, const place::BuiltProblem& built) 
   return seen.size();
 }
 
-std::string most_frequent_refusal(const place::BackendCandidates& found) {
-  std::map<std::string, std::set<ir::NodeId>> roots;
-  for (const match::Refusal& refusal : found.refusals) {
-    if (refusal.kind != match::Refusal::Kind::Structure) roots[refusal.message].insert(refusal.root);
-  }
-  const std::string* most = nullptr;
-  size_t count = 0;
-  for (const auto& [message, nodes] : roots) {
-    if (nodes.size() <= count) continue;
-    most = &message;
-    count = nodes.size();
-  }
-  return most ? fmt::format("{}x \"{}\"", count, *most) : "";
-}
-
 size_t count_truncated(const place::BuiltProblem& built) {
   size_t count = 0;
   for (const place::BackendCandidates& found : built.backends) {

@@ -13,9 +13,6 @@ namespace collage::driver {
 /// apart.
 size_t count_distinct(const ir::Graph& graph, const place::BuiltProblem& built);
 
-/// `64x "dtype f32, need i8"`: the reason that most roots of the backend were refused for; empty if there is none.
-std::string most_frequent_refusal(const place::BackendCandidates& found);
-
 /// Groups of candidates and matches at which a cap stopped the growth.
 size_t count_truncated(const place::BuiltProblem& built);
 

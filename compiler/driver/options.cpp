@@ -96,6 +96,7 @@ std::string conflict(const Options& options, bool has_strategy) {
       {"--labels", !options.labels.empty()},
       {"--placement-json", !options.placement_json.empty()},
       {"--bench-json", !options.bench_json.empty()},
+      {"--why", !options.why.empty()},
       {"--why-not", !options.why_not.empty()},
   };
   for (const Request& request : requests) {
@@ -189,9 +190,12 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e15));
   app.add_flag("--strict", options.strict, "a backend that fails is an error, not a fallback");
-  app.add_option("--why-not", options.why_not, "why a node is not on a backend")
+  app.add_option("--why", options.why, "where nodes run, at what cost, and what every other backend would cost")
+      ->type_name("NODES");
+  app.add_option("--why-not", options.why_not,
+                 "why nodes are not on a backend: what stopped each rule, or what the plan would cost with them there")
       ->expected(2)
-      ->type_name("NODE BACKEND");
+      ->type_name("NODES BACKEND");
   app.add_flag("--time-passes", options.time_passes, "print what each stage took");
   add_list("--print-after", options.print_after, "print the graph after a pass, or `all`", "PASS");
   add_list("--disable-pass", options.disabled_passes, "leave a pass out", "PASS");

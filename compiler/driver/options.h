@@ -61,7 +61,8 @@ struct Options {
   bool time_passes = false;
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;
-  std::vector<std::string> why_not;  ///< node, backend
+  std::string why;                   ///< nodes
+  std::vector<std::string> why_not;  ///< nodes, backend
 };
 
 /// Either options, or an exit code (help was printed: 0; wrong usage: 2).

@@ -14,6 +14,8 @@
 #include "compiler/driver/candidate_stats.h"
 #include "compiler/driver/compare.h"
 #include "compiler/driver/costs.h"
+#include "compiler/driver/explain.h"
+#include "compiler/driver/frequent_refusals.h"
 #include "compiler/driver/model_file.h"
 #include "compiler/driver/plan_diff.h"
 #include "compiler/driver/plan_file.h"
@@ -22,7 +24,6 @@
 #include "compiler/driver/run_model.h"
 #include "compiler/driver/search.h"
 #include "compiler/driver/verify_plan.h"
-#include "compiler/driver/why_not.h"
 #include "compiler/driver/wishes.h"
 #include "compiler/driver/write_file.h"
 #include "compiler/driver/write_model.h"
@@ -73,6 +74,7 @@ class Pipeline {
     stage("compare plans", &Pipeline::diff_plans);
     stage("candidates", &Pipeline::find_candidates);
     stage("compare", &Pipeline::compare);
+    stage("explain", &Pipeline::explain);
     stage("search", &Pipeline::search);
     stage("plan", &Pipeline::build_plan);
     stage("write", &Pipeline::write_results);
@@ -94,6 +96,7 @@ class Pipeline {
   Next diff_plans();
   Next find_candidates();
   Next compare();
+  Next explain();
   Next search();
   Next build_plan();
   Next write_results();
@@ -268,11 +271,6 @@ Next Pipeline::find_candidates() {
   std::optional<place::BuiltProblem> built = build_problem(written_);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
-  if (!options_.why_not.empty()) {
-    return print_why_not(model_.graph, active_, built_, options_.why_not[0], options_.why_not[1], diags_)
-               ? Next::Done
-               : Next::Failed;
-  }
   if (options_.emit != Emit::Candidates) return Next::Stage;
   return emit_text(place::print_candidates(model_.graph, built_));
 }
@@ -287,6 +285,23 @@ Next Pipeline::compare() {
   fmt::print("{}", print(*comparison));
   if (!options_.compare_json.empty()) good &= write_file(options_.compare_json, to_json(*comparison), diags_);
   return good ? Next::Done : Next::Failed;
+}
+
+/// Questions about the placement, which are all that is asked then.
+Next Pipeline::explain() {
+  if (options_.why.empty() && options_.why_not.empty()) return Next::Stage;
+  std::optional<Questions> questions = read_questions(options_, model_.graph, rules_, activations_, diags_);
+  std::optional<place::Strategy> strategy =
+      place::parse_strategy(options_.strategy, backend_names(built_.problem), "--strategy", diags_);
+  if (!questions || !strategy) return Next::Failed;
+  SearchInput input = search_input(built_, written_);
+  std::string why;
+  std::optional<FoundPlan> plan = find_plan(input, *strategy, &why);
+  if (!plan) {
+    diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
+    return Next::Failed;
+  }
+  return emit_text(answer(*questions, {input, *strategy, active_, *plan, sources_, costs_.source != nullptr}));
 }
 
 Next Pipeline::search() {
@@ -346,14 +361,17 @@ void Pipeline::fill_report() {
     has_host |= backend.name == "host";
     report_.rule_summary +=
         fmt::format("{}{} {}", report_.rule_summary.empty() ? "" : ", ", backend.name, backend.rules.size());
-    report_.backends.push_back({backend.name, activation.absent, backend.rules.size(), ""});
+    report_.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}});
   }
   for (size_t i = 0; i < active_.size(); ++i) {
     for (BackendRow& row : report_.backends) {
-      if (row.backend == active_[i].backend->name) row.refused = most_frequent_refusal(built_.backends[i]);
+      if (row.backend != active_[i].backend->name) continue;
+      for (const FrequentRefusal& refusal : frequent_refusals(model_.graph, active_[i], built_.backends[i], sources_)) {
+        row.refused.push_back(to_string(refusal));
+      }
     }
   }
-  if (!has_host) report_.backends.push_back({"host", "", 0, ""});
+  if (!has_host) report_.backends.push_back({"host", "", 0, {}});
   report_.rule_summary += fmt::format("{}{} rules", rule_count == 0 ? "" : ": ", rule_count);
 }
 

@@ -47,7 +47,7 @@ struct Share {
 std::string backend_row(const BackendRow& row, const Share& share, double all_macs) {
   std::string macs = all_macs > 0 ? fmt::format("{:.1f} %", 100.0 * share.macs / all_macs) : "-";
   std::string cost = share.partitions > 0 ? human(share.cost) : "-";
-  std::string note = row.absent.empty() ? row.refused : "absent: " + row.absent;
+  std::string note = !row.absent.empty() ? "absent: " + row.absent : row.refused.empty() ? "" : row.refused[0];
   std::string text =
       fmt::format("{:<10}{:>5}{:>12}{:>9}{:>13}   {}", row.backend, share.ops, share.partitions, macs, cost, note);
   return text.substr(0, text.find_last_not_of(' ') + 1);
@@ -193,6 +193,10 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
                                    {"to", to_string(conversion.to)},
                                    {"bytes", graph.value(conversion.value).type.bytes()},
                                    {"cost_s", conversion.cost.seconds()}});
+  }
+  json["refused"] = ordered_json::object();
+  for (const BackendRow& row : report.backends) {
+    if (!row.refused.empty()) json["refused"][row.backend] = row.refused;
   }
   json["candidates"] = {{"total", report.candidates},
                         {"distinct", report.distinct},

@@ -21,7 +21,7 @@ struct BackendRow {
   std::string backend;
   std::string absent;  ///< why it is not there, or empty
   size_t rules = 0;
-  std::string refused;  ///< most frequent reason, with its count, or empty
+  std::vector<std::string> refused;  ///< reasons with their counts, the most frequent first
 };
 
 struct Report {

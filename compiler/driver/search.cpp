@@ -57,6 +57,7 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
     return std::nullopt;
   }
   FoundPlan plan;
+  plan.chosen = solution->chosen;
   plan.bound = solution->bound;
   plan.optimal = solution->optimal;
   plan.states = solution->states;

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why-not NODE BACKEND`: the first reason of every rule that could have taken the node, with the values it saw.
+// `--why-not NODES BACKEND`: what keeps nodes from a backend. Of a node that it cannot run: what stopped each rule with
+// a place for its operator, the nearest miss first. Of one that it could run: what the plan would cost with it there,
+// and why; or the limit that leaves no such plan.
+//
+//     %dw (Conv) cannot run on npu; it runs on onednn in p2
+//       conv, conv_act (2)  grouped convolution (rules/npu.rules:19, 38)
+//
+//     %g (Gemm) could run on openblas: the plan would cost 31.2 us, 4.1 us more: +2.9 us openblas, +1.2 us reorders
+//       now     12.3 us in onednn, with %h: gemm_act.Relu (rules/onednn.rules:99)
+//       there   14.2 us in openblas, alone: gemm (rules/openblas.rules:12)
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "compiler/place/build_problem.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/driver/alternative.h"
 
 namespace collage::driver {
 
-/// `active` as `built` was made from. False after an error: no such node or backend.
-bool print_why_not(const ir::Graph& graph, const std::vector<place::ActiveBackend>& active,
-                   const place::BuiltProblem& built, const std::string& node, const std::string& backend,
-                   support::Diagnostics& diags);
+/// The answer, as lines. `backend`: an active one, or `host`.
+std::string why_not(const ExplainedPlan& explained, const std::vector<ir::NodeId>& nodes, const std::string& backend);
+
+/// Why the backend has nothing for a node, in one line: `cannot: conv: grouped convolution (rules/npu.rules:17)`.
+std::string short_reason(const ExplainedPlan& explained, ir::NodeId node, const std::string& backend);
 
 }  // namespace collage::driver

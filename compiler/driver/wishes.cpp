@@ -2,13 +2,12 @@
 #include "compiler/driver/wishes.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/driver/select_nodes.h"
 
 namespace collage::driver {
 namespace {
@@ -16,10 +15,6 @@ namespace {
 using ir::NodeId;
 using place::Wish;
 using support::Code;
-
-bool fits(const std::string& pattern, const std::string& name) {
-  return fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-}
 
 class WishReader {
  public:
@@ -70,40 +65,10 @@ class WishReader {
     return true;
   }
 
-  bool select(std::string selector, Wish& wish) {
-    if (selector.starts_with("op:")) return select_operators(selector.substr(3), wish);
-    if (selector.starts_with("%")) selector.erase(0, 1);
-    size_t before = wish.nodes.size();
-    if (NodeId node = graph_.find_node(selector); node.is_valid()) {
-      wish.nodes.push_back(node);
-    } else {
-      for (NodeId id : graph_.node_ids()) {
-        if (fits(selector, graph_.node_name(id))) wish.nodes.push_back(id);
-      }
-    }
-    if (wish.nodes.size() > before) return true;
-    if (ir::ValueId value = graph_.find_value(selector); value.is_valid()) {
-      return diags_.error_at(Code::BadOption, wish.option, "`%{}` is {}, no node computes it", selector,
-                             graph_.value(value).is_constant() ? "a constant" : "an input of the model");
-    }
-    std::vector<std::string> names;
-    for (NodeId id : graph_.node_ids()) names.push_back(graph_.node_name(id));
-    return diags_.error_at(Code::BadOption, wish.option, "the model has no node `{}`", selector)
-        .did_you_mean(support::closest(selector, names))
-        .note("nodes are named by their results after the passes: `--emit=graph` prints them");
-  }
-
-  bool select_operators(const std::string& pattern, Wish& wish) {
-    size_t before = wish.nodes.size();
-    std::set<std::string> names;
-    for (NodeId id : graph_.node_ids()) {
-      std::string name(graph_.node(id).op->name);
-      if (fits(pattern, name)) wish.nodes.push_back(id);
-      names.insert(std::move(name));
-    }
-    if (wish.nodes.size() > before) return true;
-    return diags_.error_at(Code::BadOption, wish.option, "the model has no operator `{}`", pattern)
-        .did_you_mean(support::closest(pattern, {names.begin(), names.end()}));
+  bool select(const std::string& selector, Wish& wish) {
+    std::optional<std::vector<NodeId>> nodes = select_nodes(selector, graph_, wish.option, diags_);
+    if (nodes) wish.nodes.insert(wish.nodes.end(), nodes->begin(), nodes->end());
+    return nodes.has_value();
   }
 
   const ir::Graph& graph_;

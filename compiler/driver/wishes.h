@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--place`, `--forbid` and `--together` as typed -> wishes about nodes of the graph.
 //
-// Nodes are selected by the name of a result (`conv1`, `%conv1`), by a pattern over first results (`layer1*`), or by
-// operator (`op:Conv`, `op:*Pool`).
+// Nodes go by what `select_nodes.h` says.
 #pragma once
 
 #include <optional>

@@ -156,8 +156,10 @@ class MemoryFitter {
     std::vector<Leaver> leavers;
     for (const ir::Partition& partition : placement.partitions) {
       if (partition.instance != limit.instance || is_fixed(partition)) continue;
-      for (NodeId node : partition.nodes)
+      for (NodeId node : partition.nodes) {
+        if (!can_leave(node, limit.instance)) continue;
         leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node.slot()]});
+      }
     }
     if (leavers.empty()) return false;
     bool constants_matter = std::any_of(leavers.begin(), leavers.end(), [](const Leaver& l) { return l.bytes > 0; });
@@ -173,6 +175,15 @@ class MemoryFitter {
       if (needed <= limit.bytes || !constants_matter) break;
     }
     return true;
+  }
+
+  /// Some candidate runs it elsewhere: pins and wishes may leave none.
+  bool can_leave(NodeId node, const std::string& instance) const {
+    const Problem& problem = built_.problem;
+    return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const Candidate& candidate) {
+      return problem.owners[static_cast<size_t>(candidate.owner)].instance != instance &&
+             std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
+    });
   }
 
   bool is_fixed(const ir::Partition& partition) const {

@@ -1,4 +1,9 @@
-collage_test(match_test SOURCES unit/match_patterns_test.cpp unit/match_test.cpp DEPENDS collage::match collage::place collage::sema)
+collage_test(match_test
+  SOURCES
+    unit/match_near_miss_test.cpp
+    unit/match_patterns_test.cpp
+    unit/match_test.cpp
+  DEPENDS collage::match collage::place collage::sema)
 collage_test(candidates_test
   SOURCES
     unit/candidates_formats_test.cpp

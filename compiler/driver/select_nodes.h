@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// How options name nodes: by the name of a result (`conv1`, `%conv1`), by a pattern over first results (`layer1*`), or
+// by operator (`op:Conv`, `op:*Pool`).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// Ascending, not empty. Nothing after an error, told at `option`: it selects nothing.
+std::optional<std::vector<ir::NodeId>> select_nodes(std::string selector, const ir::Graph& graph,
+                                                    const std::string& option, support::Diagnostics& diags);
+
+}  // namespace collage::driver
