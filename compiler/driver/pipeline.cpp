@@ -25,7 +25,6 @@
 #include "compiler/driver/search.h"
 #include "compiler/driver/verify_plan.h"
 #include "compiler/driver/wishes.h"
-#include "compiler/driver/write_file.h"
 #include "compiler/driver/write_model.h"
 #include "compiler/driver/write_onnx.h"
 #include "compiler/driver/written_partitions.h"
@@ -39,6 +38,7 @@
 #include "compiler/plan/print_plan.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/check.h"
+#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 namespace {

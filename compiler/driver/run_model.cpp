@@ -10,8 +10,8 @@
 #include <set>
 
 #include "compiler/driver/tensor_files.h"
-#include "compiler/driver/write_file.h"
 #include "compiler/plan/check.h"
+#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 namespace {

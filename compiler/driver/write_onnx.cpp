@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "compiler/driver/write_file.h"
 #include "compiler/export/onnx.h"
+#include "compiler/support/write_file.h"
 #include "runtime/io/file_bytes.h"
 
 namespace collage::driver {

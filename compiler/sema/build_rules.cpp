@@ -88,21 +88,6 @@ std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
   return reached;
 }
 
-/// `*.rules` of a folder, sorted; the path itself if it is no folder.
-std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  std::filesystem::directory_iterator entries(path, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    if (entries->path().extension() == ".rules") files.push_back(entries->path().string());
-  }
-  if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
-  if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 }  // namespace
 
 bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
@@ -147,6 +132,20 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   return ok;
+}
+
+std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  std::filesystem::directory_iterator entries(path, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    if (entries->path().extension() == ".rules") files.push_back(entries->path().string());
+  }
+  if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
+  if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,

@@ -22,6 +22,9 @@ bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sour
 /// backends that conflict with themselves.
 bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
 
+/// `*.rules` of a folder, sorted; the path itself if it is no folder. Nothing after an error.
+std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);
+
 /// Reads files, and folders (their `*.rules`, sorted by name). Nothing after errors, of which there may be several.
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
                                       support::Diagnostics& diags);

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/parse_rules.h"
 
-#include "compiler/support/check.h"
-#include "rules_parser.h"
-
-// Of the generated scanner (`%option reentrant`, prefix `collage_rules_`).
-int collage_rules_lex_init_extra(collage::grammar::rules::ScanState* state, void** scanner);
-struct yy_buffer_state* collage_rules__scan_bytes(const char* bytes, int size, void* scanner);
-int collage_rules_lex_destroy(void* scanner);
+#include "compiler/syntax/rules_lexer.h"
 
 namespace collage::syntax {
 namespace {
@@ -16,29 +10,9 @@ using grammar::rules::Parsed;
 using grammar::rules::ScanState;
 using support::Code;
 
-/// Far more than any rule file, and far from where 32-bit offsets end.
-constexpr size_t kMaxFileBytes = size_t{1} << 26;
-
-/// Frees the scanner however the parse ends.
-class Scanner {
- public:
-  explicit Scanner(ScanState& state) {
-    COLLAGE_CHECK(collage_rules_lex_init_extra(&state, &handle_) == 0, "out of memory");
-    std::string_view text = state.text.substr(state.end);
-    collage_rules__scan_bytes(text.data(), static_cast<int>(text.size()), handle_);
-  }
-  ~Scanner() { collage_rules_lex_destroy(handle_); }
-  Scanner(const Scanner&) = delete;
-  Scanner& operator=(const Scanner&) = delete;
-  void* handle() const { return handle_; }
-
- private:
-  void* handle_ = nullptr;
-};
-
 bool run(ScanState& state, Parsed& result) {
-  Scanner scanner(state);
-  bool accepted = grammar::rules::parser(scanner.handle(), state, result).parse() == 0;
+  RulesLexer lexer(state);
+  bool accepted = grammar::rules::parser(lexer.handle(), state, result).parse() == 0;
   return accepted && state.errors == 0;
 }
 
@@ -108,7 +82,7 @@ std::optional<RulesAst> parse_rules(const support::SourceManager& sources, suppo
   state.file = file;
   state.text = sources.text(file);
   state.diags = &diags;
-  if (state.text.size() > kMaxFileBytes) {
+  if (state.text.size() > kMaxRulesBytes) {
     return diags.error(Code::SyntaxError, {file, 0, 0}, "the file has {} bytes, more than 64 MiB", state.text.size());
   }
   Parsed result;

@@ -11,6 +11,9 @@
 
 namespace collage::syntax {
 
+/// Far more than any rule file has, and far from where 32-bit offsets end.
+inline constexpr size_t kMaxRulesBytes = size_t{1} << 26;
+
 std::optional<RulesAst> parse_rules(const support::SourceManager& sources, support::FileId file,
                                     support::Diagnostics& diags);
 

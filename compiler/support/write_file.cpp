@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/write_file.h"
+#include "compiler/support/write_file.h"
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-namespace collage::driver {
+namespace collage::support {
 
-bool write_file(const std::string& path, std::string_view contents, support::Diagnostics& diags) {
+bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags) {
   namespace fs = std::filesystem;
   std::error_code error;
   // A device or a pipe (`-o /dev/stdout`) has no place beside it and cannot be renamed over.
@@ -19,7 +19,7 @@ bool write_file(const std::string& path, std::string_view contents, support::Dia
     stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
     stream.flush();
     if (!stream) {
-      diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", std::strerror(errno));
+      diags.error_at(Code::CannotWrite, path, "cannot write: {}", std::strerror(errno));
       if (!in_place) fs::remove(target, error);
       return false;
     }
@@ -27,9 +27,9 @@ bool write_file(const std::string& path, std::string_view contents, support::Dia
   if (in_place) return true;
   fs::rename(target, path, error);
   if (!error) return true;
-  diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", error.message());
+  diags.error_at(Code::CannotWrite, path, "cannot write: {}", error.message());
   fs::remove(target, error);
   return false;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::support

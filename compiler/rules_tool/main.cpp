@@ -8,7 +8,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "compiler/driver/rule_tests.h"
+#include "compiler/rules_tool/format_files.h"
+#include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/build_rules.h"
 
 namespace {
@@ -52,7 +53,7 @@ int check(const RuleSet& rules, Diagnostics& diags) {
 int test(SourceManager& sources, const RuleSet& rules, Diagnostics& diags) {
   int passed = 0;
   int failed = 0;
-  for (const auto& outcome : collage::driver::run_rule_tests(sources, rules, diags)) {
+  for (const auto& outcome : collage::rules_tool::run_rule_tests(sources, rules, diags)) {
     fmt::print("{:<7} {} {}\n", outcome.failed == 0 ? "ok" : "FAILED", outcome.backend, outcome.rule);
     passed += outcome.passed;
     failed += outcome.failed;
@@ -91,6 +92,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   std::vector<std::string> paths;
   bool as_json = false;
+  bool only_check = false;
   auto add = [&](const char* name, const char* what) {
     CLI::App* command = app.add_subcommand(name, what);
     command->add_option("paths", paths, "Rule files, or folders of them")->required();
@@ -100,6 +102,8 @@ int run(int argc, char** argv) {
   CLI::App* test_command = add("test", "Run the tests that stand in the files");
   CLI::App* list_command = add("list", "Show backends and rules");
   list_command->add_flag("--json", as_json, "As JSON");
+  CLI::App* fmt_command = add("fmt", "Format files in place; `-` reads standard input");
+  fmt_command->add_flag("--check", only_check, "Change nothing; fail where something would change");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -108,6 +112,12 @@ int run(int argc, char** argv) {
 
   SourceManager sources;
   Diagnostics diags(sources);
+  if (fmt_command->parsed()) {
+    bool good = collage::rules_tool::format_files(sources, paths, only_check, diags);
+    std::fflush(stdout);
+    fmt::print(stderr, "{}", diags.render());
+    return good ? 0 : kInputAtFault;
+  }
   std::optional<RuleSet> rules = collage::sema::load_rules(sources, paths, diags);
   if (!rules) {
     fmt::print(stderr, "{}", diags.render());

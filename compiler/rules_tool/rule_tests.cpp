@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/rule_tests.h"
+#include "compiler/rules_tool/rule_tests.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "compiler/sema/build_graph.h"
 #include "compiler/syntax/parse_model.h"
 
-namespace collage::driver {
+namespace collage::rules_tool {
 namespace {
 
 using support::Code;
@@ -157,4 +157,4 @@ std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, con
   return outcomes;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::rules_tool

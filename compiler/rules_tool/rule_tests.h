@@ -13,7 +13,7 @@
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::rules_tool {
 
 struct RuleTestOutcome {
   std::string backend;
@@ -26,4 +26,4 @@ struct RuleTestOutcome {
 std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, const ir::RuleSet& rules,
                                             support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::rules_tool

@@ -7,9 +7,9 @@
 
 #include "compiler/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::support {
 
 /// False after a CannotWrite error.
-bool write_file(const std::string& path, std::string_view contents, support::Diagnostics& diags);
+bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::support
