@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "compiler/support/diagnostic.h"
+#include "compiler/support/explain.h"
 #include "include/collage/version.h"
 
 namespace collage::driver {
@@ -106,16 +106,6 @@ std::string conflict(const Options& options, bool has_strategy) {
   return "";
 }
 
-int explain(const std::string& text) {
-  std::optional<support::Code> code = support::parse_code(text);
-  if (!code) {
-    fmt::print(stderr, "error: no diagnostic has the code `{}`\n", text);
-    return 2;
-  }
-  fmt::print("{} {}\n  {}\n", support::code_text(*code), support::code_name(*code), support::code_explanation(*code));
-  return 0;
-}
-
 }  // namespace
 
 ParsedOptions parse_options(int argc, char** argv) {
@@ -207,7 +197,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return {std::nullopt, app.exit(error) == 0 ? 0 : 2};
   }
-  if (!code.empty()) return {std::nullopt, explain(code)};
+  if (!code.empty()) return {std::nullopt, support::explain(code) ? 0 : 2};
   auto usage = [](std::string_view message) {
     fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
     return ParsedOptions{std::nullopt, 2};

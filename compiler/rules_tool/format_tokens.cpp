@@ -133,6 +133,7 @@ std::vector<FormatToken> format_tokens(const support::SourceManager& sources, su
     FormatToken token;
     token.kind = scanned.kind;
     token.text = sources.text(scanned.span);
+    token.span = scanned.span;
     std::string_view gap = text.substr(behind, scanned.span.begin - behind);
     auto line_ends = std::count(gap.begin(), gap.end(), '\n');
     if (line_ends > 0) line_begin = behind + gap.rfind('\n') + 1;

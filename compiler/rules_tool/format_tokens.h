@@ -21,6 +21,7 @@ struct FormatToken {
   };
   Kind kind = Kind::Name;
   std::string_view text;
+  support::Span span;
   Brace brace = Brace::None;
   bool starts_statement = false;
   bool is_nested = false;     ///< a statement that belongs to the one before: the test of a rewrite

@@ -55,23 +55,34 @@ std::optional<ir::Graph> build_model(support::SourceManager& sources, const ir::
   return std::nullopt;
 }
 
+/// Where an attempt to match came furthest, first: it took most operators, and was refused for more than the operators
+/// around it.
+void sort_by_progress(std::vector<match::Refusal>* refusals) {
+  std::stable_sort(refusals->begin(), refusals->end(), [](const match::Refusal& a, const match::Refusal& b) {
+    auto progress = [](const match::Refusal& r) {
+      return std::pair(r.kind != match::Refusal::Kind::Structure, r.nodes.size());
+    };
+    return progress(a) > progress(b);
+  });
+}
+
 /// A test of a family: all members, one model.
 class TestRun {
  public:
-  TestRun(const ir::Backend& backend, std::vector<int> members, const ir::RuleTest& test, ir::Graph graph,
+  TestRun(const ir::Backend& backend, size_t first, size_t end, const ir::RuleTest& test, const ir::Graph& graph,
           Diagnostics& diags)
-      : backend_(backend), members_(std::move(members)), test_(test), graph_(std::move(graph)), diags_(diags) {}
-
-  bool run() {
-    for (int member : members_) {
+      : backend_(backend), test_(test), graph_(graph), diags_(diags) {
+    for (size_t member = first; member < end; ++member) {
       match::MatchReport report;
-      for (match::Match& match : match::match_rule(graph_, backend_, member, {}, &report)) {
+      for (match::Match& match : match::match_rule(graph_, backend_, static_cast<int>(member), {}, &report)) {
         matches_.push_back(std::move(match.nodes));
       }
       for (match::Refusal& refusal : report.refusals) refusals_.push_back(std::move(refusal));
     }
-    return test_.expects_match ? expect_match() : expect_refusal();
+    sort_by_progress(&refusals_);
   }
+
+  bool run() { return test_.expects_match ? expect_match() : expect_refusal(); }
 
  private:
   bool expect_match() {
@@ -97,37 +108,30 @@ class TestRun {
     if (!matches_.empty()) {
       return diags_.error(Code::RuleTestFailed, test_.span, "the rule matches {}", node_list(graph_, matches_[0]));
     }
-    for (const match::Refusal& refusal : refusals_) {
-      if (refusal.message.find(test_.because) != std::string::npos) return true;
-    }
+    if (!refusals_.empty() && refusals_[0].message.find(test_.because) != std::string::npos) return true;
     auto error = diags_.error(Code::RuleTestFailed, test_.span, "the rule does not match, but not because \"{}\"",
                               test_.because);
     explain(error);
     return false;
   }
 
-  /// Refusals, those that came furthest first.
   void explain(support::Diagnostic& error) {
     constexpr size_t kMost = 3;
-    std::vector<const match::Refusal*> order;
-    for (const match::Refusal& refusal : refusals_) order.push_back(&refusal);
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->kind > b->kind; });
     std::vector<std::string> told;
-    for (const match::Refusal* refusal : order) {
-      std::string text = fmt::format("refused at `%{}`: {}", graph_.node_name(refusal->root), refusal->message);
+    for (const match::Refusal& refusal : refusals_) {
+      std::string text = fmt::format("refused at `%{}`: {}", graph_.node_name(refusal.root), refusal.message);
       if (told.size() >= kMost || std::find(told.begin(), told.end(), text) != told.end()) continue;
       told.push_back(text);
-      const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal->rule)];
+      const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal.rule)];
       support::Span span =
-          refusal->clause >= 0 ? rule.clauses[static_cast<size_t>(refusal->clause)].span : support::Span();
+          refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : support::Span();
       error.note(span, "{}", text);
     }
   }
 
   const ir::Backend& backend_;
-  std::vector<int> members_;
   const ir::RuleTest& test_;
-  ir::Graph graph_;
+  const ir::Graph& graph_;
   Diagnostics& diags_;
   std::vector<std::vector<ir::NodeId>> matches_;
   std::vector<match::Refusal> refusals_;
@@ -135,23 +139,32 @@ class TestRun {
 
 }  // namespace
 
+RuleTests::RuleTests(support::SourceManager& sources, const ir::Backend& backend, size_t first, Diagnostics& diags)
+    : first_(first), end_(first) {
+  const ir::Rule& rule = backend.rules[first];
+  while (end_ < backend.rules.size() && backend.rules[end_].family == rule.family) ++end_;
+  for (const ir::RuleTest& test : rule.tests) models_.push_back(build_model(sources, rule, test, diags));
+}
+
+bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags) const {
+  const std::optional<ir::Graph>& model = models_[index];
+  return model && TestRun(backend, first_, end_, backend.rules[first_].tests[index], *model, diags).run();
+}
+
+RuleTestOutcome RuleTests::run(const ir::Backend& backend, Diagnostics& diags) const {
+  RuleTestOutcome outcome{backend.name, backend.rules[first_].family};
+  for (size_t i = 0; i < models_.size(); ++i) ++(holds(i, backend, diags) ? outcome.passed : outcome.failed);
+  return outcome;
+}
+
 std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, const ir::RuleSet& rules,
                                             Diagnostics& diags) {
   std::vector<RuleTestOutcome> outcomes;
   for (const ir::Backend& backend : rules.backends) {
     for (size_t first = 0; first < backend.rules.size();) {
-      const ir::Rule& rule = backend.rules[first];
-      std::vector<int> members;
-      for (; first < backend.rules.size() && backend.rules[first].family == rule.family; ++first) {
-        members.push_back(static_cast<int>(first));
-      }
-      RuleTestOutcome outcome{backend.name, rule.family};
-      for (const ir::RuleTest& test : rule.tests) {
-        std::optional<ir::Graph> graph = build_model(sources, rule, test, diags);
-        bool passes = graph && TestRun(backend, members, test, std::move(*graph), diags).run();
-        ++(passes ? outcome.passed : outcome.failed);
-      }
-      if (!rule.tests.empty()) outcomes.push_back(std::move(outcome));
+      RuleTests tests(sources, backend, first, diags);
+      first = tests.end();
+      if (!backend.rules[tests.first()].tests.empty()) outcomes.push_back(tests.run(backend, diags));
     }
   }
   return outcomes;

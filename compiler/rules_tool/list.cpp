@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON is made first; the text is printed out of it.
+#include "compiler/rules_tool/list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "compiler/ir/functions.h"
+#include "compiler/rules_tool/outline.h"
+
+namespace collage::rules_tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string place(const support::SourceManager& sources, const support::Span& span) {
+  return fmt::format("{}:{}", sources.name(span.file), sources.position(span.file, span.begin).line);
+}
+
+/// Whole numbers without a fraction.
+Json number(double value) {
+  constexpr double kExact = 9007199254740992.0;
+  if (value == std::floor(value) && std::abs(value) < kExact) return static_cast<int64_t>(value);
+  return value;
+}
+
+/// `"text"` => `text`
+std::string unquoted(std::string text) {
+  size_t quotes = text.starts_with("\"\"\"") ? 3 : 1;
+  return text.size() >= 2 * quotes ? text.substr(quotes, text.size() - 2 * quotes) : text;
+}
+
+Json attribute_value(const ir::AttrDecl& attr, const runtime::AttrValue& value) {
+  if (attr.type == ir::ExprType::Bool) return std::get<int64_t>(value) != 0;
+  return std::visit(
+      [](const auto& held) -> Json {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, int64_t> || std::is_same_v<Held, double> ||
+                      std::is_same_v<Held, std::string>) {
+          return held;
+        } else {
+          return nullptr;  // no attribute of a backend is a list or a tensor
+        }
+      },
+      value);
+}
+
+Json devices(const ir::Backend& backend) {
+  Json all = Json::array();
+  for (const ir::DeviceDecl& device : backend.devices) {
+    Json links = Json::array();
+    for (const ir::Link& link : device.links) {
+      links.push_back({{"to", link.to},
+                       {"bytes_per_second", number(link.bytes_per_second)},
+                       {"latency_ps", link.latency.ps()},
+                       {"duplex", link.duplex}});
+    }
+    Json entry = {{"name", device.name}, {"count", device.count}};
+    if (device.memory_bytes) entry["memory_bytes"] = number(*device.memory_bytes);
+    entry["links"] = std::move(links);
+    entry["queues"] = device.queues;
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+Json attributes(const ir::Backend& backend) {
+  Json all = Json::array();
+  for (const ir::AttrDecl& attr : backend.attrs) {
+    Json entry = {{"name", attr.name}, {"type", ir::name_of(attr.type)}};
+    if (attr.type == ir::ExprType::Number) entry["type"] = attr.is_integer ? "int" : "float";
+    if (attr.type == ir::ExprType::Bool) entry["type"] = "bool";
+    if (attr.unit != ir::Unit::None) entry["type"] = ir::name_of(attr.unit);
+    entry["default"] = attribute_value(attr, attr.fallback);
+    Json allowed = Json::array();
+    for (const runtime::AttrValue& value : attr.allowed) allowed.push_back(attribute_value(attr, value));
+    entry["allowed"] = std::move(allowed);
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+/// What a statement says behind its head; one with a block as its items.
+Json content(const Statement& statement) {
+  if (statement.head == "where") {
+    size_t other = statement.find("else");
+    Json entry = {{"condition", statement.text(1, other)}};
+    if (other < statement.tokens.size()) entry["else"] = unquoted(statement.text(other + 1, statement.tokens.size()));
+    return entry;
+  }
+  if (!statement.has_block) return statement.text();
+  Json entry = Json::object();
+  if (statement.name() != nullptr) entry["name"] = statement.text();
+  // What may come several times is a list; the items of a phase are in one.
+  for (const Statement& inner : statement.inner) {
+    bool is_item = statement.head == "phase" || statement.head == "partition";
+    if (is_item) {
+      entry["items"].push_back(inner.text(0, inner.tokens.size()));
+    } else {
+      entry[std::string(inner.head)].push_back(content(inner));
+    }
+  }
+  return entry;
+}
+
+Json rules_of(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
+  Json all = Json::array();
+  for (const Statement& statement : written.inner) {
+    if (statement.head != "rule" || statement.name() == nullptr) continue;
+    Json entry = {{"rule", statement.name()->text}, {"at", place(sources, statement.name()->span)}};
+    size_t family = statement.find("for");
+    if (family < statement.tokens.size()) entry["for"] = statement.text(family + 1, statement.tokens.size());
+    Json names = Json::array();
+    for (const ir::Rule& rule : backend.rules) {
+      if (rule.family == statement.name()->text) names.push_back(rule.name);
+    }
+    entry["names"] = std::move(names);
+    int ok = 0, no = 0;
+    for (const Statement& clause : statement.inner) {
+      if (clause.head != "test") {
+        entry[std::string(clause.head)].push_back(content(clause));
+      } else {
+        ++(clause.name() != nullptr && clause.name()->is("ok") ? ok : no);
+      }
+    }
+    entry["tests"] = {{"ok", ok}, {"no", no}};
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+std::string runtime_name(ir::RuntimeKind kind) {
+  switch (kind) {
+    case ir::RuntimeKind::HostJit: return "host_jit";
+    case ir::RuntimeKind::Library: return "library";
+    case ir::RuntimeKind::Sim: return "sim";
+    case ir::RuntimeKind::Plugin: return "plugin";
+  }
+  return "";
+}
+
+Json to_json(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
+  Json entry = {{"backend", backend.name},
+                {"version", backend.version},
+                {"at", place(sources, backend.span)},
+                {"runtime", runtime_name(backend.runtime)}};
+  if (!backend.library.empty()) entry["library"] = backend.library;
+  entry["instances"] = backend.instances();
+  entry["devices"] = devices(backend);
+  entry["attributes"] = attributes(backend);
+  static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",   "phase",
+                                           "def",   "deny",      "rewrite", "partition"};
+  for (const Statement& statement : written.inner) {
+    if (std::find(std::begin(shown), std::end(shown), statement.head) == std::end(shown)) continue;
+    entry[std::string(statement.head)].push_back(content(statement));
+  }
+  entry["rules"] = rules_of(sources, backend, written);
+  return entry;
+}
+
+/// `devices` => `device`: in the text, a list is one entry after the other.
+std::string_view singular(std::string_view key) {
+  return key.ends_with('s') && key != "conflicts" && key != "needs" ? key.substr(0, key.size() - 1) : key;
+}
+
+std::string plain(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// `8, 16, 32`
+std::string joined(const Json& values) {
+  std::string text;
+  for (const Json& value : values) text += (text.empty() ? "" : ", ") + plain(value);
+  return text;
+}
+
+void print_fields(const Json& entry, size_t indent);
+
+/// An object in a list: its first field heads the others.
+void print_item(std::string_view key, const Json& item, size_t indent) {
+  std::string pad(indent, ' ');
+  if (item.contains("condition")) {
+    std::string reason = item.contains("else") ? fmt::format(" else \"{}\"", plain(item["else"])) : "";
+    fmt::print("{}{} {}{}\n", pad, key, plain(item["condition"]), reason);
+    return;
+  }
+  Json rest = item;
+  std::string name;
+  if (!item.empty() && item.begin()->is_string()) {
+    name = " " + plain(*item.begin());
+    rest.erase(item.begin().key());
+  }
+  std::string at = item.contains("at") ? fmt::format("  ({})", plain(item["at"])) : "";
+  rest.erase("at");
+  fmt::print("{}{}{}{}\n", pad, key, name, at);
+  print_fields(rest, indent + 2);
+}
+
+void print_fields(const Json& entry, size_t indent) {
+  std::string pad(indent, ' ');
+  for (const auto& [key, value] : entry.items()) {
+    bool is_one_line = key == "instances" || key == "names" || key == "queues" || key == "allowed";
+    if (value.is_object()) {
+      fmt::print("{}{}:", pad, key);
+      for (const auto& [name, part] : value.items()) fmt::print(" {} {}", plain(part), name);
+      fmt::print("\n");
+    } else if (!value.is_array()) {
+      fmt::print("{}{} {}\n", pad, key, plain(value));
+    } else if (is_one_line) {
+      if (!value.empty()) fmt::print("{}{} {}\n", pad, key, joined(value));
+    } else {
+      for (const Json& item : value) {
+        if (item.is_object()) {
+          print_item(singular(key), item, indent);
+        } else if (key == "items") {
+          fmt::print("{}{}\n", pad, plain(item));
+        } else {
+          fmt::print("{}{} {}\n", pad, key, plain(item));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool list_rules(const support::SourceManager& sources, const ir::RuleSet& rules, const std::vector<std::string>& names,
+                bool as_json, support::Diagnostics& diags) {
+  std::vector<std::string> known;
+  for (const ir::Backend& backend : rules.backends) known.push_back(backend.name);
+  for (const std::string& name : names) {
+    if (rules.find(name) != nullptr) continue;
+    return diags.error_at(support::Code::BadOption, "--backend", "no rule file declares a backend `{}`", name)
+        .did_you_mean(support::closest(name, known));
+  }
+  Json all = Json::array();
+  for (const ir::Backend& backend : rules.backends) {
+    if (!names.empty() && std::find(names.begin(), names.end(), backend.name) == names.end()) continue;
+    for (const Statement& statement : outline(sources, backend.span.file)) {
+      bool is_it = statement.head == "backend" && statement.name() != nullptr &&
+                   statement.name()->span.begin == backend.span.begin;
+      if (is_it) all.push_back(to_json(sources, backend, statement));
+    }
+  }
+  if (as_json) {
+    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!all.empty()) {
+    print_fields({{"backend", all}}, 0);
+  }
+  return true;
+}
+
+}  // namespace collage::rules_tool

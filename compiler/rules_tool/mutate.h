@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-rules test --mutate`: do the tests notice when a rule loses one of its conditions?
+//
+//     where rank(x) == 4     =>     (nothing)     some test of the rule must fail
+//     where dim(x, 0) <= 8   =>     dim(x, 0) < 8 likewise, with `bounds`
+//
+// A clause that can go without a test failing is untested: the rule could lose it and nobody would know.
+#pragma once
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/source_manager.h"
+
+namespace collage::rules_tool {
+
+struct MutationOutcome {
+  int tried = 0;
+  int unnoticed = 0;  ///< each is reported
+};
+
+/// Expects rules whose tests hold.
+MutationOutcome mutate_rules(support::SourceManager& sources, const ir::RuleSet& rules, bool bounds,
+                             support::Diagnostics& diags);
+
+}  // namespace collage::rules_tool

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The statements of a rule file as they are written, whether it parses or not: what `list` prints, and where an
+// editor's cursor is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/rules_tool/format_tokens.h"
+
+namespace collage::rules_tool {
+
+/// `rule conv for act in {Relu} { … }`, or `where rank(x) == 4 else "…"`.
+struct Statement {
+  std::string_view head;            ///< `rule`, `where`, …; in a phase, the item's first word
+  std::vector<FormatToken> tokens;  ///< without comments, up to the `{` of its block
+  support::Span span;               ///< with its block
+  bool has_block = false;
+  bool is_closed = false;        ///< its block is
+  std::vector<Statement> inner;  ///< of its block; the tests of a rewrite
+
+  /// The word behind the head: the name of a rule, a backend, a device, …; null where there is none.
+  const FormatToken* name() const { return tokens.size() > 1 ? &tokens[1] : nullptr; }
+  /// Index of the first token that is `text` outside brackets, or the number of tokens.
+  size_t find(std::string_view text) const;
+  /// Tokens [begin, end) on one line, as `fmt` writes them.
+  std::string text(size_t begin, size_t end) const;
+  /// All behind the head.
+  std::string text() const { return text(1, tokens.size()); }
+};
+
+std::vector<Statement> outline(const support::SourceManager& sources, support::FileId file);
+
+/// The statements that hold `offset`, outermost first. A statement reaches up to the next one, or to the end of the
+/// block that it stands in.
+std::vector<const Statement*> statements_at(const std::vector<Statement>& statements, uint32_t offset);
+
+}  // namespace collage::rules_tool

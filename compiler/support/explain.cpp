@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/support/explain.h"
+
+#include <cctype>
+
+#include "compiler/support/diagnostic.h"
+
+namespace collage::support {
+namespace {
+
+/// `cg301`, `301` => `CG0301`
+std::string normal_form(const std::string& text) {
+  size_t digits = 0;
+  std::string head;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) == 0) {
+    head += static_cast<char>(std::toupper(static_cast<unsigned char>(text[digits++])));
+  }
+  std::string number = text.substr(digits);
+  bool is_number = !number.empty() && number.size() <= 4 &&
+                   number.find_first_not_of("0123456789") == std::string::npos && (head.empty() || head == "CG");
+  return is_number ? "CG" + std::string(4 - number.size(), '0') + number : text;
+}
+
+}  // namespace
+
+bool explain(const std::string& text) {
+  std::optional<Code> code = parse_code(normal_form(text));
+  if (code) {
+    fmt::print("{} {}\n  {}\n", code_text(*code), code_name(*code), code_explanation(*code));
+    return true;
+  }
+  std::vector<std::string> known;
+  for (Code each : all_codes()) {
+    known.push_back(code_text(each));
+    known.emplace_back(code_name(each));
+  }
+  std::string near = closest(normal_form(text), known);
+  fmt::print(stderr, "error: no diagnostic has the code `{}`\n", text);
+  if (!near.empty()) fmt::print(stderr, "note: did you mean `{}`?\n", near);
+  return false;
+}
+
+}  // namespace collage::support
