@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <new>
 
 #include "compiler/rules_tool/commands.h"
 #include "compiler/rules_tool/coverage.h"
 #include "compiler/rules_tool/format_files.h"
 #include "compiler/rules_tool/list.h"
+#include "compiler/rules_tool/lsp/server.h"
 #include "compiler/rules_tool/scaffold.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/explain.h"
@@ -104,6 +106,8 @@ int run(int argc, char** argv) {
   CLI::App* make = add("new", "Write a rule file to start from",
                        [&] { return with_diagnostics(tool::make_backend(options.name, options.folder, diags)); });
   make->add_option("name", options.name, "Name of the backend")->required();
+  add("lsp", "Serve an editor over standard input and output (language server protocol)",
+      [] { return collage::rules_tool::lsp::Server(std::cin, std::cout).run(); });
   make->add_option("--dir", options.folder, "Where to put it");
 
   try {

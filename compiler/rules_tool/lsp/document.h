@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rule file as it stands in an editor: its text, its statements, and what is wrong with it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/rules_tool/lsp/positions.h"
+#include "compiler/rules_tool/outline.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::rules_tool::lsp {
+
+class Document {
+ public:
+  Document(std::string uri, std::string text);
+
+  const std::string& uri() const { return uri_; }
+  std::string_view text() const { return sources_->text(file_); }
+  const std::vector<Statement>& statements() const { return statements_; }
+  /// Tokens without comments.
+  const std::vector<FormatToken>& tokens() const { return tokens_; }
+  /// Index of the token that holds `offset`, or ends there and is a word; -1 where there is none.
+  int token_at(uint32_t offset) const;
+
+  /// Parses and checks; the `diagnostics` of the protocol.
+  Json diagnostics() const;
+  /// The text as `fmt` writes it; nothing where it does not parse.
+  std::optional<std::string> formatted() const;
+
+ private:
+  Json to_json(const support::DiagnosticRecord& record) const;
+  Json location(const support::Span& span) const;
+
+  std::string uri_;
+  std::unique_ptr<support::SourceManager> sources_;
+  support::FileId file_;
+  std::vector<FormatToken> tokens_;
+  std::vector<Statement> statements_;
+};
+
+}  // namespace collage::rules_tool::lsp
