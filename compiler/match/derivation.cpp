@@ -33,6 +33,9 @@ struct Derivation::Operands {
 
 namespace {
 
+/// Goals are nested on the stack: a pattern with more parts than this in one derivation is cut.
+constexpr size_t kMaxDepth = 2000;
+
 std::string op_list(const std::vector<const ir::OpDef*>& ops) {
   std::string text;
   for (const ir::OpDef* op : ops) text += (text.empty() ? "" : " or ") + std::string(op->name);
@@ -113,7 +116,12 @@ void Derivation::undo_bindings(size_t mark) {
 }
 
 void Derivation::solve(const Goal* goals) {
-  if (is_exhausted()) return;
+  if (++depth_ > kMaxDepth) truncated_ = true;
+  if (!is_exhausted()) solve_first(goals);
+  --depth_;
+}
+
+void Derivation::solve_first(const Goal* goals) {
   if (goals == nullptr) {
     ++derivations_;
     on_match_();

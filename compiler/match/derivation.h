@@ -35,6 +35,7 @@ class Derivation {
   struct Goal;
   struct Operands;
   void solve(const Goal* goals);
+  void solve_first(const Goal* goals);
   void solve_value(const Goal& goal);
   void solve_op(const Goal& goal);
   void solve_choices(const Goal& goal);
@@ -64,6 +65,7 @@ class Derivation {
   std::vector<NodeId> matched_;                 ///< may repeat a node
   std::vector<NodeId> roots_;
   uint64_t steps_ = 0;
+  size_t depth_ = 0;  ///< of nested goals
   uint64_t derivations_ = 0;
   bool truncated_ = false;
   std::string failure_;

@@ -139,6 +139,9 @@ namespace {
 
 /// Patterns of one rule that are alike match the same nodes from each of their roots: the cheapest stays.
 std::vector<Match> without_repeats(const ir::Backend& backend, std::vector<Match> matches) {
+  bool can_repeat = std::any_of(backend.rules.begin(), backend.rules.end(),
+                                [](const ir::Rule& rule) { return !rule.others.empty(); });
+  if (!can_repeat) return matches;
   std::map<std::pair<int, std::vector<NodeId>>, size_t> first;
   std::vector<Match> kept;
   for (Match& match : matches) {
@@ -153,8 +156,9 @@ std::vector<Match> without_repeats(const ir::Backend& backend, std::vector<Match
       kept[at->second] = std::move(match);
     }
   }
-  std::stable_sort(kept.begin(), kept.end(),
-                   [](const Match& a, const Match& b) { return a.roots.front() < b.roots.front(); });
+  std::stable_sort(kept.begin(), kept.end(), [](const Match& a, const Match& b) {
+    return std::pair(a.roots.front(), a.rule) < std::pair(b.roots.front(), b.rule);
+  });
   return kept;
 }
 

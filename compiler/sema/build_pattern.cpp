@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/sema/pattern_shape.h"
+
 namespace collage::sema {
 namespace {
 
@@ -22,6 +24,8 @@ using syntax::Word;
 
 /// `f?(e, …)` holds `e` twice, so nested optionals double their size each, and `def`s what they use.
 constexpr int kMaxPatternNodes = 10'000;
+/// Deeper than what is written without `def`s can be.
+constexpr int kMaxPatternDepth = 400;
 constexpr int kMaxDefDepth = 16;
 constexpr int kMaxRepeat = 64;
 /// `*`
@@ -57,7 +61,7 @@ class PatternBuilder {
       Pattern built;
       bool is_built = build(ast, &built, &bound);
       ok = ok && is_built && !failed_;
-      if (is_built && !failed_ && least_ops(built) == 0) {
+      if (is_built && !failed_ && least_operators(built) == 0) {
         ok = diags_.error(Code::BadPattern, ast.span, "the pattern can match without any operator");
       }
       result_.others.push_back(std::move(built));
@@ -116,12 +120,21 @@ class PatternBuilder {
   }
 
   bool build(const PatternAst& ast, Pattern* out, Bound* bound) {
-    if (++nodes_ > kMaxPatternNodes) {
+    if (++nodes_ > kMaxPatternNodes || depth_ >= kMaxPatternDepth) {
       if (!failed_)
-        diags_.error(Code::BadPattern, ast.span, "the pattern has more than {} forms and parts", kMaxPatternNodes);
+        diags_.error(Code::BadPattern, ast.span, "the pattern has more than {}",
+                     nodes_ > kMaxPatternNodes ? fmt::format("{} forms and parts", kMaxPatternNodes)
+                                               : fmt::format("{} operators in a row", kMaxPatternDepth));
       failed_ = true;
       return false;
     }
+    ++depth_;
+    bool ok = build_part(ast, out, bound);
+    --depth_;
+    return ok;
+  }
+
+  bool build_part(const PatternAst& ast, Pattern* out, Bound* bound) {
     out->span = ast.span;
     switch (ast.kind) {
       case PatternAst::Kind::Value: return build_value(ast, out, bound);
@@ -193,8 +206,8 @@ class PatternBuilder {
     out->takes_rest = ast.takes_rest;
     bool ok = build_operands(ast, out, bound);
     ok = resolve_ops(ast, out, true) && ok;
-    if (!ok || !check_arity(ast, *out)) return false;
-    leave_out_rest(out);
+    if (!ok || !check_arity(*out, diags_)) return false;
+    leave_out_further_operands(out);
     return name_results(ast, out, bound) && (!ast.capture || name_op(*ast.capture, out, bound));
   }
 
@@ -232,8 +245,8 @@ class PatternBuilder {
       ok = diags_.error(Code::BadRepetition, ast.operands.back().span,
                         "the operands of a repeated operator are written out");
     }
-    if (!ok || !check_arity(ast, *out)) return false;
-    leave_out_rest(out);
+    if (!ok || !check_arity(*out, diags_)) return false;
+    leave_out_further_operands(out);
     return !ast.capture || name_choice(*ast.capture, out, bound);
   }
 
@@ -390,59 +403,6 @@ class PatternBuilder {
     return ok;
   }
 
-  /// Operands of the pattern up to the last that must be there.
-  static int certain_operands(const Pattern& pattern) {
-    int certain = 0;
-    for (size_t i = 0; i < pattern.operands.size(); ++i) {
-      const Pattern& operand = pattern.operands[i];
-      if (!operand.may_be_absent && !operand.is_absent) certain = static_cast<int>(i) + 1;
-    }
-    return certain;
-  }
-
-  static bool has_too_many(const OpDef& op, const Pattern& pattern) {
-    return certain_operands(pattern) > op.max_inputs || static_cast<int>(pattern.operands.size()) > op.max_inputs;
-  }
-  static bool has_too_few(const OpDef& op, const Pattern& pattern) {
-    return static_cast<int>(pattern.operands.size()) < op.min_inputs && !pattern.takes_rest && !pattern.last_is_each;
-  }
-  static bool takes_operands(const OpDef& op, const Pattern& pattern) {
-    return !has_too_many(op, pattern) && !has_too_few(op, pattern);
-  }
-
-  bool check_arity(const PatternAst& ast, const Pattern& pattern) {
-    size_t given = pattern.operands.size();
-    for (const OpDef* op : pattern.ops) {
-      if (has_too_many(*op, pattern)) {
-        return diags_.error(Code::BadPattern, ast.span, "`{}` takes at most {} operand{}, the pattern has {}", op->name,
-                            op->max_inputs, op->max_inputs == 1 ? "" : "s", given);
-      }
-      if (has_too_few(*op, pattern)) {
-        return diags_
-            .error(Code::BadPattern, ast.span, "`{}` takes at least {} operand{}, the pattern has {}", op->name,
-                   op->min_inputs, op->min_inputs == 1 ? "" : "s", given)
-            .note("`..` takes the rest, whatever it is");
-      }
-    }
-    return true;
-  }
-
-  /// Operands that the pattern does not name must be absent.
-  static void leave_out_rest(Pattern* out) {
-    if (out->takes_rest || out->last_is_each) return;
-    int most = 0;
-    for (const OpDef* op : out->ops) {
-      if (op->max_inputs != OpDef::kVariadic) most = std::max(most, op->max_inputs);
-    }
-    while (static_cast<int>(out->operands.size()) < most) {
-      Pattern absent;
-      absent.is_absent = true;
-      absent.may_be_absent = true;
-      absent.span = out->span;
-      out->operands.push_back(std::move(absent));
-    }
-  }
-
   /// `f?(e, …)` => Optional{f(e, …), e}
   bool build_optional(const PatternAst& ast, Pattern* out, Bound* bound) {
     if (ast.operands.empty()) {
@@ -504,7 +464,7 @@ class PatternBuilder {
   /// Gives what is built a name of its own; it may have one already.
   bool name_root(Pattern* out, const std::string& name, Span span, const std::string& written, Bound* bound) {
     std::vector<const OpDef*> ops;
-    ExprType type = collect_ops(*out, &ops) ? ExprType::Node : ExprType::Value;
+    ExprType type = is_node(*out, &ops) ? ExprType::Node : ExprType::Value;
     if (out->capture >= 0) {
       Pattern named;
       named.kind = Pattern::Kind::Alternatives;
@@ -517,17 +477,6 @@ class PatternBuilder {
     bool may_be_absent = out->kind == Pattern::Kind::Value && out->may_be_absent;
     if (!may_be_absent) bound->insert(out->capture);
     return true;
-  }
-
-  static bool collect_ops(const Pattern& pattern, std::vector<const OpDef*>* ops) {
-    if (pattern.kind == Pattern::Kind::Value) return false;
-    for (const OpDef* op : pattern.ops) {
-      if (std::find(ops->begin(), ops->end(), op) == ops->end()) ops->push_back(op);
-    }
-    bool may_be_none = pattern.kind == Pattern::Kind::Repeat || pattern.kind == Pattern::Kind::Via;
-    if (may_be_none && pattern.at_least == 0) return collect_ops(pattern.operands[0], ops);
-    return std::all_of(pattern.choices.begin(), pattern.choices.end(),
-                       [&](const Pattern& choice) { return collect_ops(choice, ops); });
   }
 
   int capture(const Word& word, ExprType type, const std::vector<const OpDef*>& ops) {
@@ -566,22 +515,6 @@ class PatternBuilder {
     return static_cast<int>(index);
   }
 
-  static int least_ops(const Pattern& pattern) {
-    switch (pattern.kind) {
-      case Pattern::Kind::Value: return 0;
-      case Pattern::Kind::Op: return 1;
-      case Pattern::Kind::Repeat:
-      case Pattern::Kind::Via: return pattern.at_least > 0 ? 1 : least_ops(pattern.operands[0]);
-      case Pattern::Kind::Optional:
-      case Pattern::Kind::Alternatives: {
-        int least = 1;
-        for (const Pattern& choice : pattern.choices) least = std::min(least, least_ops(choice));
-        return least;
-      }
-    }
-    return 0;
-  }
-
   const PatternScope& scope_;
   support::Diagnostics& diags_;
   BuiltPattern result_;
@@ -591,6 +524,7 @@ class PatternBuilder {
   int calls_ = 0;
   int repeated_ = 0;  ///< inside so many parts that repeat
   int nodes_ = 0;
+  int depth_ = 0;
   bool failed_ = false;
 };
 

@@ -187,6 +187,19 @@ TEST(MatchPatterns, SeveralPatternsHaveSeveralResults) {
   EXPECT_EQ(matched(head, body, "match s = Sigmoid(x), y = Mul(x, s)"), (Sets{"s y"}));
 }
 
+TEST(MatchPatterns, CandidatesWithSeveralResultsKeepTheLimits) {
+  const char* head = "(%x: f32[4]) -> (%s: f32[4], %y: f32[4])";
+  const char* body = "%s = Sigmoid(%x)\n%y = Mul(%x, %s)";
+  Case open;
+  open.model(head, body).rule("match s = Sigmoid(x), y = Mul(x, s) lower \"l\"", "limit taps yes, exits 2");
+  EXPECT_EQ(open.candidate_sets(), (Sets{"s y"}));
+  Case closed;
+  closed.model(head, body).rule("match s = Sigmoid(x), y = Mul(x, s) lower \"l\"");
+  EXPECT_EQ(closed.candidate_sets(), Sets{});
+  ASSERT_EQ(closed.candidates().refusals.size(), 1u);
+  EXPECT_EQ(closed.candidates().refusals[0].kind, match::Refusal::Kind::Limit);
+}
+
 TEST(MatchPatterns, PatternsThatShareAnInput) {
   // Two products of one input, as attention has them; each pair once.
   const char* head = "(%x: f32[2, 4]) -> (%p: f32[2, 4], %q: f32[2, 4], %r: f32[2, 4])";

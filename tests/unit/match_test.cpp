@@ -2,6 +2,7 @@
 // What a pattern matches, what it refuses, and what it says then (section 5 of the design: "Match", "Inside").
 #include <gtest/gtest.h>
 
+#include "compiler/match/automaton.h"
 #include "tests/unit/match_fixture.h"
 
 namespace collage::testing {
@@ -199,6 +200,34 @@ TEST(Match, QuantitiesOfOneMatch) {
   // x, w and y; not what stays inside.
   double bytes = 4.0 * (3 * 64 + 12 + 4 * 64);
   EXPECT_DOUBLE_EQ(matches[0].cost, 2 + bytes);
+}
+
+TEST(Match, PatternsAboutSomethingElseAreRefusedForThoseWhoAsk) {
+  Case setup;
+  setup.model(kUnary, "%r = Relu(%x)\n%y = Exp(%r)").rule("match Exp(Abs(v)) lower \"l\"");
+  match::MatchReport report;
+  EXPECT_TRUE(setup.matches(&report).empty());
+  EXPECT_TRUE(report.refusals.empty());
+  auto asked = match::structure_refusals(setup.graph, setup.backend(), setup.graph.find_node("y"));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].message, "`%r` comes from Relu, need Abs");
+  EXPECT_TRUE(match::structure_refusals(setup.graph, setup.backend(), setup.graph.find_node("r")).empty());
+}
+
+TEST(Match, RulesShareThePartsOfTheirPatterns) {
+  Case setup;
+  setup.model(kConv, with_weights("%c = Conv(%x, %w)\n%y = Tanh(%c)"))
+      .add_rules(
+          "backend b { runtime host_jit\n"
+          "rule relu { match Relu(Conv(v, k: const)) cost 0 s }\n"
+          "rule tanh { match Tanh(c = Conv(image, weights: const)) where c.group == 1 cost 0 s } }");
+  match::PatternAutomaton automaton(setup.backend().rules);
+  // Any value, a constant, an operand left out, Conv, Relu, Tanh.
+  EXPECT_EQ(automaton.part_count(), 6u);
+  std::vector<int> states = automaton.run(setup.graph);
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(automaton.rules_at(states[0]), std::vector<int>{});
+  EXPECT_EQ(automaton.rules_at(states[1]), std::vector<int>{1});
 }
 
 TEST(Match, ManyPermutationsAreCutAndReported) {
