@@ -183,7 +183,7 @@ class Answerer {
     new_conversions(*alternative.plan, node);
     blame_limits_of_choice(node);
     stops(alternative, node);
-    refused_there(node);
+    near_rules(node);
     if (alternative.plan->predicted < explained_.plan.predicted) line("  {}", why_not_best(explained_));
   }
 
@@ -338,14 +338,16 @@ class Answerer {
     }
   }
 
-  /// Rules that could have done more than those that matched.
-  void refused_there(NodeId node) {
+  /// Rules that could have taken more than those that matched.
+  void near_rules(NodeId node) {
     if (index_ < 0) return;
     std::vector<NearMiss> misses = misses_of(node);
-    std::erase_if(misses, [](const NearMiss& miss) { return miss.kind == match::Refusal::Kind::Structure; });
-    if (misses.empty()) return;
-    line("  refused there:");
-    for (const std::string& text : refusal_lines(backend(), misses, explained_.sources)) line("  {}", text);
+    std::erase_if(misses, [](const NearMiss& miss) { return !miss.is_close(); });
+    std::string_view label = "almost";
+    for (const std::string& text : refusal_lines(backend(), misses, explained_.sources)) {
+      line("  {:<6}{}", label, text);
+      label = "";
+    }
   }
 
   const ExplainedPlan& explained_;

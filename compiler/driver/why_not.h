@@ -9,6 +9,8 @@
 //     %g (Gemm) could run on openblas: the plan would cost 31.2 us, 4.1 us more: +2.9 us openblas, +1.2 us reorders
 //       now     12.3 us in onednn, with %h: gemm_act.Relu (rules/onednn.rules:99)
 //       there   14.2 us in openblas, alone: gemm (rules/openblas.rules:12)
+//       needs   %g from host to host NHWC: 1.2 us
+//       almost  gemm_act.Relu  `%g` is also read by `%k` (rules/openblas.rules:20)
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 using ir::Pattern;
 using Kind = Refusal::Kind;
 
-// How far an attempt came, in the order in which a match is judged. Below: levels of the pattern above the node.
+// How far an attempt came, in the order in which a match is judged. Below: operators above the node that were there.
 constexpr int kAtRoot = 1000;    ///< operators up to the root are there, others are not
 constexpr int kInside = 2000;    ///< the pattern fits
 constexpr int kClause = 3000;    ///< and nothing inside is read outside; plus the index of the clause
@@ -138,7 +138,7 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
         // A root has one refusal: it may be that of another way to match there.
         for (const Refusal& refusal : tried.report.refusals) {
           if (climbed.reached.count(refusal.root) == 0) continue;
-          offer({refusal.kind, rule, refusal.clause, refusal.message, {}, kAtRoot + levels});
+          offer({refusal.kind, rule, refusal.clause, refusal.message, {}, levels > 0 ? kAtRoot + levels : 1});
         }
       }
     }

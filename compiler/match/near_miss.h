@@ -25,6 +25,9 @@ struct NearMiss {
   std::string message;                   ///< without what is needed, where `needed` says that
   std::vector<const ir::OpDef*> needed;  ///< Structure: one of these would have to read the node's result
   int progress = 0;                      ///< the greater, the nearer
+
+  /// Of the pattern more than the node was there: at least two operators above it, or all up to the root.
+  bool is_close() const { return progress >= 2; }
 };
 
 /// Answers for one backend; what is asked twice is matched once.
