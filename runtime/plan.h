@@ -16,6 +16,7 @@
 
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/lowered_call.h"
 #include "runtime/core/tensor.h"
 #include "runtime/library_program.h"
 
@@ -120,6 +121,7 @@ struct PlanPartition {
   std::string instance;
   std::vector<std::string> nodes;  ///< first result names
   Duration cost;
+  std::vector<LoweredCall> calls = {};  ///< what its rules ask of the backend
 };
 
 /// A model input or output: always a plain host buffer.

@@ -24,6 +24,32 @@ std::string absence(const ir::Backend& backend) {
   return "";
 }
 
+/// Backends whose `needs` are not met are absent, and so are those that need them in turn. All that are left know what
+/// the machine has.
+void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked) {
+  auto environment = std::make_shared<match::Environment>();
+  for (std::string_view library : runtime::library_names()) {
+    environment->libraries.emplace(library, runtime::library_version(library));
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (asked[i] && all[i].absent.empty()) {
+      environment->backends.emplace(all[i].active.backend->name, all[i].active.backend->version);
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Activation& activation : all) {
+      const ir::Backend& backend = *activation.active.backend;
+      for (const ir::Need& need : backend.needs) {
+        if (!activation.absent.empty()) break;
+        activation.absent = match::unmet(need, *environment);
+      }
+      if (!activation.absent.empty()) changed = environment->backends.erase(backend.name) > 0 || changed;
+    }
+  }
+  for (Activation& activation : all) activation.active.environment = environment;
+}
+
 /// `16`, `true`, `fast` as the type that the attribute is declared with.
 std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const std::string& text) {
   if (decl.type == ir::ExprType::String) return runtime::AttrValue(text);
@@ -84,10 +110,13 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   std::vector<Activation> all;
   std::vector<std::string> names;
   for (const ir::Backend& backend : rules.backends) {
-    all.push_back({{&backend, {}}, absence(backend)});
+    all.push_back({{&backend, {}, nullptr}, absence(backend)});
     names.push_back(backend.name);
   }
-  if (targets.empty()) return all;
+  if (targets.empty()) {
+    check_needs(all, std::vector<bool>(all.size(), true));
+    return all;
+  }
   std::vector<bool> asked(all.size(), false);
   bool good = true;
   for (const std::string& target : targets) {
@@ -102,7 +131,12 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
     auto at = static_cast<size_t>(it - names.begin());
     asked[at] = true;
     for (size_t i = 1; i < parts.size(); ++i) good &= set_attr(all[at], parts[i], diags);
-    if (!all[at].absent.empty()) good = diags.error_at(Code::UnknownDevice, "-t " + parts[0], "{}", all[at].absent);
+  }
+  check_needs(all, asked);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (asked[i] && !all[i].absent.empty()) {
+      good = diags.error_at(Code::UnknownDevice, "-t " + names[i], "{}", all[i].absent);
+    }
   }
   if (!good) return std::nullopt;
   std::vector<Activation> active;

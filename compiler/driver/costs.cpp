@@ -15,7 +15,10 @@ using support::Code;
 bool asks_for_measuring(const place::ActiveBackend& active) {
   const ir::Backend& backend = *active.backend;
   return backend.policy.measured ||
-         std::any_of(backend.rules.begin(), backend.rules.end(), [](const ir::Rule& rule) { return rule.measured; });
+         std::any_of(backend.rules.begin(), backend.rules.end(), [](const ir::Rule& rule) {
+           return std::any_of(rule.kernels.begin(), rule.kernels.end(),
+                              [](const ir::Kernel& kernel) { return kernel.measured; });
+         });
 }
 
 /// `costs       [####......] 12 of 88, 6 s left`, on one line that the next one overwrites and the last one clears.

@@ -85,7 +85,7 @@ support::Span refusal_span(const ir::Backend& backend, const NearMiss& miss) {
   if (miss.clause >= 0 && rule.clauses[static_cast<size_t>(miss.clause)].span.is_valid()) {
     return rule.clauses[static_cast<size_t>(miss.clause)].span;
   }
-  return rule.span;
+  return miss.span.is_valid() ? miss.span : rule.span;
 }
 
 std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::vector<NearMiss>& misses,

@@ -21,6 +21,13 @@ bool may_join(const SearchInput& input, const ir::Partition& partition) {
                       [&](const ir::Partition& written) { return written.nodes == partition.nodes; });
 }
 
+/// The backend's `deny`.
+bool may_hold(const SearchInput& input, const std::string& backend, const std::vector<ir::NodeId>& nodes) {
+  const std::vector<place::BackendCandidates>& backends = input.built.backends;
+  auto found = std::find_if(backends.begin(), backends.end(), [&](const auto& b) { return b.backend == backend; });
+  return found == backends.end() || match::denied_in(found->denied, nodes) == nullptr;
+}
+
 /// A node that none of the strategy's backends may run, or one sentence about the whole.
 std::string why_none(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
@@ -64,7 +71,15 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   plan.seconds = seconds;
   plan.placement = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
-  place::coalesce(input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); });
+  for (int c : solution->chosen) {
+    int first = input.built.problem.candidates[static_cast<size_t>(c)].nodes.front();
+    for (ir::Partition& partition : plan.placement.partitions) {
+      if (partition.nodes.front().index == first) partition.calls = place::calls_of(input.built, c);
+    }
+  }
+  place::coalesce(
+      input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
+      [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
   keep_written_names(input.written, plan.placement);
   place::Verdict verdict = place::evaluate(input.graph, plan.placement);
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",

@@ -25,7 +25,7 @@ class Answerer {
         index_(index_of_backend(explained, backend)) {
     if (index_ < 0) return;
     const place::ActiveBackend& active = explained.active[static_cast<size_t>(index_)];
-    misses_.emplace(graph_, *active.backend, active.attrs, found().refusals);
+    misses_.emplace(graph_, *active.backend, active.attrs, found().refusals, active.environment.get());
   }
 
   std::string answer(const std::vector<NodeId>& nodes) {

@@ -10,4 +10,8 @@ bool refers_to_rules(const Expr& expr) {
   return is_sum || std::any_of(expr.args.begin(), expr.args.end(), refers_to_rules);
 }
 
+bool refers_to_knobs(const Expr& expr) {
+  return expr.kind == Expr::Kind::Knob || std::any_of(expr.args.begin(), expr.args.end(), refers_to_knobs);
+}
+
 }  // namespace collage::ir

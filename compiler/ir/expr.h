@@ -2,6 +2,7 @@
 // Expressions of the rule language after sema: names resolved, types and units checked. Plain data; `match/` evaluates.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,11 @@
 
 namespace collage::ir {
 
-/// What an expression yields. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`.
-enum class ExprType { Number, Bool, String, DType, Numbers, Value, Node };
+struct CostTable;
+
+/// What an expression yields. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`; so does an Operator,
+/// which is the name of one or of a class. A list of truth values is what a comparison inside `all(…)` gives.
+enum class ExprType { Number, Bool, String, DType, Numbers, Bools, Value, Node, Operator };
 
 /// Units are typed: they add only to themselves. Products with plain numbers keep the unit; bytes / rate is a time;
 /// number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second.
@@ -27,6 +31,8 @@ struct Expr {
     Attribute,    ///< attribute `text` of the node captured by args[0]; the operator's default where it is not written
     BackendAttr,  ///< attribute `text` of the backend instance
     Quantity,     ///< `text`: ops, macs, flops, bytes, launch, rules (the sum of the members' costs)
+    Version,      ///< `text`: backend_version, library_version
+    Knob,         ///< knob `text` of the kernel
     Unary,        ///< `text`: - or `not`
     Binary,       ///< `text`: + - * / % == != < <= > >= and or in
     List,         ///< args
@@ -40,10 +46,14 @@ struct Expr {
   runtime::DType dtype = runtime::DType::F32;
   int capture = -1;
   std::vector<Expr> args;
+  std::shared_ptr<const CostTable> table;  ///< of the function `table`
   support::Span span;
 };
 
 /// Does `sum(rules)` occur in it?
 bool refers_to_rules(const Expr& expr);
+
+/// Does a knob occur in it?
+bool refers_to_knobs(const Expr& expr);
 
 }  // namespace collage::ir

@@ -11,8 +11,9 @@ struct Arg {
   std::optional<ExprType> type;
 };
 
-FunctionDef row(std::string_view name, ExprType result, std::optional<Unit> unit, std::initializer_list<Arg> args) {
-  FunctionDef def{name, result, unit, {}, false};
+FunctionDef row(std::string_view name, ExprType result, std::optional<Unit> unit, std::string_view doc,
+                std::initializer_list<Arg> args) {
+  FunctionDef def{name, result, unit, {}, false, doc};
   for (const Arg& arg : args) {
     if (arg.type) {
       def.args.push_back(*arg.type);
@@ -25,9 +26,10 @@ FunctionDef row(std::string_view name, ExprType result, std::optional<Unit> unit
 
 const std::vector<FunctionDef>& table() {
   constexpr std::optional<Unit> None = Unit::None, Bytes = Unit::Bytes, Same = std::nullopt;
-  const Arg Number{ExprType::Number}, Numbers{ExprType::Numbers}, Value{ExprType::Value}, Rest{};
+  const Arg Number{ExprType::Number}, Numbers{ExprType::Numbers}, Value{ExprType::Value}, Node{ExprType::Node},
+      String{ExprType::String}, Condition{ExprType::Bools}, Operator{ExprType::Operator}, Rest{};
   static const std::vector<FunctionDef> rows = {
-#define FUNCTION(name, result, unit, ...) row(#name, ExprType::result, unit, {__VA_ARGS__}),
+#define FUNCTION(name, result, unit, doc, ...) row(#name, ExprType::result, unit, doc, {__VA_ARGS__}),
 #include "compiler/ir/functions.def"
 #undef FUNCTION
   };
@@ -42,9 +44,19 @@ const FunctionDef* find_function(std::string_view name) {
   return it == rows.end() ? nullptr : &*it;
 }
 
+std::vector<const FunctionDef*> function_forms(std::string_view name) {
+  std::vector<const FunctionDef*> forms;
+  for (const FunctionDef& def : table()) {
+    if (def.name == name) forms.push_back(&def);
+  }
+  return forms;
+}
+
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
-  for (const FunctionDef& def : table()) names.emplace_back(def.name);
+  for (const FunctionDef& def : table()) {
+    if (names.empty() || names.back() != def.name) names.emplace_back(def.name);
+  }
   return names;
 }
 
@@ -55,6 +67,8 @@ std::string_view name_of(ExprType type) {
     case ExprType::String: return "string";
     case ExprType::DType: return "dtype";
     case ExprType::Numbers: return "list of numbers";
+    case ExprType::Bools: return "comparison of lists";
+    case ExprType::Operator: return "operator";
     case ExprType::Value: return "value";
     case ExprType::Node: return "node";
   }

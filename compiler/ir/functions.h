@@ -17,10 +17,14 @@ struct FunctionDef {
   std::optional<Unit> unit;  ///< nothing: that of the arguments, which must agree
   std::vector<ExprType> args;
   bool variadic = false;  ///< the last argument may come any number of times, at least once
+  std::string_view doc;   ///< `abs(a): magnitude`
 };
 
-/// Null if there is no such function.
+/// The first form; null if there is no such function.
 const FunctionDef* find_function(std::string_view name);
+/// All forms: functions that take numbers and lists have two.
+std::vector<const FunctionDef*> function_forms(std::string_view name);
+/// Each once.
 std::vector<std::string> function_names();
 
 /// `number`, `truth value`, `dtype`, … for messages.

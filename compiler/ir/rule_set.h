@@ -63,6 +63,45 @@ struct Clause {
   support::Span span;
 };
 
+/// `needs "onednn" >= "2.6"`, `needs other`
+struct Need {
+  bool is_library = false;  ///< else a backend
+  std::string name;
+  std::string comparison;  ///< `>=` and its like; empty: it must be there, in whatever version
+  std::string version;
+  support::Span span;
+};
+
+/// `inner c uses 1`: read inside the match only, and so often where that is said.
+struct Inner {
+  int capture = -1;
+  std::optional<int> uses;
+  support::Span span;
+};
+
+/// `inplace r -> y`: the kernel writes `y` over `r`. A condition on `r`: nobody else may want it.
+struct Inplace {
+  int operand = -1;
+  int result = -1;
+  support::Span span;
+};
+
+/// `x: i8`: what the kernel takes. No conversion changes a dtype, so another one refuses the match.
+struct DTypeClause {
+  int capture = -1;
+  runtime::DType dtype = runtime::DType::F32;
+  support::Span span;
+};
+
+/// `knob tile in {8, 16}`: the backend's own choice; the cheapest value is taken.
+struct Knob {
+  std::string name;
+  ExprType type = ExprType::Number;  ///< Number, Bool or String
+  Unit unit = Unit::None;
+  std::vector<runtime::AttrValue> values;
+  support::Span span;
+};
+
 /// Format of one boundary value of a match: `x: NHWC`, `y: as x`.
 struct FormatClause {
   int capture = -1;
@@ -81,6 +120,19 @@ struct LoweringArg {
 struct Lowering {
   std::string symbol;  ///< what the runtime is asked for
   std::vector<LoweringArg> args;
+  support::Span span;
+};
+
+/// One way to run a match. What it does not state itself is the rule's: cost, lowering; knobs and the clauses that use
+/// them come on top of the rule's. A rule that has no `kernel` is one without a name.
+struct Kernel {
+  std::string name;
+  std::vector<Need> needs;
+  std::vector<Clause> clauses;
+  std::vector<Knob> knobs;
+  std::optional<Expr> cost;  ///< as Rule::cost
+  bool measured = false;
+  Lowering lowering;
   support::Span span;
 };
 
@@ -105,15 +157,27 @@ struct Rule {
   std::vector<Pattern> others;  ///< further patterns of `match`: each shares a name with one before it. The roots of
                                 ///< all are results, and distinct nodes.
   std::vector<Capture> captures;
-  std::vector<Clause> clauses;
+  std::vector<Need> needs;
+  std::vector<Clause> clauses;  ///< those without a knob; the others are the kernels'
+  std::vector<Inner> inners;
+  std::vector<Inplace> inplaces;
   std::vector<FormatClause> formats;
+  std::vector<DTypeClause> dtypes;
+  std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;  ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   bool measured = false;
-  Lowering lowering;
+  Lowering lowering;  ///< this, `measured` and `cost` are what kernels inherit
   std::vector<RuleTest> tests;
   support::Span span;  ///< of its name
 
   int find_capture(std::string_view name) const;
+};
+
+/// `deny PATTERN where … because "…"`: no match and no candidate of the backend may hold all nodes of one.
+struct Deny {
+  Rule pattern;  ///< its clause is the `where`
+  std::vector<std::variant<std::string, Expr>> reason;
+  support::Span span;
 };
 
 enum class JoinKind {
@@ -145,9 +209,11 @@ struct Backend {
   std::vector<AttrDecl> attrs;
   RuntimeKind runtime = RuntimeKind::Sim;
   std::string library;  ///< Library, Plugin: its name
+  std::vector<Need> needs;
   std::vector<std::string> conflicts;
   std::string default_layout = "plain";  ///< of operands and results that no format clause names
   std::vector<Rule> rules;
+  std::vector<Deny> denies;
   PartitionPolicy policy;
   std::optional<int> max_partitions;
   support::Span span;  ///< of its name

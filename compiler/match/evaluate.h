@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/match/environment.h"
+#include "compiler/match/number_list.h"
 
 namespace collage::match {
 
@@ -53,9 +55,11 @@ struct EvalContext {
   const AttrValues& attrs;
   std::span<const Binding> bindings;       ///< one per capture of the rule; none for a candidate's cost
   const Quantities* quantities = nullptr;  ///< null: not known (in a predicate)
+  const AttrValues* knobs = nullptr;       ///< of the kernel, as they are tried
+  const Environment* environment = nullptr;
 };
 
-using EvalValue = std::variant<double, bool, std::string, DType, std::vector<double>, Binding>;
+using EvalValue = std::variant<double, bool, std::string, DType, NumberList, Binding>;
 
 struct Evaluated {
   std::optional<EvalValue> value;
@@ -71,6 +75,9 @@ std::string to_text(const EvalValue& value, ir::Unit unit);
 
 /// True if the clause holds. Else `*message` is its reason, rendered with the values found.
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message);
+
+/// `else "text {expr}"` with the values found; `?` where there is none.
+std::string render(const std::vector<std::variant<std::string, ir::Expr>>& pieces, const EvalContext& context);
 
 /// Seconds, finite and not negative. Nothing otherwise, and `*why` says why.
 std::optional<double> evaluate_cost(const ir::Expr& expr, const EvalContext& context, std::string* why);

@@ -7,7 +7,10 @@
 #include <map>
 
 #include "compiler/match/automaton.h"
+#include "compiler/match/conditions.h"
+#include "compiler/match/deny.h"
 #include "compiler/match/derivation.h"
+#include "compiler/match/kernel_choice.h"
 
 namespace collage::match {
 namespace {
@@ -22,12 +25,14 @@ void collect_roots(const ir::Pattern& pattern, std::vector<const ir::OpDef*>* op
 /// One rule at one root: judges derivations, keeps the cheapest match per node set and the most telling refusal.
 class RootMatcher {
  public:
-  RootMatcher(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs)
+  RootMatcher(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
+              const Environment* environment)
       : graph_(graph),
         backend_(backend),
         rule_index_(rule),
         rule_(backend.rules[static_cast<size_t>(rule)]),
-        attrs_(attrs) {}
+        attrs_(attrs),
+        environment_(environment) {}
 
   /// `explains`: a refusal is wanted even if the pattern is about something else.
   std::vector<Match> run(NodeId root, MatchReport* report, const MatchLimits& limits, bool explains) {
@@ -58,7 +63,7 @@ class RootMatcher {
     match.nodes = derivation.nodes();
     match.bindings = derivation.bindings();
     match.results = ir::boundary_outputs(graph_, match.nodes);
-    if (!holds_inside(match) || !clauses_hold(match) || !has_cost(&match)) return;
+    if (!holds_inside(match) || !conditions_hold(match) || !clauses_hold(match) || !has_kernel(&match)) return;
     auto at = best_.lower_bound(match.nodes);
     if (at == best_.end() || at->first != match.nodes) {
       best_.emplace_hint(at, match.nodes, std::move(match));
@@ -84,8 +89,15 @@ class RootMatcher {
     return true;
   }
 
+  bool conditions_hold(const Match& match) {
+    std::optional<Refusal> why = check_conditions(graph_, rule_, match, environment_);
+    if (!why) return true;
+    refuse(why->kind, match, -1, std::move(why->message), why->span);
+    return false;
+  }
+
   bool clauses_hold(const Match& match) {
-    EvalContext context{graph_, backend_, attrs_, match.bindings};
+    EvalContext context{graph_, backend_, attrs_, match.bindings, nullptr, nullptr, environment_};
     for (size_t i = 0; i < rule_.clauses.size(); ++i) {
       std::string message;
       if (clause_holds(rule_.clauses[i], context, &message)) continue;
@@ -95,23 +107,28 @@ class RootMatcher {
     return true;
   }
 
-  bool has_cost(Match* match) {
-    if (!rule_.cost) return true;
-    Quantities quantities = quantities_of(graph_, match->nodes);
+  bool has_kernel(Match* match) {
+    Quantities quantities;
+    bool asks = std::any_of(rule_.kernels.begin(), rule_.kernels.end(),
+                            [](const ir::Kernel& kernel) { return kernel.cost || !kernel.clauses.empty(); });
+    if (asks) quantities = quantities_of(graph_, match->nodes);
     quantities.launch = backend_.policy.launch.seconds();
-    std::string why;
-    auto cost = evaluate_cost(*rule_.cost, {graph_, backend_, attrs_, match->bindings, &quantities}, &why);
-    if (!cost) {
-      refuse(Refusal::Kind::Cost, *match, -1, std::move(why));
+    EvalContext context{graph_, backend_, attrs_, match->bindings, &quantities, nullptr, environment_};
+    Refusal why;
+    std::optional<KernelChoice> choice = choose_kernel(rule_, context, &why);
+    if (!choice) {
+      refuse(why.kind, *match, -1, std::move(why.message), why.span);
       return false;
     }
-    match->cost = *cost;
+    match->kernel = choice->kernel;
+    match->knobs = std::move(choice->knobs);
+    match->cost = choice->cost;
     return true;
   }
 
-  void refuse(Refusal::Kind kind, const Match& match, int clause, std::string message) {
+  void refuse(Refusal::Kind kind, const Match& match, int clause, std::string message, support::Span span = {}) {
     // The first derivation takes the most operators: what it lacks says most.
-    if (!refusal_) refusal_ = Refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message)};
+    if (!refusal_) refusal_ = Refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message), span};
   }
 
   const Graph& graph_;
@@ -119,6 +136,7 @@ class RootMatcher {
   int rule_index_;
   const ir::Rule& rule_;
   const AttrValues& attrs_;
+  const Environment* environment_;
   NodeId root_;
   const Derivation* derivation_ = nullptr;
   std::map<std::vector<NodeId>, Match> best_;
@@ -126,6 +144,17 @@ class RootMatcher {
 };
 
 }  // namespace
+
+std::string name_of(const ir::Rule& rule, const Match& match) {
+  const ir::Kernel& kernel = rule.kernels[static_cast<size_t>(match.kernel)];
+  std::string name = rule.name + (kernel.name.empty() ? "" : ":" + kernel.name);
+  std::string knobs;
+  for (const auto& [knob, value] : match.knobs) {
+    const std::string* text = std::get_if<std::string>(&value);
+    knobs += (knobs.empty() ? "" : ",") + knob + "=" + (text != nullptr ? *text : runtime::to_string(value));
+  }
+  return knobs.empty() ? name : name + "{" + knobs + "}";
+}
 
 std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern) {
   std::vector<const ir::OpDef*> ops;
@@ -165,24 +194,25 @@ std::vector<Match> without_repeats(const ir::Backend& backend, std::vector<Match
 }  // namespace
 
 std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
-                              MatchReport* report, const MatchLimits& limits) {
+                              MatchReport* report, const MatchLimits& limits, const Environment* environment) {
   std::vector<Match> matches;
-  RootMatcher matcher(graph, backend, rule, attrs);
+  RootMatcher matcher(graph, backend, rule, attrs, environment);
   std::vector<const ir::OpDef*> roots = root_operators(backend.rules[static_cast<size_t>(rule)].root);
   for (NodeId node : graph.node_ids()) {
     if (std::find(roots.begin(), roots.end(), graph.node(node).op) == roots.end()) continue;
     for (Match& match : matcher.run(node, report, limits, true)) matches.push_back(std::move(match));
   }
+  refuse_denied(find_denied(graph, backend, attrs, environment), &matches, report);
   return without_repeats(backend, std::move(matches));
 }
 
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
-                                 MatchReport* report, const MatchLimits& limits) {
+                                 MatchReport* report, const MatchLimits& limits, const Environment* environment) {
   PatternAutomaton automaton(backend.rules);
   std::vector<int> states = automaton.run(graph);
   std::vector<RootMatcher> matchers;
   for (size_t rule = 0; rule < backend.rules.size(); ++rule) {
-    matchers.emplace_back(graph, backend, static_cast<int>(rule), attrs);
+    matchers.emplace_back(graph, backend, static_cast<int>(rule), attrs, environment);
   }
   std::vector<Match> matches;
   for (NodeId node : graph.node_ids()) {
@@ -191,6 +221,7 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
       std::move(found.begin(), found.end(), std::back_inserter(matches));
     }
   }
+  refuse_denied(find_denied(graph, backend, attrs, environment), &matches, report);
   return without_repeats(backend, std::move(matches));
 }
 
@@ -201,7 +232,7 @@ std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& b
     if (std::find(roots.begin(), roots.end(), graph.node(root).op) == roots.end()) continue;
     MatchReport report;
     AttrValues no_attrs;
-    RootMatcher(graph, backend, static_cast<int>(rule), no_attrs).run(root, &report, {}, true);
+    RootMatcher(graph, backend, static_cast<int>(rule), no_attrs, nullptr).run(root, &report, {}, true);
     for (Refusal& refusal : report.refusals) {
       if (refusal.kind == Refusal::Kind::Structure) refusals.push_back(std::move(refusal));
     }

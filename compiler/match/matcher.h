@@ -23,8 +23,13 @@ struct Match {
   std::vector<NodeId> nodes;      ///< ascending
   std::vector<Binding> bindings;  ///< one per capture of the rule
   std::vector<ValueId> results;   ///< of its nodes, read outside or graph outputs; ascending
-  double cost = 0;                ///< seconds; 0 where the rule states none
+  int kernel = 0;                 ///< index into Rule::kernels
+  AttrValues knobs;               ///< of the kernel, as chosen
+  double cost = 0;                ///< seconds; 0 where the kernel states none
 };
+
+/// What a placement calls the match: `conv`, `conv:winograd`, `conv:direct{tile=16}`.
+std::string name_of(const ir::Rule& rule, const Match& match);
 
 struct Refusal {
   enum class Kind {
@@ -33,7 +38,9 @@ struct Refusal {
     Clause,     ///< a `where` does not hold
     Cost,       ///< the cost is negative or not a number
     Format,     ///< a layout that does not exist for a value, or two for one value
-    Limit       ///< the backend's partition limits
+    Limit,      ///< the backend's partition limits
+    Needs,      ///< the machine has not what the rule or kernel needs
+    Denied      ///< the backend's `deny`
   };
   Kind kind = Kind::Structure;
   int rule = 0;
@@ -41,6 +48,7 @@ struct Refusal {
   std::vector<NodeId> nodes;  ///< of the derivation that was refused; only `root` where none was complete
   int clause = -1;            ///< index into Rule::clauses
   std::string message;
+  support::Span span{};  ///< of what is not met, where it is no clause
 };
 
 /// Bounds on the work of one rule at one root. A pattern has finitely many derivations, but commutative operands
@@ -58,12 +66,14 @@ struct MatchReport {
 /// Matches of one rule, by the root of its first pattern, then by nodes. The report has a refusal for each root of the
 /// pattern's operator where there is no match.
 std::vector<Match> match_rule(const Graph& graph, const ir::Backend& backend, int rule, const AttrValues& attrs,
-                              MatchReport* report, const MatchLimits& limits = {});
+                              MatchReport* report, const MatchLimits& limits = {},
+                              const Environment* environment = nullptr);
 
 /// Matches of all rules of a backend: by the root of the first pattern, then by rule, then by nodes. Rules are looked
 /// up in an automaton of all patterns, so that those about something else cost nothing and leave no refusal.
 std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
-                                 MatchReport* report, const MatchLimits& limits = {});
+                                 MatchReport* report, const MatchLimits& limits = {},
+                                 const Environment* environment = nullptr);
 
 /// What `match_backend` leaves out: the rules with a root operator like `root`'s whose patterns do not fit around it.
 std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root);

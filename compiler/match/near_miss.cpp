@@ -23,7 +23,7 @@ int progress_of(const Refusal& refusal) {
   switch (refusal.kind) {
     case Kind::Structure: return kAtRoot;
     case Kind::Inside: return kInside;
-    case Kind::Clause: return kClause + refusal.clause;
+    case Kind::Clause: return refusal.clause < 0 ? kMatched : kClause + refusal.clause;
     default: return kMatched;
   }
 }
@@ -86,12 +86,12 @@ Climb climb(const Graph& graph, NodeId node, const std::vector<const Pattern*>& 
 }  // namespace
 
 NearMisses::NearMisses(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
-                       const std::vector<Refusal>& later)
-    : graph_(graph), backend_(backend), attrs_(attrs), later_(later) {}
+                       const std::vector<Refusal>& later, const Environment* environment)
+    : graph_(graph), backend_(backend), attrs_(attrs), later_(later), environment_(environment) {}
 
 const NearMisses::Outcome& NearMisses::outcome(int rule) {
   auto [at, is_new] = outcomes_.try_emplace(rule);
-  if (is_new) at->second.matches = match_rule(graph_, backend_, rule, attrs_, &at->second.report);
+  if (is_new) at->second.matches = match_rule(graph_, backend_, rule, attrs_, &at->second.report, {}, environment_);
   return at->second;
 }
 
@@ -115,7 +115,7 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
       if (!best || miss.progress > best->progress) best = std::move(miss);
     };
     auto offer_refusal = [&](const Refusal& refusal) {
-      offer({refusal.kind, rule, refusal.clause, refusal.message, {}, progress_of(refusal)});
+      offer({refusal.kind, rule, refusal.clause, refusal.message, {}, progress_of(refusal), refusal.span});
     };
     bool matched = std::any_of(tried.matches.begin(), tried.matches.end(),
                                [&](const Match& match) { return contains(match.nodes, node); });
@@ -138,7 +138,7 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
         // A root has one refusal: it may be that of another way to match there.
         for (const Refusal& refusal : tried.report.refusals) {
           if (climbed.reached.count(refusal.root) == 0) continue;
-          offer({refusal.kind, rule, refusal.clause, refusal.message, {}, levels > 0 ? kAtRoot + levels : 1});
+          offer({refusal.kind, rule, refusal.clause, refusal.message, {}, levels > 0 ? kAtRoot + levels : 1, refusal.span});
         }
       }
     }

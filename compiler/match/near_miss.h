@@ -25,6 +25,7 @@ struct NearMiss {
   std::string message;                   ///< without what is needed, where `needed` says that
   std::vector<const ir::OpDef*> needed;  ///< Structure: one of these would have to read the node's result
   int progress = 0;                      ///< the greater, the nearer
+  support::Span span{};                  ///< of what is not met, where it is no clause
 
   /// Of the pattern more than the node was there: at least two operators above it, or all up to the root.
   bool is_close() const { return progress >= 2; }
@@ -35,7 +36,7 @@ class NearMisses {
  public:
   /// `later`: refusals of the stages after matching, about matches of these rules. Everything is kept by reference.
   NearMisses(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
-             const std::vector<Refusal>& later);
+             const std::vector<Refusal>& later, const Environment* environment = nullptr);
 
   /// The nearest first; equally near ones in the order of the rules.
   std::vector<NearMiss> of(NodeId node);
@@ -51,6 +52,7 @@ class NearMisses {
   const ir::Backend& backend_;
   const AttrValues& attrs_;
   const std::vector<Refusal>& later_;
+  const Environment* environment_;
   std::map<int, Outcome> outcomes_;
 };
 

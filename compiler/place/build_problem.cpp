@@ -250,6 +250,16 @@ std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
   return text;
 }
 
+std::vector<runtime::LoweredCall> calls_of(const BuiltProblem& built, int candidate) {
+  const CandidateOrigin& origin = built.origins[static_cast<size_t>(candidate)];
+  std::vector<runtime::LoweredCall> calls;
+  if (origin.backend < 0) return calls;
+  for (size_t match : origin.matches) {
+    calls.push_back(built.backends[static_cast<size_t>(origin.backend)].calls[match]);
+  }
+  return calls;
+}
+
 WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found, NodeId node) {
   for (const BackendCandidate& candidate : found.candidates) {
     if (!candidate.failure.empty()) continue;
@@ -274,9 +284,8 @@ WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCand
     return {fmt::format("no rule of `{}` is about {}", backend.name, graph.node(node).op->name), backend.span};
   }
   const ir::Rule& rule = backend.rules[static_cast<size_t>(best->rule)];
-  bool has_clause = best->clause >= 0 && rule.clauses[static_cast<size_t>(best->clause)].span.is_valid();
-  return {fmt::format("rule `{}`: {}", rule.name, best->message),
-          has_clause ? rule.clauses[static_cast<size_t>(best->clause)].span : rule.span};
+  support::Span span = best->clause >= 0 ? rule.clauses[static_cast<size_t>(best->clause)].span : best->span;
+  return {fmt::format("rule `{}`: {}", rule.name, best->message), span.is_valid() ? span : rule.span};
 }
 
 }  // namespace collage::place

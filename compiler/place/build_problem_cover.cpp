@@ -26,7 +26,7 @@ class CoverSearch {
       const Unit& unit = found.units[u];
       if (!std::includes(nodes.begin(), nodes.end(), unit.nodes.begin(), unit.nodes.end())) continue;
       const auto& match = found.matches[unit.match];
-      rule_of_[u] = backend.rules[static_cast<size_t>(match.rule)].name;
+      rule_of_[u] = match::name_of(backend.rules[static_cast<size_t>(match.rule)], match);
       starting_at_[unit.nodes.front()].push_back(u);
     }
     // Large units first: the written partition most likely has few.

@@ -177,7 +177,7 @@ class Fixer {
     const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
     for (const std::string& rule : partition.rules) {
       bool exists = std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
-                                [&](const ir::Rule& r) { return r.name == rule; });
+                                [&](const ir::Rule& r) { return r.name == rule.substr(0, rule.find_first_of(":{")); });
       if (!exists) return error.note("`{}` has no rule `{}`", partition.backend, rule);
     }
     for (NodeId node : partition.nodes) {
@@ -204,6 +204,12 @@ class Fixer {
     }
     std::optional<Cover> cover = find_cover(graph_, *active.backend, found, partition.nodes, partition.rules, wanted);
     if (!cover) return Result::NoCover;
+    if (const match::Denied* denied = match::denied_in(found.denied, partition.nodes)) {
+      diags_.error(Code::PartitionUnsupported, partition.span, "backend `{}` denies partition `@{}`: {}",
+                   partition.backend, partition.name, denied->message)
+          .note(denied->span, "denied here");
+      return Result::Failed;
+    }
     const std::string& space = built_->problem.owners[static_cast<size_t>(owner)].instance;
     if (!formats_fit(partition, cover->members, space)) return Result::Failed;
     // Coalescing may have joined partitions past the limits.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/match/lower_match.h"
 #include "compiler/place/host_cost.h"
 
 namespace collage::place {
@@ -15,15 +16,16 @@ std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCan
   std::vector<std::string> names;
   for (size_t unit : units) {
     const Match& match = found.matches[found.units[unit].match];
-    names.push_back(backend.rules[static_cast<size_t>(match.rule)].name);
+    names.push_back(match::name_of(backend.rules[static_cast<size_t>(match.rule)], match));
   }
   return names;
 }
 
 namespace {
 
-const ir::Rule& rule_of(const ir::Backend& backend, const BackendCandidates& found, size_t unit) {
-  return backend.rules[static_cast<size_t>(found.matches[found.units[unit].match].rule)];
+const ir::Kernel& kernel_of(const ir::Backend& backend, const BackendCandidates& found, size_t unit) {
+  const Match& match = found.matches[found.units[unit].match];
+  return backend.rules[static_cast<size_t>(match.rule)].kernels[static_cast<size_t>(match.kernel)];
 }
 
 /// The formula would need a number that only a measurement gives.
@@ -32,8 +34,8 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
   if (!policy.cost && policy.measured) return true;
   if (policy.cost && !ir::refers_to_rules(*policy.cost)) return false;
   return std::any_of(members.units.begin(), members.units.end(), [&](size_t unit) {
-    const ir::Rule& rule = rule_of(backend, found, unit);
-    return rule.measured && !rule.cost;
+    const ir::Kernel& kernel = kernel_of(backend, found, unit);
+    return kernel.measured && !kernel.cost;
   });
 }
 
@@ -44,7 +46,7 @@ bool is_measured(const ir::Backend& backend, const BackendCandidates& found, con
                                                           backend.runtime == ir::RuntimeKind::Library);
   if (!works_in_host_memory) return false;
   return backend.policy.measured || std::any_of(members.units.begin(), members.units.end(),
-                                                [&](size_t unit) { return rule_of(backend, found, unit).measured; });
+                                                [&](size_t unit) { return kernel_of(backend, found, unit).measured; });
 }
 
 std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
@@ -58,14 +60,14 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
   }
   if (!policy.cost) {
     bool states_cost = std::any_of(members.units.begin(), members.units.end(),
-                                   [&](size_t unit) { return rule_of(*active.backend, found, unit).cost.has_value(); });
+                                   [&](size_t unit) { return kernel_of(*active.backend, found, unit).cost.has_value(); });
     if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit) return host_cost(graph, members.nodes);
     return policy.launch + Duration::seconds(members.cost);
   }
   match::Quantities quantities = match::quantities_of(graph, members.nodes);
   quantities.launch = policy.launch.seconds();
   quantities.rules = members.cost;
-  auto seconds = match::evaluate_cost(*policy.cost, {graph, *active.backend, active.attrs, {}, &quantities}, why);
+  auto seconds = match::evaluate_cost(*policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()}, why);
   if (!seconds) return std::nullopt;
   return Duration::seconds(*seconds);
 }
@@ -74,11 +76,17 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
                                   const GrowthLimits& limits, bool measures) {
   const ir::Backend& backend = *active.backend;
   BackendCandidates found;
+  found.backend = backend.name;
   match::MatchReport report;
-  found.matches = match::match_backend(graph, backend, active.attrs, &report);
+  found.matches = match::match_backend(graph, backend, active.attrs, &report, {}, active.environment.get());
+  found.denied = match::find_denied(graph, backend, active.attrs, active.environment.get());
   found.refusals = std::move(report.refusals);
   found.growth.matches = found.matches.size();
   found.growth.truncated_matches = report.truncated;
+  for (const Match& match : found.matches) {
+    found.calls.push_back(
+        match::lower_match(graph, backend, match, active.attrs, active.environment.get()));
+  }
   make_units(graph, backend, layouts, &found);
   for (const Match& match : found.matches) {
     std::string violation = limit_violation(graph, backend.policy, match.nodes);
@@ -86,6 +94,12 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
     found.refusals.push_back({Refusal::Kind::Limit, match.rule, match.root, match.nodes, -1, std::move(violation)});
   }
   for (UnitUnion& members : grow(graph, backend.policy, found.units, limits, &found.growth)) {
+    const Match& first = found.matches[found.units[members.units.front()].match];
+    if (const match::Denied* denied = match::denied_in(found.denied, members.nodes)) {
+      found.refusals.push_back(
+          {Refusal::Kind::Denied, first.rule, first.root, members.nodes, -1, denied->message, denied->span});
+      continue;
+    }
     std::string why;
     bool measured = measures && is_measured(backend, found, members);
     auto cost = candidate_cost(graph, active, found, members, &why);
@@ -94,7 +108,6 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
       found.candidates.push_back({std::move(members), cost.value_or(Duration()), std::move(rules), measured, ""});
       continue;
     }
-    const Match& first = found.matches[found.units[members.units.front()].match];
     found.refusals.push_back({Refusal::Kind::Cost, first.rule, first.root, members.nodes, -1, std::move(why)});
   }
   return found;

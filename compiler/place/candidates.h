@@ -3,13 +3,16 @@
 // What is said here holds for each instance of the backend alike; `build_problem.h` multiplies.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/match/deny.h"
 #include "compiler/match/matcher.h"
 #include "compiler/place/grow.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/lowered_call.h"
 
 namespace collage::place {
 
@@ -19,6 +22,7 @@ using runtime::Duration;
 struct ActiveBackend {
   const ir::Backend* backend = nullptr;
   match::AttrValues attrs;
+  std::shared_ptr<const match::Environment> environment = nullptr;  ///< null: every need is met
 };
 
 /// Layouts that occur, by index; 0 is `plain`.
@@ -44,10 +48,13 @@ struct BackendCandidate {
 };
 
 struct BackendCandidates {
+  std::string backend;  ///< its name
   std::vector<match::Match> matches;
+  std::vector<runtime::LoweredCall> calls;  ///< of each match
   std::vector<Unit> units;
   std::vector<BackendCandidate> candidates;
   std::vector<match::Refusal> refusals;
+  std::vector<match::Denied> denied;  ///< node sets that no partition of the backend may hold
   GrowthReport growth;
 };
 

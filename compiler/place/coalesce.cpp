@@ -28,8 +28,9 @@ bool agree(const std::vector<ir::BoundaryValue>& a, const std::vector<ir::Bounda
 
 class Joiner {
  public:
-  Joiner(const ir::Graph& graph, ir::Placement& placement, const std::function<bool(const ir::Partition&)>& may_join)
-      : graph_(graph), partitions_(placement.partitions) {
+  Joiner(const ir::Graph& graph, ir::Placement& placement, const std::function<bool(const ir::Partition&)>& may_join,
+         const MayHold& may_hold)
+      : graph_(graph), partitions_(placement.partitions), may_hold_(may_hold) {
     for (const ir::Partition& partition : partitions_) open_.push_back(may_join(partition));
     alive_.assign(partitions_.size(), true);
     partition_of_.assign(graph.node_count(), -1);
@@ -80,9 +81,16 @@ class Joiner {
       const ir::Partition& reader = partitions_[r];
       if (!open_[r] || writer.backend != reader.backend || writer.instance != reader.instance) continue;
       if (!agree(writer.outputs, reader.inputs) || !agree(writer.inputs, reader.inputs)) continue;
-      if (!path_between(readers, r)) return r;
+      if (!path_between(readers, r) && may_hold_both(writer, reader)) return r;
     }
     return std::nullopt;
+  }
+
+  bool may_hold_both(const ir::Partition& a, const ir::Partition& b) const {
+    if (!may_hold_) return true;
+    std::vector<ir::NodeId> nodes;
+    std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(nodes));
+    return may_hold_(a.backend, nodes);
   }
 
   /// Whether `target` can be reached from another of the partitions in `starts`.
@@ -112,6 +120,7 @@ class Joiner {
     const bool a_first = a.nodes.front() < b.nodes.front();
     for (const ir::Partition* part : {a_first ? &a : &b, a_first ? &b : &a}) {
       joined.rules.insert(joined.rules.end(), part->rules.begin(), part->rules.end());
+      joined.calls.insert(joined.calls.end(), part->calls.begin(), part->calls.end());
     }
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(joined.nodes));
     for (ir::ValueId value : ir::boundary_inputs(graph_, joined.nodes)) {
@@ -130,6 +139,7 @@ class Joiner {
 
   const ir::Graph& graph_;
   std::vector<ir::Partition>& partitions_;
+  const MayHold& may_hold_;
   std::vector<bool> open_;
   std::vector<bool> alive_;
   std::vector<int> partition_of_;
@@ -138,8 +148,8 @@ class Joiner {
 }  // namespace
 
 void coalesce(const ir::Graph& graph, ir::Placement& placement,
-              const std::function<bool(const ir::Partition&)>& may_join) {
-  Joiner(graph, placement, may_join).run();
+              const std::function<bool(const ir::Partition&)>& may_join, const MayHold& may_hold) {
+  Joiner(graph, placement, may_join, may_hold).run();
   number_partitions(graph, placement);
 }
 

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
@@ -16,8 +18,10 @@
 namespace collage::place {
 
 /// `may_join` says which partitions may take part (the backend's `coalesce`; not those that the user wrote). After: no
-/// two joinable neighbours are left; partitions are numbered anew in an order in which they can run.
+/// two joinable neighbours are left; partitions are numbered anew in an order in which they can run. `may_hold` says
+/// whether a backend may have a partition with these nodes (ascending): its `deny`.
+using MayHold = std::function<bool(const std::string& backend, const std::vector<ir::NodeId>& nodes)>;
 void coalesce(const ir::Graph& graph, ir::Placement& placement,
-              const std::function<bool(const ir::Partition&)>& may_join);
+              const std::function<bool(const ir::Partition&)>& may_join, const MayHold& may_hold = nullptr);
 
 }  // namespace collage::place

@@ -91,7 +91,7 @@ std::optional<BuiltPlan> PlanBuilder::run() {
     std::vector<std::string> nodes;
     for (ir::NodeId node : partition.nodes) nodes.push_back(graph_.node_name(node));
     plan.partitions.push_back(
-        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost});
+        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost, partition.calls});
     plan.predicted += partition.cost;
   }
   for (const ir::Conversion& conversion : placement_.conversions) plan.predicted += conversion.cost;

@@ -66,6 +66,19 @@ class Printer {
     return fmt::format("{} on {}({})", described.name, described.backend, described.instance);
   }
 
+  void print_calls(int partition) {
+    if (partition < 0) return;
+    for (const runtime::LoweredCall& call : plan_.partitions[static_cast<size_t>(partition)].calls) {
+      std::string args;
+      auto add = [&args](const std::string& name, const std::string& value) {
+        args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", name, value);
+      };
+      for (const auto& [name, value] : call.operands) add(name, "%" + value);
+      for (const auto& [name, value] : call.attrs) add(name, to_string(value));
+      line("  {} lowers to \"{}\"({})", call.rule, call.symbol, args);
+    }
+  }
+
   void print_op(const runtime::OpCall& call) {
     std::string attrs;
     for (const auto& [attr, value] : call.attrs) {
@@ -77,6 +90,7 @@ class Printer {
 
   void print_step(size_t i, const runtime::HostStep& step) {
     line("step {}: {}", i, where(step.partition));
+    print_calls(step.partition);
     for (const runtime::HostCall& any : step.calls) {
       if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
         print_op(*op);
@@ -92,11 +106,13 @@ class Printer {
   void print_step(size_t i, const runtime::LibraryStep& step) {
     line("step {}: {} by {}({}) -> {}", i, where(step.partition), step.library, names(step.inputs),
          names(step.outputs));
+    print_calls(step.partition);
     for (const std::string& call : step.text) line("  {}", call);
   }
 
   void print_step(size_t i, const runtime::DeviceStep& step) {
     line("step {}: {} takes {}", i, where(step.partition), to_string(step.duration));
+    print_calls(step.partition);
     for (const runtime::OpCall& op : step.ops) print_op(op);
   }
 

@@ -124,7 +124,7 @@ class TestRun {
       told.push_back(text);
       const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal.rule)];
       support::Span span =
-          refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : support::Span();
+          refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : refusal.span;
       error.note(span, "{}", text);
     }
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/sema/build_clauses.h"
 #include "compiler/sema/check_expr.h"
 #include "compiler/sema/not_yet.h"
 #include "runtime/core/layout.h"
@@ -281,7 +282,7 @@ bool build_limits(const syntax::PolicyAst& ast, ir::PartitionPolicy* policy, Dia
 }
 
 bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::PartitionPolicy* policy,
-                  std::set<std::string>* used_attrs, Diagnostics& diags) {
+                  std::set<std::string>* used_attrs, CostTableFiles& tables, Diagnostics& diags) {
   policy->span = ast.span;
   bool ok = true;
   auto word_span = [](const Word& word) { return word.span; };
@@ -325,6 +326,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
     scope.allows_rules = true;
     scope.allows_launch = true;
     scope.used_attrs = used_attrs;
+    scope.tables = &tables;
     std::optional<CheckedCost> cost = check_cost(ast.costs[0], scope, diags);
     ok = ok && cost;
     if (cost) {
@@ -342,7 +344,8 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
 
 }  // namespace
 
-bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs, Diagnostics& diags) {
+bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
+                   CostTableFiles& tables, Diagnostics& diags) {
   backend->name = ast.name.text;
   backend->span = ast.name.span;
   bool ok = check_not_yet(ast, diags);
@@ -370,6 +373,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
     backend->attrs.push_back(std::move(attr));
   }
   ok = build_runtime(ast, backend, diags) && ok;
+  ok = build_needs(ast.needs, &backend->needs, diags) && ok;
   for (const Word& other : ast.conflicts) backend->conflicts.push_back(other.text);
   ok =
       once(spans_of(ast.default_formats, [](const Word& w) { return w.span; }), "the format of a backend", diags) && ok;
@@ -390,7 +394,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   }
   ok = once(spans_of(ast.partitions, [](const syntax::PolicyAst& p) { return p.span; }), "`partition`", diags) && ok;
   if (!ast.partitions.empty())
-    ok = build_policy(ast.partitions[0], *backend, &backend->policy, used_attrs, diags) && ok;
+    ok = build_policy(ast.partitions[0], *backend, &backend->policy, used_attrs, tables, diags) && ok;
   return ok;
 }
 

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/sema/load_cost_table.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
 
 namespace collage::sema {
 
-/// Fills everything but `rules` and `file`. False after errors.
+/// Fills everything but `rules`, `denies` and `file`. False after errors.
 bool build_backend(const syntax::BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
-                   support::Diagnostics& diags);
+                   CostTableFiles& tables, support::Diagnostics& diags);
 
 }  // namespace collage::sema

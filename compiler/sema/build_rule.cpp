@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/sema/build_clauses.h"
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
@@ -19,19 +20,7 @@ using support::Code;
 using syntax::RuleAst;
 using syntax::Word;
 
-/// `a  ==\n b` => `a == b`
-std::string squeeze(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_space) {
-      result += c;
-    } else if (!result.empty() && result.back() != ' ') {
-      result += ' ';
-    }
-  }
-  return result;
-}
+constexpr size_t kMostVariants = 1024;
 
 class RuleBuilder {
  public:
@@ -41,6 +30,43 @@ class RuleBuilder {
   }
 
   std::optional<ir::Rule> run() {
+    auto occurrences = pattern();
+    if (!occurrences) return std::nullopt;
+    bool ok = build_needs(ast_.needs, &rule_.needs, diags_);
+    ok = build_knobs(ast_.knobs, rule_, &knobs_, diags_) && ok;
+    ok = clauses() && ok;
+    ok = inners() && ok;
+    ok = inplaces() && ok;
+    ok = formats() && ok;
+    ok = cost(ast_.costs, knobs_, &rule_.measured, &rule_.cost) && ok;
+    ok = lowering() && ok;
+    ok = kernels() && ok;
+    for (const syntax::TestAst& test : ast_.tests) {
+      auto built = build_rule_test(test, rule_, diags_);
+      ok = ok && built;
+      if (built) rule_.tests.push_back(std::move(*built));
+    }
+    if (!ok) return std::nullopt;
+    warn_unused(*occurrences);
+    return std::move(rule_);
+  }
+
+  /// The tree has the pattern and the condition alone.
+  std::optional<ir::Deny> run_deny(const syntax::MessageAst& reason) {
+    auto occurrences = pattern();
+    if (!occurrences) return std::nullopt;
+    ir::Deny deny;
+    bool ok = clauses();
+    ok = build_message(reason, scope(), &deny.reason, diags_) && ok;
+    rule_.kernels.emplace_back();
+    deny.pattern = std::move(rule_);
+    if (!ok) return std::nullopt;
+    return deny;
+  }
+
+ private:
+  /// How often each capture occurs in the pattern.
+  std::optional<std::vector<int>> pattern() {
     rule_.family = ast_.name.text;
     rule_.name = ast_.variable ? ast_.name.text + "." + member_.text : ast_.name.text;
     rule_.span = ast_.name.span;
@@ -49,72 +75,85 @@ class RuleBuilder {
     if (ast_.matches.empty()) {
       return diags_.error(Code::IncompleteRule, ast_.name.span, "rule `{}` has no `match`", ast_.name.text);
     }
-    auto pattern = build_pattern(ast_.matches[0].patterns, {context_.defs, variable_, member_}, diags_);
-    if (!pattern) return std::nullopt;
-    rule_.root = std::move(pattern->root);
-    rule_.others = std::move(pattern->others);
-    rule_.captures = std::move(pattern->captures);
-    capture_ops_ = std::move(pattern->capture_ops);
-
-    bool ok = clauses();
-    ok = formats() && ok;
-    ok = cost() && ok;
-    ok = lowering() && ok;
-    for (const syntax::TestAst& test : ast_.tests) {
-      auto built = build_rule_test(test, rule_, diags_);
-      ok = ok && built;
-      if (built) rule_.tests.push_back(std::move(*built));
-    }
-    if (!ok) return std::nullopt;
-    warn_unused(pattern->occurrences);
-    return std::move(rule_);
+    auto built = build_pattern(ast_.matches[0].patterns, {context_.defs, variable_, member_}, diags_);
+    if (!built) return std::nullopt;
+    rule_.root = std::move(built->root);
+    rule_.others = std::move(built->others);
+    rule_.captures = std::move(built->captures);
+    capture_ops_ = std::move(built->capture_ops);
+    return std::move(built->occurrences);
   }
 
- private:
   template <typename Statement>
-  bool once(const std::vector<Statement>& statements, std::string_view keyword) {
+  bool once(const std::vector<Statement>& statements, std::string_view keyword, std::string_view kernel = {}) {
     if (statements.size() < 2) return true;
-    return diags_.error(Code::DuplicateName, statements[1].span, "rule `{}` has two `{}`", ast_.name.text, keyword)
+    return diags_
+        .error(Code::DuplicateName, statements[1].span, "{} `{}` has two `{}`", kernel.empty() ? "rule" : "kernel",
+               kernel.empty() ? ast_.name.text : kernel, keyword)
         .note(statements[0].span, "the first is here");
   }
 
-  ExprScope scope() {
+  ExprScope scope(const std::vector<ir::Knob>* knobs = nullptr) {
     ExprScope scope;
     scope.backend = &context_.backend;
     scope.captures = &rule_.captures;
     scope.capture_ops = &capture_ops_;
     scope.variable = variable_;
     scope.member = member_.text;
+    scope.knobs = knobs;
+    scope.defs = &context_.defs;
+    scope.tables = &context_.tables;
     scope.used_captures = &used_;
     scope.used_attrs = context_.used_attrs;
+    scope.used_knobs = &used_knobs_;
     return scope;
   }
 
+  /// Clauses with a knob hold for some of its values only: they go to the kernels.
   bool clauses() {
-    bool all_ok = true;
+    bool ok = true;
+    std::vector<ir::Clause> all;
     for (const syntax::WhereAst& ast : ast_.clauses) {
-      auto condition = check_expr_of(ast.condition, scope(), ExprType::Bool, Unit::None, "a condition", diags_);
-      bool ok = condition.has_value();
-      ir::Clause clause;
-      clause.source = squeeze(context_.sources.text(ast.condition.span));
-      clause.span = ast.condition.span;
-      if (ast.reason) ok = message(*ast.reason, &clause.reason) && ok;
-      all_ok = all_ok && ok;
-      if (!ok) continue;
-      clause.condition = std::move(*condition);
-      rule_.clauses.push_back(std::move(clause));
+      ok = build_clause(ast.condition, ast.reason, scope(&knobs_), &all, diags_) && ok;
     }
-    return all_ok;
+    for (ir::Clause& clause : all) {
+      std::vector<ir::Clause>& target = ir::refers_to_knobs(clause.condition) ? knob_clauses_ : rule_.clauses;
+      target.push_back(std::move(clause));
+    }
+    return ok;
   }
 
-  bool message(const syntax::MessageAst& ast, std::vector<std::variant<std::string, ir::Expr>>* pieces) {
+  bool inners() {
     bool ok = true;
-    for (size_t i = 0; i < ast.texts.size(); ++i) {
-      if (!ast.texts[i].empty()) pieces->emplace_back(ast.texts[i]);
-      if (i >= ast.holes.size()) continue;
-      auto hole = check_expr(ast.holes[i], scope(), diags_);
-      ok = ok && hole;
-      if (hole) pieces->emplace_back(std::move(*hole));
+    for (const syntax::InnerAst& ast : ast_.inners) {
+      ir::Inner inner;
+      inner.capture = find_capture(ast.name, Code::UnknownName);
+      inner.span = ast.name.span;
+      ok = ok && inner.capture >= 0;
+      if (ast.uses_word && ast.uses_word->text != "uses") {
+        ok = diags_.error(Code::SyntaxError, ast.uses_word->span, "expected `uses`, found `{}`", ast.uses_word->text);
+      } else if (ast.uses) {
+        double uses = ast.uses->value;
+        if (uses != std::floor(uses) || uses < 1 || uses > 1000 || !ast.uses->unit.empty()) {
+          ok = diags_.error(Code::BadLiteral, ast.uses->span, "`uses` is a whole number from 1 to 1000");
+        } else {
+          inner.uses = static_cast<int>(uses);
+        }
+      }
+      rule_.inners.push_back(inner);
+    }
+    return ok;
+  }
+
+  bool inplaces() {
+    bool ok = true;
+    for (const syntax::InplaceAst& ast : ast_.inplaces) {
+      ir::Inplace inplace;
+      inplace.operand = find_capture(ast.operand, Code::UnknownName);
+      inplace.result = find_capture(ast.result, Code::UnknownName);
+      inplace.span = ast.operand.span.to(ast.result.span);
+      ok = ok && inplace.operand >= 0 && inplace.result >= 0;
+      rule_.inplaces.push_back(inplace);
     }
     return ok;
   }
@@ -143,6 +182,9 @@ class RuleBuilder {
       if (item.same_as) {
         format.same_as = find_capture(*item.same_as, Code::BadFormat);
         ok = ok && format.same_as >= 0;
+      } else if (auto dtype = runtime::parse_dtype(item.layout.text); dtype && !item.dtype) {
+        ok = add_dtype(format.capture, *dtype, item) && ok;
+        continue;
       } else if (item.layout.text == "any") {
         format.any = true;
       } else if (!runtime::is_known_layout(item.layout.text)) {
@@ -157,8 +199,28 @@ class RuleBuilder {
                  .note(other.span, "the first is here");
       }
       rule_.formats.push_back(std::move(format));
+      if (!item.dtype) continue;
+      auto dtype = runtime::parse_dtype(item.dtype->text);
+      if (dtype) {
+        ok = add_dtype(rule_.formats.back().capture, *dtype, item) && ok;
+      } else {
+        ok = diags_.error(Code::UnknownName, item.dtype->span, "unknown dtype `{}`", item.dtype->text)
+                 .did_you_mean(
+                     support::closest(item.dtype->text, {"f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool"}));
+      }
     }
     return ok && check_same_as();
+  }
+
+  bool add_dtype(int capture, runtime::DType dtype, const syntax::FormatItemAst& item) {
+    for (const ir::DTypeClause& other : rule_.dtypes) {
+      if (capture < 0 || other.capture != capture) continue;
+      return diags_.error(Code::DuplicateName, item.value.span, "`{}` has two dtypes", item.value.text)
+          .note(other.span, "the first is here");
+    }
+    support::Span end = item.dtype ? item.dtype->span : item.layout.span;
+    rule_.dtypes.push_back({capture, dtype, item.value.span.to(end)});
+    return true;
   }
 
   /// `x: as y, y: as x` says nothing.
@@ -177,52 +239,84 @@ class RuleBuilder {
     return true;
   }
 
-  bool cost() {
-    if (ast_.costs.empty()) return true;
-    std::optional<CheckedCost> cost = check_cost(ast_.costs[0], scope(), diags_);
+  bool cost(const std::vector<syntax::CostAst>& asts, const std::vector<ir::Knob>& knobs, bool* measured,
+            std::optional<ir::Expr>* formula) {
+    if (asts.empty()) return true;
+    std::optional<CheckedCost> cost = check_cost(asts[0], scope(&knobs), diags_);
     if (!cost) return false;
-    rule_.measured = cost->measured;
-    rule_.cost = std::move(cost->formula);
+    *measured = cost->measured;
+    *formula = std::move(cost->formula);
     return true;
   }
 
   bool lowering() {
-    if (ast_.lowerings.empty()) {
-      rule_.lowering.symbol = ast_.name.text;
-      return true;
-    }
-    const syntax::LowerAst& ast = ast_.lowerings[0];
-    rule_.lowering.symbol = ast.symbol.text;
-    rule_.lowering.span = ast.span;
-    if (ast.symbol.text.empty()) return diags_.error(Code::BadLowering, ast.symbol.span, "a lowering needs a name");
+    rule_.lowering.symbol = ast_.name.text;
+    return ast_.lowerings.empty() || build_lowering(ast_.lowerings[0], scope(&knobs_), &rule_.lowering, diags_);
+  }
+
+  /// A rule without `kernel` is one without a name.
+  bool kernels() {
     bool ok = true;
-    for (const syntax::LowerArgAst& arg : ast.args) {
-      bool is_name = arg.value.kind == syntax::ExprAst::Kind::Name;
-      std::optional<ir::Expr> value = check_expr(arg.value, scope(), diags_);
-      if (!value) {
-        ok = false;
-        continue;
-      }
-      if (!arg.name && !is_name) {
-        ok = diags_.error(Code::BadLowering, arg.value.span, "this argument needs a name")
-                 .note("write `name = {}`", squeeze(context_.sources.text(arg.value.span)));
-        continue;
-      }
-      ir::LoweringArg built;
-      Word name = arg.name ? *arg.name : Word{arg.value.text, arg.value.span};
-      built.name = name.text;
-      if (value->kind == ir::Expr::Kind::Capture) {
-        built.capture = value->capture;
-      } else {
-        built.value = std::move(value);
-      }
-      for (const ir::LoweringArg& other : rule_.lowering.args) {
-        if (other.name != built.name) continue;
-        ok = diags_.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);
-      }
-      rule_.lowering.args.push_back(std::move(built));
+    if (ast_.kernels.empty()) {
+      ir::Kernel kernel;
+      kernel.span = rule_.span;
+      kernel.clauses = knob_clauses_;
+      kernel.knobs = knobs_;
+      kernel.cost = rule_.cost;
+      kernel.measured = rule_.measured;
+      kernel.lowering = rule_.lowering;
+      rule_.kernels.push_back(std::move(kernel));
     }
+    for (const syntax::KernelAst& ast : ast_.kernels) {
+      for (const ir::Kernel& other : rule_.kernels) {
+        if (other.name != ast.name.text) continue;
+        ok = diags_.error(Code::DuplicateName, ast.name.span, "kernel `{}` is declared twice", ast.name.text)
+                 .note(other.span, "the first is here");
+      }
+      ok = kernel(ast) && ok;
+    }
+    for (const ir::Kernel& kernel : rule_.kernels) ok = check_variants(kernel) && ok;
     return ok;
+  }
+
+  bool kernel(const syntax::KernelAst& ast) {
+    ir::Kernel kernel;
+    kernel.name = ast.name.text;
+    kernel.span = ast.name.span;
+    kernel.knobs = knobs_;
+    kernel.clauses = knob_clauses_;
+    kernel.cost = rule_.cost;
+    kernel.measured = rule_.measured;
+    kernel.lowering = rule_.lowering;
+    bool ok = once(ast.costs, "cost", kernel.name) && once(ast.lowerings, "lower", kernel.name);
+    ok = build_needs(ast.needs, &kernel.needs, diags_) && ok;
+    ok = build_knobs(ast.knobs, rule_, &kernel.knobs, diags_) && ok;
+    for (const syntax::WhereAst& where : ast.clauses) {
+      ok = build_clause(where.condition, where.reason, scope(&kernel.knobs), &kernel.clauses, diags_) && ok;
+    }
+    ok = cost(ast.costs, kernel.knobs, &kernel.measured, &kernel.cost) && ok;
+    if (!ast.lowerings.empty()) {
+      kernel.lowering = {};
+      ok = build_lowering(ast.lowerings[0], scope(&kernel.knobs), &kernel.lowering, diags_) && ok;
+    }
+    rule_.kernels.push_back(std::move(kernel));
+    return ok;
+  }
+
+  bool check_variants(const ir::Kernel& kernel) {
+    size_t variants = 1;
+    for (const ir::Knob& knob : kernel.knobs) {
+      variants *= std::max<size_t>(knob.values.size(), 1);
+      if (variants <= kMostVariants) continue;
+      return diags_.error(Code::BadKnob, knob.span, "the knobs have more than {} combinations", kMostVariants)
+          .note("all of them are tried for each match");
+    }
+    for (const ir::Knob& knob : kernel.knobs) {
+      if (used_knobs_.insert(knob.name).second) {
+        diags_.warning(Code::UnusedName, knob.span, "knob `{}` is never used", knob.name);
+      }
+    }
+    return true;
   }
 
   bool names_root(int capture) const {
@@ -236,7 +330,10 @@ class RuleBuilder {
   /// A name in the pattern that nothing refers to may be a slip. A result's is documentation, as are those of
   /// operands where the lowering has no argument list.
   void warn_unused(const std::vector<int>& occurrences) {
-    bool has_args = !ast_.lowerings.empty() && ast_.lowerings[0].has_args;
+    auto lists_args = [](const auto& statement) {
+      return !statement.lowerings.empty() && statement.lowerings[0].has_args;
+    };
+    bool has_args = lists_args(ast_) || std::any_of(ast_.kernels.begin(), ast_.kernels.end(), lists_args);
     for (size_t i = 0; i < rule_.captures.size(); ++i) {
       const ir::Capture& capture = rule_.captures[i];
       bool is_used = used_.count(static_cast<int>(i)) != 0 || occurrences[i] > 1 || capture.name.starts_with('_');
@@ -255,9 +352,25 @@ class RuleBuilder {
   ir::Rule rule_;
   std::vector<std::vector<const ir::OpDef*>> capture_ops_;
   std::set<int> used_;
+  std::vector<ir::Knob> knobs_;           ///< the rule's, which all kernels have
+  std::vector<ir::Clause> knob_clauses_;  ///< the rule's clauses with a knob
+  std::set<std::string> used_knobs_;
 };
 
 }  // namespace
+
+bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies) {
+  syntax::RuleAst rule;
+  rule.name = {"deny", ast.span};
+  rule.matches.push_back(ast.match);
+  if (ast.condition) rule.clauses.push_back({*ast.condition, std::nullopt});
+  if (!check_not_yet(rule, context.diags)) return false;
+  auto deny = RuleBuilder(rule, context, rule.name).run_deny(ast.reason);
+  if (!deny) return false;
+  deny->span = ast.span;
+  denies->push_back(std::move(*deny));
+  return true;
+}
 
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules) {
   if (!check_not_yet(ast, context.diags)) return false;

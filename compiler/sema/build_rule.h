@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/sema/load_cost_table.h"
 #include "compiler/sema/pattern_defs.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
@@ -14,12 +15,15 @@
 namespace collage::sema {
 
 struct RuleContext {
-  const support::SourceManager& sources;
   support::Diagnostics& diags;
+  CostTableFiles& tables;
   const ir::Backend& backend;         ///< its attributes are there, its rules need not be
   const PatternDefs& defs;            ///< what its patterns may call
   std::set<std::string>* used_attrs;  ///< filled
 };
+
+/// Adds what the statement denies. False after errors.
+bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies);
 
 /// Adds the rule, or all members of the family, to `rules`. False after errors.
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules);

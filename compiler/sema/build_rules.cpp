@@ -24,9 +24,13 @@ bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
   if (!needs_rules) return true;
   bool ok = true;
   for (const ir::Rule& rule : backend.rules) {
-    if (rule.cost || rule.measured) continue;
-    ok = diags.error(Code::IncompleteRule, rule.span, "rule `{}` has no cost", rule.family)
-             .note("`cost macs / 100e9 * 1 s`, say, or `cost measured`");
+    for (const ir::Kernel& kernel : rule.kernels) {
+      if (kernel.cost || kernel.measured) continue;
+      bool is_named = !kernel.name.empty();
+      ok = diags.error(Code::IncompleteRule, kernel.span, "{} `{}` has no cost", is_named ? "kernel" : "rule",
+                       is_named ? kernel.name : rule.family)
+               .note("`cost macs / 100e9 * 1 s`, say, or `cost measured`");
+    }
   }
   return ok;
 }
@@ -43,19 +47,21 @@ bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
   return ok;
 }
 
-bool build_one(const syntax::BackendAst& ast, const support::SourceManager& sources, support::FileId file,
+bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, support::FileId file,
                const PatternDefs& outer, ir::RuleSet& into, Diagnostics& diags) {
   ir::Backend backend;
   backend.file = sources.name(file);
   std::set<std::string> used_attrs;
-  bool ok = build_backend(ast, &backend, &used_attrs, diags);
+  CostTableFiles tables(sources);
+  bool ok = build_backend(ast, &backend, &used_attrs, tables, diags);
   ok = check_rule_names(ast, diags) && ok;
   PatternDefs defs(&outer);
   ok = defs.add(ast.defs, diags) && ok;
-  RuleContext context{sources, diags, backend, defs, &used_attrs};
+  RuleContext context{diags, tables, backend, defs, &used_attrs};
   std::vector<ir::Rule> rules;
   for (const syntax::RuleAst& rule : ast.rules) ok = build_rule(rule, context, &rules) && ok;
   backend.rules = std::move(rules);
+  for (const syntax::DenyAst& deny : ast.denies) ok = build_deny(deny, context, &backend.denies) && ok;
   if (ok) {
     ok = check_costs(backend, diags);
     for (const ir::AttrDecl& attr : backend.attrs) {
@@ -90,7 +96,7 @@ std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
 
 }  // namespace
 
-bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
+bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
                  ir::RuleSet& into, Diagnostics& diags) {
   bool ok = check_not_yet(ast, diags);
   PatternDefs defs;

@@ -15,7 +15,7 @@ namespace collage::sema {
 
 /// Adds the backends of one file. False after errors; what could be built is added all the same, so that other files'
 /// references to it hold.
-bool build_rules(const syntax::RulesAst& ast, const support::SourceManager& sources, support::FileId file,
+bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
                  ir::RuleSet& into, support::Diagnostics& diags);
 
 /// What only shows when all files are there: links to devices that nobody declares, devices that the host cannot reach,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/cost_table.h"
 #include "compiler/ir/functions.h"
 
 namespace collage::sema {
@@ -29,8 +30,19 @@ std::string describe(const Expr& expr) {
 }
 
 std::string with_article(std::string_view noun) {
-  return fmt::format("a {}", noun);
+  return fmt::format("{} {}", noun.starts_with('o') ? "an" : "a", noun);
 }
+
+bool is_list(const Expr& expr) {
+  return expr.type == ExprType::Numbers || expr.type == ExprType::Bools;
+}
+
+/// `op(c)`: what it is compared with are names of operators.
+bool asks_for_operator(const ExprAst& ast) {
+  return ast.kind == ExprAst::Kind::Call && ast.text == "op";
+}
+
+constexpr std::string_view kElementwise = "`all(…)`, `any(…)` and `count(…)` compare element by element";
 
 class Checker {
  public:
@@ -95,6 +107,15 @@ class Checker {
       expr.number = word == "true" ? 1 : 0;
       return expr;
     }
+    if (scope_.knobs != nullptr) {
+      for (const ir::Knob& knob : *scope_.knobs) {
+        if (knob.name != word) continue;
+        Expr expr = leaf(ast, Expr::Kind::Knob, knob.type);
+        expr.unit = knob.unit;
+        if (scope_.used_knobs != nullptr) scope_.used_knobs->insert(word);
+        return expr;
+      }
+    }
     if (const ir::AttrDecl* attr = scope_.backend != nullptr ? scope_.backend->find_attr(word) : nullptr) {
       Expr expr = leaf(ast, Expr::Kind::BackendAttr, attr->type);
       expr.unit = attr->unit;
@@ -106,6 +127,8 @@ class Checker {
       expr.unit = word == "bytes" ? Unit::Bytes : word == "launch" ? Unit::Time : Unit::None;
       return expr;
     }
+    if (word == "backend_version") return leaf(ast, Expr::Kind::Version, ExprType::Number);
+    if (word == "library_version") return leaf(ast, Expr::Kind::Version, ExprType::String);
     auto error = diags_.error(Code::UnknownName, ast.span, "unknown name `{}`", word);
     if (ir::find_function(word) != nullptr) {
       error.note("`{}` is a function: `{}(…)`", word, word);
@@ -117,6 +140,10 @@ class Checker {
 
   std::vector<std::string> names() const {
     std::vector<std::string> all(std::begin(kQuantities), std::end(kQuantities));
+    all.insert(all.end(), {"backend_version", "library_version"});
+    if (scope_.knobs != nullptr) {
+      for (const ir::Knob& knob : *scope_.knobs) all.push_back(knob.name);
+    }
     if (scope_.captures != nullptr) {
       for (const ir::Capture& capture : *scope_.captures) all.push_back(capture.name);
     }
@@ -176,7 +203,9 @@ class Checker {
   }
 
   Checked call(const ExprAst& ast) {
-    if (ast.text == "sum") return sum(ast);
+    bool is_rules = ast.args.size() == 1 && ast.args[0].kind == ExprAst::Kind::Name && ast.args[0].text == "rules";
+    if (ast.text == "sum" && is_rules) return sum_of_rules(ast);
+    if (ast.text == "table") return table(ast);
     if (ir::find_function(ast.text) == nullptr) {
       return diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text)
           .did_you_mean(support::closest(ast.text, ir::function_names()));
@@ -184,12 +213,7 @@ class Checker {
     return call_of(ast.text, ast);
   }
 
-  Checked sum(const ExprAst& ast) {
-    bool is_rules = ast.args.size() == 1 && ast.args[0].kind == ExprAst::Kind::Name && ast.args[0].text == "rules";
-    if (!is_rules) {
-      return diags_.error(Code::ExpressionType, ast.span,
-                          "`sum` only takes `rules`: the costs of a candidate's matches");
-    }
+  Checked sum_of_rules(const ExprAst& ast) {
     if (!scope_.allows_rules) {
       return diags_.error(Code::UnknownName, ast.span, "`sum(rules)` only exists in the cost of a partition");
     }
@@ -199,8 +223,97 @@ class Checker {
     return expr;
   }
 
+  /// `table("file.csv", a, …)`: the file is read here, and has the units of the arguments and of the result.
+  Checked table(const ExprAst& ast) {
+    if (ast.args.empty() || ast.args[0].kind != ExprAst::Kind::String) {
+      return diags_.error(Code::ExpressionType, ast.args.empty() ? ast.span : ast.args[0].span,
+                          "`table` wants the name of a file here: `table(\"conv.csv\", macs)`");
+    }
+    if (scope_.tables == nullptr) {
+      return diags_.error(Code::BadCostTable, ast.span, "tables only exist in rules and in the cost of a partition");
+    }
+    std::shared_ptr<const ir::CostTable> table = scope_.tables->load(ast.args[0].text, ast.args[0].span, diags_);
+    if (table == nullptr) return std::nullopt;
+    if (ast.args.size() - 1 != table->axes.size()) {
+      return diags_.error(Code::BadCostTable, ast.span, "the table has {} argument column{}, found {} argument{}",
+                          table->axes.size(), table->axes.size() == 1 ? "" : "s", ast.args.size() - 1,
+                          ast.args.size() == 2 ? "" : "s");
+    }
+    Expr expr = leaf(ast, Expr::Kind::Call, ExprType::Number);
+    expr.unit = table->unit;
+    bool ok = true;
+    for (size_t i = 1; i < ast.args.size(); ++i) {
+      Checked arg = check_plain(ast.args[i]);
+      ok = ok && arg;
+      if (!arg) continue;
+      if (arg->type != ExprType::Number) {
+        ok = diags_.error(Code::ExpressionType, ast.args[i].span, "`table` wants a number here, found {}",
+                          with_article(describe(*arg)));
+      } else if (arg->unit != table->axes[i - 1].unit) {
+        ok = diags_.error(Code::UnitMismatch, ast.args[i].span, "column `{}` of the table is a {}, found a {}",
+                          table->axes[i - 1].name, ir::name_of(table->axes[i - 1].unit), ir::name_of(arg->unit));
+      }
+      expr.args.push_back(std::move(*arg));
+    }
+    expr.table = std::move(table);
+    if (!ok) return std::nullopt;
+    return expr;
+  }
+
+  /// An argument: comparisons in it are those of single values unless the function says otherwise.
+  Checked check_plain(const ExprAst& ast, bool elementwise = false) {
+    bool before = std::exchange(elementwise_, elementwise);
+    Checked checked = check(ast);
+    elementwise_ = before;
+    return checked;
+  }
+
+  /// Operators that a word means: one, those of a class, or an error.
+  std::optional<std::vector<std::string>> operators(const std::string& written, support::Span span) {
+    const std::string& word = !scope_.variable.empty() && written == scope_.variable ? scope_.member : written;
+    std::vector<std::string> names;
+    if (const ir::OpDef* op = ir::find_op(word)) {
+      names.emplace_back(op->name);
+    } else if (scope_.defs != nullptr) {
+      for (const PatternDefs::Member& member : scope_.defs->operators(word)) names.emplace_back(member.op->name);
+    }
+    if (!names.empty()) return names;
+    return diags_.error(Code::UnknownOperator, span, "unknown operator `{}`", word)
+        .did_you_mean(support::closest(word, scope_.defs != nullptr ? scope_.defs->names() : ir::op_names()));
+  }
+
+  /// `Relu` => strings with the names of operators.
+  bool operator_args(const ExprAst& ast, std::vector<Expr>* args) {
+    bool is_name = ast.kind == ExprAst::Kind::Name || ast.kind == ExprAst::Kind::String;
+    if (!is_name) {
+      return diags_.error(Code::ExpressionType, ast.span, "expected the name of an operator or of a class");
+    }
+    auto names = operators(ast.text, ast.span);
+    if (!names) return false;
+    for (const std::string& name : *names) {
+      Expr expr = leaf(ast, Expr::Kind::String, ExprType::String);
+      expr.text = name;
+      args->push_back(std::move(expr));
+    }
+    return true;
+  }
+
+  static bool fits(const Expr& arg, ExprType wanted) {
+    return arg.type == wanted || (wanted == ExprType::Value && arg.type == ExprType::Node);
+  }
+
   Checked call_of(std::string_view function, const ExprAst& ast) {
-    const ir::FunctionDef& def = *ir::find_function(function);
+    std::vector<const ir::FunctionDef*> forms = ir::function_forms(function);
+    bool is_condition = forms[0]->args[0] == ExprType::Bools;
+    std::optional<Checked> first;
+    const ir::FunctionDef* form = forms[0];
+    if (!ast.args.empty()) {
+      first = check_plain(ast.args[0], is_condition);
+      for (size_t i = forms.size(); i-- > 0 && *first;) {
+        if (fits(**first, forms[i]->args[0])) form = forms[i];
+      }
+    }
+    const ir::FunctionDef& def = *form;
     size_t least = def.args.size();
     if (ast.args.size() < least || (!def.variadic && ast.args.size() > least)) {
       return diags_.error(Code::ExpressionType, ast.span, "`{}` takes {}{} argument{}, found {}", def.name,
@@ -210,12 +323,15 @@ class Checker {
     expr.text = def.name;
     bool ok = true;
     for (size_t i = 0; i < ast.args.size(); ++i) {
-      Checked arg = check(ast.args[i]);
+      ExprType wanted = def.args[std::min(i, def.args.size() - 1)];
+      if (wanted == ExprType::Operator) {
+        ok = operator_args(ast.args[i], &expr.args) && ok;
+        continue;
+      }
+      Checked arg = i == 0 ? std::move(*first) : check_plain(ast.args[i]);
       ok = ok && arg;
       if (!arg) continue;
-      ExprType wanted = def.args[std::min(i, def.args.size() - 1)];
-      bool fits = arg->type == wanted || (wanted == ExprType::Value && arg->type == ExprType::Node);
-      if (!fits) {
+      if (!fits(*arg, wanted)) {
         ok = diags_.error(Code::ExpressionType, ast.args[i].span, "`{}` wants {} here, found {}", def.name,
                           with_article(ir::name_of(wanted)), with_article(describe(*arg)));
         continue;
@@ -237,15 +353,22 @@ class Checker {
   Checked unary(const ExprAst& ast) {
     Checked operand = check(ast.args[0]);
     if (!operand) return std::nullopt;
-    ExprType wanted = ast.text == "-" ? ExprType::Number : ExprType::Bool;
-    if (operand->type != wanted) return mismatch(ast, ast.args[0], *operand, wanted);
-    Expr expr = leaf(ast, Expr::Kind::Unary, wanted);
+    bool is_minus = ast.text == "-";
+    bool of_list = operand->type == (is_minus ? ExprType::Numbers : ExprType::Bools);
+    ExprType wanted = is_minus ? ExprType::Number : ExprType::Bool;
+    if (operand->type != wanted && !of_list) return mismatch(ast, ast.args[0], *operand, wanted);
+    Expr expr = leaf(ast, Expr::Kind::Unary, operand->type);
     expr.unit = operand->unit;
     expr.args.push_back(std::move(*operand));
     return expr;
   }
 
   Checked mismatch(const ExprAst& ast, const ExprAst& operand_ast, const Expr& operand, ExprType wanted) {
+    return mismatch_error(ast, operand_ast, operand, wanted);
+  }
+
+  support::Diagnostic mismatch_error(const ExprAst& ast, const ExprAst& operand_ast, const Expr& operand,
+                                     ExprType wanted) {
     return diags_.error(Code::ExpressionType, operand_ast.span, "`{}` wants {}, found {}", ast.text,
                         with_article(ir::name_of(wanted)), with_article(describe(operand)));
   }
@@ -284,24 +407,62 @@ class Checker {
     return expr;
   }
 
+  /// What `op(c)` is compared with: a name of an operator, or a set of them.
+  Checked operator_side(const ExprAst& ast, bool is_set) {
+    std::vector<Expr> names;
+    bool ok = true;
+    if (is_set) {
+      for (const ExprAst& item : ast.args) ok = operator_args(item, &names) && ok;
+    } else {
+      ok = operator_args(ast, &names);
+      if (ok && names.size() > 1) {
+        ok = diags_.error(Code::ExpressionType, ast.span, "`{}` is a class of operators", ast.text)
+                 .note("`op(c) in {{{}}}`", ast.text);
+      }
+    }
+    if (!ok) return std::nullopt;
+    if (!is_set) return std::move(names[0]);
+    Expr expr = leaf(ast, Expr::Kind::List, ExprType::Numbers);
+    expr.args = std::move(names);
+    return expr;
+  }
+
   Checked binary(const ExprAst& ast) {
     const std::string& op = ast.text;
-    Checked left = check(ast.args[0]);
-    Checked right = op == "in" ? list(ast.args[1], /*is_set=*/true) : check(ast.args[1]);
+    bool is_set = op == "in";
+    bool is_equality = op == "==" || op == "!=";
+    bool left_asks = asks_for_operator(ast.args[0]);
+    bool right_asks = asks_for_operator(ast.args[1]);
+    bool of_operators = (is_set || is_equality) && left_asks != right_asks;
+    Checked left = of_operators && right_asks ? operator_side(ast.args[0], false) : check(ast.args[0]);
+    Checked right = of_operators && left_asks ? operator_side(ast.args[1], is_set)
+                    : is_set                  ? list(ast.args[1], /*is_set=*/true)
+                                              : check(ast.args[1]);
     if (!left || !right) return std::nullopt;
     Expr expr = leaf(ast, Expr::Kind::Binary, ExprType::Bool);
     bool ok = true;
+    bool each = elementwise_ && (is_list(*left) || (is_list(*right) && !is_set));
+    if (each) expr.type = ExprType::Bools;
     if (op == "and" || op == "or") {
-      ok = both(ast, *left, *right, ExprType::Bool);
-    } else if (op == "in") {
-      ok = membership(ast, *left, *right);
-    } else if (op == "==" || op == "!=") {
+      ok = both(ast, *left, *right, ExprType::Bool, ExprType::Bools);
+    } else if (is_set && left->type == ExprType::Numbers && each) {
+      ok = membership(ast, ExprType::Number, *left, *right);
+    } else if (is_set) {
+      ok = membership(ast, left->type, *left, *right);
+    } else if (each) {
+      ok = both(ast, *left, *right, ExprType::Number, ExprType::Numbers) && same_unit(ast, *left, *right);
+    } else if (is_equality) {
       ok = equality(ast, *left, *right);
     } else if (op == "<" || op == "<=" || op == ">" || op == ">=") {
-      ok = both(ast, *left, *right, ExprType::Number) && same_unit(ast, *left, *right);
+      ok = both(ast, *left, *right, ExprType::Number, ExprType::Number) && same_unit(ast, *left, *right);
     } else {
-      expr.type = ExprType::Number;
-      ok = both(ast, *left, *right, ExprType::Number) && arithmetic(ast, *left, *right, &expr.unit);
+      expr.type = is_list(*left) || is_list(*right) ? ExprType::Numbers : ExprType::Number;
+      ok = both(ast, *left, *right, ExprType::Number, ExprType::Numbers);
+      if (ok && expr.type == ExprType::Numbers && left->unit != right->unit) {
+        ok = diags_.error(Code::UnitMismatch, ast.text_span, "`{}` of a list and a {}", op,
+                          ir::name_of(left->unit == Unit::None ? right->unit : left->unit));
+      }
+      ok = ok && arithmetic(ast, *left, *right, &expr.unit);
     }
     if (!ok) return std::nullopt;
     expr.args.push_back(std::move(*left));
@@ -309,10 +470,17 @@ class Checker {
     return expr;
   }
 
-  bool both(const ExprAst& ast, const Expr& left, const Expr& right, ExprType wanted) {
-    if (left.type != wanted) mismatch(ast, ast.args[0], left, wanted);
-    if (right.type != wanted) mismatch(ast, ast.args[1], right, wanted);
-    return left.type == wanted && right.type == wanted;
+  /// Each is of one of two types: a value, or where it may be, a list of them.
+  bool both(const ExprAst& ast, const Expr& left, const Expr& right, ExprType wanted, ExprType list) {
+    bool ok = true;
+    for (size_t i = 0; i < 2; ++i) {
+      const Expr& side = i == 0 ? left : right;
+      if (side.type == wanted || side.type == list) continue;
+      auto error = mismatch_error(ast, ast.args[i], side, wanted);
+      if (side.type == ExprType::Numbers) error.note("{}", kElementwise);
+      ok = false;
+    }
+    return ok;
   }
 
   bool same_unit(const ExprAst& ast, const Expr& left, const Expr& right) {
@@ -324,15 +492,17 @@ class Checker {
   bool equality(const ExprAst& ast, const Expr& left, const Expr& right) {
     bool comparable = left.type == right.type && left.type != ExprType::Value && left.type != ExprType::Node;
     if (!comparable) {
-      return diags_.error(Code::ExpressionType, ast.text_span, "`{}` of {} and {}", ast.text,
-                          with_article(describe(left)), with_article(describe(right)));
+      auto error = diags_.error(Code::ExpressionType, ast.text_span, "`{}` of {} and {}", ast.text,
+                                with_article(describe(left)), with_article(describe(right)));
+      if (is_list(left) || is_list(right)) error.note("{}", kElementwise);
+      return error;
     }
     return same_unit(ast, left, right);
   }
 
-  bool membership(const ExprAst& ast, const Expr& left, const Expr& set) {
+  bool membership(const ExprAst& ast, ExprType type, const Expr& left, const Expr& set) {
     if (set.args.empty()) return diags_.error(Code::ExpressionType, ast.args[1].span, "the set is empty");
-    if (left.type != set.args[0].type) {
+    if (type != set.args[0].type) {
       return diags_.error(Code::ExpressionType, ast.text_span, "{} is never in a set of {}s",
                           with_article(describe(left)), describe(set.args[0]));
     }
@@ -361,6 +531,7 @@ class Checker {
 
   const ExprScope& scope_;
   support::Diagnostics& diags_;
+  bool elementwise_ = false;  ///< inside a condition of lists
 };
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include "compiler/ir/expr.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rule_set.h"
+#include "compiler/sema/load_cost_table.h"
+#include "compiler/sema/pattern_defs.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
 
@@ -25,11 +27,15 @@ struct ExprScope {
   const std::vector<std::vector<const ir::OpDef*>>* capture_ops = nullptr;  ///< operators that a Node may be
   std::string variable;  ///< of a rule family, with what it stands for
   std::string member;
+  const std::vector<ir::Knob>* knobs = nullptr;
+  const PatternDefs* defs = nullptr;          ///< classes of operators; null: operators only
+  CostTableFiles* tables = nullptr;           ///< the files of `table(…)`; may be null: there are none
   bool allows_rules = false;  ///< `sum(rules)`: in a partition's cost
   bool allows_launch = false;
 
   std::set<int>* used_captures = nullptr;  ///< filled where given
   std::set<std::string>* used_attrs = nullptr;
+  std::set<std::string>* used_knobs = nullptr;
 };
 
 /// Nothing after an error.

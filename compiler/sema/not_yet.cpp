@@ -18,26 +18,23 @@ bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags) {
 
 bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags) {
   bool ok = true;
-  for (const syntax::NeedsAst& needs : ast.needs) ok = refuse(needs.span, "`needs`", diags);
   for (const syntax::PhaseAst& phase : ast.phases) ok = refuse(phase.name.span, "`phase`", diags);
-  for (const syntax::DenyAst& deny : ast.denies) ok = refuse(deny.span, "`deny`", diags);
   for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = refuse(rewrite.name.span, "`rewrite`", diags);
   return ok;
 }
 
 bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags) {
   bool ok = true;
-  for (const syntax::NeedsAst& needs : ast.needs) ok = refuse(needs.span, "`needs`", diags);
-  for (const syntax::InnerAst& inner : ast.inners) ok = refuse(inner.name.span, "`inner`", diags);
-  for (const syntax::InplaceAst& inplace : ast.inplaces) ok = refuse(inplace.operand.span, "`inplace`", diags);
-  for (const syntax::KnobAst& knob : ast.knobs) ok = refuse(knob.name.span, "`knob`", diags);
-  for (const syntax::KernelAst& kernel : ast.kernels) ok = refuse(kernel.name.span, "`kernel`", diags);
   for (const syntax::FormatItemAst& item : ast.formats) {
     if (item.packed_for) ok = refuse(item.packed_for->span, "a packed format", diags);
-    if (item.dtype) ok = refuse(item.dtype->span, "a format with a dtype", diags);
   }
   for (const syntax::LowerAst& lower : ast.lowerings) {
     if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
+  }
+  for (const syntax::KernelAst& kernel : ast.kernels) {
+    for (const syntax::LowerAst& lower : kernel.lowerings) {
+      if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
+    }
   }
   return ok;
 }

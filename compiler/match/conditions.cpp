@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace collage::match {
+namespace {
+
+class Conditions {
+ public:
+  Conditions(const Graph& graph, const Match& match) : graph_(graph), match_(match) {}
+
+  /// Each gives the reason, or nothing.
+  std::string inner(const ir::Inner& inner) const {
+    ValueId id = value_of(inner.capture);
+    if (!id.is_valid()) return "";
+    const ir::Value& value = graph_.value(id);
+    if (value.is_output) return fmt::format("`%{}` is a model output", value.name);
+    if (const ir::Use* use = use_outside(value)) {
+      return fmt::format("`%{}` is also read by `%{}`", value.name, graph_.node_name(use->node));
+    }
+    if (!inner.uses || value.uses.size() == static_cast<size_t>(*inner.uses)) return "";
+    return fmt::format("`%{}` is read {} times, need {}", value.name, value.uses.size(), *inner.uses);
+  }
+
+  std::string inplace(const ir::Inplace& inplace) const {
+    ValueId operand_id = value_of(inplace.operand);
+    ValueId result_id = value_of(inplace.result);
+    if (!operand_id.is_valid() || !result_id.is_valid()) return "";
+    const ir::Value& operand = graph_.value(operand_id);
+    const ir::Value& result = graph_.value(result_id);
+    std::string what;
+    if (operand.is_constant()) {
+      what = "is a constant";
+    } else if (!operand.producer.is_valid()) {
+      what = "is a model input";
+    } else if (operand.is_output) {
+      what = "is a model output";
+    } else if (const ir::Use* use = use_outside(operand)) {
+      what = fmt::format("is also read by `%{}`", graph_.node_name(use->node));
+    } else if (operand.type.bytes() != result.type.bytes()) {
+      what = fmt::format("has {} bytes, `%{}` has {}", operand.type.bytes(), result.name, result.type.bytes());
+    } else {
+      return "";
+    }
+    return fmt::format("`%{}` cannot be overwritten: it {}", operand.name, what);
+  }
+
+  std::string dtype(const ir::DTypeClause& clause) const {
+    ValueId id = value_of(clause.capture);
+    if (!id.is_valid() || graph_.value(id).type.dtype == clause.dtype) return "";
+    return fmt::format("`%{}` is {}, the kernel takes {}: no conversion between them is allowed", graph_.value(id).name,
+                       runtime::name_of(graph_.value(id).type.dtype), runtime::name_of(clause.dtype));
+  }
+
+ private:
+  ValueId value_of(int capture) const { return match_.bindings[static_cast<size_t>(capture)].value; }
+
+  const ir::Use* use_outside(const ir::Value& value) const {
+    auto at = std::find_if(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
+      return !std::binary_search(match_.nodes.begin(), match_.nodes.end(), use.node);
+    });
+    return at == value.uses.end() ? nullptr : &*at;
+  }
+
+  const Graph& graph_;
+  const Match& match_;
+};
+
+}  // namespace
+
+std::optional<Refusal> check_conditions(const Graph& graph, const ir::Rule& rule, const Match& match,
+                                        const Environment* environment) {
+  auto refusal = [&](Refusal::Kind kind, std::string message, support::Span span) {
+    return Refusal{kind, match.rule, match.root, match.nodes, -1, std::move(message), span};
+  };
+  Conditions conditions(graph, match);
+  for (const ir::Need& need : rule.needs) {
+    std::string why = environment != nullptr ? unmet(need, *environment) : "";
+    if (!why.empty()) return refusal(Refusal::Kind::Needs, std::move(why), need.span);
+  }
+  for (const ir::Inner& inner : rule.inners) {
+    std::string why = conditions.inner(inner);
+    if (!why.empty()) return refusal(Refusal::Kind::Inside, std::move(why), inner.span);
+  }
+  for (const ir::Inplace& inplace : rule.inplaces) {
+    std::string why = conditions.inplace(inplace);
+    if (!why.empty()) return refusal(Refusal::Kind::Inside, std::move(why), inplace.span);
+  }
+  for (const ir::DTypeClause& clause : rule.dtypes) {
+    std::string why = conditions.dtype(clause);
+    if (!why.empty()) return refusal(Refusal::Kind::Format, std::move(why), clause.span);
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::match

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/match/matcher.h"
+
+namespace collage::match {
+
+struct Denied {
+  std::vector<NodeId> nodes;  ///< ascending
+  std::string message;
+  support::Span span;
+};
+
+/// Where the backend's `deny` statements match.
+std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
+                                const Environment* environment);
+
+/// The first that lies inside `nodes` (ascending), or null.
+const Denied* denied_in(const std::vector<Denied>& denied, const std::vector<NodeId>& nodes);
+
+/// Matches that hold a denied set become refusals. `report` may be null.
+void refuse_denied(const std::vector<Denied>& denied, std::vector<Match>* matches, MatchReport* report);
+
+}  // namespace collage::match

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/kernel_choice.h"
+
+namespace collage::match {
+namespace {
+
+/// One kernel, all combinations of its knobs.
+class Chooser {
+ public:
+  Chooser(const ir::Kernel& kernel, EvalContext context) : kernel_(kernel), context_(context) {}
+
+  std::optional<KernelChoice> run() {
+    for (const ir::Need& need : kernel_.needs) {
+      std::string why = context_.environment != nullptr ? unmet(need, *context_.environment) : "";
+      if (why.empty()) continue;
+      fail(Refusal::Kind::Needs, std::move(why), need.span);
+      return std::nullopt;
+    }
+    std::optional<KernelChoice> best;
+    size_t variants = 1;
+    for (const ir::Knob& knob : kernel_.knobs) variants *= knob.values.size();
+    for (size_t variant = 0; variant < variants; ++variant) {
+      AttrValues knobs = knobs_of(variant);
+      context_.knobs = &knobs;
+      std::optional<double> cost = try_variant();
+      if (cost && (!best || *cost < best->cost)) best = KernelChoice{0, knobs, *cost};
+      if (!cost && failed_whatever_the_knobs_) break;
+    }
+    return best;
+  }
+
+  /// Of the first combination that failed.
+  const Refusal& why() const { return why_; }
+
+ private:
+  /// The last knob goes through its values fastest.
+  AttrValues knobs_of(size_t variant) const {
+    AttrValues knobs;
+    for (size_t i = kernel_.knobs.size(); i-- > 0;) {
+      const ir::Knob& knob = kernel_.knobs[i];
+      knobs[knob.name] = knob.values[variant % knob.values.size()];
+      variant /= knob.values.size();
+    }
+    return knobs;
+  }
+
+  std::optional<double> try_variant() {
+    for (const ir::Clause& clause : kernel_.clauses) {
+      std::string message;
+      if (clause_holds(clause, context_, &message)) continue;
+      failed_whatever_the_knobs_ = !ir::refers_to_knobs(clause.condition);
+      fail(Refusal::Kind::Clause, std::move(message), clause.span);
+      return std::nullopt;
+    }
+    if (!kernel_.cost) return 0;
+    std::string message;
+    std::optional<double> cost = evaluate_cost(*kernel_.cost, context_, &message);
+    if (!cost) fail(Refusal::Kind::Cost, std::move(message), kernel_.cost->span);
+    return cost;
+  }
+
+  void fail(Refusal::Kind kind, std::string message, support::Span span) {
+    if (!why_.message.empty()) return;
+    why_.kind = kind;
+    why_.message = std::move(message);
+    why_.span = span;
+  }
+
+  const ir::Kernel& kernel_;
+  EvalContext context_;
+  bool failed_whatever_the_knobs_ = false;
+  Refusal why_;
+};
+
+}  // namespace
+
+std::optional<KernelChoice> choose_kernel(const ir::Rule& rule, EvalContext context, Refusal* why) {
+  std::optional<KernelChoice> best;
+  Refusal refused;
+  for (size_t i = 0; i < rule.kernels.size(); ++i) {
+    const ir::Kernel& kernel = rule.kernels[i];
+    Chooser chooser(kernel, context);
+    std::optional<KernelChoice> choice = chooser.run();
+    if (choice && (!best || choice->cost < best->cost)) {
+      best = std::move(choice);
+      best->kernel = static_cast<int>(i);
+    }
+    if (best) continue;
+    bool is_first = refused.message.empty();
+    if (is_first) refused.kind = chooser.why().kind;
+    if (is_first) refused.span = chooser.why().span;
+    if (!is_first) refused.message += "; ";
+    if (!kernel.name.empty()) refused.message += "kernel " + kernel.name + ": ";
+    refused.message += chooser.why().message;
+  }
+  if (!best) *why = std::move(refused);
+  return best;
+}
+
+}  // namespace collage::match

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/number_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace collage::match {
+namespace {
+
+struct OperatorRow {
+  std::string_view name;
+  NumberOperator run;
+};
+
+constexpr OperatorRow kOperators[] = {
+    {"+", [](double a, double b) { return a + b; }},
+    {"-", [](double a, double b) { return a - b; }},
+    {"*", [](double a, double b) { return a * b; }},
+    {"/", [](double a, double b) { return a / b; }},
+    {"%", [](double a, double b) { return std::fmod(a, b); }},
+    {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+    {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
+    {">", [](double a, double b) { return a > b ? 1.0 : 0.0; }},
+    {">=", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
+    {"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+    {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
+    {"and", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
+    {"or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
+};
+
+/// How two numbers become one; a NaN stays.
+NumberOperator find_reduction(std::string_view how) {
+  if (how.starts_with("sum")) return [](double a, double b) { return a + b; };
+  if (how.starts_with("product")) return [](double a, double b) { return a * b; };
+  if (how.starts_with("min")) return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
+  return [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
+}
+
+bool has_neutral(std::string_view how) {
+  return how.starts_with("sum") || how.starts_with("product");
+}
+
+double neutral(std::string_view how) {
+  return how.starts_with("product") ? 1 : 0;
+}
+
+}  // namespace
+
+NumberOperator find_operator(std::string_view name) {
+  for (const OperatorRow& row : kOperators) {
+    if (row.name == name) return row.run;
+  }
+  return nullptr;
+}
+
+std::optional<NumberList> combine(const NumberList& a, const NumberList& b, NumberOperator op, std::string* why) {
+  // Elements of one list that go with each element of the other.
+  auto per_first_index = [](const NumberList& few, const NumberList& many) -> size_t {
+    bool fits = few.shape.size() == 1 && many.shape.size() > 1 && many.shape[0] == few.shape[0] && many.shape[0] > 0;
+    return fits ? many.items.size() / few.items.size() : 0;
+  };
+  const NumberList& larger = a.items.size() >= b.items.size() ? a : b;
+  size_t step_a = 1;
+  size_t step_b = 1;
+  if (a.shape != b.shape && a.items.size() != 1 && b.items.size() != 1) {
+    if (size_t count = per_first_index(a, b)) {
+      step_a = count;
+    } else if (size_t other = per_first_index(b, a)) {
+      step_b = other;
+    } else {
+      *why = fmt::format("a list of shape {} does not go with one of shape {}", runtime::to_string(a.shape),
+                         runtime::to_string(b.shape));
+      return std::nullopt;
+    }
+  }
+  const NumberList& shaped = step_a > 1 ? b : step_b > 1 ? a : a.items.size() == 1 ? b : b.items.size() == 1 ? a : larger;
+  NumberList result;
+  result.shape = shaped.shape;
+  result.items.reserve(shaped.items.size());
+  for (size_t i = 0; i < shaped.items.size(); ++i) {
+    double left = a.items[a.items.size() == 1 ? 0 : i / step_a];
+    double right = b.items[b.items.size() == 1 ? 0 : i / step_b];
+    result.items.push_back(op(left, right));
+  }
+  return result;
+}
+
+std::optional<double> reduce(std::string_view how, const NumberList& list) {
+  if (list.items.empty() && !has_neutral(how)) return std::nullopt;
+  NumberOperator join = find_reduction(how);
+  double result = has_neutral(how) ? neutral(how) : list.items[0];
+  for (size_t i = has_neutral(how) ? 0 : 1; i < list.items.size(); ++i) result = join(result, list.items[i]);
+  return result;
+}
+
+std::optional<NumberList> reduce_per(std::string_view how, const NumberList& list, double axis, std::string* why) {
+  auto rank = static_cast<double>(list.shape.size());
+  double at = axis < 0 ? axis + rank : axis;
+  if (!(at >= 0 && at < rank) || at != std::floor(at)) {
+    *why = fmt::format("a list of shape {} has no axis {:g}", runtime::to_string(list.shape), axis);
+    return std::nullopt;
+  }
+  auto dim = static_cast<size_t>(at);
+  auto extent = static_cast<size_t>(list.shape[dim]);
+  size_t inner = 1;
+  for (size_t i = dim + 1; i < list.shape.size(); ++i) inner *= static_cast<size_t>(list.shape[i]);
+  if (list.items.empty() && !has_neutral(how) && extent > 0) {
+    *why = "an empty list has no smallest or largest element";
+    return std::nullopt;
+  }
+  NumberOperator join = find_reduction(how);
+  std::vector<double> results(extent, neutral(how));
+  std::vector<bool> is_started(extent, has_neutral(how));
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    size_t index = i / inner % extent;
+    results[index] = is_started[index] ? join(results[index], list.items[i]) : list.items[i];
+    is_started[index] = true;
+  }
+  return NumberList(std::move(results));
+}
+
+}  // namespace collage::match

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/build_clauses.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace collage::sema {
+namespace {
+
+using support::Code;
+using support::Diagnostics;
+using syntax::ExprAst;
+using syntax::Word;
+
+/// `a  ==\n b` => `a == b`
+std::string squeeze(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_space) {
+      result += c;
+    } else if (!result.empty() && result.back() != ' ') {
+      result += ' ';
+    }
+  }
+  return result;
+}
+
+bool is_version(std::string_view text) {
+  bool wants_digit = true;
+  for (char c : text) {
+    bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit && (c != '.' || wants_digit)) return false;
+    wants_digit = c == '.';
+  }
+  return !wants_digit && text.size() <= 32;
+}
+
+/// A literal of a knob; its type and unit are those of the knob, or the knob's first.
+bool build_knob_value(const ExprAst& ast, ir::Knob* knob, Diagnostics& diags) {
+  using Kind = ExprAst::Kind;
+  ir::ExprType type = ir::ExprType::String;
+  ir::Unit unit = ir::Unit::None;
+  runtime::AttrValue value = ast.text;
+  bool is_bool = ast.kind == Kind::Name && (ast.text == "true" || ast.text == "false");
+  if (ast.kind == Kind::Number) {
+    type = ir::ExprType::Number;
+    double number = si_value(ast.number, ast.text, &unit);
+    bool is_whole = unit == ir::Unit::None && number == std::floor(number) && std::abs(number) < 9e15;
+    value = is_whole ? runtime::AttrValue(static_cast<int64_t>(number)) : runtime::AttrValue(number);
+  } else if (is_bool) {
+    type = ir::ExprType::Bool;
+    value = int64_t{ast.text == "true"};
+  } else if (ast.kind != Kind::String && ast.kind != Kind::Name) {
+    return diags.error(Code::BadKnob, ast.span, "a value of a knob is a number, a truth value or a string");
+  }
+  if (knob->values.empty()) {
+    knob->type = type;
+    knob->unit = unit;
+  }
+  if (type != knob->type || unit != knob->unit) {
+    return diags.error(Code::BadKnob, ast.span, "the values of knob `{}` are of several types", knob->name);
+  }
+  bool is_twice = std::any_of(knob->values.begin(), knob->values.end(), [&](const runtime::AttrValue& other) {
+    return runtime::to_string(other) == runtime::to_string(value);
+  });
+  if (is_twice) return diags.error(Code::DuplicateName, ast.span, "knob `{}` has this value twice", knob->name);
+  knob->values.push_back(std::move(value));
+  return true;
+}
+
+}  // namespace
+
+bool build_needs(const std::vector<syntax::NeedsAst>& asts, std::vector<ir::Need>* needs, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::NeedsAst& ast : asts) {
+    ir::Need need;
+    need.is_library = diags.sources().text(ast.name.span).starts_with('"');
+    need.name = ast.name.text;
+    need.span = ast.span;
+    if (ast.comparison) need.comparison = ast.comparison->text;
+    if (ast.version) need.version = ast.version->text;
+    if (ast.version && !is_version(ast.version->text)) {
+      ok = diags.error(Code::BadVersion, ast.version->span, "\"{}\" is no version", ast.version->text)
+               .note("numbers with dots between: \"2.6\"");
+      continue;
+    }
+    needs->push_back(std::move(need));
+  }
+  return ok;
+}
+
+bool build_message(const syntax::MessageAst& ast, const ExprScope& scope, MessagePieces* pieces, Diagnostics& diags) {
+  bool ok = true;
+  for (size_t i = 0; i < ast.texts.size(); ++i) {
+    if (!ast.texts[i].empty()) pieces->emplace_back(ast.texts[i]);
+    if (i >= ast.holes.size()) continue;
+    auto hole = check_expr(ast.holes[i], scope, diags);
+    ok = ok && hole;
+    if (hole) pieces->emplace_back(std::move(*hole));
+  }
+  return ok;
+}
+
+bool build_clause(const ExprAst& condition, const std::optional<syntax::MessageAst>& reason, const ExprScope& scope,
+                  std::vector<ir::Clause>* clauses, Diagnostics& diags) {
+  auto checked = check_expr_of(condition, scope, ir::ExprType::Bool, ir::Unit::None, "a condition", diags);
+  bool ok = checked.has_value();
+  ir::Clause clause;
+  clause.source = squeeze(diags.sources().text(condition.span));
+  clause.span = condition.span;
+  if (reason) ok = build_message(*reason, scope, &clause.reason, diags) && ok;
+  if (!ok) return false;
+  clause.condition = std::move(*checked);
+  clauses->push_back(std::move(clause));
+  return true;
+}
+
+bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule, std::vector<ir::Knob>* knobs,
+                 Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::KnobAst& ast : asts) {
+    const std::string& name = ast.name.text;
+    auto same = std::find_if(knobs->begin(), knobs->end(), [&](const ir::Knob& knob) { return knob.name == name; });
+    int capture = rule.find_capture(name);
+    if (same != knobs->end() || capture >= 0) {
+      ok = diags.error(Code::DuplicateName, ast.name.span, "`{}` is declared twice", name)
+               .note(capture >= 0 ? rule.captures[static_cast<size_t>(capture)].span : same->span, "the first is here");
+      continue;
+    }
+    ir::Knob knob;
+    knob.name = name;
+    knob.span = ast.name.span;
+    for (const ExprAst& value : ast.values) ok = build_knob_value(value, &knob, diags) && ok;
+    knobs->push_back(std::move(knob));
+  }
+  return ok;
+}
+
+bool build_lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* lowering, Diagnostics& diags) {
+  lowering->symbol = ast.symbol.text;
+  lowering->span = ast.span;
+  if (ast.symbol.text.empty()) return diags.error(Code::BadLowering, ast.symbol.span, "a lowering needs a name");
+  bool ok = true;
+  for (const syntax::LowerArgAst& arg : ast.args) {
+    bool is_name = arg.value.kind == ExprAst::Kind::Name;
+    std::optional<ir::Expr> value = check_expr(arg.value, scope, diags);
+    if (!value) {
+      ok = false;
+      continue;
+    }
+    if (!arg.name && !is_name) {
+      ok = diags.error(Code::BadLowering, arg.value.span, "this argument needs a name")
+               .note("write `name = {}`", squeeze(diags.sources().text(arg.value.span)));
+      continue;
+    }
+    ir::LoweringArg built;
+    Word name = arg.name ? *arg.name : Word{arg.value.text, arg.value.span};
+    built.name = name.text;
+    if (value->kind == ir::Expr::Kind::Capture) {
+      built.capture = value->capture;
+    } else {
+      built.value = std::move(value);
+    }
+    for (const ir::LoweringArg& other : lowering->args) {
+      if (other.name != built.name) continue;
+      ok = diags.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);
+    }
+    lowering->args.push_back(std::move(built));
+  }
+  return ok;
+}
+
+}  // namespace collage::sema

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rules, kernels and backends state alike: needs, conditions, messages, knobs, lowerings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/sema/check_expr.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+using MessagePieces = std::vector<std::variant<std::string, ir::Expr>>;
+
+/// Each appends what it can build, and returns false after an error.
+bool build_needs(const std::vector<syntax::NeedsAst>& asts, std::vector<ir::Need>* needs, support::Diagnostics& diags);
+bool build_message(const syntax::MessageAst& ast, const ExprScope& scope, MessagePieces* pieces,
+                   support::Diagnostics& diags);
+bool build_clause(const syntax::ExprAst& condition, const std::optional<syntax::MessageAst>& reason,
+                  const ExprScope& scope, std::vector<ir::Clause>* clauses, support::Diagnostics& diags);
+bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule, std::vector<ir::Knob>* knobs,
+                 support::Diagnostics& diags);
+bool build_lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* lowering,
+                    support::Diagnostics& diags);
+
+}  // namespace collage::sema

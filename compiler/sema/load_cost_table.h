@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the files of `table("file.csv", …)`: a header that names the columns, then numbers, a row per point of a full
+// grid, ascending, the last argument fastest. The last column is the result. A column's unit stands in brackets behind
+// its name. Empty lines and those that start with `#` are skipped.
+//
+//     macs, width, time [us]
+//     1e6, 8, 40
+//     1e6, 16, 25
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "compiler/ir/cost_table.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::sema {
+
+class CostTableFiles {
+ public:
+  explicit CostTableFiles(support::SourceManager& sources) : sources_(sources) {}
+
+  /// `path` starts at the folder of the file that holds `span`. Null after an error; each file is read once.
+  std::shared_ptr<const ir::CostTable> load(const std::string& path, support::Span span, support::Diagnostics& diags);
+
+ private:
+  support::SourceManager& sources_;
+  std::map<std::string, std::shared_ptr<const ir::CostTable>> tables_;
+};
+
+}  // namespace collage::sema
