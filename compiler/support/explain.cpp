@@ -3,10 +3,20 @@
 
 #include <cctype>
 
-#include "compiler/support/diagnostic.h"
-
 namespace collage::support {
 namespace {
+
+struct Example {
+  std::string_view name;
+  std::string_view cause;
+  std::string_view remedy;
+};
+
+constexpr Example kExamples[] = {
+#define EXAMPLE(name, cause, remedy) {#name, cause, remedy},
+#include "compiler/support/diagnostic_examples.def"
+#undef EXAMPLE
+};
 
 /// `cg301`, `301` => `CG0301`
 std::string normal_form(const std::string& text) {
@@ -23,10 +33,19 @@ std::string normal_form(const std::string& text) {
 
 }  // namespace
 
+std::string explanation(Code code) {
+  std::string text = fmt::format("{} {}\n  {}\n", code_text(code), code_name(code), code_explanation(code));
+  for (const Example& example : kExamples) {
+    if (example.name != code_name(code)) continue;
+    text += fmt::format("example\n  {}\nmend\n  {}\n", example.cause, example.remedy);
+  }
+  return text;
+}
+
 bool explain(const std::string& text) {
   std::optional<Code> code = parse_code(normal_form(text));
   if (code) {
-    fmt::print("{} {}\n  {}\n", code_text(*code), code_name(*code), code_explanation(*code));
+    fmt::print("{}", explanation(*code));
     return true;
   }
   std::vector<std::string> known;

@@ -2,9 +2,12 @@
 // Diagnostics, spelling hints, durations and layouts: what every stage leans on.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/explain.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/layout.h"
 
@@ -45,6 +48,29 @@ TEST(Diagnostics, CodesAreUniqueAndFoundByTextAndName) {
     EXPECT_EQ(support::parse_code(code_text(code)), code);
     EXPECT_EQ(support::parse_code(code_name(code)), code);
     EXPECT_FALSE(code_explanation(code).empty());
+    // A row in diagnostic_examples.def.
+    std::string text = support::explanation(code);
+    EXPECT_TRUE(text.find("\nexample\n  ") != std::string::npos && text.find("\nmend\n  ") != std::string::npos)
+        << text;
+  }
+}
+
+/// All files of the file tests, one after the other.
+std::string file_tests() {
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(COLLAGE_SOURCE_DIR "/tests/filetests")) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(stream), {});
+  }
+  return all;
+}
+
+TEST(DiagnosticTable, FileTestsTriggerEachCodeOfRuleFiles) {
+  std::string tests = file_tests();
+  for (Code code : support::all_codes()) {
+    if (!code_text(code).starts_with("CG03")) continue;
+    EXPECT_NE(tests.find("[" + code_text(code) + "]"), std::string::npos) << code_text(code) << " " << code_name(code);
   }
 }
 
