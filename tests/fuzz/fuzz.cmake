@@ -16,6 +16,6 @@ function(collage_fuzz_target name)
 endfunction()
 
 collage_fuzz_target(model SOURCE model_text.cpp DEPENDS collage::sema SEEDS examples/digits/digits.ir tests/filetests/sema tests/filetests/bad/model)
-collage_fuzz_target(rules SOURCE rules_text.cpp DEPENDS collage::sema SEEDS rules tests/filetests/rules tests/filetests/bad/rules)
+collage_fuzz_target(rules SOURCE rules_text.cpp DEPENDS collage::rules_tool SEEDS rules tests/filetests/rules tests/filetests/bad/rules)
 collage_fuzz_target(onnx SOURCE onnx_bytes.cpp DEPENDS collage::import collage::sema)
 collage_fuzz_target(tensors SOURCE tensor_bytes.cpp DEPENDS collage::io collage::support SEEDS examples/digits)
