@@ -92,6 +92,33 @@ TEST_F(RulesFormat, CommentsAndBlankLinesAnywhere) {
   }
 }
 
+/// Files made of pieces of others, of which some parse: constructs side by side that nobody would write.
+TEST_F(RulesFormat, ShuffledTokensThatParse) {
+  std::mt19937 random(11);
+  int parsed = 0;
+  for (const std::string& text : corpus()) {
+    for (int round = 0; round < 40; ++round) {
+      std::vector<std::string> words = tokens(text);
+      if (words.size() > 2000) break;
+      size_t at = random() % words.size();
+      switch (random() % 3) {
+        case 0: words.erase(words.begin() + static_cast<std::ptrdiff_t>(at)); break;
+        case 1: words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), words[random() % words.size()]); break;
+        default: std::swap(words[at], words[random() % words.size()]); break;
+      }
+      std::string shuffled;
+      for (const std::string& word : words) shuffled += word + (word.starts_with("//") ? "\n" : random_gap(random));
+      support::Diagnostics unheard(sources);
+      if (!syntax::parse_rules(sources, sources.add("s", shuffled), unheard)) continue;
+      ++parsed;
+      std::string once = format(shuffled);
+      EXPECT_EQ(format(once), once);
+      EXPECT_EQ(tokens(once), tokens(shuffled));
+    }
+  }
+  EXPECT_GT(parsed, 100);
+}
+
 TEST_F(RulesFormat, NothingAndCommentsAlone) {
   EXPECT_EQ(format(""), "");
   EXPECT_EQ(format("\n\n"), "");
