@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/import/proto.h"
+#include "compiler/ir/evaluate.h"
 
 namespace collage::import {
 namespace {
@@ -264,6 +265,34 @@ bool drop_saturate(PendingNode& node, Emitter&) {
   return true;
 }
 
+// Opset 21: a scale may hold for a block of elements along the axis.
+bool refuse_blocks(PendingNode& node, Emitter& emitter) {
+  if (node.attrs.get_int("block_size", 0) != 0) {
+    return unsupported(node, emitter, node.op + " in blocks is not supported");
+  }
+  node.attrs.erase("block_size");
+  return true;
+}
+
+// `saturate` (opset 19) decides on float8 only; `output_dtype` (21) may say what a zero point says otherwise.
+// QuantizeLinear(x, scale) {output_dtype = 3}  =>  QuantizeLinear(x, scale, 0: i8)
+bool quantize_to_bytes(PendingNode& node, Emitter& emitter) {
+  auto to = static_cast<int>(node.attrs.get_int("output_dtype", onnx::TensorProto::UNDEFINED));
+  node.attrs.erase("saturate");
+  node.attrs.erase("output_dtype");
+  if (to == onnx::TensorProto::INT8 && !has_input(node, 2) && has_input(node, 1)) {
+    const Shape& shape = emitter.type(node.inputs[1]).shape;
+    ir::Tensor zero(DType::I8, shape);
+    for (int8_t& element : zero.as<int8_t>()) element = 0;
+    set_input(node, 2,
+              emitter.graph().add_constant(emitter.fresh_name(name_for(node, "zero_point")),
+                                           ir::make_constant(std::move(zero))));
+  } else if (to != onnx::TensorProto::UNDEFINED && to != onnx::TensorProto::UINT8 && to != onnx::TensorProto::INT8) {
+    return unsupported(node, emitter, "QuantizeLinear to " + element_name(to) + " is not supported");
+  }
+  return refuse_blocks(node, emitter);
+}
+
 // f16 and bf16 are carried as f32, whatever opset.
 bool cast_to_carried(PendingNode& node, Emitter& emitter) {
   node.attrs.erase("saturate");
@@ -461,6 +490,7 @@ constexpr std::array kRows = {
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
     Row{"ConstantFill", 1, 8, constant_fill},
+    Row{"DequantizeLinear", 21, kAlways, refuse_blocks},
     Row{"Div", 1, 6, legacy_broadcast},
     Row{"Dropout", 1, 9, dropout_with_float_mask},
     Row{"Dropout", 10, kAlways, dropout_with_bool_mask},
@@ -481,6 +511,7 @@ constexpr std::array kRows = {
     Row{"Pad", 1, 10, pad_operands},
     Row{"Pad", 18, kAlways, pad_all_axes},
     Row{"Pow", 1, 6, legacy_broadcast},
+    Row{"QuantizeLinear", 19, kAlways, quantize_to_bytes},
     Row{"RNN", 1, 6, drop_output_sequence},
     Row{"ReduceL1", 18, kAlways, axes_attribute},
     Row{"ReduceL2", 18, kAlways, axes_attribute},

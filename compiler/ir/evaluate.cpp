@@ -53,6 +53,8 @@ std::optional<std::vector<Tensor>> evaluate_shape_query(const Graph& graph, cons
 
 bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueId>& inputs, const AttrMap& attrs,
                    const std::vector<std::optional<TensorType>>& result_types) {
+  // Quantised weights stay bytes: what an integer engine computes with is the operand of this node, not its result.
+  if (op.name == "DequantizeLinear") return false;
   double read = 0;
   std::vector<TensorType> input_types;
   for (ValueId input : inputs) {

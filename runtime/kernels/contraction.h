@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product behind Gemm and MatMul: exact products, sums in Accumulator<T>, one rounding at the end.
+// The matrix product behind Gemm, MatMul and their integer kin: exact products, sums in Accumulator<T>, one rounding at
+// the end.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernels/number.h"
+#include "runtime/kernels/row_walk.h"
 
 namespace collage::runtime {
 
@@ -64,6 +66,50 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t inne
       for (int64_t k = 0; k < inner; ++k) row[static_cast<size_t>(k)] = a.data[i * a.row_stride + k * a.column_stride];
       multiply_row(row.data(), b, inner, columns, sums.data());
       store(i, sums.data());
+    }
+  }
+}
+
+/// Operands of MatMul as stacks of matrices. A vector on the left is a row, on the right a column.
+struct MatrixStacks {
+  Shape batch;                                       ///< of the result
+  std::vector<int64_t> left_strides, right_strides;  ///< in matrices, per dimension of `batch`
+  int64_t rows, inner, columns;
+
+  MatrixStacks(Shape a, Shape b) {
+    if (a.size() == 1) a.insert(a.begin(), 1);
+    if (b.size() == 1) b.push_back(1);
+    rows = a[a.size() - 2];
+    inner = a.back();
+    columns = b.back();
+    Shape batch_a(a.begin(), a.end() - 2);
+    Shape batch_b(b.begin(), b.end() - 2);
+    broadcast_shapes(batch_a, batch_b, &batch);
+    left_strides = broadcast_strides(batch_a, batch);
+    right_strides = broadcast_strides(batch_b, batch);
+  }
+
+  /// Of the result, with the dimensions that vectors lack.
+  Shape result_shape() const {
+    Shape shape = batch;
+    shape.push_back(rows);
+    shape.push_back(columns);
+    return shape;
+  }
+};
+
+/// Calls store(first element in y, sums) for every row of every product.
+template <typename T, typename Store>
+void multiply_stacks(const MatrixStacks& stacks, const T* a, const T* b, Store store) {
+  int64_t rows = stacks.rows, inner = stacks.inner, columns = stacks.columns;
+  int64_t done = 0;
+  for (RowWalk walk(stacks.batch, {stacks.left_strides, stacks.right_strides}); walk.more(); walk.advance()) {
+    for (int64_t n = 0; n < walk.length(); ++n) {
+      Matrix<T> left{a + (walk.offset(0) + n * walk.stride(0)) * rows * inner, inner, 1};
+      Matrix<T> right{b + (walk.offset(1) + n * walk.stride(1)) * inner * columns, columns, 1};
+      multiply(left, right, rows, inner, columns,
+               [&](int64_t i, const Accumulator<T>* sums) { store(done + i * columns, sums); });
+      done += rows * columns;
     }
   }
 }

@@ -49,31 +49,12 @@ Status gemm(const KernelArgs& args) {
 
 template <typename T>
 Status matmul(const KernelArgs& args) {
-  Shape a = args.inputs[0].shape;
-  Shape b = args.inputs[1].shape;
-  if (a.size() == 1) a.insert(a.begin(), 1);
-  if (b.size() == 1) b.push_back(1);
-  int64_t rows = a[a.size() - 2];
-  int64_t inner = a.back();
-  int64_t columns = b.back();
-  Shape batch_a(a.begin(), a.end() - 2);
-  Shape batch_b(b.begin(), b.end() - 2);
-  Shape batch;
-  broadcast_shapes(batch_a, batch_b, &batch);
-  const T* a_data = args.inputs[0].as<T>().data();
-  const T* b_data = args.inputs[1].as<T>().data();
+  MatrixStacks stacks(args.inputs[0].shape, args.inputs[1].shape);
   T* y = args.outputs[0].as<T>().data();
-  for (RowWalk walk(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)}); walk.more();
-       walk.advance()) {
-    for (int64_t n = 0; n < walk.length(); ++n) {
-      Matrix<T> left{a_data + (walk.offset(0) + n * walk.stride(0)) * rows * inner, inner, 1};
-      Matrix<T> right{b_data + (walk.offset(1) + n * walk.stride(1)) * inner * columns, columns, 1};
-      multiply(left, right, rows, inner, columns, [&](int64_t i, const Accumulator<T>* sums) {
-        for (int64_t j = 0; j < columns; ++j) y[i * columns + j] = static_cast<T>(sums[j]);
-      });
-      y += rows * columns;
-    }
-  }
+  multiply_stacks(stacks, args.inputs[0].as<T>().data(), args.inputs[1].as<T>().data(),
+                  [&](int64_t first, const Accumulator<T>* sums) {
+                    for (int64_t j = 0; j < stacks.columns; ++j) y[first + j] = static_cast<T>(sums[j]);
+                  });
   return Status::ok();
 }
 

@@ -155,7 +155,7 @@ TEST_P(OnnxDataTest, EverySupportedTestPasses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, OnnxDataTest,
-                         ::testing::Values(Suite{"node", 793}, Suite{"pytorch-converted", 82},
+                         ::testing::Values(Suite{"node", 810}, Suite{"pytorch-converted", 82},
                                            Suite{"pytorch-operator", 35}, Suite{"simple", 7}),
                          [](const auto& suite) {
                            std::string name = suite.param.folder;

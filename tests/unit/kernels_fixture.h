@@ -34,6 +34,12 @@ inline Tensor i64(Shape shape, std::vector<int64_t> values) {
 inline Tensor i32(Shape shape, std::vector<int32_t> values) {
   return tensor(DType::I32, std::move(shape), std::move(values));
 }
+inline Tensor i8(Shape shape, std::vector<int8_t> values) {
+  return tensor(DType::I8, std::move(shape), std::move(values));
+}
+inline Tensor u8(Shape shape, std::vector<uint8_t> values) {
+  return tensor(DType::U8, std::move(shape), std::move(values));
+}
 inline Tensor boolean(Shape shape, std::vector<uint8_t> values) {
   return tensor(DType::Bool, std::move(shape), std::move(values));
 }

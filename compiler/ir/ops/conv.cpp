@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/contractions.h"
 #include "compiler/ir/ops/define.h"
 #include "runtime/kernels/window.h"
 
@@ -15,12 +16,12 @@ Shape spatial(const Shape& shape) {
   return Shape(shape.begin() + 2, shape.end());
 }
 
-/// Ranks, dtypes, group and kernel_shape: what both directions share.
-bool check_operands(InferContext& ctx, int64_t* group) {
-  if (!require_type(ctx, 0, TypeClass::Float) || !require_same_types(ctx) || !require_rank(ctx, 0, 3, 5)) return false;
+/// Ranks, group and kernel_shape: what both directions share.
+bool check_operands(InferContext& ctx, const ConvOperands& at, int64_t* group) {
+  if (!require_rank(ctx, 0, 3, 5)) return false;
   const Shape& x = ctx.input(0).shape;
-  const Shape& w = ctx.input(1).shape;
-  if (!require_rank(ctx, 1, x.size(), x.size())) return false;
+  const Shape& w = ctx.input(at.w).shape;
+  if (!require_rank(ctx, at.w, x.size(), x.size())) return false;
   *group = ctx.attrs().get_int("group", 1);
   if (*group < 1) return ctx.attr_error("group", fmt::format("`group` must be positive, found {}", *group));
   if (ctx.attrs().has("kernel_shape") && ctx.attrs().get_ints("kernel_shape") != spatial(w)) {
@@ -31,42 +32,57 @@ bool check_operands(InferContext& ctx, int64_t* group) {
   return true;
 }
 
-bool fail(InferContext& ctx, const runtime::WindowProblem& problem) {
-  return problem.attr.empty() ? ctx.shape_error(1, problem.message) : ctx.attr_error(problem.attr, problem.message);
+bool fail(InferContext& ctx, size_t weights, const runtime::WindowProblem& problem) {
+  return problem.attr.empty() ? ctx.shape_error(weights, problem.message)
+                              : ctx.attr_error(problem.attr, problem.message);
 }
 
-void set_result(InferContext& ctx, int64_t channels, const Window& window) {
+void set_result(InferContext& ctx, DType dtype, int64_t channels, const Window& window) {
   Shape shape = {ctx.input(0).shape[0], channels};
   shape.insert(shape.end(), window.output.begin(), window.output.end());
-  ctx.set_output(0, {ctx.input(0).dtype, std::move(shape)});
+  ctx.set_output(0, {dtype, std::move(shape)});
+}
+
+bool check_floats(InferContext& ctx) {
+  return require_type(ctx, 0, TypeClass::Float) && require_same_types(ctx);
 }
 
 bool infer_conv(InferContext& ctx) {
+  return check_floats(ctx) && infer_convolution(ctx, {}, ctx.input(0).dtype);
+}
+
+}  // namespace
+
+bool infer_convolution(InferContext& ctx, const ConvOperands& at, DType result) {
   int64_t group;
-  if (!check_operands(ctx, &group)) return false;
+  if (!check_operands(ctx, at, &group)) return false;
   const Shape& x = ctx.input(0).shape;
-  const Shape& w = ctx.input(1).shape;
+  const Shape& w = ctx.input(at.w).shape;
   if (x[1] % group != 0) {
     return ctx.attr_error("group", fmt::format("{} input channels do not divide into {} groups", x[1], group));
   }
   if (w[1] != x[1] / group) {
     return ctx.shape_error(
-        1, fmt::format("weights {} take {} input channels per group, but the input has {} in {} group{}",
-                       runtime::to_string(w), w[1], x[1], group, group == 1 ? "" : "s"));
+        at.w, fmt::format("weights {} take {} input channels per group, but the input has {} in {} group{}",
+                          runtime::to_string(w), w[1], x[1], group, group == 1 ? "" : "s"));
   }
   if (w[0] % group != 0) {
     return ctx.attr_error("group", fmt::format("{} output channels do not divide into {} groups", w[0], group));
   }
-  if (ctx.has_input(2) && !require_shape(ctx, 2, {w[0]})) return false;
+  if (ctx.has_input(at.bias) && !require_shape(ctx, at.bias, {w[0]})) return false;
   Window window;
-  if (auto problem = runtime::resolve_window(spatial(x), spatial(w), ctx.attrs(), &window)) return fail(ctx, *problem);
-  set_result(ctx, w[0], window);
+  if (auto problem = runtime::resolve_window(spatial(x), spatial(w), ctx.attrs(), &window)) {
+    return fail(ctx, at.w, *problem);
+  }
+  set_result(ctx, result, w[0], window);
   return true;
 }
 
+namespace {
+
 bool infer_conv_transpose(InferContext& ctx) {
   int64_t group;
-  if (!check_operands(ctx, &group)) return false;
+  if (!check_floats(ctx) || !check_operands(ctx, {}, &group)) return false;
   const Shape& x = ctx.input(0).shape;
   const Shape& w = ctx.input(1).shape;
   if (w[0] != x[1]) {
@@ -81,9 +97,9 @@ bool infer_conv_transpose(InferContext& ctx) {
   if (ctx.has_input(2) && !require_shape(ctx, 2, {channels})) return false;
   Window window;
   if (auto problem = runtime::resolve_transposed_window(spatial(x), spatial(w), ctx.attrs(), &window)) {
-    return fail(ctx, *problem);
+    return fail(ctx, 1, *problem);
   }
-  set_result(ctx, channels, window);
+  set_result(ctx, ctx.input(0).dtype, channels, window);
   return true;
 }
 
@@ -95,10 +111,8 @@ double bias_flops(const WorkArgs& args) {
   return args.inputs.size() > 2 ? result_count(args) : 0;
 }
 
-/// Every output element sums Cin / group * kernel products.
 Work conv_work(const WorkArgs& args) {
-  const Shape& w = args.inputs[1].shape;
-  double macs = result_count(args) * static_cast<double>(w[1]) * kernel_volume(w);
+  double macs = convolution_macs(args, 1);
   return {macs, 2 * macs + bias_flops(args)};
 }
 
@@ -110,12 +124,17 @@ Work conv_transpose_work(const WorkArgs& args) {
   return {macs, 2 * macs + bias_flops(args)};
 }
 
+}  // namespace
+
+double convolution_macs(const WorkArgs& args, size_t weights) {
+  const Shape& w = args.inputs[weights].shape;
+  return result_count(args) * static_cast<double>(w[1]) * kernel_volume(w);
+}
+
 std::vector<AttrDef> conv_attrs() {
   return {{"auto_pad", AttrKind::String},   {"dilations", AttrKind::Ints}, {"group", AttrKind::Int},
           {"kernel_shape", AttrKind::Ints}, {"pads", AttrKind::Ints},      {"strides", AttrKind::Ints}};
 }
-
-}  // namespace
 
 OpDef define_Conv() {
   return {.min_inputs = 2,

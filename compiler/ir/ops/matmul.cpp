@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/contractions.h"
 #include "compiler/ir/ops/define.h"
 
 namespace collage::ir::ops {
@@ -25,12 +26,17 @@ bool infer_gemm(InferContext& ctx) {
   return true;
 }
 
-/// A vector on the left is a row, on the right a column; its dimension disappears from the result.
 bool infer_matmul(InferContext& ctx) {
-  if (!require_type(ctx, 0, TypeClass::Number) || !require_same_types(ctx)) return false;
-  if (!require_rank(ctx, 0, 1, 64) || !require_rank(ctx, 1, 1, 64)) return false;
-  Shape a = ctx.input(0).shape;
-  Shape b = ctx.input(1).shape;
+  return require_type(ctx, 0, TypeClass::Number) && require_same_types(ctx) &&
+         infer_matrix_product(ctx, 0, 1, ctx.input(0).dtype);
+}
+
+}  // namespace
+
+bool infer_matrix_product(InferContext& ctx, size_t left, size_t right, DType result) {
+  if (!require_rank(ctx, left, 1, 64) || !require_rank(ctx, right, 1, 64)) return false;
+  Shape a = ctx.input(left).shape;
+  Shape b = ctx.input(right).shape;
   bool row = a.size() == 1;
   bool column = b.size() == 1;
   if (row) a.insert(a.begin(), 1);
@@ -38,19 +44,21 @@ bool infer_matmul(InferContext& ctx) {
   int64_t inner_a = a.back();
   int64_t inner_b = b[b.size() - 2];
   if (inner_a != inner_b)
-    return ctx.shape_error(1, fmt::format("inner dimensions differ: {} and {}", inner_a, inner_b));
+    return ctx.shape_error(right, fmt::format("inner dimensions differ: {} and {}", inner_a, inner_b));
   Shape batch_a(a.begin(), a.end() - 2);
   Shape batch_b(b.begin(), b.end() - 2);
   Shape shape;
   if (!runtime::broadcast_shapes(batch_a, batch_b, &shape)) {
-    return ctx.shape_error(1, fmt::format("batch dimensions {} and {} do not broadcast", runtime::to_string(batch_a),
-                                          runtime::to_string(batch_b)));
+    return ctx.shape_error(right, fmt::format("batch dimensions {} and {} do not broadcast",
+                                              runtime::to_string(batch_a), runtime::to_string(batch_b)));
   }
   if (!row) shape.push_back(a[a.size() - 2]);
   if (!column) shape.push_back(b.back());
-  ctx.set_output(0, {ctx.input(0).dtype, std::move(shape)});
+  ctx.set_output(0, {result, std::move(shape)});
   return true;
 }
+
+namespace {
 
 Work gemm_work(const WorkArgs& args) {
   const Shape& a = args.inputs[0].shape;

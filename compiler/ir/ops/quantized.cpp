@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantised numbers: an i8 or u8 q stands for (q - zero point) * scale. Scales are f32; a scale with its zero point
+// holds for the whole tensor (a scalar, or a list of one) or for each index along one dimension (a list).
+#include <fmt/format.h>
+
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/contractions.h"
+#include "compiler/ir/ops/define.h"
+
+namespace collage::ir::ops {
+namespace {
+
+bool require_byte(InferContext& ctx, size_t operand) {
+  DType dtype = ctx.input(operand).dtype;
+  if (dtype == DType::I8 || dtype == DType::U8) return true;
+  return ctx.type_error(operand, fmt::format("operand has dtype {}, needs i8 or u8", name_of(dtype)));
+}
+
+bool require_dtype(InferContext& ctx, size_t operand, DType dtype) {
+  if (ctx.input(operand).dtype == dtype) return true;
+  return ctx.type_error(
+      operand, fmt::format("operand has dtype {}, needs {}", name_of(ctx.input(operand).dtype), name_of(dtype)));
+}
+
+/// A scalar, or a list of one.
+bool is_single(const Shape& shape) {
+  return shape.size() <= 1 && runtime::element_count(shape) == 1;
+}
+
+bool require_single(InferContext& ctx, size_t operand) {
+  const Shape& shape = ctx.input(operand).shape;
+  if (is_single(shape)) return true;
+  return ctx.shape_error(operand, "operand has shape " + runtime::to_string(shape) + ", needs a scalar");
+}
+
+/// One number, or one for each of `count` channels.
+bool require_single_or_list(InferContext& ctx, size_t operand, int64_t count) {
+  return is_single(ctx.input(operand).shape) || require_shape(ctx, operand, {count});
+}
+
+/// Scale and zero point (which may be absent) of the whole of a tensor with elements of `dtype`.
+bool check_tensor_scale(InferContext& ctx, size_t scale, size_t zero_point, DType dtype) {
+  return require_dtype(ctx, scale, DType::F32) && require_single(ctx, scale) &&
+         (!ctx.has_input(zero_point) || (require_dtype(ctx, zero_point, dtype) && require_single(ctx, zero_point)));
+}
+
+/// Operands: x, scale, zero point?. Per tensor, or along `axis`.
+bool check_scale_along_axis(InferContext& ctx, DType dtype) {
+  const Shape& scale = ctx.input(1).shape;
+  if (is_single(scale)) return check_tensor_scale(ctx, 1, 2, dtype);
+  const Shape& x = ctx.input(0).shape;
+  size_t axis;
+  return require_dtype(ctx, 1, DType::F32) && read_axis(ctx, "axis", 1, x.size(), &axis) &&
+         require_shape(ctx, 1, {x[axis]}) &&
+         (!ctx.has_input(2) || (require_dtype(ctx, 2, dtype) && require_shape(ctx, 2, scale)));
+}
+
+bool infer_quantize(InferContext& ctx) {
+  DType from = ctx.input(0).dtype;
+  if (from != DType::F32 && from != DType::I32) {
+    return ctx.type_error(0, fmt::format("operand has dtype {}, needs f32 or i32", name_of(from)));
+  }
+  if (ctx.has_input(2) && !require_byte(ctx, 2)) return false;
+  DType to = ctx.has_input(2) ? ctx.input(2).dtype : DType::U8;
+  if (!check_scale_along_axis(ctx, to)) return false;
+  ctx.set_output(0, {to, ctx.input(0).shape});
+  return true;
+}
+
+bool infer_dequantize(InferContext& ctx) {
+  DType from = ctx.input(0).dtype;
+  if (from != DType::I32 && from != DType::I8 && from != DType::U8) {
+    return ctx.type_error(0, fmt::format("operand has dtype {}, needs i8, u8 or i32", name_of(from)));
+  }
+  if (!check_scale_along_axis(ctx, from)) return false;
+  ctx.set_output(0, {DType::F32, ctx.input(0).shape});
+  return true;
+}
+
+bool infer_dynamic_quantize(InferContext& ctx) {
+  if (!require_dtype(ctx, 0, DType::F32)) return false;
+  ctx.set_output(0, {DType::U8, ctx.input(0).shape});
+  ctx.set_output(1, {DType::F32, {}});
+  ctx.set_output(2, {DType::U8, {}});
+  return true;
+}
+
+/// Operands: x, w, zero point of x?, of w? (one, or one per output channel).
+bool infer_conv_integer(InferContext& ctx) {
+  if (!require_byte(ctx, 0) || !require_byte(ctx, 1)) return false;
+  if (!infer_convolution(ctx, {.bias = ConvOperands::kNone}, DType::I32)) return false;
+  if (ctx.has_input(2) && (!require_dtype(ctx, 2, ctx.input(0).dtype) || !require_single(ctx, 2))) return false;
+  return !ctx.has_input(3) ||
+         (require_dtype(ctx, 3, ctx.input(1).dtype) && require_single_or_list(ctx, 3, ctx.input(1).shape[0]));
+}
+
+/// Operands: x, its scale, its zero point, w, …, …, then scale and zero point of the result, bias?.
+bool infer_qlinear_conv(InferContext& ctx) {
+  if (!require_byte(ctx, 0) || !require_byte(ctx, 3) || !require_byte(ctx, 7)) return false;
+  DType result = ctx.input(7).dtype;
+  if (ctx.has_input(8) && !require_dtype(ctx, 8, DType::I32)) return false;
+  if (!infer_convolution(ctx, {.w = 3, .bias = 8}, result)) return false;
+  int64_t channels = ctx.input(3).shape[0];
+  return check_tensor_scale(ctx, 1, 2, ctx.input(0).dtype) && require_dtype(ctx, 4, DType::F32) &&
+         require_single_or_list(ctx, 4, channels) && require_dtype(ctx, 5, ctx.input(3).dtype) &&
+         require_single_or_list(ctx, 5, channels) && check_tensor_scale(ctx, 6, 7, result);
+}
+
+/// What holds for operand `matrix`: one number, or one per row of a left matrix, per column of a right one; as a list,
+/// or, where there are batches, as [.., rows, 1] or [.., 1, columns].
+bool require_per_line(InferContext& ctx, size_t operand, size_t matrix, bool is_left) {
+  const Shape& found = ctx.input(operand).shape;
+  if (is_single(found)) return true;
+  Shape lines = ctx.input(matrix).shape;
+  size_t summed = is_left ? 1 : 2;  // counted from the end
+  if (lines.size() < 2) return require_single(ctx, operand);
+  if (found.size() == 1) return require_shape(ctx, operand, {lines[lines.size() - (is_left ? 2 : 1)]});
+  lines[lines.size() - summed] = 1;
+  return require_shape(ctx, operand, lines);
+}
+
+/// Operands: a, b, zero point of a?, of b?.
+bool infer_matmul_integer(InferContext& ctx) {
+  if (!require_byte(ctx, 0) || !require_byte(ctx, 1) || !infer_matrix_product(ctx, 0, 1, DType::I32)) return false;
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    if (!ctx.has_input(2 + i)) continue;
+    if (!require_dtype(ctx, 2 + i, ctx.input(i).dtype) || !require_per_line(ctx, 2 + i, i, i == 0)) return false;
+  }
+  return true;
+}
+
+/// Operands: a, its scale, its zero point, b, …, …, then scale and zero point of the result.
+bool infer_qlinear_matmul(InferContext& ctx) {
+  if (!require_byte(ctx, 0) || !require_byte(ctx, 3) || !require_byte(ctx, 7)) return false;
+  if (!infer_matrix_product(ctx, 0, 3, ctx.input(7).dtype)) return false;
+  for (size_t matrix : {size_t{0}, size_t{3}}) {
+    if (!require_dtype(ctx, matrix + 1, DType::F32) || !require_dtype(ctx, matrix + 2, ctx.input(matrix).dtype) ||
+        !require_per_line(ctx, matrix + 1, matrix, matrix == 0) ||
+        !require_per_line(ctx, matrix + 2, matrix, matrix == 0)) {
+      return false;
+    }
+  }
+  return check_tensor_scale(ctx, 6, 7, ctx.input(7).dtype);
+}
+
+/// A result is scaled, rounded, moved by the zero point.
+constexpr double kRequantizeFlops = 3;
+
+Work conv_integer_work(const WorkArgs& args) {
+  double macs = convolution_macs(args, 1);
+  return {macs, 2 * macs};
+}
+
+Work qlinear_conv_work(const WorkArgs& args) {
+  double macs = convolution_macs(args, 3);
+  double bias = args.inputs.size() > 8 ? 1 : 0;
+  return {macs, 2 * macs + (kRequantizeFlops + bias) * result_count(args)};
+}
+
+double product_macs(const WorkArgs& args) {
+  return result_count(args) * static_cast<double>(args.inputs[0].shape.back());
+}
+
+Work matmul_integer_work(const WorkArgs& args) {
+  double macs = product_macs(args);
+  return {macs, 2 * macs};
+}
+
+Work qlinear_matmul_work(const WorkArgs& args) {
+  double macs = product_macs(args);
+  return {macs, 2 * macs + kRequantizeFlops * result_count(args)};
+}
+
+}  // namespace
+
+OpDef define_QuantizeLinear() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .attrs = {{"axis", AttrKind::Int}},
+          .kind = FusionKind::Broadcast,
+          .infer = infer_quantize,
+          .work = elementwise_work<3>,
+          .doc =
+              "x / scale + zero point, rounded to even, clamped; per tensor or along an axis; i8 or u8 as the zero "
+              "point is: %q = QuantizeLinear(%x, %scale, %zero) {axis = 1}"};
+}
+
+OpDef define_DequantizeLinear() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .attrs = {{"axis", AttrKind::Int}},
+          .kind = FusionKind::Broadcast,
+          .infer = infer_dequantize,
+          .work = elementwise_work<2>,
+          .doc = "(q - zero point) * scale, per tensor or along an axis: %x = DequantizeLinear(%q, %scale, %zero)"};
+}
+
+OpDef define_DynamicQuantizeLinear() {
+  return {.min_outputs = 3,
+          .max_outputs = 3,
+          .kind = FusionKind::Opaque,
+          .infer = infer_dynamic_quantize,
+          .work = elementwise_work<5>,
+          .doc =
+              "x as u8, with the scale and zero point that cover its range: "
+              "%q, %scale, %zero = DynamicQuantizeLinear(%x)"};
+}
+
+OpDef define_ConvInteger() {
+  return {.min_inputs = 2,
+          .max_inputs = 4,
+          .attrs = conv_attrs(),
+          .kind = FusionKind::OutFusable,
+          .infer = infer_conv_integer,
+          .work = conv_integer_work,
+          .doc =
+              "convolution of i8 or u8 to i32, zero points taken off first: "
+              "%y = ConvInteger(%x, %w, %x_zero, %w_zero) {strides = [2, 2]}"};
+}
+
+OpDef define_QLinearConv() {
+  return {.min_inputs = 8,
+          .max_inputs = 9,
+          .attrs = conv_attrs(),
+          .kind = FusionKind::OutFusable,
+          .infer = infer_qlinear_conv,
+          .work = qlinear_conv_work,
+          .doc =
+              "convolution of quantised tensors, w per tensor or output channel, i32 bias in units of x_scale * "
+              "w_scale: %y = QLinearConv(%x, %x_scale, %x_zero, %w, %w_scale, %w_zero, %y_scale, %y_zero, %bias)"};
+}
+
+OpDef define_MatMulInteger() {
+  return {.min_inputs = 2,
+          .max_inputs = 4,
+          .kind = FusionKind::OutFusable,
+          .infer = infer_matmul_integer,
+          .work = matmul_integer_work,
+          .doc =
+              "matrix product of i8 or u8 to i32, zero points taken off first: "
+              "%c = MatMulInteger(%a, %b, %a_zero, %b_zero)"};
+}
+
+OpDef define_QLinearMatMul() {
+  return {.min_inputs = 8,
+          .max_inputs = 8,
+          .kind = FusionKind::OutFusable,
+          .infer = infer_qlinear_matmul,
+          .work = qlinear_matmul_work,
+          .doc =
+              "matrix product of quantised tensors, a per tensor or row, b per tensor or column: "
+              "%c = QLinearMatMul(%a, %a_scale, %a_zero, %b, %b_scale, %b_zero, %c_scale, %c_zero)"};
+}
+
+}  // namespace collage::ir::ops
