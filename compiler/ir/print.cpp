@@ -64,10 +64,12 @@ std::string constant_text(const Constant& constant) {
       return fmt::format("splat {} : {}", value, type);
     }
     case Constant::Form::Random: {
-      bool is_usual = constant.low == Constant().low && constant.high == Constant().high;
-      std::string range = is_usual ? ""
-                                   : fmt::format("in [{}, {}] ", runtime::format_double(constant.low),
-                                                 runtime::format_double(constant.high));
+      bool has_fractions = is_float(constant.data.dtype());
+      bool is_usual = has_fractions && constant.low == Constant().low && constant.high == Constant().high;
+      auto bound = [=](double value) {
+        return has_fractions ? runtime::format_double(value) : std::to_string(static_cast<int64_t>(value));
+      };
+      std::string range = is_usual ? "" : fmt::format("in [{}, {}] ", bound(constant.low), bound(constant.high));
       return fmt::format("random seed {} {}: {}", constant.seed, range, type);
     }
     case Constant::Form::File: {

@@ -132,8 +132,23 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
   return tensor;
 }
 
+namespace {
+
+/// `low` and `high` are whole numbers, less than 2^32 apart.
+void fill_random_ints(Tensor& tensor, uint64_t seed, double low, double high) {
+  auto width = static_cast<uint64_t>(high - low) + 1;
+  auto first = static_cast<int64_t>(low);
+  for (uint64_t i = 0; i < static_cast<uint64_t>(tensor.count()); ++i) {
+    auto step = static_cast<int64_t>(((split_mix(seed, i) >> 32) * width) >> 32);
+    store_int(tensor.dtype(), first + step, tensor.data() + i * size_of(tensor.dtype()));
+  }
+}
+
+}  // namespace
+
 Tensor make_random(const TensorType& type, uint64_t seed, double low, double high) {
   Tensor tensor(type.dtype, type.shape);
+  if (!is_float(type.dtype)) return fill_random_ints(tensor, seed, low, high), tensor;
   auto count = static_cast<uint64_t>(tensor.count());
   double width = high - low;
   for (uint64_t i = 0; i < count; ++i) {
@@ -190,9 +205,14 @@ std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
 std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
   std::optional<TensorType> type = resolve_type(ast.type, diags_);
   if (!type) return std::nullopt;
-  if (!is_float(type->dtype)) {
-    return diags_.error(Code::BadConstant, ast.type.dtype.span, "random constants are f32 or f64, not {}",
-                        name_of(type->dtype));
+  bool is_integer = !is_float(type->dtype);
+  if (type->dtype == DType::Bool) {
+    return diags_.error(Code::BadConstant, ast.type.dtype.span, "random constants are numbers, not bool");
+  }
+  if (is_integer && !ast.range) {
+    return diags_
+        .error(Code::BadConstant, ast.type.dtype.span, "random constants of {} need their bounds", name_of(type->dtype))
+        .note("write `random seed N in [LOW, HIGH] : TYPE`");
   }
   auto seed = std::get<int64_t>(ast.seed.value);
   if (seed < 0) return diags_.error(Code::BadConstant, ast.seed.span, "a seed is not negative");
@@ -203,7 +223,11 @@ std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
     std::optional<double> low = read_bound(type->dtype, ast.range->low, diags_);
     std::optional<double> high = read_bound(type->dtype, ast.range->high, diags_);
     if (!low || !high) return std::nullopt;
-    if (*low > *high || !std::isfinite(*high - *low)) {
+    if (is_integer && std::max(std::abs(*low), std::abs(*high)) > 0x1p53) {
+      return diags_.error(Code::BadConstant, ast.range->span, "the bounds of random integers are at most 2^53");
+    }
+    bool is_too_wide = is_integer ? *high - *low >= 0x1p32 : !std::isfinite(*high - *low);
+    if (*low > *high || is_too_wide) {
       return diags_.error(Code::BadConstant, ast.range->span, "the range is {}",
                           *low > *high ? "empty: its lower bound comes first" : "too wide");
     }

@@ -23,7 +23,7 @@ std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support:
 std::optional<ir::Tensor> make_dense(const syntax::DenseAst& dense, support::Diagnostics& diags);
 
 /// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and
-/// `i` only. Floating-point tensors only; the bounds and their difference are finite.
+/// `i` only. The bounds and their difference are finite. Of integers, both bounds occur; they are less than 2^32 apart.
 ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -1.0, double high = 1.0);
 
 /// Makes the constants of one model; each weights file is read once.

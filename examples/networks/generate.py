@@ -62,6 +62,10 @@ class Model:
     def bias(self, name, count):
         return self.random(name + ".bias", [count], -0.1, 0.1)
 
+    def random_ints(self, name, dtype, shape, low, high):
+        self.seed += 1
+        return self.constant(name, f"random seed {self.seed} in [{low}, {high}] : {dtype}{list(shape)}")
+
     def scale(self, name, count):
         """What a normalisation multiplies by, or a variance: around 1."""
         return self.random(name, [count], 0.7, 1.3)
@@ -379,7 +383,91 @@ def gpt2_small():
     return m.text({"y": (1, tokens, width)})
 
 
-NETWORKS = [bert_base, bert_full, dcgan, gpt2_small, nasnet_a, resnet50, resnet50_3d, resnext50]
+# Quantised networks. A quantised value is a triple (i8 tensor, scale, zero point) of names.
+
+# What i8 stands for: 0 … 4 behind a ReLU (which the clamp at the zero point -128 is), -4 … 4 otherwise.
+RECTIFIED, SIGNED = (4 / 255, -128), (8 / 255, -3)
+
+
+def quantization(m, kind, name):
+    scale, zero = kind
+    return m.shared(name + "_scale", f"{decimal(scale)} : f32[]"), m.shared(name + "_zero", f"{zero} : i8[]")
+
+
+def rectified(m):
+    return quantization(m, RECTIFIED, "rectified")
+
+
+def signed(m):
+    return quantization(m, SIGNED, "signed")
+
+
+def quantize(m, name, x, numbers):
+    return m.op(name, "QuantizeLinear", x, *numbers), *numbers
+
+
+def dequantize(m, name, x):
+    return m.op(name, "DequantizeLinear", *x)
+
+
+def quantized_weights(m, name, shape, fan_in, count):
+    """i8 weights with one scale for each of `count` channels, and the greatest bias: 0.1 in units of the i32 sums."""
+    scale = math.sqrt(2 / fan_in) / (127 / math.sqrt(3))
+    weights = m.random_ints(name + ".weight", "i8", shape, -127, 127)
+    scales = m.random(name + ".weight_scale", [count], 0.7 * scale, 1.3 * scale)
+    return (weights, scales, m.shared(f"zeros_{count}", f"splat 0 : i8[{count}]")), round(0.1 / (scale * 4 / 255))
+
+
+def qlinear_conv(m, name, x, channels, filters, kernel, result, stride=1, group=1):
+    fan_in = channels // group * kernel ** 2
+    weights, bias = quantized_weights(m, name, [filters, channels // group, kernel, kernel], fan_in, filters)
+    attrs = {}
+    if group > 1:
+        attrs["group"] = group
+    if kernel > 1:
+        attrs["pads"] = [kernel // 2] * 4
+    if stride > 1:
+        attrs["strides"] = [stride] * 2
+    y = m.op(name, "QLinearConv", *x, *weights, *result, m.random_ints(name + ".bias", "i32", [filters], -bias, bias),
+             **attrs)
+    return y, *result
+
+
+def inverted_residual(m, name, x, channels, filters, stride):
+    """project(depthwise(expand(x))), and x added where the shapes allow it: in f32, as exporters write it."""
+    m.section(f"{name}: {channels} -> {filters} channels")
+    width = 6 * channels
+    y = qlinear_conv(m, name + ".expand", x, channels, width, 1, rectified(m))
+    y = qlinear_conv(m, name + ".depthwise", y, width, width, 3, rectified(m), stride=stride, group=width)
+    y = qlinear_conv(m, name + ".project", y, width, filters, 1, signed(m))
+    if stride > 1 or channels != filters:
+        return y
+    total = m.op(name + ".sum", "Add", dequantize(m, name + ".x", x), dequantize(m, name + ".y", y))
+    return quantize(m, name + ".quantized", total, signed(m))
+
+
+def quantized_conv():
+    m = Model("quantized_conv", ["A small MobileNetV2 in i8: weights per channel, activations per tensor, f32 at both ends."],
+              {"image": (1, 3, 96, 96)})
+    m.section("stem")
+    x = quantize(m, "image.quantized", "%image", signed(m))
+    x = qlinear_conv(m, "stem", x, 3, 16, 3, rectified(m), stride=2)
+    x = m.op("stem.pool", "MaxPool", x[0], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]), *x[1:]
+    channels = 16
+    for block, (filters, stride) in enumerate([(24, 1), (24, 1), (32, 2), (32, 1), (32, 1)], 1):
+        x = inverted_residual(m, f"block{block}", x, channels, filters, stride)
+        channels = filters
+    m.section("classifier")
+    x = qlinear_conv(m, "head", x, channels, 128, 1, rectified(m))
+    x = m.op("pool", "GlobalAveragePool", dequantize(m, "head.f32", x))
+    x = quantize(m, "features", m.op("pool.flat", "Flatten", x), rectified(m))
+    weights, _ = quantized_weights(m, "classifier", [128, 10], 128, 10)
+    logits = m.op("logits.quantized", "QLinearMatMul", *x, *weights, *signed(m)), *signed(m)
+    m.op("y", "Softmax", dequantize(m, "logits", logits), axis=-1)
+    return m.text({"y": (1, 10)})
+
+
+NETWORKS = [bert_base, bert_full, dcgan, gpt2_small, nasnet_a, quantized_conv, resnet50, resnet50_3d, resnext50]
 
 
 def differing(folder, texts):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -197,6 +198,21 @@ TEST(Constants, RandomWithinARange) {
   }
 }
 
+TEST(Constants, RandomIntegersReachBothBounds) {
+  for (DType dtype : {DType::I8, DType::U8, DType::I16, DType::I32, DType::I64}) {
+    Tensor made = sema::make_random({dtype, {1000}}, 7, 3, 6);
+    std::array<int, 4> counts{};
+    for (int64_t i = 0; i < 1000; ++i) {
+      int64_t value = element_as_int(made.view(), i);
+      ASSERT_TRUE(value >= 3 && value <= 6) << value;
+      counts[static_cast<size_t>(value - 3)]++;
+    }
+    for (int count : counts) EXPECT_NEAR(count, 250, 60);
+  }
+  Tensor wide = sema::make_random({DType::I64, {1000}}, 7, -0x1p31, 0x1p31 - 1);
+  for (int64_t value : wide.as<int64_t>()) EXPECT_EQ(value, static_cast<int32_t>(value));
+}
+
 TEST(Constants, LiteralsThatDoNotFit) {
   for (auto [constant, message] : {
            std::pair("dense f32[2] [1.0]", "`f32[2]` has 2 elements, 1 are written"),
@@ -211,7 +227,12 @@ TEST(Constants, LiteralsThatDoNotFit) {
            std::pair("splat 0.0 : f32[1000000, 100000]", "need more than"),
            std::pair("splat 0.0 : f32[9223372036854775807, 9223372036854775807]", "no tensor has this type"),
            std::pair("splat 0.0 : f32[-1]", "no tensor has this type"),
-           std::pair("random seed 1 : i32[4]", "random constants are f32 or f64"),
+           std::pair("random seed 1 : i32[4]", "random constants of i32 need their bounds"),
+           std::pair("random seed 1 in [0, 1] : bool[4]", "random constants are numbers, not bool"),
+           std::pair("random seed 1 in [-128, 128] : i8[4]", "128 does not fit i8"),
+           std::pair("random seed 1 in [0.5, 2] : i8[4]", "a fraction stands in a constant of i8"),
+           std::pair("random seed 1 in [0, 4294967296] : i64[4]", "the range is too wide"),
+           std::pair("random seed 1 in [9223372036854775807, 9223372036854775807] : i64[4]", "at most 2^53"),
            std::pair("random seed -1 : f32[4]", "a seed is not negative"),
            std::pair("random seed 1 in [1.0, 0.5] : f32[4]", "the range is empty"),
            std::pair("random seed 1 in [0.0, inf] : f32[4]", "the bounds of a range are finite"),
