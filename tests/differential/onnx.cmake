@@ -2,6 +2,7 @@ collage_test(random_onnx_test
   SOURCES
     differential/random_onnx.cpp
     differential/random_onnx_maker.cpp
+    differential/random_onnx_quantized.cpp
     differential/random_onnx_scans.cpp
     differential/random_onnx_shrink.cpp
     differential/random_onnx_test.cpp

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/differential/random_onnx_quantized.h"
 #include "tests/differential/random_onnx_scans.h"
 
 namespace collage::testing {
@@ -521,6 +522,7 @@ const std::vector<Row>& rows() {
       {add_trilu, 1},
       {add_mod, 1},
       {add_einsum, 2},
+      {add_quantized, 3},
   };
   return all;
 }

@@ -71,6 +71,8 @@ class OnnxMaker {
   std::string floats(const std::vector<float>& values);
   std::string scalar(float value);
   std::string integer(int64_t value);  ///< of rank 0
+  /// Random numbers from `low` to `high`, of INT8, UINT8 or INT32.
+  std::string small_ints(onnx::TensorProto::DataType type, const Dims& dims, int64_t low, int64_t high);
 
   const std::vector<OnnxValue>& values() const { return values_; }
   /// A value of rank `low` to `high`, if there is one.

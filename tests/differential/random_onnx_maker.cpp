@@ -155,6 +155,23 @@ std::string OnnxMaker::integer(int64_t value) {
   return tensor.name();
 }
 
+std::string OnnxMaker::small_ints(onnx::TensorProto::DataType type, const Dims& dims, int64_t low, int64_t high) {
+  auto& tensor = *model_.mutable_graph()->add_initializer();
+  tensor.set_name(fresh("q"));
+  tensor.set_data_type(type);
+  for (int64_t dim : dims) tensor.add_dims(dim);
+  bool is_raw = type != onnx::TensorProto::INT32 && random.chance(50);
+  for (int64_t i = 0; i < element_count(dims); ++i) {
+    int64_t value = random.in(low, high);
+    if (is_raw) {
+      tensor.mutable_raw_data()->push_back(static_cast<char>(value));
+    } else {
+      tensor.add_int32_data(static_cast<int32_t>(value));
+    }
+  }
+  return tensor.name();
+}
+
 std::optional<OnnxValue> OnnxMaker::pick(int low, int high, bool exact_only) {
   std::vector<const OnnxValue*> fitting;
   for (const OnnxValue& value : values_) {

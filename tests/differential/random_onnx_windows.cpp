@@ -10,14 +10,17 @@ namespace {
 
 constexpr int64_t kMostElements = 20'000;
 
-/// One window in all spatial dimensions, and the extents that come out:
-///
-///     out = floor((in + pads - (dilation * (kernel - 1) + 1)) / stride) + 1      auto_pad SAME: ceil(in / stride)
-struct Window {
-  Dims kernel, strides, dilations, pads, out;
-  std::string auto_pad;
-  bool rounds_up = false;
-};
+bool keep(OnnxMaker& m, const OnnxValue& value) {
+  m.keep(value);
+  return true;
+}
+
+/// Weights that keep results about as large as the operand: 1 / sqrt(terms of a sum).
+float scale_for(int64_t terms) {
+  return 1.0f / std::sqrt(static_cast<float>(terms));
+}
+
+}  // namespace
 
 bool draw_window(OnnxMaker& m, const Dims& dims, bool may_dilate, bool may_round_up, Window* w) {
   size_t spatial = dims.size() - 2;
@@ -53,7 +56,6 @@ bool draw_window(OnnxMaker& m, const Dims& dims, bool may_dilate, bool may_round
   return true;
 }
 
-/// Attributes that hold their defaults are written or left out, as exporters differ.
 void set_window(OnnxMaker& m, const Window& w, bool kernel_is_implied) {
   auto is_all = [](const Dims& values, int64_t value) {
     for (int64_t v : values) {
@@ -70,18 +72,6 @@ void set_window(OnnxMaker& m, const Window& w, bool kernel_is_implied) {
     m.set("pads", w.pads);
   if (w.rounds_up) m.set("ceil_mode", int64_t{1});
 }
-
-bool keep(OnnxMaker& m, const OnnxValue& value) {
-  m.keep(value);
-  return true;
-}
-
-/// Weights that keep results about as large as the operand: 1 / sqrt(terms of a sum).
-float scale_for(int64_t terms) {
-  return 1.0f / std::sqrt(static_cast<float>(terms));
-}
-
-}  // namespace
 
 bool add_conv(OnnxMaker& m) {
   auto x = m.pick(3, 5);

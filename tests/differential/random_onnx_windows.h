@@ -6,6 +6,21 @@
 
 namespace collage::testing {
 
+/// One window in all spatial dimensions, and the extents that come out:
+///
+///     out = floor((in + pads - (dilation * (kernel - 1) + 1)) / stride) + 1      auto_pad SAME: ceil(in / stride)
+struct Window {
+  Dims kernel, strides, dilations, pads, out;
+  std::string auto_pad;
+  bool rounds_up = false;
+};
+
+/// False if no such window fits into `dims`.
+bool draw_window(OnnxMaker& m, const Dims& dims, bool may_dilate, bool may_round_up, Window* window);
+
+/// Attributes of the last node. Those that hold their defaults are written or left out, as exporters differ.
+void set_window(OnnxMaker& m, const Window& window, bool kernel_is_implied);
+
 /// Adds nodes to the model, or nothing and false where no value suits.
 using AddOperator = bool (*)(OnnxMaker&);
 

@@ -51,6 +51,15 @@ TEST(BuildProblem, EveryInstanceAndTheHost) {
                                    runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)})))));
 }
 
+TEST(BuildProblem, TheHostIsSlowWhereItCallsReferenceKernels) {
+  Case setup;
+  setup.model("(%x: f32[1000], %s: f32[]) -> (%r: f32[1000], %q: u8[1000])",
+              "  %r = Relu(%x)\n  %q = QuantizeLinear(%x, %s)\n");
+  // 1 us and 8000 B / (10 GB/s), against 1 us and 3000 operations at 0.4 GFLOP/s.
+  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)})), "1.8us");
+  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(1)})), "8.5us");
+}
+
 TEST(BuildProblem, RulesOfABackendNamedHostComeFirst) {
   Case setup;
   auto built = setup.model(kUnary, kTwo)

@@ -457,6 +457,49 @@ TEST_F(ImportTest, ResizeOfOpset18NamesItsAxes) {
   EXPECT_EQ(run(*imported), (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4}));
 }
 
+TEST_F(ImportTest, QuantizeLinearOfOpset21NamesItsElements) {
+  set_opset(21);
+  input("x", {4});
+  floats("scale", {}, {2});
+  auto& quantize = node("QuantizeLinear", {"x", "scale"}, {"q"});
+  attr(quantize, "output_dtype", int64_t{TensorProto::INT8});
+  attr(quantize, "saturate", int64_t{1});
+  attr(quantize, "block_size", int64_t{0});
+  attr(node("DequantizeLinear", {"q", "scale"}, {"y"}), "block_size", int64_t{0});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(imported->value(imported->find_value("q")).type.dtype, DType::I8);
+  EXPECT_EQ(run(*imported), (std::vector<float>{0, 2, 4, 4}));
+}
+
+TEST_F(ImportTest, QuantizationInBlocksIsRefused) {
+  set_opset(21);
+  input("x", {1, 4});
+  floats("scale", {1, 2}, {1, 2});
+  attr(node("QuantizeLinear", {"x", "scale"}, {"y"}), "block_size", int64_t{2});
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("QuantizeLinear in blocks is not supported"), std::string::npos) << messages();
+}
+
+// Weights are quantised while importing, but not back: an integer engine wants the bytes.
+TEST_F(ImportTest, QuantizedWeightsStayBytes) {
+  input("x", {1, 2});
+  floats("w", {2, 1}, {3, 4});
+  floats("scale", {}, {1});
+  node("QuantizeLinear", {"w", "scale"}, {"wq"});
+  node("DequantizeLinear", {"wq", "scale"}, {"wf"});
+  node("MatMul", {"x", "wf"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(imported->node_count(), 2u);
+  ASSERT_TRUE(imported->value(imported->find_value("wq")).is_constant());
+  EXPECT_EQ(imported->value(imported->find_value("wq")).type.dtype, DType::U8);
+  EXPECT_EQ(run(*imported), (std::vector<float>{11}));
+}
+
 TEST_F(ImportTest, HintsAndFloatNormsOfTheFirstOpsets) {
   set_opset(1);
   input("x", {1, 1, 1});
