@@ -15,7 +15,6 @@
 #include "runtime/kernels/row_walk.h"
 
 namespace collage::runtime {
-
 namespace {
 
 template <typename T>
