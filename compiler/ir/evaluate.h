@@ -19,8 +19,8 @@ runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::v
                                                    const std::vector<std::optional<TensorType>>& result_types);
 
 /// The results of a node whose operands are all constants, or that depends on the shapes of its operands alone.
-/// Nothing if it is neither, if the results would take unreasonable space or work, if the node makes floats of quantised
-/// weights, or if the kernel fails: the node then stays, and its failure shows when it runs.
+/// Nothing if it is neither, if the results would take unreasonable space or work, if the node makes floats of
+/// quantised weights, or if the kernel fails: the node then stays, and its failure shows when it runs.
 ///
 ///     %s = Shape(%x: f32[1, 64, 7, 7])   =>   const [1, 64, 7, 7]
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
