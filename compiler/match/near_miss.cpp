@@ -36,12 +36,28 @@ bool contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::binary_search(nodes.begin(), nodes.end(), node);
 }
 
-/// Calls `visit(above)` for every place of `op` in the pattern; `above`: the operators over it, the root first.
+bool repeats(const Pattern& pattern) {
+  return pattern.kind == Pattern::Kind::Repeat || pattern.kind == Pattern::Kind::Via;
+}
+
+/// What stands over a place in a pattern: one operator, or some that repeat, which may be none.
+struct Step {
+  const Pattern* pattern;
+  bool may_be_none;
+};
+using Path = std::vector<Step>;
+
+/// Calls `visit(above)` for every place of `op` in the pattern; `above`: what stands over it, the root first.
 template <typename Visit>
-void for_each_place(const Pattern& pattern, const ir::OpDef* op, std::vector<const Pattern*>* above, Visit visit) {
-  if (pattern.kind == Pattern::Kind::Op && contains(pattern.ops, op)) visit(*above);
+void for_each_place(const Pattern& pattern, const ir::OpDef* op, Path* above, Visit visit) {
   for (const Pattern& choice : pattern.choices) for_each_place(choice, op, above, visit);
-  above->push_back(&pattern);
+  if (contains(pattern.ops, op)) {
+    // Among operators that repeat, others of them may follow.
+    if (repeats(pattern)) above->push_back({&pattern, true});
+    visit(*above);
+    if (repeats(pattern)) above->pop_back();
+  }
+  above->push_back({&pattern, repeats(pattern) && pattern.at_least == 0});
   for (const Pattern& operand : pattern.operands) for_each_place(operand, op, above, visit);
   above->pop_back();
 }
@@ -64,17 +80,31 @@ struct Climb {
   size_t levels = 0;  ///< climbed; as many as `above` has if the root was reached
 };
 
-Climb climb(const Graph& graph, NodeId node, const std::vector<const Pattern*>& above) {
+/// Nodes of one of the operators that read one of `nodes`.
+std::set<NodeId> readers_of(const Graph& graph, const std::set<NodeId>& nodes,
+                            const std::vector<const ir::OpDef*>& ops) {
+  std::set<NodeId> readers;
+  for (NodeId node : nodes) {
+    for (ValueId output : graph.node(node).outputs) {
+      if (!output.is_valid()) continue;
+      for (const ir::Use& use : graph.value(output).uses) {
+        if (contains(ops, graph.node(use.node).op)) readers.insert(use.node);
+      }
+    }
+  }
+  return readers;
+}
+
+Climb climb(const Graph& graph, NodeId node, const Path& above) {
   Climb result{{node}, 0};
   for (size_t i = above.size(); i-- > 0;) {
+    const Pattern& over = *above[i].pattern;
     std::set<NodeId> next;
-    for (NodeId at : result.reached) {
-      for (ValueId output : graph.node(at).outputs) {
-        if (!output.is_valid()) continue;
-        for (const ir::Use& use : graph.value(output).uses) {
-          if (contains(above[i]->ops, graph.node(use.node).op)) next.insert(use.node);
-        }
-      }
+    if (above[i].may_be_none) next = result.reached;
+    std::set<NodeId> last = result.reached;
+    for (int step = 0; step < (repeats(over) ? over.at_most : 1) && !last.empty(); ++step) {
+      last = readers_of(graph, last, over.ops);
+      next.insert(last.begin(), last.end());
     }
     if (next.empty()) break;
     result.reached = std::move(next);
@@ -99,10 +129,13 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
   std::vector<NearMiss> misses;
   for (size_t r = 0; r < backend_.rules.size(); ++r) {
     int rule = static_cast<int>(r);
-    std::vector<std::vector<const Pattern*>> places;
-    std::vector<const Pattern*> above;
-    for_each_place(backend_.rules[r].root, graph_.node(node).op, &above,
-                   [&](const std::vector<const Pattern*>& path) { places.push_back(path); });
+    std::vector<Path> places;
+    Path above;
+    auto add_place = [&](const Path& path) { places.push_back(path); };
+    for_each_place(backend_.rules[r].root, graph_.node(node).op, &above, add_place);
+    for (const Pattern& other : backend_.rules[r].others) {
+      for_each_place(other, graph_.node(node).op, &above, add_place);
+    }
     if (places.empty()) continue;
     const Outcome& tried = outcome(rule);
     std::optional<NearMiss> best;
@@ -131,8 +164,11 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
         Climb climbed = climb(graph_, node, path);
         auto levels = static_cast<int>(climbed.levels);
         if (climbed.levels < path.size()) {
-          const Pattern& missing = *path[path.size() - 1 - climbed.levels];
-          offer({Kind::Structure, rule, -1, reader_text(graph_, *climbed.reached.begin()), missing.ops, levels});
+          const Pattern& missing = *path[path.size() - 1 - climbed.levels].pattern;
+          // Of operators that repeat the last is the one that is read by something else.
+          bool is_run = std::any_of(path.begin(), path.end(), [](const Step& step) { return repeats(*step.pattern); });
+          NodeId last = is_run ? *climbed.reached.rbegin() : *climbed.reached.begin();
+          offer({Kind::Structure, rule, -1, reader_text(graph_, last), missing.ops, levels});
           continue;
         }
         // A root has one refusal: it may be that of another way to match there.

@@ -121,10 +121,12 @@ class PatternBuilder {
 
   bool build(const PatternAst& ast, Pattern* out, Bound* bound) {
     if (++nodes_ > kMaxPatternNodes || depth_ >= kMaxPatternDepth) {
-      if (!failed_)
-        diags_.error(Code::BadPattern, ast.span, "the pattern has more than {}",
-                     nodes_ > kMaxPatternNodes ? fmt::format("{} forms and parts", kMaxPatternNodes)
-                                               : fmt::format("{} operators in a row", kMaxPatternDepth));
+      if (!failed_) {
+        diags_.error(Code::BadPattern, written_at(ast), "{}",
+                     nodes_ > kMaxPatternNodes
+                         ? fmt::format("the pattern has more than {} forms and parts", kMaxPatternNodes)
+                         : fmt::format("the pattern is nested more than {} deep", kMaxPatternDepth));
+      }
       failed_ = true;
       return false;
     }
@@ -230,6 +232,9 @@ class PatternBuilder {
     return ok;
   }
 
+  /// Where the pattern itself has what is being built: not in a `def`.
+  Span written_at(const PatternAst& ast) const { return frame_ != nullptr ? outermost_call_ : ast.span; }
+
   /// `Relu{1, 3}(e, …)`
   bool build_repeat(const PatternAst& ast, Pattern* out, Bound* bound) {
     out->kind = Pattern::Kind::Repeat;
@@ -292,7 +297,7 @@ class PatternBuilder {
     if (scope_.defs.is_broken(name)) return false;
     Frame frame{def, frame_, fmt::format("{}.{}.", name, ++calls_), frame_ ? frame_->depth + 1 : 1};
     if (frame.depth > kMaxDefDepth) {
-      return diags_.error(Code::BadDef, ast.span, "`def`s use each other more than {} deep", kMaxDefDepth);
+      return diags_.error(Code::BadDef, written_at(ast), "`def`s use each other more than {} deep", kMaxDefDepth);
     }
     auto misuse = [&](const Span& span, std::string_view what) {
       return diags_.error(Code::BadDef, span, "{}", what).note(def.name.span, "it is declared here");
@@ -312,6 +317,7 @@ class PatternBuilder {
       frame.args[def.params[i].text] = &ast.operands[i];
     }
     count(def.body, &frame.uses);
+    if (frame_ == nullptr) outermost_call_ = ast.span;
     frame_ = &frame;
     bool ok = build(def.body, out, bound);
     frame_ = frame.caller;
@@ -521,6 +527,7 @@ class PatternBuilder {
   std::map<std::string, int> written_;
   std::set<int> nodes_bound_;  ///< captures that an operator before has in the same derivation
   Frame* frame_ = nullptr;     ///< the `def` whose body is being built
+  Span outermost_call_;
   int calls_ = 0;
   int repeated_ = 0;  ///< inside so many parts that repeat
   int nodes_ = 0;

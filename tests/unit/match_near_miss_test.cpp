@@ -49,6 +49,22 @@ TEST(NearMiss, ClimbsToTheRootAndTellsWhatIsMissingBesideTheNode) {
   EXPECT_EQ(misses(given, "c"), Lines{"structure: `%x` is a model input, need Sigmoid"});
 }
 
+TEST(NearMiss, ClimbsThroughOperatorsThatRepeat) {
+  for (const char* over : {"Tanh(Relu{0, 2}(Conv(x, w)))", "Tanh(via elementwise{1, 3}(Conv(x, w)))"}) {
+    Case given;
+    given.model(kHead, kConv + "%a = Relu(%c)\n%y = Softmax(%a)").rule(std::string("match y = ") + over);
+    EXPECT_EQ(misses(given, "c"), Lines{"structure: `%a` is read by Softmax Tanh"}) << over;
+    EXPECT_EQ(misses(given, "a"), Lines{"structure: `%a` is read by Softmax Tanh"}) << over;
+  }
+}
+
+TEST(NearMiss, KnowsPlacesInFurtherPatterns) {
+  Case given;
+  given.model(kHead, kConv + "%r = Relu(%c)\n%s = Sigmoid(%r)\n%y = Mul(%r, %s)")
+      .rule("match r = Relu(v), y = Mul(r, Sigmoid(r)) where rank(y) == 2 else \"rank {rank(y)}\"", "limit taps yes");
+  EXPECT_EQ(misses(given, "s"), Lines{"clause: rank 4"});
+}
+
 TEST(NearMiss, TellsOfAModelOutput) {
   Case given;
   given.model(kHead, "%w = const random seed 1 : f32[8, 8, 1, 1]\n%y = Conv(%x, %w)")
