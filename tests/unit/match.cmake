@@ -1,5 +1,6 @@
 collage_test(match_test
   SOURCES
+    unit/match_clauses_test.cpp
     unit/match_near_miss_test.cpp
     unit/match_patterns_test.cpp
     unit/match_test.cpp

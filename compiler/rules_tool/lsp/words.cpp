@@ -58,12 +58,15 @@ std::string operator_text(const ir::OpDef& op) {
 }
 
 std::string function_text(std::string_view name) {
-  const ir::FunctionDef* def = ir::find_function(name);
-  if (def == nullptr) return "";
-  std::vector<std::string> args;
-  for (ir::ExprType type : def->args) args.emplace_back(ir::name_of(type));
-  if (def->variadic) args.emplace_back("…");
-  return fmt::format("`{}({})`: {}", name, fmt::join(args, ", "), ir::name_of(def->result));
+  std::string text;
+  for (const ir::FunctionDef* def : ir::function_forms(name)) {
+    std::vector<std::string> args;
+    for (ir::ExprType type : def->args) args.emplace_back(ir::name_of(type));
+    if (def->variadic) args.emplace_back("…");
+    text += fmt::format("{}`{}({})`: {}\n\n{}", text.empty() ? "" : "\n\n", name, fmt::join(args, ", "),
+                        ir::name_of(def->result), def->doc);
+  }
+  return text;
 }
 
 std::string word_text(std::string_view word) {
