@@ -181,36 +181,4 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
   return rules;
 }
 
-void lint_rules(const ir::RuleSet& rules, Diagnostics& diags) {
-  std::vector<std::string> backends;
-  for (const ir::Backend& backend : rules.backends) backends.push_back(backend.name);
-  for (const ir::Backend& backend : rules.backends) {
-    for (const std::string& other : backend.conflicts) {
-      if (rules.find(other) != nullptr) continue;
-      diags
-          .warning(Code::UnknownName, backend.span, "backend `{}` conflicts with `{}`, which no file here declares",
-                   backend.name, other)
-          .did_you_mean(support::closest(other, backends));
-    }
-  }
-  for (const ir::Backend& backend : rules.backends) {
-    std::string previous;
-    for (const ir::Rule& rule : backend.rules) {
-      if (rule.family == previous) continue;
-      previous = rule.family;
-      auto has = [&rule](bool expects) {
-        return std::any_of(rule.tests.begin(), rule.tests.end(),
-                           [expects](const ir::RuleTest& test) { return test.expects_match == expects; });
-      };
-      if (!has(true)) {
-        diags.warning(Code::UntestedRule, rule.span, "rule `{}` has no `test ok`", rule.family);
-      }
-      if (!rule.clauses.empty() && !has(false)) {
-        diags.warning(Code::UntestedRule, rule.span, "rule `{}` refuses some matches and has no `test no`",
-                      rule.family);
-      }
-    }
-  }
-}
-
 }  // namespace collage::sema

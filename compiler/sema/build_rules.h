@@ -29,8 +29,4 @@ std::optional<std::vector<std::string>> rule_files(const std::string& path, supp
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
                                       support::Diagnostics& diags);
 
-/// Warnings of `collage-rules check`: rules without a test that shows what they match, or what they refuse;
-/// conflicts with backends that no file declares.
-void lint_rules(const ir::RuleSet& rules, support::Diagnostics& diags);
-
 }  // namespace collage::sema

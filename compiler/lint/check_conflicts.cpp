@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/check_conflicts.h"
+
+namespace collage::lint {
+
+void check_conflicts(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  std::vector<std::string> backends;
+  for (const ir::Backend& backend : rules.backends) backends.push_back(backend.name);
+  for (const ir::Backend& backend : rules.backends) {
+    for (const std::string& other : backend.conflicts) {
+      if (rules.find(other) != nullptr) continue;
+      diags
+          .warning(support::Code::UnknownName, backend.span,
+                   "backend `{}` conflicts with `{}`, which no file here declares", backend.name, other)
+          .did_you_mean(support::closest(other, backends));
+    }
+  }
+}
+
+}  // namespace collage::lint

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/lint.h"
+
+#include "compiler/lint/check_conditions.h"
+#include "compiler/lint/check_conflicts.h"
+#include "compiler/lint/check_tests.h"
+
+namespace collage::lint {
+
+using support::Code;
+
+const std::vector<Check>& checks() {
+  static const std::vector<Check> kChecks = {
+      {"unknown conflict", Code::UnknownName, check_conflicts},
+      {"untested rule", Code::UntestedRule, check_tests},
+      {"contradictory where", Code::ContradictoryWhere, check_conditions},
+  };
+  return kChecks;
+}
+
+void lint(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  for (const Check& check : checks()) check.run(rules, diags);
+}
+
+}  // namespace collage::lint
