@@ -67,23 +67,28 @@ struct CaptureUse {
   OpsOfCapture ops;
   std::vector<bool> is_const;  ///< some leaf demands a constant
   std::vector<bool> is_plain;  ///< some leaf does not
+  std::vector<bool> is_odd;    ///< stands for something that is not looked into here
 };
 
+/// The capture names whatever `part` derives.
+void collect_named(const ir::Pattern& part, size_t capture, CaptureUse* use) {
+  switch (part.kind) {
+    case ir::Pattern::Kind::Value: (part.is_const ? use->is_const : use->is_plain)[capture] = true; return;
+    case ir::Pattern::Kind::Op:
+      use->ops[capture].insert(use->ops[capture].end(), part.ops.begin(), part.ops.end());
+      return;
+    case ir::Pattern::Kind::Optional:
+    case ir::Pattern::Kind::Alternatives:
+      for (const ir::Pattern& choice : part.choices) collect_named(choice, capture, use);
+      return;
+    default: use->is_odd[capture] = true;
+  }
+}
+
 void collect_uses(const ir::Pattern& pattern, CaptureUse* use) {
-  if (pattern.capture >= 0) {
-    auto at = static_cast<size_t>(pattern.capture);
-    if (pattern.kind == ir::Pattern::Kind::Value) {
-      (pattern.is_const ? use->is_const : use->is_plain)[at] = true;
-    } else {
-      std::function<void(const ir::Pattern&)> add = [&](const ir::Pattern& part) {
-        use->ops[at].insert(use->ops[at].end(), part.ops.begin(), part.ops.end());
-        bool is_known = part.kind == ir::Pattern::Kind::Op || part.kind == ir::Pattern::Kind::Optional ||
-                        part.kind == ir::Pattern::Kind::Alternatives;
-        if (!is_known) use->is_plain[at] = true;
-        for (const ir::Pattern& choice : part.choices) add(choice);
-      };
-      add(pattern);
-    }
+  if (pattern.capture >= 0) collect_named(pattern, static_cast<size_t>(pattern.capture), use);
+  for (int result : pattern.results) {
+    if (result >= 0) use->is_odd[static_cast<size_t>(result)] = true;
   }
   for (const ir::Pattern& operand : pattern.operands) collect_uses(operand, use);
   for (const ir::Pattern& choice : pattern.choices) collect_uses(choice, use);
@@ -103,9 +108,12 @@ RuleFacts facts_of(const ir::Backend& backend, const ir::Rule& rule) {
   use.ops.resize(rule.captures.size());
   use.is_const.resize(rule.captures.size());
   use.is_plain.resize(rule.captures.size());
+  use.is_odd.resize(rule.captures.size());
   collect_uses(rule.root, &use);
+  for (const ir::Pattern& other : rule.others) collect_uses(other, &use);
   for (size_t i = 0; i < rule.captures.size(); ++i) {
-    if (use.ops[i].empty() && use.is_const[i]) facts.is_const[static_cast<int>(i)] = true;
+    if (use.is_odd[i]) continue;
+    if (use.ops[i].empty() && use.is_const[i] && !use.is_plain[i]) facts.is_const[static_cast<int>(i)] = true;
     if (!use.ops[i].empty() && !use.is_plain[i]) facts.is_const[static_cast<int>(i)] = false;
     std::map<std::string_view, bool> is_whole;
     for (const ir::OpDef* op : use.ops[i]) {

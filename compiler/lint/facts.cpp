@@ -55,6 +55,8 @@ void Facts::add(const Literal& literal) {
     if ((*constant != 0) != literal.is_true) impossible_ = true;
     return;
   }
+  auto [at, is_new] = truths_.emplace(text(expr), literal.is_true);
+  if (!is_new && at->second != literal.is_true) impossible_ = true;
   if (expr.kind == Kind::Binary && (is_comparison(expr.text) || expr.text == "in")) {
     const Expr& left = expr.args.at(0);
     const Expr& right = expr.args.at(1);
@@ -78,8 +80,6 @@ void Facts::add(const Literal& literal) {
     auto known = rule_.is_const.find(expr.args[0].capture);
     if (known != rule_.is_const.end() && known->second != literal.is_true) impossible_ = true;
   }
-  auto [at, is_new] = truths_.emplace(text(expr), literal.is_true);
-  if (!is_new && at->second != literal.is_true) impossible_ = true;
 }
 
 void Facts::add_rank_at_most(const Expr& capture, double most) {

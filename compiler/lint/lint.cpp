@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lint/lint.h"
 
+#include "compiler/lint/check_alternatives.h"
+#include "compiler/lint/check_ambiguous.h"
 #include "compiler/lint/check_conditions.h"
 #include "compiler/lint/check_conflicts.h"
+#include "compiler/lint/check_costs.h"
+#include "compiler/lint/check_limits.h"
+#include "compiler/lint/check_lowerings.h"
+#include "compiler/lint/check_shadowed.h"
 #include "compiler/lint/check_tests.h"
 
 namespace collage::lint {
@@ -14,6 +20,12 @@ const std::vector<Check>& checks() {
       {"unknown conflict", Code::UnknownName, check_conflicts},
       {"untested rule", Code::UntestedRule, check_tests},
       {"contradictory where", Code::ContradictoryWhere, check_conditions},
+      {"unreachable alternative", Code::UnreachableAlternative, check_alternatives},
+      {"shadowed rule", Code::ShadowedRule, check_shadowed},
+      {"ambiguous rules", Code::AmbiguousRules, check_ambiguous},
+      {"never a candidate", Code::NeverCandidate, check_limits},
+      {"bad cost", Code::BadCost, check_costs},
+      {"lowering mismatch", Code::LoweringMismatch, check_lowerings},
   };
   return kChecks;
 }

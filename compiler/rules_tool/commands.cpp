@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/rules_tool/commands.h"
 
+#include "compiler/lint/lint.h"
 #include "compiler/rules_tool/mutate.h"
 #include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/build_rules.h"
@@ -24,7 +25,7 @@ size_t test_count(const ir::Backend& backend) {
 }  // namespace
 
 void check_rules(const ir::RuleSet& rules, support::Diagnostics& diags) {
-  sema::lint_rules(rules, diags);
+  lint::lint(rules, diags);
   size_t rule_count = 0;
   size_t tests = 0;
   for (const ir::Backend& backend : rules.backends) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/lint/lint.h"
 #include "compiler/rules_tool/format.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
@@ -84,7 +85,7 @@ Json Document::diagnostics() const {
   if (auto ast = syntax::parse_rules(*sources_, file_, diags)) {
     ir::RuleSet rules;
     bool built = sema::build_rules(*ast, *sources_, file_, rules, diags);
-    if (built && is_self_contained(rules) && sema::check_rule_set(rules, diags)) sema::lint_rules(rules, diags);
+    if (built && is_self_contained(rules) && sema::check_rule_set(rules, diags)) lint::lint(rules, diags);
   }
   Json all = Json::array();
   for (const support::DiagnosticRecord& record : diags.records()) all.push_back(to_json(record));

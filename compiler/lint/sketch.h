@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// One way to derive a pattern, as nodes and values without types:
+//
+//     match y = Add?(c = Conv(x, w: const), Sigmoid(c))   =>   x, w const, c = Conv(x, w), s = Sigmoid(c), y = Add(c,
+//     s)
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+
+namespace collage::lint {
+
+struct Sketch {
+  struct Value {
+    bool is_const = false;
+    std::vector<int> captures;
+    int node = -1;  ///< that makes it; -1: an input, or a constant
+  };
+  struct Node {
+    const ir::OpDef* op = nullptr;
+    std::vector<int> inputs;  ///< values; -1: left out
+    int output = -1;
+  };
+  std::vector<Value> values;
+  std::vector<Node> nodes;  ///< operands before their readers
+};
+
+/// Picks one of `count`: an optional operator or not, an alternative, an operator.
+using Choose = std::function<size_t(size_t count)>;
+
+/// Nothing if the choices contradict each other, or the pattern has a part that this does not know.
+std::optional<Sketch> sketch_pattern(const ir::Rule& rule, const Choose& choose);
+
+}  // namespace collage::lint
