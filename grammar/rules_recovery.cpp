@@ -125,6 +125,13 @@ void parser::error(const location_type& at, const std::string& message) {
   state.error(Code::SyntaxError, at, message);
 }
 
+/// Is the word before this place `rules`?
+static bool follows_rules(const ScanState& state, uint32_t begin) {
+  std::string_view before = state.text.substr(0, begin);
+  size_t end = before.find_last_not_of(" \t\r\n");
+  return end != std::string_view::npos && before.substr(0, end + 1).ends_with("rules");
+}
+
 void parser::report_syntax_error(const context& where) const {
   if (state.gave_up) {
     state.surprise = ScanState::Surprise::End;
@@ -169,6 +176,9 @@ void parser::report_syntax_error(const context& where) const {
   if (found == kind_of::S_YYEOF && is_open) message = "unexpected end of file, expected `}`";
   if (found == kind_of::S_YYEOF && state.is_expression) message = "the expression in the message breaks off";
   if (names.size() == 1 && names[0] == "`rules`") message = "a rule file starts with `rules 1`";
+  if (names.size() == 1 && names[0] == "a number" && follows_rules(state, where.location().begin)) {
+    message = "`rules` takes the version of the language: the file starts with `rules 1`";
+  }
   state.error(Code::SyntaxError, where.location(), message,
               found == kind_of::S_IDENT ? support::closest(word, keywords) : "");
 }

@@ -187,6 +187,7 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->expected(2)
       ->type_name("NODES BACKEND");
   app.add_flag("--time-passes", options.time_passes, "print what each stage took");
+  app.add_flag("--print-passes", options.print_passes, "print which passes run, in order, and who asks for them; stop");
   add_list("--print-after", options.print_after, "print the graph after a pass, or `all`", "PASS");
   add_list("--disable-pass", options.disabled_passes, "leave a pass out", "PASS");
   app.add_option("--explain", code, "explain a diagnostic: CG0102")->type_name("CODE");

@@ -59,6 +59,7 @@ struct Options {
   std::string placement_json;
   std::string bench_json;
   bool time_passes = false;
+  bool print_passes = false;
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;
   std::string why;                   ///< nodes

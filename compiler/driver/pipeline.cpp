@@ -17,6 +17,7 @@
 #include "compiler/driver/explain.h"
 #include "compiler/driver/frequent_refusals.h"
 #include "compiler/driver/model_file.h"
+#include "compiler/driver/phases.h"
 #include "compiler/driver/plan_diff.h"
 #include "compiler/driver/plan_file.h"
 #include "compiler/driver/profile.h"
@@ -140,7 +141,8 @@ class Pipeline {
   ir::RuleSet rules_;                ///< read_rules
   std::vector<BoundInput> inputs_;   ///< read_inputs
   std::vector<Activation> activations_;
-  std::vector<place::ActiveBackend> active_;  ///< find_candidates: activations that are not absent
+  std::vector<place::ActiveBackend> active_;  ///< read_rules: activations that are not absent
+  RewriteCounts rewrites_;                    ///< run_passes
   Costs costs_;                               ///< build_problem
   ir::Placement written_;                     ///< find_candidates: partitions of the model or the plan
   place::BuiltProblem built_;
@@ -163,6 +165,7 @@ Next Pipeline::read_rules() {
   std::optional<ir::RuleSet> rules = sema::load_rules(sources_, options_.rules, diags_);
   if (!rules) return Next::Failed;
   rules_ = std::move(*rules);
+  if (!passes::check_phases(rules_, diags_)) return Next::Failed;
   std::optional<std::vector<Activation>> activations = activate(rules_, options_.targets, diags_);
   if (!activations) return Next::Failed;
   activations_ = std::move(*activations);
@@ -171,16 +174,25 @@ Next Pipeline::read_rules() {
     diags_.error_at(Code::BackendFailed, "--strict", "backend `{}` is absent: {}", activation.active.backend->name,
                     activation.absent);
   }
+  for (const Activation& activation : activations_) {
+    if (activation.absent.empty()) active_.push_back(activation.active);
+  }
   return stage_if(!diags_.has_errors());
 }
 
 Next Pipeline::run_passes() {
+  std::optional<passes::Schedule> schedule = pre_schedule(active_, diags_);
+  if (!schedule) return Next::Failed;
+  if (options_.print_passes) {
+    fmt::print("{}", passes::to_string(*schedule));
+    return Next::Done;
+  }
   if (model_.placement.empty()) {
     passes::PassOptions pass_options;
     pass_options.disabled = options_.disabled_passes;
     pass_options.print_after = options_.print_after;
     pass_options.print = [](std::string_view text) { fmt::print("{}", text); };
-    auto reports = passes::run_passes(model_.graph, passes::all_passes(), pass_options, diags_);
+    auto reports = passes::run_passes(model_.graph, runnable(*schedule, active_, &rewrites_), pass_options, diags_);
     if (!reports) return Next::Failed;
     pass_times_ = passes::to_string(*reports);
   }
@@ -243,9 +255,6 @@ SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::P
 }
 
 Next Pipeline::diff_plans() {
-  for (const Activation& activation : activations_) {
-    if (activation.absent.empty()) active_.push_back(activation.active);
-  }
   if (options_.diff_plans.empty()) return Next::Stage;
   std::vector<NamedPlan> plans;
   for (const std::string& path : options_.diff_plans) {
@@ -343,6 +352,7 @@ void Pipeline::fill_report() {
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
                 std::get<std::string>(verdict));
   report_.strategy = options_.strategy;
+  report_.rewrites = to_string(rewrites_);
   report_.predicted = std::get<Duration>(verdict);
   report_.candidates = built_.problem.candidates.size();
   report_.distinct = count_distinct(model_.graph, built_);

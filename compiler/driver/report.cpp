@@ -106,6 +106,7 @@ std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan) {
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
   std::string text = line("model", model_line(graph));
   text += line("rules", report.rule_summary);
+  if (!report.rewrites.empty()) text += line("rewrites", report.rewrites);
   std::string truncated =
       report.truncated > 0 ? fmt::format(", growth capped at {}", plural(report.truncated, "seed")) : "";
   text += line("candidates", fmt::format("{} ({} distinct) from {}{}", report.candidates, report.distinct,

@@ -69,6 +69,18 @@ ValueId GraphRewriter::add_node(const OpDef& op, std::vector<ValueId> new_inputs
       to_.add_node(op, std::move(new_inputs), std::move(attrs), {fresh_name(base)}, {std::move(type)}));
 }
 
+ValueId GraphRewriter::add_result(ValueId old, const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs) {
+  const Value& value = from_.value(old);
+  const Node& producer = from_.node(value.producer);
+  const std::string& name = new_names_[old.slot()].empty() ? value.name : new_names_[old.slot()];
+  NodeId id = to_.add_node(op, std::move(new_inputs), std::move(attrs), {name}, {value.type}, producer.span);
+  to_.node(id).origin = producer.origin;
+  ValueId result = to_.first_output(id);
+  to_.value(result).span = value.span;
+  map_[old.slot()] = result;
+  return result;
+}
+
 std::string GraphRewriter::fresh_name(std::string_view base) const {
   std::string name(base);
   for (int i = 1; from_.find_value(name).is_valid() || to_.find_value(name).is_valid(); ++i) {

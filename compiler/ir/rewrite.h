@@ -38,6 +38,8 @@ class GraphRewriter {
   /// One more node, with one result, named after `base`.
   ValueId add_node(const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs, std::string_view base,
                    TensorType type);
+  /// A node whose one result stands for `old`, with its name, type and span; the node has those of the old producer.
+  ValueId add_result(ValueId old, const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs);
 
   /// `base`, `base.1`, … : neither graph has it.
   std::string fresh_name(std::string_view base) const;

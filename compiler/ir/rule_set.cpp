@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/rule_set.h"
 
+#include <algorithm>
+
 namespace collage::ir {
 
 int Rule::find_capture(std::string_view capture) const {
@@ -15,6 +17,16 @@ const AttrDecl* Backend::find_attr(std::string_view attr) const {
     if (decl.name == attr) return &decl;
   }
   return nullptr;
+}
+
+const Rewrite* Backend::find_rewrite(std::string_view rewrite) const {
+  auto it = std::find_if(rewrites.begin(), rewrites.end(), [&](const Rewrite& r) { return r.name == rewrite; });
+  return it == rewrites.end() ? nullptr : &*it;
+}
+
+const Phase* Backend::find_phase(bool is_post) const {
+  auto it = std::find_if(phases.begin(), phases.end(), [&](const Phase& phase) { return phase.is_post == is_post; });
+  return it == phases.end() ? nullptr : &*it;
 }
 
 std::vector<std::string> Backend::instances() const {

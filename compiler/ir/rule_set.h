@@ -14,6 +14,7 @@
 #include "compiler/ir/expr.h"
 #include "compiler/ir/pattern.h"
 #include "compiler/ir/placement.h"
+#include "compiler/ir/template.h"
 #include "runtime/core/attributes.h"
 
 namespace collage::ir {
@@ -180,6 +181,28 @@ struct Deny {
   support::Span span;
 };
 
+/// `rewrite NAME: from => to when CONDITION`: wherever `from` matches, its result may be computed by `to` as well.
+struct Rewrite {
+  std::string name;  ///< unique in its backend
+  Rule from;         ///< the pattern, its captures, the condition as a clause, and the tests
+  Template to;
+  support::Span span;  ///< of its name
+};
+
+/// `fold_batch_norm after fold_constants`, `never eliminate_dead`
+struct PhaseItem {
+  std::string pass;  ///< a vetted pass, or a rewrite of the backend
+  bool is_never = false;
+  std::string after;  ///< may be empty
+  support::Span span;
+};
+
+struct Phase {
+  bool is_post = false;
+  std::vector<PhaseItem> items;
+  support::Span span;  ///< of its name
+};
+
 enum class JoinKind {
   None,   ///< a candidate is one match
   Chain,  ///< matches joined along producer -> consumer where the value has one reader
@@ -212,6 +235,8 @@ struct Backend {
   std::vector<Need> needs;
   std::vector<std::string> conflicts;
   std::string default_layout = "plain";  ///< of operands and results that no format clause names
+  std::vector<Phase> phases;             ///< at most one `pre` and one `post`
+  std::vector<Rewrite> rewrites;
   std::vector<Rule> rules;
   std::vector<Deny> denies;
   PartitionPolicy policy;
@@ -219,6 +244,9 @@ struct Backend {
   support::Span span;  ///< of its name
 
   const AttrDecl* find_attr(std::string_view name) const;
+  const Rewrite* find_rewrite(std::string_view name) const;
+  /// Null if the backend does not state it.
+  const Phase* find_phase(bool is_post) const;
   /// Where its partitions can run: `npu[0]`, `npu[1]`, …; `host` where it has no device.
   std::vector<std::string> instances() const;
 };

@@ -10,6 +10,13 @@ namespace collage::lint {
 void check_tests(const ir::RuleSet& rules, support::Diagnostics& diags) {
   using support::Code;
   for (const ir::Backend& backend : rules.backends) {
+    for (const ir::Rewrite& rewrite : backend.rewrites) {
+      bool is_run = std::any_of(rewrite.from.tests.begin(), rewrite.from.tests.end(),
+                                [](const ir::RuleTest& test) { return test.expects_match; });
+      if (is_run) continue;
+      diags.warning(Code::UntestedRule, rewrite.span, "rewrite `{}` has no `test ok`", rewrite.name)
+          .note("only there are its two sides compared");
+    }
     for (const std::vector<int>& family : families_of(backend)) {
       const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];
       auto has = [&rule](bool expects) {

@@ -22,13 +22,15 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::any_of(names.begin(), names.end(), [name](const std::string& n) { return canonical(n) == name; });
 }
 
-bool check_names(const std::vector<std::string>& names, bool all_is_name, std::string_view option,
-                 support::Diagnostics& diags) {
+bool check_names(const std::vector<std::string>& names, const std::vector<Pass>& passes, bool all_is_name,
+                 std::string_view option, support::Diagnostics& diags) {
   bool is_good = true;
   for (const std::string& name : names) {
-    if (find_pass(name) != nullptr || (all_is_name && name == "all")) continue;
     std::vector<std::string> known;
-    for (const Pass& pass : all_passes()) known.emplace_back(pass.name);
+    for (const Pass& pass : passes) known.push_back(pass.name);
+    bool is_known = std::find(known.begin(), known.end(), canonical(name)) != known.end();
+    if (is_known || find_pass(name) != nullptr || (all_is_name && name == "all")) continue;
+    for (const Pass& pass : all_passes()) known.push_back(pass.name);
     diags.error_at(support::Code::BadOption, std::string(option), "there is no pass `{}`", name)
         .did_you_mean(support::closest(canonical(name), known));
     is_good = false;
@@ -57,8 +59,8 @@ const Pass* find_pass(std::string_view name) {
 
 std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options, support::Diagnostics& diags) {
-  bool is_good = check_names(options.disabled, false, "--disable-pass", diags);
-  is_good = check_names(options.print_after, true, "--print-after", diags) && is_good;
+  bool is_good = check_names(options.disabled, passes, false, "--disable-pass", diags);
+  is_good = check_names(options.print_after, passes, true, "--print-after", diags) && is_good;
   if (!is_good) return std::nullopt;
   bool print_all = contains(options.print_after, "all");
   std::vector<PassReport> reports;

@@ -22,14 +22,14 @@ struct PassContext {
 };
 
 /// True if the graph changed.
-using PassFunction = bool (*)(ir::Graph&, PassContext&);
+using PassFunction = std::function<bool(ir::Graph&, PassContext&)>;
 
 #define PASS(name, doc) bool name(ir::Graph& graph, PassContext& context);
 #include "compiler/passes/passes.def"
 #undef PASS
 
 struct Pass {
-  std::string_view name;
+  std::string name;
   std::string_view doc;
   PassFunction run;
 };
@@ -46,13 +46,13 @@ struct PassOptions {
 };
 
 struct PassReport {
-  std::string_view name;
+  std::string name;
   bool changed = false;
   double seconds = 0;
 };
 
 /// Runs `passes` in order, each on what the one before left, and verifies the graph after each. Names in the options
-/// that are no passes are errors (BadOption) and nothing runs.
+/// that are no passes, neither of `passes` nor vetted, are errors (BadOption) and nothing runs.
 std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options, support::Diagnostics& diags);
 

@@ -3,6 +3,7 @@
 
 #include "compiler/lint/lint.h"
 #include "compiler/rules_tool/mutate.h"
+#include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/build_rules.h"
 
@@ -19,6 +20,7 @@ size_t test_count(const ir::Backend& backend) {
     bool is_first = i == 0 || backend.rules[i].family != backend.rules[i - 1].family;
     if (is_first) count += backend.rules[i].tests.size();
   }
+  for (const ir::Rewrite& rewrite : backend.rewrites) count += rewrite.from.tests.size();
   return count;
 }
 
@@ -41,7 +43,9 @@ bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const
                 support::Diagnostics& diags) {
   int passed = 0;
   int failed = 0;
-  for (const RuleTestOutcome& outcome : run_rule_tests(sources, rules, diags)) {
+  std::vector<RuleTestOutcome> outcomes = run_rule_tests(sources, rules, diags);
+  for (RuleTestOutcome& outcome : run_rewrite_tests(sources, rules, diags)) outcomes.push_back(std::move(outcome));
+  for (const RuleTestOutcome& outcome : outcomes) {
     fmt::print("{:<7} {} {}\n", outcome.failed == 0 ? "ok" : "FAILED", outcome.backend, outcome.rule);
     passed += outcome.passed;
     failed += outcome.failed;

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include "compiler/passes/phases.h"
 #include "compiler/rules_tool/commands.h"
 #include "compiler/rules_tool/coverage.h"
 #include "compiler/rules_tool/format_files.h"
@@ -65,7 +66,7 @@ int run(int argc, char** argv) {
   auto add_on_rules = [&](const char* name, const char* what, std::function<bool(const RuleSet&)> command) {
     return add_on_files(name, what, [&, command] {
       std::optional<RuleSet> rules = collage::sema::load_rules(sources, options.paths, diags);
-      if (rules) return command(*rules);
+      if (rules && collage::passes::check_phases(*rules, diags)) return command(*rules);
       fmt::print(stderr, "{}", diags.render());
       size_t count = diags.error_count();
       fmt::print(stderr, "{} error{}\n", count, count == 1 ? "" : "s");

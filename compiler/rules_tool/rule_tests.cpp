@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "compiler/match/matcher.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/syntax/parse_model.h"
+#include "compiler/rules_tool/test_model.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -19,40 +18,6 @@ std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nod
   std::string text;
   for (ir::NodeId node : nodes) text += (text.empty() ? "%" : ", %") + graph.node_name(node);
   return "{" + text + "}";
-}
-
-/// The statements of a test, with its free values declared.
-std::string model_text(const ir::RuleTest& test) {
-  std::string inputs;
-  std::string constants;
-  for (const auto& [name, type] : test.inputs) {
-    bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
-    if (is_constant) {
-      constants += fmt::format("  %{} = const random seed 1 : {}\n", name, to_string(type));
-    } else {
-      inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
-    }
-  }
-  return fmt::format("model @test({}) -> () {{\n{}{}\n}}\n", inputs, constants, test.model);
-}
-
-std::optional<ir::Graph> build_model(support::SourceManager& sources, const ir::Rule& rule, const ir::RuleTest& test,
-                                     Diagnostics& diags) {
-  support::FileId file = sources.add(fmt::format("<test of rule {}>", rule.family), model_text(test));
-  // Of its own, so that whatever is wrong in the model is told as a part of the test's failure.
-  Diagnostics inner(sources);
-  auto ast = syntax::parse_model(sources, file, inner);
-  std::optional<sema::Model> model;
-  if (ast) {
-    ast->implicit_outputs = true;
-    model = sema::build_graph(*ast, "", inner);
-  }
-  if (model && !inner.has_errors()) return std::move(model->graph);
-  auto error = diags.error(Code::RuleTestFailed, test.model_span, "the model of this test is malformed");
-  for (const support::DiagnosticRecord& record : inner.records()) {
-    if (record.severity == support::Severity::Error) error.note(record.span, "{}", record.message);
-  }
-  return std::nullopt;
 }
 
 /// Where an attempt to match came furthest, first: it took most operators, and was refused for more than the operators
@@ -143,7 +108,7 @@ RuleTests::RuleTests(support::SourceManager& sources, const ir::Backend& backend
     : first_(first), end_(first) {
   const ir::Rule& rule = backend.rules[first];
   while (end_ < backend.rules.size() && backend.rules[end_].family == rule.family) ++end_;
-  for (const ir::RuleTest& test : rule.tests) models_.push_back(build_model(sources, rule, test, diags));
+  for (const ir::RuleTest& test : rule.tests) models_.push_back(build_test_model(sources, "rule " + rule.family, test, diags));
 }
 
 bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags) const {

@@ -6,7 +6,6 @@
 
 #include "compiler/sema/build_clauses.h"
 #include "compiler/sema/check_expr.h"
-#include "compiler/sema/not_yet.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -348,7 +347,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
                    CostTableFiles& tables, Diagnostics& diags) {
   backend->name = ast.name.text;
   backend->span = ast.name.span;
-  bool ok = check_not_yet(ast, diags);
+  bool ok = true;
   if (ast.version_word && ast.version_word->text != "version") {
     ok = diags.error(Code::SyntaxError, ast.version_word->span, "expected `version`, found `{}`",
                      ast.version_word->text);

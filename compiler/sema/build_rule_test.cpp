@@ -43,7 +43,7 @@ std::optional<ir::TensorType> tensor_type(const syntax::TypedAst& ast, support::
 }  // namespace
 
 std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir::Rule& rule,
-                                            support::Diagnostics& diags) {
+                                            support::Diagnostics& diags, bool names_nodes) {
   ir::RuleTest test;
   test.span = ast.span;
   test.model = ast.model.text;
@@ -52,7 +52,7 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
   if (ast.kind.text != "ok" && ast.kind.text != "no") {
     return diags.error(Code::SyntaxError, ast.kind.span, "expected `ok` or `no`, found `{}`", ast.kind.text);
   }
-  if (test.expects_match && !ast.nodes) {
+  if (test.expects_match && !ast.nodes && names_nodes) {
     return diags.error(Code::IncompleteRule, ast.span, "a `test ok` says which nodes match: `-> {{%c, %y}}`");
   }
   if (!test.expects_match && !ast.because) {

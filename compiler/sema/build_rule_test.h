@@ -10,8 +10,9 @@
 
 namespace collage::sema {
 
-/// `rule` has its pattern: an input of the test that is called like a `const` capture is a constant.
+/// `rule` has its pattern: an input of the test that is called like a `const` capture is a constant. `names_nodes`: an
+/// `ok` must say which nodes match.
 std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir::Rule& rule,
-                                            support::Diagnostics& diags);
+                                            support::Diagnostics& diags, bool names_nodes = true);
 
 }  // namespace collage::sema

@@ -2,14 +2,13 @@
 #include "compiler/sema/build_rules.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "compiler/sema/build_backend.h"
+#include "compiler/sema/build_phase.h"
+#include "compiler/sema/build_rewrite.h"
 #include "compiler/sema/build_rule.h"
-#include "compiler/sema/not_yet.h"
-#include "compiler/syntax/parse_rules.h"
 
 namespace collage::sema {
 namespace {
@@ -58,6 +57,10 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   PatternDefs defs(&outer);
   ok = defs.add(ast.defs, diags) && ok;
   RuleContext context{diags, tables, backend, defs, &used_attrs};
+  ok = build_phases(ast, &backend, diags) && ok;
+  std::vector<ir::Rewrite> rewrites;
+  for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = build_rewrite(rewrite, context, &rewrites) && ok;
+  backend.rewrites = std::move(rewrites);
   std::vector<ir::Rule> rules;
   for (const syntax::RuleAst& rule : ast.rules) ok = build_rule(rule, context, &rules) && ok;
   backend.rules = std::move(rules);
@@ -97,9 +100,10 @@ std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
 }  // namespace
 
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
-                 ir::RuleSet& into, Diagnostics& diags) {
-  bool ok = check_not_yet(ast, diags);
-  PatternDefs defs;
+                 ir::RuleSet& into, Diagnostics& diags, const std::vector<syntax::DefAst>& included) {
+  PatternDefs outer;
+  bool ok = outer.add(included, diags);
+  PatternDefs defs(&outer);
   ok = defs.add(ast.defs, diags) && ok;
   for (const syntax::BackendAst& backend : ast.backends)
     ok = build_one(backend, sources, file, defs, into, diags) && ok;
@@ -138,47 +142,6 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   return ok;
-}
-
-std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  std::filesystem::directory_iterator entries(path, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    if (entries->path().extension() == ".rules") files.push_back(entries->path().string());
-  }
-  if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
-  if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
-                                      Diagnostics& diags) {
-  ir::RuleSet rules;
-  bool ok = true;
-  std::set<std::string> loaded;
-  for (const std::string& path : paths) {
-    auto files = rule_files(path, diags);
-    ok = ok && files;
-    if (!files) continue;
-    for (const std::string& file : *files) {
-      std::error_code error;
-      if (!loaded.insert(std::filesystem::weakly_canonical(file, error).string()).second) continue;
-      std::string why;
-      auto id = sources.load(file, &why);
-      if (!id) {
-        ok = diags.error_at(Code::CannotRead, file, "cannot be read: {}", why);
-        continue;
-      }
-      auto ast = syntax::parse_rules(sources, *id, diags);
-      ok = ast && build_rules(*ast, sources, *id, rules, diags) && ok;
-    }
-  }
-  if (!ok) return std::nullopt;
-  if (!check_rule_set(rules, diags)) return std::nullopt;
-  return rules;
 }
 
 }  // namespace collage::sema

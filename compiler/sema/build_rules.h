@@ -14,9 +14,9 @@
 namespace collage::sema {
 
 /// Adds the backends of one file. False after errors; what could be built is added all the same, so that other files'
-/// references to it hold.
+/// references to it hold. `included` has the definitions of the files that it includes.
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
-                 ir::RuleSet& into, support::Diagnostics& diags);
+                 ir::RuleSet& into, support::Diagnostics& diags, const std::vector<syntax::DefAst>& included = {});
 
 /// What only shows when all files are there: links to devices that nobody declares, devices that the host cannot reach,
 /// backends that conflict with themselves.
@@ -25,7 +25,8 @@ bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
 /// `*.rules` of a folder, sorted; the path itself if it is no folder. Nothing after an error.
 std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);
 
-/// Reads files, and folders (their `*.rules`, sorted by name). Nothing after errors, of which there may be several.
+/// Reads files, folders (their `*.rules`, sorted by name), and what they include, each file once. Nothing after errors,
+/// of which there may be several.
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
                                       support::Diagnostics& diags);
 

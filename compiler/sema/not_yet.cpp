@@ -10,19 +10,6 @@ bool refuse(support::Span span, std::string_view what, support::Diagnostics& dia
 
 }  // namespace
 
-bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags) {
-  bool ok = true;
-  for (const syntax::StringAst& include : ast.includes) ok = refuse(include.span, "`include`", diags);
-  return ok;
-}
-
-bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags) {
-  bool ok = true;
-  for (const syntax::PhaseAst& phase : ast.phases) ok = refuse(phase.name.span, "`phase`", diags);
-  for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = refuse(rewrite.name.span, "`rewrite`", diags);
-  return ok;
-}
-
 bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags) {
   bool ok = true;
   for (const syntax::FormatItemAst& item : ast.formats) {

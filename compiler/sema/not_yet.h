@@ -9,8 +9,6 @@
 namespace collage::sema {
 
 /// False if there is one.
-bool check_not_yet(const syntax::RulesAst& ast, support::Diagnostics& diags);
-bool check_not_yet(const syntax::BackendAst& ast, support::Diagnostics& diags);
 bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags);
 
 }  // namespace collage::sema

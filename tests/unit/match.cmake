@@ -11,3 +11,4 @@ collage_test(candidates_test
     unit/candidates_grow_test.cpp
     unit/candidates_problem_test.cpp
   DEPENDS collage::place collage::sema)
+collage_test(rewrite_test SOURCES unit/rewrite_test.cpp DEPENDS collage::match collage::sema)

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/rewrite.h"
+#include "runtime/core/element.h"
+
+namespace collage::match {
+namespace {
+
+using ir::TemplateOperand;
+using ir::TensorType;
+using Kind = TemplateOperand::Kind;
+
+/// A match that will be rewritten: what goes, and the operators that come.
+struct Application {
+  NodeId root;
+  std::vector<Binding> bindings;
+  std::vector<NodeId> removed;     ///< ascending
+  std::vector<ir::AttrMap> attrs;  ///< one per step
+  std::vector<TensorType> types;   ///< one per step
+  ValueId renamed;                 ///< takes over the name of the result, a model output; invalid: nothing does
+};
+
+bool contains(const std::vector<NodeId>& nodes, NodeId node) {
+  return std::binary_search(nodes.begin(), nodes.end(), node);
+}
+
+ir::Constant scalar(double number, ir::DType dtype) {
+  ir::Tensor tensor(dtype, {});
+  runtime::set_element(tensor.view(), 0, number);
+  return ir::make_constant(tensor);
+}
+
+/// As the operator wants it, or nothing: 2.5 is no int.
+std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrKind kind) {
+  auto is_whole = [](double n) { return n == std::floor(n) && std::abs(n) < 0x1p62; };
+  const bool* truth = std::get_if<bool>(&value);
+  const double* number = std::get_if<double>(&value);
+  double plain = truth != nullptr ? (*truth ? 1 : 0) : number != nullptr ? *number : 0;
+  bool is_number = truth != nullptr || number != nullptr;
+  const auto* numbers = std::get_if<NumberList>(&value);
+  const std::vector<double>* list = numbers != nullptr ? &numbers->items : nullptr;
+  switch (kind) {
+    case ir::AttrKind::Int:
+      if (!is_number || !is_whole(plain)) return std::nullopt;
+      return static_cast<int64_t>(plain);
+    case ir::AttrKind::Float:
+      if (!is_number) return std::nullopt;
+      return plain;
+    case ir::AttrKind::String:
+      if (const auto* text = std::get_if<std::string>(&value)) return *text;
+      return std::nullopt;
+    case ir::AttrKind::Ints: {
+      if (list == nullptr || !std::all_of(list->begin(), list->end(), is_whole)) return std::nullopt;
+      runtime::Ints ints;
+      for (double n : *list) ints.push_back(static_cast<int64_t>(n));
+      return ints;
+    }
+    case ir::AttrKind::Floats:
+      if (list == nullptr) return std::nullopt;
+      return runtime::Floats(list->begin(), list->end());
+    case ir::AttrKind::Strings:
+    case ir::AttrKind::Tensor: break;
+  }
+  return std::nullopt;
+}
+
+/// One rewrite on one graph. `sweep` applies all matches that do not overlap.
+class Rewriting {
+ public:
+  Rewriting(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,
+            RewriteReport* report)
+      : graph_(graph), rewrite_(rewrite), attrs_(attrs), report_(report), alone_(left_side_alone(backend, rewrite)) {}
+
+  bool run() {
+    bool changed = false;
+    while (sweep()) changed = true;
+    return changed;
+  }
+
+ private:
+  bool sweep() {
+    std::vector<Match> matches = match_rule(graph_, alone_, 0, attrs_, nullptr);
+    std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+      return a.root != b.root ? a.root < b.root : a.nodes.size() > b.nodes.size();
+    });
+    claimed_.assign(graph_.node_count(), false);
+    refusals_.clear();
+    std::vector<Application> applications;
+    for (Match& match : matches) {
+      if (std::optional<Application> application = prepare(match)) applications.push_back(std::move(*application));
+    }
+    if (applications.empty()) {
+      if (report_ != nullptr) report_->refusals = std::move(refusals_);
+      return false;
+    }
+    if (report_ != nullptr) report_->applied += static_cast<int>(applications.size());
+    emit(applications);
+    return true;
+  }
+
+  std::optional<Application> prepare(Match& match) {
+    for (NodeId node : match.nodes) {
+      if (claimed_[node.slot()] || made_.count(graph_.node_name(node)) != 0) return std::nullopt;
+    }
+    Application application;
+    application.root = match.root;
+    application.bindings = std::move(match.bindings);
+    std::string why;
+    bool fits = find_removed(match.nodes, &application, &why) && infer(&application, &why);
+    if (!fits || !take_name(&application, &why)) {
+      if (!why.empty()) {
+        refusals_.push_back({Refusal::Kind::Inside, 0, match.root, match.nodes, -1, std::move(why)});
+      }
+      return std::nullopt;
+    }
+    for (NodeId node : match.nodes) claimed_[node.slot()] = true;
+    return application;
+  }
+
+  /// All nodes of the match but those whose results the right side reads.
+  bool find_removed(const std::vector<NodeId>& nodes, Application* application, std::string* why) {
+    std::set<NodeId> kept;
+    std::vector<NodeId> reached;
+    for (size_t i = 0; i < application->bindings.size(); ++i) {
+      const Binding& binding = application->bindings[i];
+      if (reads_capture(static_cast<int>(i)) && binding.is_present()) {
+        reached.push_back(graph_.value(binding.value).producer);
+      }
+    }
+    while (!reached.empty()) {
+      NodeId node = reached.back();
+      reached.pop_back();
+      if (!node.is_valid() || !contains(nodes, node) || !kept.insert(node).second) continue;
+      for (ValueId input : graph_.node(node).inputs) {
+        if (input.is_valid()) reached.push_back(graph_.value(input).producer);
+      }
+    }
+    for (NodeId node : nodes) {
+      if (kept.count(node) == 0) application->removed.push_back(node);
+    }
+    if (kept.count(application->root) != 0) {
+      *why = "the right side reads the result that it replaces";
+      return false;
+    }
+    return std::all_of(application->removed.begin(), application->removed.end(),
+                       [&](NodeId node) { return can_go(node, *application, why); });
+  }
+
+  bool reads_capture(int capture) const {
+    auto is_it = [capture](const TemplateOperand& operand) {
+      return operand.kind == Kind::Capture && operand.index == capture;
+    };
+    if (is_it(rewrite_.to.result)) return true;
+    return std::any_of(rewrite_.to.steps.begin(), rewrite_.to.steps.end(), [&](const ir::TemplateStep& step) {
+      return std::any_of(step.operands.begin(), step.operands.end(), is_it);
+    });
+  }
+
+  bool can_go(NodeId id, const Application& application, std::string* why) const {
+    const ir::Node& node = graph_.node(id);
+    if (node.pin) {
+      *why = fmt::format("`%{}` is pinned", graph_.node_name(id));
+      return false;
+    }
+    for (ValueId output : node.outputs) {
+      if (!output.is_valid() || output == graph_.first_output(application.root)) continue;
+      const ir::Value& value = graph_.value(output);
+      auto reader = std::find_if(value.uses.begin(), value.uses.end(),
+                                 [&](const ir::Use& use) { return !contains(application.removed, use.node); });
+      if (reader == value.uses.end() && !value.is_output) continue;
+      *why = value.is_output ? fmt::format("`%{}` is a model output", value.name)
+                             : fmt::format("`%{}` is also read by `%{}`", value.name, graph_.node_name(reader->node));
+      return false;
+    }
+    return true;
+  }
+
+  /// Attributes and types of all steps, worked out on a graph of nothing but them.
+  bool infer(Application* application, std::string* why) {
+    const TensorType& wanted = graph_.value(graph_.first_output(application->root)).type;
+    if (std::optional<double> number = number_beyond(wanted.dtype)) {
+      *why = fmt::format("{} is no {}", *number, runtime::name_of(wanted.dtype));
+      return false;
+    }
+    Graph scratch;
+    std::vector<ValueId> captures(application->bindings.size());
+    std::vector<ValueId> results;
+    auto value_of = [&](const TemplateOperand& operand) -> ValueId {
+      if (operand.kind == Kind::Step) return results[static_cast<size_t>(operand.index)];
+      if (operand.kind == Kind::Number)
+        return scratch.add_constant(scratch.unique_name("k"), scalar(operand.number, wanted.dtype));
+      if (operand.kind == Kind::Absent) return {};
+      auto at = static_cast<size_t>(operand.index);
+      const Binding& binding = application->bindings[at];
+      if (!binding.is_present() || captures[at].is_valid()) return captures[at];
+      const ir::Value& value = graph_.value(binding.value);
+      std::string name = scratch.unique_name("x");
+      captures[at] =
+          value.is_constant() ? scratch.add_constant(name, *value.constant) : scratch.add_input(name, value.type);
+      return captures[at];
+    };
+    EvalContext context{graph_, alone_, attrs_, application->bindings};
+    for (const ir::TemplateStep& step : rewrite_.to.steps) {
+      std::vector<ValueId> inputs;
+      for (const TemplateOperand& operand : step.operands) inputs.push_back(value_of(operand));
+      while (!inputs.empty() && !inputs.back().is_valid()) inputs.pop_back();
+      std::optional<ir::AttrMap> attrs = attributes(step, context, why);
+      if (!attrs) return false;
+      support::SourceManager sources;
+      support::Diagnostics diags(sources);
+      ir::NodeSource source;
+      source.where = "rewrite";
+      NodeId node = append_inferred(scratch, *step.op, inputs, *attrs, {scratch.unique_name("t")}, source, diags);
+      if (!node.is_valid()) {
+        *why = fmt::format("{}: {}", step.op->name, diags.records().at(0).message);
+        return false;
+      }
+      results.push_back(scratch.first_output(node));
+      application->attrs.push_back(std::move(*attrs));
+      application->types.push_back(scratch.value(results.back()).type);
+    }
+    const TensorType& type = scratch.value(value_of(rewrite_.to.result)).type;
+    if (type == wanted) return true;
+    *why = fmt::format("the right side is {}, the left side {}", to_string(type), to_string(wanted));
+    return false;
+  }
+
+  /// A number of the right side that the dtype has no place for.
+  std::optional<double> number_beyond(ir::DType dtype) const {
+    for (const ir::TemplateStep& step : rewrite_.to.steps) {
+      for (const TemplateOperand& operand : step.operands) {
+        if (operand.kind == Kind::Number && !runtime::holds(dtype, operand.number)) return operand.number;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<ir::AttrMap> attributes(const ir::TemplateStep& step, const EvalContext& context,
+                                               std::string* why) {
+    ir::AttrMap attrs;
+    for (const ir::TemplateAttribute& attribute : step.attributes) {
+      Evaluated value = evaluate(attribute.value, context);
+      const ir::AttrDef* def = step.op->find_attr(attribute.name);
+      std::optional<runtime::AttrValue> built = value ? to_attribute(*value.value, def->kind) : std::nullopt;
+      if (!built) {
+        *why = fmt::format("`{}` of {} has no value: {}", attribute.name, step.op->name,
+                           value ? to_text(*value.value, attribute.value.unit) : value.why);
+        return std::nullopt;
+      }
+      attrs.set(attribute.name, std::move(*built));
+    }
+    return attrs;
+  }
+
+  /// A result that is a model output keeps its name: an operator that is there already takes it over.
+  bool take_name(Application* application, std::string* why) {
+    const ir::Value& result = graph_.value(graph_.first_output(application->root));
+    if (!result.is_output || rewrite_.to.result.kind != Kind::Capture) return true;
+    ValueId id = application->bindings[static_cast<size_t>(rewrite_.to.result.index)].value;
+    const ir::Value& value = graph_.value(id);
+    if (!value.producer.is_valid() || value.is_output) {
+      *why = fmt::format("the model output `%{}` would be `%{}`, which {}", result.name, value.name,
+                         value.is_output       ? "is another one"
+                         : value.is_constant() ? "is a constant"
+                                               : "is an input");
+      return false;
+    }
+    if (claimed_[value.producer.slot()]) return false;  // the next sweep sees what becomes of it
+    claimed_[value.producer.slot()] = true;
+    application->renamed = id;
+    return true;
+  }
+
+  /// Nodes that lose their last reader because of `applications`.
+  std::vector<bool> find_bereft(const std::vector<Application>& applications, const std::vector<int>& root_of) const {
+    std::vector<size_t> readers(graph_.value_count());
+    for (ValueId id : graph_.value_ids()) readers[id.slot()] = graph_.value(id).uses.size();
+    std::vector<bool> is_gone(graph_.node_count(), false);
+    auto forget = [&](NodeId node) {
+      is_gone[node.slot()] = true;
+      for (ValueId input : graph_.node(node).inputs) {
+        if (input.is_valid()) --readers[input.slot()];
+      }
+    };
+    for (const Application& application : applications) {
+      for (NodeId node : application.removed) forget(node);
+      for (size_t i = 0; i < application.bindings.size(); ++i) {
+        const Binding& binding = application.bindings[i];
+        if (binding.is_present() && reads_capture(static_cast<int>(i))) ++readers[binding.value.slot()];
+      }
+    }
+    std::vector<bool> is_bereft(graph_.node_count(), false);
+    std::vector<NodeId> ids = graph_.node_ids();
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+      const ir::Node& node = graph_.node(*id);
+      if (is_gone[id->slot()] || root_of[id->slot()] >= 0 || node.pin) continue;
+      bool was_read = false;
+      bool is_read = false;
+      for (ValueId output : node.outputs) {
+        if (!output.is_valid()) continue;
+        was_read = was_read || !graph_.value(output).uses.empty();
+        is_read = is_read || readers[output.slot()] > 0 || graph_.value(output).is_output;
+      }
+      if (!was_read || is_read) continue;
+      is_bereft[id->slot()] = true;
+      forget(*id);
+    }
+    return is_bereft;
+  }
+
+  void emit(const std::vector<Application>& applications) {
+    std::vector<int> root_of(graph_.node_count(), -1);
+    std::vector<bool> is_removed(graph_.node_count(), false);
+    ir::GraphRewriter rewriter(graph_);
+    for (size_t i = 0; i < applications.size(); ++i) {
+      root_of[applications[i].root.slot()] = static_cast<int>(i);
+      for (NodeId node : applications[i].removed) is_removed[node.slot()] = true;
+      if (!applications[i].renamed.is_valid()) continue;
+      rewriter.rename(applications[i].renamed, graph_.value(graph_.first_output(applications[i].root)).name);
+    }
+    std::vector<bool> is_bereft = find_bereft(applications, root_of);
+    for (NodeId node : graph_.node_ids()) {
+      if (root_of[node.slot()] >= 0) {
+        emit(applications[static_cast<size_t>(root_of[node.slot()])], rewriter);
+      } else if (!is_removed[node.slot()] && !is_bereft[node.slot()]) {
+        rewriter.copy(node);
+      }
+    }
+    graph_ = rewriter.finish();
+  }
+
+  void emit(const Application& application, ir::GraphRewriter& rewriter) {
+    ValueId root = graph_.first_output(application.root);
+    const ir::Value& result = graph_.value(root);
+    std::vector<ValueId> results;
+    auto value_of = [&](const TemplateOperand& operand) -> ValueId {
+      switch (operand.kind) {
+        case Kind::Absent: return {};
+        case Kind::Capture: return rewriter.copied(application.bindings[static_cast<size_t>(operand.index)].value);
+        case Kind::Number: return rewriter.add_constant(result.name + ".k", scalar(operand.number, result.type.dtype));
+        case Kind::Step: return results[static_cast<size_t>(operand.index)];
+      }
+      return {};
+    };
+    const ir::Template& to = rewrite_.to;
+    for (size_t i = 0; i < to.steps.size(); ++i) {
+      std::vector<ValueId> inputs;
+      for (const TemplateOperand& operand : to.steps[i].operands) inputs.push_back(value_of(operand));
+      while (!inputs.empty() && !inputs.back().is_valid()) inputs.pop_back();
+      bool is_result = to.result.kind == Kind::Step && to.result.index == static_cast<int>(i);
+      std::string name = is_result ? result.name : rewriter.fresh_name(result.name);
+      results.push_back(is_result ? rewriter.add_result(root, *to.steps[i].op, inputs, application.attrs[i])
+                                  : rewriter.add_node(*to.steps[i].op, inputs, application.attrs[i], result.name,
+                                                      application.types[i]));
+      made_.insert(name);
+    }
+    if (to.result.kind == Kind::Capture) rewriter.replace(root, value_of(to.result));
+  }
+
+  Graph& graph_;
+  const ir::Rewrite& rewrite_;
+  const AttrValues& attrs_;
+  RewriteReport* report_;
+  ir::Backend alone_;
+  std::set<std::string> made_;  ///< first results of the nodes that were made
+  std::vector<bool> claimed_;
+  std::vector<Refusal> refusals_;
+};
+
+}  // namespace
+
+ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewrite) {
+  ir::Backend alone;
+  alone.name = backend.name;
+  alone.attrs = backend.attrs;
+  alone.rules = {rewrite.from};
+  alone.policy.taps = true;  // what others may read is not the matcher's to decide: see `can_go`
+  return alone;
+}
+
+bool apply_rewrite(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,
+                   RewriteReport* report) {
+  return Rewriting(graph, backend, rewrite, attrs, report).run();
+}
+
+}  // namespace collage::match

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/rules_tool/rewrite_tests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/match/rewrite.h"
+#include "compiler/rules_tool/test_model.h"
+#include "runtime/core/element.h"
+
+namespace collage::rules_tool {
+namespace {
+
+using ir::Tensor;
+using support::Code;
+using support::Diagnostics;
+
+/// As `--check` has it.
+constexpr double kTolerance = 1e-4;
+
+/// Values of one execution.
+struct Trial {
+  std::string_view what;
+  bool is_whole;
+  double low;
+  double high;
+  bool changes_constants = true;  ///< else they are those of the test's model
+};
+
+constexpr Trial kTrials[] = {
+    {"values in [-1, 1)", false, -1, 1, false}, {"whole numbers from -3 to 3", true, -3, 3},
+    {"values in [-10, 10)", false, -10, 10},    {"positive values", false, 0.125, 4},
+    {"whole numbers from 0 to 1", true, 0, 1},
+};
+
+Tensor random_tensor(const ir::TensorType& type, const Trial& trial, std::mt19937_64& random) {
+  Tensor tensor(type.dtype, type.shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    bool is_whole = trial.is_whole || !runtime::is_float(type.dtype);
+    double value = is_whole ? trial.low + std::floor(unit * (trial.high - trial.low + 1))
+                            : trial.low + unit * (trial.high - trial.low);
+    if (is_whole) value = std::floor(value);
+    if (!runtime::holds(type.dtype, value)) value = std::fmod(std::abs(value), 2);
+    runtime::set_element(tensor.view(), i, value);
+  }
+  return tensor;
+}
+
+/// Every tensor that the test declares without saying what is in it.
+void change_constants(ir::Graph& graph, const Trial& trial, std::mt19937_64& random) {
+  for (ir::ValueId id : graph.value_ids()) {
+    ir::Value& value = graph.value(id);
+    if (!value.is_constant() || value.constant->form != ir::Constant::Form::Random) continue;
+    value.constant = ir::make_constant(random_tensor(value.type, trial, random));
+  }
+}
+
+/// Index of the first element that differs by more than the tolerance, or -1.
+int64_t first_difference(const Tensor& left, const Tensor& right) {
+  double magnitude = 0;
+  for (int64_t i = 0; i < left.count(); ++i) {
+    double value = std::abs(runtime::element_as_double(left.view(), i));
+    if (std::isfinite(value)) magnitude = std::max(magnitude, value);
+  }
+  double tolerance = runtime::is_float(left.dtype()) ? kTolerance * magnitude : 0;
+  for (int64_t i = 0; i < left.count(); ++i) {
+    double a = runtime::element_as_double(left.view(), i);
+    double b = runtime::element_as_double(right.view(), i);
+    bool is_same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance;
+    if (!is_same) return i;
+  }
+  return -1;
+}
+
+std::string indices(const ir::Shape& shape, int64_t element) {
+  std::vector<int64_t> at(shape.size());
+  for (size_t d = shape.size(); d-- > 0; element /= shape[d]) at[d] = element % shape[d];
+  return fmt::format("[{}]", fmt::join(at, ", "));
+}
+
+/// One element; the sign of a NaN means nothing.
+std::string element_text(const Tensor& tensor, int64_t element) {
+  double value = runtime::element_as_double(tensor.view(), element);
+  return std::isnan(value) ? "nan" : fmt::format("{:g}", value);
+}
+
+class RewriteTestRun {
+ public:
+  RewriteTestRun(const ir::Backend& backend, const ir::Rewrite& rewrite, const ir::RuleTest& test, Diagnostics& diags)
+      : backend_(backend), rewrite_(rewrite), test_(test), diags_(diags) {}
+
+  bool run(const ir::Graph& graph) {
+    ir::Graph rewritten = graph;
+    match::RewriteReport report;
+    bool applies = match::apply_rewrite(rewritten, backend_, rewrite_, {}, &report);
+    if (applies && !test_.expects_match) {
+      return diags_.error(Code::RuleTestFailed, test_.span, "the rewrite applies to this model");
+    }
+    if (applies) return matches_nodes(graph) && computes_the_same(graph);
+    std::vector<std::string> reasons;
+    for (const match::Refusal& refusal : report.refusals) reasons.push_back(refusal.message);
+    match::MatchReport matching;
+    match::match_rule(graph, match::left_side_alone(backend_, rewrite_), 0, {}, &matching);
+    for (const match::Refusal& refusal : matching.refusals) reasons.push_back(refusal.message);
+    bool is_told = std::any_of(reasons.begin(), reasons.end(), [&](const std::string& reason) {
+      return reason.find(test_.because) != std::string::npos;
+    });
+    if (!test_.expects_match && is_told) return true;
+    auto error = test_.expects_match
+                     ? diags_.error(Code::RuleTestFailed, test_.span, "the rewrite does not apply")
+                     : diags_.error(Code::RuleTestFailed, test_.span,
+                                    "the rewrite does not apply, but not because \"{}\"", test_.because);
+    for (const std::string& reason : reasons) error.note("{}", reason);
+    return false;
+  }
+
+ private:
+  /// `-> {%c, %y}`, where it stands.
+  bool matches_nodes(const ir::Graph& graph) {
+    if (test_.nodes.empty()) return true;
+    std::vector<ir::NodeId> wanted;
+    for (const std::string& name : test_.nodes) {
+      wanted.push_back(graph.find_node(name));
+      if (wanted.back().is_valid()) continue;
+      return diags_.error(Code::RuleTestFailed, test_.span, "the test's model has no node `%{}`", name);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    for (const match::Match& match :
+         match::match_rule(graph, match::left_side_alone(backend_, rewrite_), 0, {}, nullptr)) {
+      if (match.nodes == wanted) return true;
+    }
+    return diags_.error(Code::RuleTestFailed, test_.span, "the rewrite applies, but to other nodes");
+  }
+
+  bool computes_the_same(const ir::Graph& graph) {
+    for (const Trial& trial : kTrials) {
+      std::mt19937_64 random(1);
+      ir::Graph left = graph;
+      if (trial.changes_constants) change_constants(left, trial, random);
+      ir::Graph right = left;
+      // The condition may depend on what the constants are.
+      if (!match::apply_rewrite(right, backend_, rewrite_, {})) continue;
+      std::vector<Tensor> inputs;
+      for (ir::ValueId input : left.inputs()) inputs.push_back(random_tensor(left.value(input).type, trial, random));
+      auto wanted = ir::evaluate_graph(left, inputs);
+      auto got = ir::evaluate_graph(right, inputs);
+      if (!wanted || !got) {
+        return diags_.error(Code::RuleTestFailed, test_.span, "the {} side does not run: {}", wanted ? "right" : "left",
+                            wanted ? got.message() : wanted.message());
+      }
+      if (!compare(left, *wanted, *got, trial)) return false;
+    }
+    return true;
+  }
+
+  bool compare(const ir::Graph& graph, const std::vector<Tensor>& wanted, const std::vector<Tensor>& got,
+               const Trial& trial) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      int64_t at = first_difference(wanted[i], got[i]);
+      if (at < 0) continue;
+      return diags_
+          .error(Code::RewriteDiffers, test_.span,
+                 "the two sides of `{}` differ: `%{}`{} is {}, and {} by the right side", rewrite_.name,
+                 graph.value(graph.outputs()[i]).name, indices(wanted[i].shape(), at), element_text(wanted[i], at),
+                 element_text(got[i], at))
+          .note("where inputs and constants are {}", trial.what);
+    }
+    return true;
+  }
+
+  const ir::Backend& backend_;
+  const ir::Rewrite& rewrite_;
+  const ir::RuleTest& test_;
+  Diagnostics& diags_;
+};
+
+}  // namespace
+
+std::vector<RuleTestOutcome> run_rewrite_tests(support::SourceManager& sources, const ir::RuleSet& rules,
+                                               Diagnostics& diags) {
+  std::vector<RuleTestOutcome> outcomes;
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::Rewrite& rewrite : backend.rewrites) {
+      RuleTestOutcome outcome{backend.name, "rewrite " + rewrite.name};
+      for (const ir::RuleTest& test : rewrite.from.tests) {
+        std::optional<ir::Graph> graph = build_test_model(sources, "rewrite " + rewrite.name, test, diags);
+        bool passes = graph && RewriteTestRun(backend, rewrite, test, diags).run(*graph);
+        ++(passes ? outcome.passed : outcome.failed);
+      }
+      if (!rewrite.from.tests.empty()) outcomes.push_back(std::move(outcome));
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace collage::rules_tool

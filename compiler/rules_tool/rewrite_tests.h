@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the tests of the rewrites of rule files: part of `collage-rules test`.
+//
+// `test ok` holds if the rewrite applies and the model then computes the same: both sides run on the reference kernels
+// with several kinds of random values (small whole numbers among them, zero included), constants of the test as well.
+// `test no … because "text"` holds if it does not apply and a reason contains the text.
+#pragma once
+
+#include "compiler/rules_tool/rule_tests.h"
+
+namespace collage::rules_tool {
+
+/// One entry per rewrite that has tests, called `rewrite NAME`, in file order. What fails is reported.
+std::vector<RuleTestOutcome> run_rewrite_tests(support::SourceManager& sources, const ir::RuleSet& rules,
+                                               support::Diagnostics& diags);
+
+}  // namespace collage::rules_tool

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/rules_tool/test_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/sema/build_graph.h"
+#include "compiler/syntax/parse_model.h"
+
+namespace collage::rules_tool {
+
+using support::Code;
+using support::Diagnostics;
+
+namespace {
+
+/// The statements of a test, with its free values declared.
+std::string model_text(const ir::RuleTest& test) {
+  std::string inputs;
+  std::string constants;
+  for (const auto& [name, type] : test.inputs) {
+    bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
+    if (is_constant) {
+      constants += fmt::format("  %{} = const random seed 1 : {}\n", name, to_string(type));
+    } else {
+      inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
+    }
+  }
+  return fmt::format("model @test({}) -> () {{\n{}{}\n}}\n", inputs, constants, test.model);
+}
+
+}  // namespace
+
+std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const std::string& owner,
+                                          const ir::RuleTest& test, Diagnostics& diags) {
+  support::FileId file = sources.add(fmt::format("<test of {}>", owner), model_text(test));
+  // Of its own, so that whatever is wrong in the model is told as a part of the test's failure.
+  Diagnostics inner(sources);
+  auto ast = syntax::parse_model(sources, file, inner);
+  std::optional<sema::Model> model;
+  if (ast) {
+    ast->implicit_outputs = true;
+    model = sema::build_graph(*ast, "", inner);
+  }
+  if (model && !inner.has_errors()) return std::move(model->graph);
+  auto error = diags.error(Code::RuleTestFailed, test.model_span, "the model of this test is malformed");
+  for (const support::DiagnosticRecord& record : inner.records()) {
+    if (record.severity == support::Severity::Error) error.note(record.span, "{}", record.message);
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::rules_tool

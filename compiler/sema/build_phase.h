@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// `phase pre { … }`, `phase post { … }` of a backend. Which passes exist is known above (`passes/phases.h`).
+#pragma once
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+/// False after errors.
+bool build_phases(const syntax::BackendAst& ast, ir::Backend* backend, support::Diagnostics& diags);
+
+}  // namespace collage::sema

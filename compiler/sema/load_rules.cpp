@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads rule files and what they include. A file that several include is read once; its backends are registered before
+// those of the files that include it, and its definitions are seen by each of them:
+//
+//     a.rules: include "common.rules"   b.rules: include "common.rules"   =>   common, a, b; common's definitions in
+//     both
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "compiler/sema/build_rules.h"
+#include "compiler/syntax/parse_rules.h"
+
+namespace collage::sema {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Code;
+using support::Diagnostics;
+
+/// Nobody nests files so deep on purpose.
+constexpr size_t kMostNestedIncludes = 32;
+
+class RuleLoader {
+ public:
+  RuleLoader(support::SourceManager& sources, Diagnostics& diags) : sources_(sources), diags_(diags) {}
+
+  /// `include` is the string that names the file, invalid for a file of the command line.
+  bool load(const std::string& path, support::Span include) {
+    std::error_code error;
+    std::string key = fs::weakly_canonical(path, error).string();
+    if (auto known = files_.find(key); known != files_.end()) {
+      return known->second.is_open ? refuse_circle(key, path, include) : true;
+    }
+    if (chain_.size() > kMostNestedIncludes) {
+      return diags_.error(Code::IncludeTooDeep, include, "files are included more than {} deep", kMostNestedIncludes);
+    }
+    std::string why;
+    std::optional<support::FileId> id = sources_.load(path, &why);
+    if (!id && !include.is_valid()) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+    if (!id) return diags_.error(Code::CannotRead, include, "`{}` cannot be read: {}", path, why);
+    File& file = files_[key];
+    file.ast = syntax::parse_rules(sources_, *id, diags_);
+    if (!file.ast) return false;
+    file.is_open = true;
+    chain_.push_back({key, include});
+    bool ok = true;
+    for (const syntax::StringAst& included : file.ast->includes) ok = load_included(file, path, included) && ok;
+    chain_.pop_back();
+    file.is_open = false;
+    if (!ok) return false;  // names of what could not be read would seem unknown
+    std::vector<syntax::DefAst> included;
+    for (const syntax::DefAst* definition : file.definitions) included.push_back(*definition);
+    ok = build_rules(*file.ast, sources_, *id, rules_, diags_, included);
+    for (const syntax::DefAst& definition : file.ast->defs) file.definitions.push_back(&definition);
+    return ok;
+  }
+
+  ir::RuleSet take() { return std::move(rules_); }
+
+ private:
+  struct File {
+    std::optional<syntax::RulesAst> ast;
+    std::vector<const syntax::DefAst*> definitions;  ///< of the files that it includes; its own, too, when it is built
+    bool is_open = false;                            ///< the files that it includes are being read
+  };
+  struct Link {
+    std::string key;
+    support::Span include;
+  };
+
+  bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
+    std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
+    if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the name of a file is missing");
+    if (!load(target, included.span)) return false;
+    std::error_code error;
+    for (const syntax::DefAst* definition : files_.at(fs::weakly_canonical(target, error).string()).definitions) {
+      bool is_known = std::find(file.definitions.begin(), file.definitions.end(), definition) != file.definitions.end();
+      if (!is_known) file.definitions.push_back(definition);
+    }
+    return true;
+  }
+
+  /// Notes show the way from the file to itself.
+  bool refuse_circle(const std::string& key, const std::string& path, support::Span include) {
+    auto at = std::find_if(chain_.begin(), chain_.end(), [&](const Link& link) { return link.key == key; });
+    auto error = diags_.error(Code::IncludeCircle, include, "`{}` includes itself", path);
+    for (++at; at != chain_.end(); ++at) error.note(at->include, "by way of this file");
+    return false;
+  }
+
+  support::SourceManager& sources_;
+  Diagnostics& diags_;
+  ir::RuleSet rules_;
+  std::map<std::string, File> files_;  ///< by canonical path
+  std::vector<Link> chain_;            ///< files that are being read, the outermost first
+};
+
+}  // namespace
+
+std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  fs::directory_iterator entries(path, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    if (entries->path().extension() == ".rules") files.push_back(entries->path().string());
+  }
+  if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
+  if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
+                                      Diagnostics& diags) {
+  RuleLoader loader(sources, diags);
+  bool ok = true;
+  for (const std::string& path : paths) {
+    auto files = rule_files(path, diags);
+    ok = ok && files;
+    if (!files) continue;
+    for (const std::string& file : *files) ok = loader.load(file, {}) && ok;
+  }
+  if (!ok) return std::nullopt;
+  ir::RuleSet rules = loader.take();
+  if (!check_rule_set(rules, diags)) return std::nullopt;
+  return rules;
+}
+
+}  // namespace collage::sema
