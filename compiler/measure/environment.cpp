@@ -67,8 +67,12 @@ std::string describe_backend(const place::ActiveBackend& active) {
     const runtime::AttrValue& value = set == active.attrs.end() ? decl.fallback : set->second;
     attrs += fmt::format("{}{} = {}", attrs.empty() ? "" : ", ", decl.name, runtime::to_string(value));
   }
-  return fmt::format("{} version {} runtime {} {} {{{}}}", backend.name, backend.version, name_of(backend.runtime),
-                     backend.library, attrs);
+  std::string text = fmt::format("{} version {} runtime {} {} {{{}}}", backend.name, backend.version,
+                                 name_of(backend.runtime), backend.library, attrs);
+  const ir::Phase* post = backend.find_phase(true);
+  if (post == nullptr) return text;
+  for (const ir::PhaseItem& item : post->items) text += " post " + item.pass;
+  return text;
 }
 
 }  // namespace collage::measure

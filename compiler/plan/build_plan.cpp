@@ -10,6 +10,7 @@
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
 #include "compiler/plan/lower_reorder.h"
+#include "compiler/plan/rewrite_partitions.h"
 #include "compiler/support/check.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
@@ -367,9 +368,28 @@ bool PlanBuilder::place_buffers() {
 
 }  // namespace
 
+namespace {
+
+/// A plan of rewritten bodies in terms of the model before: who looks at it, `--check` above all, knows that one.
+void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, const RewrittenModel& rewritten,
+                    BuiltPlan* built) {
+  for (size_t i = 0; i < placement.partitions.size(); ++i) {
+    std::vector<std::string>& nodes = built->plan.partitions[i].nodes;
+    nodes.clear();
+    for (ir::NodeId node : placement.partitions[i].nodes) nodes.push_back(graph.node_name(node));
+    for (auto& [value, buffer] : built->results[i].values) value = rewritten.old_values[value.slot()];
+  }
+}
+
+}  // namespace
+
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
                                     codegen::Jit& jit, support::Diagnostics& diags) {
-  return PlanBuilder(graph, placement, targets, jit, diags).run();
+  std::optional<RewrittenModel> rewritten = rewrite_partitions(graph, placement, targets);
+  if (!rewritten) return PlanBuilder(graph, placement, targets, jit, diags).run();
+  std::optional<BuiltPlan> built = PlanBuilder(rewritten->graph, rewritten->placement, targets, jit, diags).run();
+  if (built) tell_as_before(graph, placement, *rewritten, &*built);
+  return built;
 }
 
 }  // namespace collage::plan

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 
+#include "compiler/match/rewrite.h"
+#include "compiler/passes/phases.h"
+#include "compiler/support/check.h"
+
 namespace collage::plan {
 namespace {
 
@@ -37,6 +41,18 @@ void offer_link(runtime::DeviceSpec& spec, const runtime::DeviceSpec::Link& offe
     return;
   }
   spec.links.push_back(offered);
+}
+
+std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime::AttrMap& attrs) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::optional<passes::Schedule> schedule = passes::compose_post_phase(backend, diags);
+  COLLAGE_CHECK(schedule.has_value(), "the phases of {} were not checked", backend.name);
+  std::vector<PostRewrite> rewrites;
+  for (const passes::PhaseStep& step : schedule->steps) {
+    rewrites.push_back({match::left_side_alone(backend, *step.rewrite), *step.rewrite, {attrs.begin(), attrs.end()}});
+  }
+  return rewrites;
 }
 
 void add_links(const ir::RuleSet& rules, const ir::DeviceDecl& device, runtime::DeviceSpec& spec) {
@@ -73,12 +89,12 @@ const DeviceTarget* PlanTargets::find_device(std::string_view instance) const {
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
   PlanTargets targets;
   for (const ir::Backend& backend : rules.backends) {
-    targets.backends.push_back({backend.name, backend.runtime, backend.library});
     runtime::AttrMap chosen;
     for (const ir::AttrDecl& attr : backend.attrs) chosen.set(attr.name, attr.fallback);
     if (auto given = attrs.find(backend.name); given != attrs.end()) {
       for (const auto& [name, value] : given->second) chosen.set(name, value);
     }
+    targets.backends.push_back({backend.name, backend.runtime, backend.library, post_rewrites(backend, chosen)});
     for (const ir::DeviceDecl& device : backend.devices) {
       for (int i = 0; i < device.count; ++i) {
         DeviceTarget target;
@@ -95,7 +111,7 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
     }
   }
   add_reverse_links(targets);
-  if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit, {}});
+  if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
   return targets;
 }
 

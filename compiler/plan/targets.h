@@ -7,14 +7,23 @@
 #include <vector>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/match/evaluate.h"
 #include "runtime/plan.h"
 
 namespace collage::plan {
 
+/// A rewrite that works inside the partitions of its backend.
+struct PostRewrite {
+  ir::Backend backend;  ///< what the rewrite needs of it
+  ir::Rewrite rewrite;
+  match::AttrValues attrs;
+};
+
 struct BackendTarget {
   std::string name;
   ir::RuntimeKind runtime = ir::RuntimeKind::HostJit;
-  std::string library{};  ///< of RuntimeKind::Library
+  std::string library{};                     ///< of RuntimeKind::Library
+  std::vector<PostRewrite> post_rewrites{};  ///< its `phase post`, in order
 };
 
 struct DeviceTarget {
@@ -38,6 +47,7 @@ using BackendAttrs = std::map<std::string, runtime::AttrMap, std::less<>>;
 /// both directions; where both ends declare one, the faster counts. Links to devices that nobody declares are left out.
 ///
 ///     device npu count 2 { link npu … }   =>   npu[0] -> npu[1], npu[1] -> npu[0]
+/// Expects phases that were checked (`passes/phases.h`).
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs);
 
 }  // namespace collage::plan

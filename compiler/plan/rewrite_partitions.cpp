@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/rewrite_partitions.h"
+
+#include <algorithm>
+
+#include "compiler/ir/verify.h"
+#include "compiler/match/rewrite.h"
+
+namespace collage::plan {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::Partition;
+using ir::ValueId;
+
+/// The body as a model of its own: its inputs are what it reads, its outputs what others read of it. Names are kept.
+Graph body_of(const Graph& graph, const Partition& partition) {
+  Graph body;
+  std::vector<ValueId> copies(graph.value_count());
+  auto copied = [&](ValueId id) -> ValueId {
+    if (!id.is_valid() || copies[id.slot()].is_valid()) return id.is_valid() ? copies[id.slot()] : id;
+    const ir::Value& value = graph.value(id);
+    copies[id.slot()] = value.is_constant() ? body.add_constant(value.name, *value.constant, value.span)
+                                            : body.add_input(value.name, value.type, value.span);
+    return copies[id.slot()];
+  };
+  for (NodeId id : partition.nodes) {
+    const ir::Node& node = graph.node(id);
+    std::vector<ValueId> inputs;
+    for (ValueId input : node.inputs) inputs.push_back(copied(input));
+    std::vector<std::string> names;
+    std::vector<ir::TensorType> types;
+    for (ValueId output : node.outputs) {
+      names.push_back(output.is_valid() ? graph.value(output).name : "");
+      types.push_back(output.is_valid() ? graph.value(output).type : ir::TensorType{});
+    }
+    NodeId copy = body.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
+    body.node(copy).pin = node.pin;
+    body.node(copy).origin = node.origin;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].is_valid()) copies[node.outputs[i].slot()] = body.node(copy).outputs[i];
+    }
+  }
+  for (const ir::BoundaryValue& output : partition.outputs) body.mark_output(copied(output.value));
+  return body;
+}
+
+/// Puts bodies together again, in an order in which they can run.
+class Assembler {
+ public:
+  explicit Assembler(const Graph& from) : from_(from), new_values_(from.value_count()) {
+    model_.graph.name = from.name;
+    for (ValueId id : from.inputs()) {
+      const ir::Value& value = from.value(id);
+      map(id, model_.graph.add_input(value.name, value.type, value.span));
+    }
+  }
+
+  void add(const Partition& partition, const Graph& body, Partition* result) {
+    std::vector<ValueId> copies(body.value_count());
+    std::vector<bool> is_read(from_.value_count(), false);
+    auto copied = [&](ValueId id) -> ValueId {
+      if (!id.is_valid() || copies[id.slot()].is_valid()) return id.is_valid() ? copies[id.slot()] : id;
+      const ir::Value& value = body.value(id);
+      ValueId old = from_.find_value(value.name);
+      bool is_new = value.is_constant() && !reads(partition, old);
+      if (!is_new) is_read[old.slot()] = true;
+      copies[id.slot()] = is_new ? model_.graph.add_constant(fresh_name(value.name), *value.constant) : outside(old);
+      return copies[id.slot()];
+    };
+    result->nodes.clear();
+    for (NodeId id : body.node_ids()) {
+      const ir::Node& node = body.node(id);
+      std::vector<ValueId> inputs;
+      for (ValueId input : node.inputs) inputs.push_back(copied(input));
+      std::vector<std::string> names;
+      std::vector<ir::TensorType> types;
+      for (ValueId output : node.outputs) {
+        names.push_back(output.is_valid() ? result_name(body.value(output).name, partition) : "");
+        types.push_back(output.is_valid() ? body.value(output).type : ir::TensorType{});
+      }
+      NodeId copy =
+          model_.graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
+      model_.graph.node(copy).pin = node.pin;
+      model_.graph.node(copy).origin = node.origin;
+      result->nodes.push_back(copy);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i].is_valid()) continue;
+        ValueId made = model_.graph.node(copy).outputs[i];
+        copies[node.outputs[i].slot()] = made;
+        if (ValueId old = from_.find_value(model_.graph.value(made).name); old.is_valid()) map(old, made);
+      }
+    }
+    result->inputs.clear();
+    for (const ir::BoundaryValue& input : partition.inputs) {
+      if (is_read[input.value.slot()]) result->inputs.push_back({outside(input.value), input.format});
+    }
+    for (ir::BoundaryValue& output : result->outputs) output.value = outside(output.value);
+  }
+
+  /// What stands for a value of the model before.
+  ValueId outside(ValueId old) {
+    const ir::Value& value = from_.value(old);
+    if (!new_values_[old.slot()].is_valid() && value.is_constant()) {
+      map(old, model_.graph.add_constant(value.name, *value.constant, value.span));
+    }
+    return new_values_[old.slot()];
+  }
+
+  RewrittenModel finish() {
+    for (ValueId output : from_.outputs()) model_.graph.mark_output(outside(output));
+    model_.old_values.resize(model_.graph.value_count());
+    for (ValueId old : from_.value_ids()) {
+      if (new_values_[old.slot()].is_valid()) model_.old_values[new_values_[old.slot()].slot()] = old;
+    }
+    return std::move(model_);
+  }
+
+ private:
+  void map(ValueId old, ValueId by) { new_values_[old.slot()] = by; }
+
+  static bool has_node(const Partition& partition, NodeId node) {
+    return std::binary_search(partition.nodes.begin(), partition.nodes.end(), node);
+  }
+
+  /// Did the partition read the value before?
+  bool reads(const Partition& partition, ValueId old) const {
+    if (!old.is_valid()) return false;
+    const std::vector<ir::Use>& uses = from_.value(old).uses;
+    return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return has_node(partition, use.node); });
+  }
+
+  /// Neither model has it: a body does not know the names of the others.
+  std::string fresh_name(const std::string& base) const {
+    std::string name = base;
+    for (int i = 1; from_.find_value(name).is_valid() || model_.graph.find_value(name).is_valid(); ++i) {
+      name = base + "." + std::to_string(i);
+    }
+    return name;
+  }
+
+  /// A result that the body had before keeps its name.
+  std::string result_name(const std::string& name, const Partition& partition) const {
+    ValueId old = from_.find_value(name);
+    bool was_there =
+        old.is_valid() && from_.value(old).producer.is_valid() && has_node(partition, from_.value(old).producer);
+    return was_there ? name : fresh_name(name);
+  }
+
+  const Graph& from_;
+  RewrittenModel model_;
+  std::vector<ValueId> new_values_;  ///< by value of the model before
+};
+
+}  // namespace
+
+std::optional<RewrittenModel> rewrite_partitions(const Graph& graph, const ir::Placement& placement,
+                                                 const PlanTargets& targets) {
+  std::vector<Graph> bodies;
+  bool changed = false;
+  bool has_rewrites = std::any_of(targets.backends.begin(), targets.backends.end(),
+                                  [](const BackendTarget& backend) { return !backend.post_rewrites.empty(); });
+  if (!has_rewrites) return std::nullopt;
+  for (const Partition& partition : placement.partitions) {
+    bodies.push_back(body_of(graph, partition));
+    const BackendTarget* backend = targets.find_backend(partition.backend);
+    if (backend == nullptr) continue;
+    for (const PostRewrite& post : backend->post_rewrites) {
+      changed = match::apply_rewrite(bodies.back(), post.backend, post.rewrite, post.attrs) || changed;
+    }
+  }
+  if (!changed) return std::nullopt;
+  Assembler assembler(graph);
+  ir::Placement result = placement;
+  for (size_t index : ir::execution_order(graph, placement)) {
+    assembler.add(placement.partitions[index], bodies[index], &result.partitions[index]);
+  }
+  for (ir::Conversion& conversion : result.conversions) conversion.value = assembler.outside(conversion.value);
+  RewrittenModel model = assembler.finish();
+  model.placement = std::move(result);
+  ir::verify(model.graph);
+  return model;
+}
+
+}  // namespace collage::plan
