@@ -54,7 +54,8 @@ bool is_ambiguous(const ir::Graph& graph, const ir::Backend& backend, const Matc
   const ir::Rule& rule_b = backend.rules[static_cast<size_t>(b.rule)];
   bool say_lower = rule_a.lowering.span.is_valid() && rule_b.lowering.span.is_valid();
   bool have_formulas = rule_a.cost && rule_b.cost && !rule_a.measured && !rule_b.measured && !backend.policy.measured;
-  if (!say_lower || !have_formulas || a.nodes != b.nodes) return false;
+  bool are_plain = has_one_plain_kernel(rule_a) && has_one_plain_kernel(rule_b);
+  if (!say_lower || !have_formulas || !are_plain || a.nodes != b.nodes) return false;
   CaptureNames names_a = values_of(graph, a);
   CaptureNames names_b = values_of(graph, b);
   // Equal by their formulas, not by the sizes of this one model.
@@ -121,6 +122,7 @@ std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& 
 /// One rule, the same nodes, two ways.
 void check_ways(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
+  if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.dtypes.empty() || !rule.inplaces.empty()) return;
   if (!rule.cost || rule.measured || backend.policy.measured || rule.lowering.args.empty()) return;
   for (const ir::Graph& graph : witnesses_of(backend, index, 8)) {
     std::optional<int> capture = ambiguous_capture(graph, backend, rule);

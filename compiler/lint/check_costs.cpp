@@ -45,7 +45,12 @@ bool look_at_models(const ir::Backend& backend, int rule, const std::function<bo
 /// False if nothing was found.
 bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
-  if (!rule.cost || range_of(*rule.cost, {}, attribute_ranges(backend)).low >= 0) return false;
+  const ir::Expr* cost = nullptr;
+  for (const ir::Kernel& kernel : rule.kernels) {
+    bool may_be_negative = kernel.cost && !(range_of(*kernel.cost, {}, attribute_ranges(backend)).low >= 0);
+    if (may_be_negative && cost == nullptr) cost = &*kernel.cost;
+  }
+  if (cost == nullptr) return false;
   return look_at_models(backend, index, [&](const ir::Graph& graph) {
     match::MatchReport report;
     match::match_rule(graph, backend, index, {}, &report);
@@ -53,7 +58,7 @@ bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& dia
       bool is_wrong = refusal.message.find("negative") != std::string::npos ||
                       refusal.message.find("not a number") != std::string::npos;
       if (refusal.kind != match::Refusal::Kind::Cost || !is_wrong) continue;
-      diags.warning(Code::BadCost, rule.cost->span, "rule `{}` loses matches: {}", rule.family, refusal.message)
+      diags.warning(Code::BadCost, cost->span, "rule `{}` loses matches: {}", rule.family, refusal.message)
           .note("as on this model:\n{}", text_of(graph));
       return true;
     }

@@ -7,6 +7,7 @@
 
 #include "compiler/lint/conditions.h"
 #include "compiler/lint/cost_order.h"
+#include "compiler/lint/families.h"
 #include "compiler/lint/forms.h"
 
 namespace collage::lint {
@@ -122,6 +123,10 @@ class RuleCover {
   }
 
   std::optional<Cover> run() {
+    // What only restricts the special rule does no harm; what restricts the general one may.
+    bool is_restricted = !general_.inners.empty() || !general_.dtypes.empty() || !general_.inplaces.empty();
+    bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty();
+    if (is_restricted || !are_plain) return std::nullopt;
     if (general_.measured != special_.measured || general_.cost.has_value() != special_.cost.has_value())
       return std::nullopt;
     auto general_forms = forms_of(general_);

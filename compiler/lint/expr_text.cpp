@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/match/evaluate.h"
@@ -40,7 +41,11 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
     case Kind::Unary: return expr.text + "(" + arg(0) + ")";
     case Kind::Binary: return "(" + arg(0) + " " + expr.text + " " + arg(1) + ")";
     case Kind::List: return "[" + all() + "]";
-    case Kind::Call: return expr.text + "(" + all() + ")";
+    case Kind::Call: {
+      // Two tables are one where they were read from one place.
+      std::string table = expr.table ? fmt::format("{}:", static_cast<const void*>(expr.table.get())) : "";
+      return expr.text + "(" + table + all() + ")";
+    }
     default: break;
   }
   return "#" + std::to_string(static_cast<int>(expr.kind)) + expr.text + "(" + all() + ")";
@@ -76,6 +81,11 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
     }
     default: return std::nullopt;
   }
+}
+
+bool asks_machine(const ir::Expr& expr) {
+  return expr.kind == Kind::Version ||
+         std::any_of(expr.args.begin(), expr.args.end(), [](const ir::Expr& arg) { return asks_machine(arg); });
 }
 
 void collect_captures(const ir::Expr& expr, std::vector<int>* captures) {

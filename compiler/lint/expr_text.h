@@ -26,6 +26,9 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
 /// The number that the expression is whatever the match: literals, settings, and arithmetic on them.
 std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings);
 
+/// Does it ask for a version? Where nothing is known of the machine, every condition on one holds.
+bool asks_machine(const ir::Expr& expr);
+
 /// Captures in it; those that only `present()` asks about do not count.
 void collect_captures(const ir::Expr& expr, std::vector<int>* captures);
 

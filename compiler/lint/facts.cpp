@@ -51,6 +51,7 @@ bool is_comparison(const std::string& op) {
 
 void Facts::add(const Literal& literal) {
   const Expr& expr = *literal.expr;
+  if (asks_machine(expr)) return;
   if (auto constant = constant_of(expr, settings_)) {
     if ((*constant != 0) != literal.is_true) impossible_ = true;
     return;
@@ -266,14 +267,7 @@ std::optional<std::string> Facts::constant_name(const Expr& expr) const {
 }
 
 Facts::Choice& Facts::choice(const Expr& term) {
-  Choice& choice = choices_[text(term)];
-  if (is_call(term, "dtype") && !choice.allowed) {
-    using runtime::DType;
-    choice.allowed.emplace();
-    for (DType dtype : {DType::F32, DType::F64, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64, DType::Bool})
-      choice.allowed->insert(std::string(runtime::name_of(dtype)));
-  }
-  return choice;
+  return choices_[text(term)];
 }
 
 void Facts::choose(const Expr& term, const std::set<std::string>& names, bool is_true) {

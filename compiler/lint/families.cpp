@@ -12,4 +12,10 @@ std::vector<std::vector<int>> families_of(const ir::Backend& backend) {
   return families;
 }
 
+bool has_one_plain_kernel(const ir::Rule& rule) {
+  if (rule.kernels.size() != 1 || !rule.needs.empty()) return false;
+  const ir::Kernel& kernel = rule.kernels[0];
+  return kernel.name.empty() && kernel.needs.empty() && kernel.clauses.empty() && kernel.knobs.empty();
+}
+
 }  // namespace collage::lint

@@ -52,7 +52,11 @@ struct Mentioned {
   Mentioned(const ir::Backend& backend, const ir::Rule& rule) {
     for (const ir::AttrDecl& attr : backend.attrs) settings_[attr.name] = attr.fallback;
     for (const ir::Clause& clause : rule.clauses) collect(clause.condition);
-    if (rule.cost) collect(*rule.cost);
+    for (const ir::Kernel& kernel : rule.kernels) {
+      for (const ir::Clause& clause : kernel.clauses) collect(clause.condition);
+      if (kernel.cost) collect(*kernel.cost);
+    }
+    for (const ir::DTypeClause& clause : rule.dtypes) dtypes.push_back(clause.dtype);
   }
 
  private:
