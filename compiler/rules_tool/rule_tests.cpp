@@ -88,8 +88,7 @@ class TestRun {
       if (told.size() >= kMost || std::find(told.begin(), told.end(), text) != told.end()) continue;
       told.push_back(text);
       const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal.rule)];
-      support::Span span =
-          refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : refusal.span;
+      support::Span span = refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : refusal.span;
       error.note(span, "{}", text);
     }
   }
@@ -108,7 +107,8 @@ RuleTests::RuleTests(support::SourceManager& sources, const ir::Backend& backend
     : first_(first), end_(first) {
   const ir::Rule& rule = backend.rules[first];
   while (end_ < backend.rules.size() && backend.rules[end_].family == rule.family) ++end_;
-  for (const ir::RuleTest& test : rule.tests) models_.push_back(build_test_model(sources, "rule " + rule.family, test, diags));
+  for (const ir::RuleTest& test : rule.tests)
+    models_.push_back(build_test_model(sources, "rule " + rule.family, test, diags));
 }
 
 bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags) const {

@@ -26,8 +26,9 @@ bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
     for (const ir::Kernel& kernel : rule.kernels) {
       if (kernel.cost || kernel.measured) continue;
       bool is_named = !kernel.name.empty();
-      ok = diags.error(Code::IncompleteRule, kernel.span, "{} `{}` has no cost", is_named ? "kernel" : "rule",
-                       is_named ? kernel.name : rule.family)
+      ok = diags
+               .error(Code::IncompleteRule, kernel.span, "{} `{}` has no cost", is_named ? "kernel" : "rule",
+                      is_named ? kernel.name : rule.family)
                .note("`cost macs / 100e9 * 1 s`, say, or `cost measured`");
     }
   }
@@ -99,8 +100,8 @@ std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
 
 }  // namespace
 
-bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
-                 ir::RuleSet& into, Diagnostics& diags, const std::vector<syntax::DefAst>& included) {
+bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
+                 Diagnostics& diags, const std::vector<syntax::DefAst>& included) {
   PatternDefs outer;
   bool ok = outer.add(included, diags);
   PatternDefs defs(&outer);

@@ -15,8 +15,13 @@ namespace collage::sema {
 
 /// Adds the backends of one file. False after errors; what could be built is added all the same, so that other files'
 /// references to it hold. `included` has the definitions of the files that it includes.
-bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file,
-                 ir::RuleSet& into, support::Diagnostics& diags, const std::vector<syntax::DefAst>& included = {});
+bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
+                 support::Diagnostics& diags, const std::vector<syntax::DefAst>& included = {});
+
+/// Those definitions, for a text that stands at `path`, or will. Nothing after errors.
+std::optional<std::vector<syntax::DefAst>> included_definitions(const syntax::RulesAst& ast, const std::string& path,
+                                                                support::SourceManager& sources,
+                                                                support::Diagnostics& diags);
 
 /// What only shows when all files are there: links to devices that nobody declares, devices that the host cannot reach,
 /// backends that conflict with themselves.

@@ -31,7 +31,7 @@ class RuleLoader {
     std::error_code error;
     std::string key = fs::weakly_canonical(path, error).string();
     if (auto known = files_.find(key); known != files_.end()) {
-      return known->second.is_open ? refuse_circle(key, path, include) : true;
+      return known->second.is_open ? refuse_circle(key, path, include) : known->second.is_good;
     }
     if (chain_.size() > kMostNestedIncludes) {
       return diags_.error(Code::IncludeTooDeep, include, "files are included more than {} deep", kMostNestedIncludes);
@@ -50,11 +50,18 @@ class RuleLoader {
     chain_.pop_back();
     file.is_open = false;
     if (!ok) return false;  // names of what could not be read would seem unknown
-    std::vector<syntax::DefAst> included;
-    for (const syntax::DefAst* definition : file.definitions) included.push_back(*definition);
-    ok = build_rules(*file.ast, sources_, *id, rules_, diags_, included);
+    file.is_good = build_rules(*file.ast, sources_, *id, rules_, diags_, copies(file.definitions));
     for (const syntax::DefAst& definition : file.ast->defs) file.definitions.push_back(&definition);
-    return ok;
+    return file.is_good;
+  }
+
+  /// What the file at `path` sees of those that it includes.
+  std::optional<std::vector<syntax::DefAst>> included(const syntax::RulesAst& ast, const std::string& path) {
+    File file;
+    bool ok = true;
+    for (const syntax::StringAst& name : ast.includes) ok = load_included(file, path, name) && ok;
+    if (!ok) return std::nullopt;
+    return copies(file.definitions);
   }
 
   ir::RuleSet take() { return std::move(rules_); }
@@ -64,11 +71,18 @@ class RuleLoader {
     std::optional<syntax::RulesAst> ast;
     std::vector<const syntax::DefAst*> definitions;  ///< of the files that it includes; its own, too, when it is built
     bool is_open = false;                            ///< the files that it includes are being read
+    bool is_good = false;                            ///< it was built without errors
   };
   struct Link {
     std::string key;
     support::Span include;
   };
+
+  static std::vector<syntax::DefAst> copies(const std::vector<const syntax::DefAst*>& definitions) {
+    std::vector<syntax::DefAst> all;
+    for (const syntax::DefAst* definition : definitions) all.push_back(*definition);
+    return all;
+  }
 
   bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
     std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
@@ -127,6 +141,11 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
   ir::RuleSet rules = loader.take();
   if (!check_rule_set(rules, diags)) return std::nullopt;
   return rules;
+}
+
+std::optional<std::vector<syntax::DefAst>> included_definitions(const syntax::RulesAst& ast, const std::string& path,
+                                                                support::SourceManager& sources, Diagnostics& diags) {
+  return RuleLoader(sources, diags).included(ast, path);
 }
 
 }  // namespace collage::sema

@@ -49,7 +49,7 @@ struct Case {
 /// Each holds for all values but for rounding.
 constexpr const char* kSoundRewrites = R"(
   rewrite strip: Identity(x) => x
-  rewrite square: Pow(x, c: const) => Mul(x, x) when value(c) == 2
+  rewrite square: Pow(x, c: const) => Mul(a = Identity(x), a) when value(c) == 2
   rewrite halve: Div(x, c: const) => Mul(x, 0.5) when value(c) == 2
   rewrite regroup: Add(Add(x, y), z) => Add(x, Add(y, z))
   rewrite distribute: Mul(Add(x, y), z) => Add(Mul(x, z), Mul(y, z))
@@ -59,7 +59,7 @@ constexpr const char* kSoundRewrites = R"(
   rewrite relu_twice: Relu(r = Relu(_)) => r
   rewrite relu_max: Relu(x) => Max(x, 0)
   rewrite shared: Add(x, x) => Mul(x, 2)
-  rewrite leaky: LeakyRelu(x) => Max(a = Relu(x), Add(a, Neg(Mul(Relu(Neg(x)), 0.01))))
+  rewrite leaky: LeakyRelu(x) => Sub(Relu(x), Mul(Relu(Neg(x)), 0.01))
   rewrite transposed: Add(a = Transpose(x), b = Transpose(y)) => Transpose(Add(x, y)) {perm = a.perm}
     when a.perm == b.perm
 )";

@@ -84,7 +84,8 @@ Json Document::diagnostics() const {
   support::Diagnostics diags(*sources_);
   if (auto ast = syntax::parse_rules(*sources_, file_, diags)) {
     ir::RuleSet rules;
-    bool built = sema::build_rules(*ast, *sources_, file_, rules, diags);
+    auto included = sema::included_definitions(*ast, std::string(sources_->name(file_)), *sources_, diags);
+    bool built = included && sema::build_rules(*ast, *sources_, file_, rules, diags, *included);
     if (built && is_self_contained(rules) && sema::check_rule_set(rules, diags)) lint::lint(rules, diags);
   }
   Json all = Json::array();
