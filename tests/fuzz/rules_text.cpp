@@ -3,6 +3,7 @@
 // accepted without an error. What parses is formatted, too.
 #include <cstdint>
 
+#include "compiler/lint/lint.h"
 #include "compiler/rules_tool/format.h"
 #include "compiler/rules_tool/outline.h"
 #include "compiler/sema/build_rules.h"
@@ -34,7 +35,7 @@ void check(const std::string& text) {
   expect_told(built, diags);
   built = sema::check_rule_set(rules, diags) && built;
   expect_told(built, diags);
-  sema::lint_rules(rules, diags);
+  lint::lint(rules, diags);
   expect_told(built, diags);
 }
 
