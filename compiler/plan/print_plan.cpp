@@ -22,6 +22,7 @@ class Printer {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
     }
     for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));
+    for (size_t i = 0; i < plan_.partitions.size(); ++i) print_calls(i);
     return std::move(text_);
   }
 
@@ -66,9 +67,11 @@ class Printer {
     return fmt::format("{} on {}({})", described.name, described.backend, described.instance);
   }
 
-  void print_calls(int partition) {
-    if (partition < 0) return;
-    for (const runtime::LoweredCall& call : plan_.partitions[static_cast<size_t>(partition)].calls) {
+  /// What the rules of a partition ask of its backend.
+  void print_calls(size_t partition) {
+    const std::vector<runtime::LoweredCall>& calls = plan_.partitions[partition].calls;
+    if (!calls.empty()) line("partition {}", where(static_cast<int>(partition)));
+    for (const runtime::LoweredCall& call : calls) {
       std::string args;
       auto add = [&args](const std::string& name, const std::string& value) {
         args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", name, value);
@@ -90,7 +93,6 @@ class Printer {
 
   void print_step(size_t i, const runtime::HostStep& step) {
     line("step {}: {}", i, where(step.partition));
-    print_calls(step.partition);
     for (const runtime::HostCall& any : step.calls) {
       if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
         print_op(*op);
@@ -106,13 +108,11 @@ class Printer {
   void print_step(size_t i, const runtime::LibraryStep& step) {
     line("step {}: {} by {}({}) -> {}", i, where(step.partition), step.library, names(step.inputs),
          names(step.outputs));
-    print_calls(step.partition);
     for (const std::string& call : step.text) line("  {}", call);
   }
 
   void print_step(size_t i, const runtime::DeviceStep& step) {
     line("step {}: {} takes {}", i, where(step.partition), to_string(step.duration));
-    print_calls(step.partition);
     for (const runtime::OpCall& op : step.ops) print_op(op);
   }
 
