@@ -14,8 +14,7 @@ using support::Code;
 
 bool asks_for_measuring(const place::ActiveBackend& active) {
   const ir::Backend& backend = *active.backend;
-  return backend.policy.measured ||
-         std::any_of(backend.rules.begin(), backend.rules.end(), [](const ir::Rule& rule) {
+  return backend.policy.measured || std::any_of(backend.rules.begin(), backend.rules.end(), [](const ir::Rule& rule) {
            return std::any_of(rule.kernels.begin(), rule.kernels.end(),
                               [](const ir::Kernel& kernel) { return kernel.measured; });
          });

@@ -79,7 +79,9 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   }
   place::coalesce(
       input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
-      [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
+      [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
+        return may_hold(input, backend, nodes);
+      });
   keep_written_names(input.written, plan.placement);
   place::Verdict verdict = place::evaluate(input.graph, plan.placement);
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",

@@ -17,8 +17,8 @@ std::optional<double> CostTable::at(std::span<const double> place, std::string* 
     const std::vector<double>& points = axes[i].points;
     double x = place[i];
     if (!(x >= points.front() && x <= points.back())) {
-      *why = fmt::format("{} {:g} lies outside the table ({:g} to {:g})", axes[i].name, x, points.front(),
-                         points.back());
+      *why =
+          fmt::format("{} {:g} lies outside the table ({:g} to {:g})", axes[i].name, x, points.front(), points.back());
       return std::nullopt;
     }
     auto above = static_cast<size_t>(std::upper_bound(points.begin(), points.end(), x) - points.begin());

@@ -165,7 +165,7 @@ struct Rule {
   std::vector<FormatClause> formats;
   std::vector<DTypeClause> dtypes;
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
-  std::optional<Expr> cost;  ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
+  std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   bool measured = false;
   Lowering lowering;  ///< this, `measured` and `cost` are what kernels inherit
   std::vector<RuleTest> tests;

@@ -46,7 +46,8 @@ std::string unmet(const ir::Need& need, const Environment& environment) {
     version = found->second.substr(0, found->second.find(' '));
   } else {
     auto found = environment.backends.find(need.name);
-    if (found == environment.backends.end()) return fmt::format("it needs backend `{}`, which is not active", need.name);
+    if (found == environment.backends.end())
+      return fmt::format("it needs backend `{}`, which is not active", need.name);
     version = std::to_string(found->second);
   }
   if (need.comparison.empty()) return "";

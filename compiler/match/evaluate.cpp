@@ -287,8 +287,8 @@ class Evaluator {
     };
     if (name == "fed_by") return boolean(value.producer.is_valid() && is_listed(value.producer));
     if (name == "read_by") {
-      return boolean(std::any_of(value.uses.begin(), value.uses.end(),
-                                 [&](const ir::Use& use) { return is_listed(use.node); }));
+      return boolean(
+          std::any_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) { return is_listed(use.node); }));
     }
     const Binding* other = args.size() > 1 ? std::get_if<Binding>(&args[1]) : nullptr;
     if (other != nullptr && !other->is_present()) return boolean(false);
@@ -355,7 +355,8 @@ class Evaluator {
       for (double& item : magnitudes.items) item = std::abs(item);
       return {EvalValue(std::move(magnitudes)), ""};
     }
-    auto holding = static_cast<size_t>(size - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), 0.0)));
+    auto holding =
+        static_cast<size_t>(size - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), 0.0)));
     if (name == "all") return boolean(holding == size);
     if (name == "any") return boolean(holding > 0);
     if (name == "count") return number(static_cast<double>(holding));

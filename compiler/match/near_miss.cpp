@@ -174,7 +174,13 @@ std::vector<NearMiss> NearMisses::of(NodeId node) {
         // A root has one refusal: it may be that of another way to match there.
         for (const Refusal& refusal : tried.report.refusals) {
           if (climbed.reached.count(refusal.root) == 0) continue;
-          offer({refusal.kind, rule, refusal.clause, refusal.message, {}, levels > 0 ? kAtRoot + levels : 1, refusal.span});
+          offer({refusal.kind,
+                 rule,
+                 refusal.clause,
+                 refusal.message,
+                 {},
+                 levels > 0 ? kAtRoot + levels : 1,
+                 refusal.span});
         }
       }
     }

@@ -35,8 +35,8 @@ struct NearMiss {
 class NearMisses {
  public:
   /// `later`: refusals of the stages after matching, about matches of these rules. Everything is kept by reference.
-  NearMisses(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
-             const std::vector<Refusal>& later, const Environment* environment = nullptr);
+  NearMisses(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs, const std::vector<Refusal>& later,
+             const Environment* environment = nullptr);
 
   /// The nearest first; equally near ones in the order of the rules.
   std::vector<NearMiss> of(NodeId node);

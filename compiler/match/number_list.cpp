@@ -75,7 +75,11 @@ std::optional<NumberList> combine(const NumberList& a, const NumberList& b, Numb
       return std::nullopt;
     }
   }
-  const NumberList& shaped = step_a > 1 ? b : step_b > 1 ? a : a.items.size() == 1 ? b : b.items.size() == 1 ? a : larger;
+  const NumberList& shaped = step_a > 1            ? b
+                             : step_b > 1          ? a
+                             : a.items.size() == 1 ? b
+                             : b.items.size() == 1 ? a
+                                                   : larger;
   NumberList result;
   result.shape = shaped.shape;
   result.items.reserve(shaped.items.size());

@@ -24,7 +24,8 @@ struct NumberList {
   friend bool operator==(const NumberList& a, const NumberList& b) { return a.items == b.items; }
 };
 
-/// `a OP b` of two numbers, by name: arithmetic, or a comparison or `and`, `or`, which give 0 and 1. Null if there is none.
+/// `a OP b` of two numbers, by name: arithmetic, or a comparison or `and`, `or`, which give 0 and 1. Null if there is
+/// none.
 using NumberOperator = double (*)(double a, double b);
 NumberOperator find_operator(std::string_view name);
 

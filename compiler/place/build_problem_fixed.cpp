@@ -205,8 +205,9 @@ class Fixer {
     std::optional<Cover> cover = find_cover(graph_, *active.backend, found, partition.nodes, partition.rules, wanted);
     if (!cover) return Result::NoCover;
     if (const match::Denied* denied = match::denied_in(found.denied, partition.nodes)) {
-      diags_.error(Code::PartitionUnsupported, partition.span, "backend `{}` denies partition `@{}`: {}",
-                   partition.backend, partition.name, denied->message)
+      diags_
+          .error(Code::PartitionUnsupported, partition.span, "backend `{}` denies partition `@{}`: {}",
+                 partition.backend, partition.name, denied->message)
           .note(denied->span, "denied here");
       return Result::Failed;
     }

@@ -59,15 +59,17 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
     return std::nullopt;
   }
   if (!policy.cost) {
-    bool states_cost = std::any_of(members.units.begin(), members.units.end(),
-                                   [&](size_t unit) { return kernel_of(*active.backend, found, unit).cost.has_value(); });
+    bool states_cost = std::any_of(members.units.begin(), members.units.end(), [&](size_t unit) {
+      return kernel_of(*active.backend, found, unit).cost.has_value();
+    });
     if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit) return host_cost(graph, members.nodes);
     return policy.launch + Duration::seconds(members.cost);
   }
   match::Quantities quantities = match::quantities_of(graph, members.nodes);
   quantities.launch = policy.launch.seconds();
   quantities.rules = members.cost;
-  auto seconds = match::evaluate_cost(*policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()}, why);
+  auto seconds = match::evaluate_cost(
+      *policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()}, why);
   if (!seconds) return std::nullopt;
   return Duration::seconds(*seconds);
 }
@@ -84,8 +86,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   found.growth.matches = found.matches.size();
   found.growth.truncated_matches = report.truncated;
   for (const Match& match : found.matches) {
-    found.calls.push_back(
-        match::lower_match(graph, backend, match, active.attrs, active.environment.get()));
+    found.calls.push_back(match::lower_match(graph, backend, match, active.attrs, active.environment.get()));
   }
   make_units(graph, backend, layouts, &found);
   for (const Match& match : found.matches) {

@@ -28,9 +28,9 @@ struct ExprScope {
   std::string variable;  ///< of a rule family, with what it stands for
   std::string member;
   const std::vector<ir::Knob>* knobs = nullptr;
-  const PatternDefs* defs = nullptr;          ///< classes of operators; null: operators only
-  CostTableFiles* tables = nullptr;           ///< the files of `table(…)`; may be null: there are none
-  bool allows_rules = false;  ///< `sum(rules)`: in a partition's cost
+  const PatternDefs* defs = nullptr;  ///< classes of operators; null: operators only
+  CostTableFiles* tables = nullptr;   ///< the files of `table(…)`; may be null: there are none
+  bool allows_rules = false;          ///< `sum(rules)`: in a partition's cost
   bool allows_launch = false;
 
   std::set<int>* used_captures = nullptr;  ///< filled where given

@@ -85,8 +85,9 @@ class TableReader {
     Span unit_span = trim(cell.begin + open + 1, cell.end - 1);
     *factor = si_value(1, text(unit_span), unit);
     if (written.back() == ']' && *unit != ir::Unit::None) return true;
-    return diags_.error(Code::BadCostTable, Span{file_, cell.begin + static_cast<uint32_t>(open), cell.end},
-                        "`{}` is no unit", written.substr(open))
+    return diags_
+        .error(Code::BadCostTable, Span{file_, cell.begin + static_cast<uint32_t>(open), cell.end}, "`{}` is no unit",
+               written.substr(open))
         .note("`time [us]`, `size [KiB]`, `rate [GB/s]`");
   }
 

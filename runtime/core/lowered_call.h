@@ -11,8 +11,8 @@
 namespace collage::runtime {
 
 struct LoweredCall {
-  std::string rule;    ///< `conv:winograd{tile=16}`
-  std::string symbol;  ///< what the backend is asked for
+  std::string rule;                                           ///< `conv:winograd{tile=16}`
+  std::string symbol;                                         ///< what the backend is asked for
   std::vector<std::pair<std::string, std::string>> operands;  ///< argument -> name of the value; those absent left out
   AttrMap attrs;                                              ///< arguments that are numbers, strings or lists
 };
