@@ -33,7 +33,7 @@ class FamilyMutation {
       : tests_(tests), backend_(backend), rule_(backend.rules[tests.first()]), diags_(diags) {}
 
   MutationOutcome run(bool bounds) {
-    for (size_t clause = 0; clause < rule_.clauses.size(); ++clause) {
+    for (size_t clause = 0; clause < clauses_of(rule_).size(); ++clause) {
       leave_out(clause);
       if (bounds) move_bounds(clause);
     }
@@ -41,6 +41,22 @@ class FamilyMutation {
   }
 
  private:
+  /// Those that refuse a match: the rule's, and of a rule with one kernel those that speak of its knobs.
+  static std::vector<ir::Clause*> clauses_of(ir::Rule& rule) {
+    std::vector<ir::Clause*> clauses;
+    for (ir::Clause& clause : rule.clauses) clauses.push_back(&clause);
+    if (rule.kernels.size() == 1) {
+      for (ir::Clause& clause : rule.kernels[0].clauses) clauses.push_back(&clause);
+    }
+    return clauses;
+  }
+
+  static void erase(ir::Rule& rule, size_t clause) {
+    bool is_kernels = clause >= rule.clauses.size();
+    std::vector<ir::Clause>& owner = is_kernels ? rule.kernels[0].clauses : rule.clauses;
+    owner.erase(owner.begin() + static_cast<std::ptrdiff_t>(is_kernels ? clause - rule.clauses.size() : clause));
+  }
+
   /// A copy of the backend; `change` is applied to each member of the family.
   ir::Backend variant(const std::function<void(ir::Rule&)>& change) const {
     ir::Backend copy = backend_;
@@ -57,11 +73,8 @@ class FamilyMutation {
   }
 
   void leave_out(size_t clause) {
-    auto erase = [clause](ir::Rule& rule) {
-      rule.clauses.erase(rule.clauses.begin() + static_cast<std::ptrdiff_t>(clause));
-    };
-    if (is_noticed(variant(erase))) return;
-    const ir::Clause& left_out = rule_.clauses[clause];
+    if (is_noticed(variant([clause](ir::Rule& rule) { erase(rule, clause); }))) return;
+    const ir::Clause& left_out = *clauses_of(rule_)[clause];
     auto error = diags_.error(Code::UntestedClause, left_out.span, "no test of `{}` fails without `where {}`",
                               rule_.family, left_out.source);
     if (!note_near_miss(clause, error)) error.note("write a `test no` whose model breaks this clause and no other");
@@ -69,10 +82,19 @@ class FamilyMutation {
 
   /// A test that breaks the clause, and was refused by an earlier one.
   bool note_near_miss(size_t clause, support::Diagnostic& error) {
-    auto keep = [clause](ir::Rule& rule) { rule.clauses = {rule.clauses[clause]}; };
-    ir::Backend alone = variant(keep);
+    auto without_others = [&](bool keep) {
+      ir::Backend copy = variant([&](ir::Rule& rule) {
+        for (size_t other = clauses_of(rule).size(); other-- > 0;) {
+          if (other != clause || !keep) erase(rule, other);
+        }
+      });
+      copy.denies.clear();
+      return copy;
+    };
+    ir::Backend alone = without_others(true);
+    ir::Backend bare = without_others(false);
     for (size_t i = 0; i < rule_.tests.size(); ++i) {
-      if (rule_.tests[i].expects_match || !is_refused(i, alone)) continue;
+      if (rule_.tests[i].expects_match || !is_refused(i, alone) || is_refused(i, bare)) continue;
       error.note(rule_.tests[i].span, "this test breaks it too, but breaks another clause before");
       return true;
     }
@@ -88,13 +110,13 @@ class FamilyMutation {
   }
 
   void move_bounds(size_t clause) {
-    ir::Expr condition = rule_.clauses[clause].condition;
+    ir::Expr condition = clauses_of(rule_)[clause]->condition;
     std::vector<ir::Expr*> bounds;
     find_bounds(condition, &bounds);
     for (size_t bound = 0; bound < bounds.size(); ++bound) {
       auto move = [clause, bound](ir::Rule& rule) {
         std::vector<ir::Expr*> own;
-        find_bounds(rule.clauses[clause].condition, &own);
+        find_bounds(clauses_of(rule)[clause]->condition, &own);
         own[bound]->text = moved_bound(own[bound]->text);
       };
       if (is_noticed(variant(move))) continue;
@@ -107,7 +129,7 @@ class FamilyMutation {
 
   const RuleTests& tests_;
   const ir::Backend& backend_;
-  const ir::Rule& rule_;
+  ir::Rule rule_;
   Diagnostics& diags_;
   MutationOutcome outcome_;
 };
@@ -118,13 +140,24 @@ MutationOutcome mutate_rules(support::SourceManager& sources, const ir::RuleSet&
                              Diagnostics& diags) {
   MutationOutcome all;
   for (const ir::Backend& backend : rules.backends) {
-    for (size_t first = 0; first < backend.rules.size();) {
-      Diagnostics unheard(sources);  // of the tests themselves, which were run before
-      RuleTests tests(sources, backend, first, unheard);
-      MutationOutcome outcome = FamilyMutation(tests, backend, diags).run(bounds);
+    Diagnostics unheard(sources);  // of the tests themselves, which were run before
+    std::vector<RuleTests> families;
+    for (size_t first = 0; first < backend.rules.size(); first = families.back().end()) {
+      families.emplace_back(sources, backend, first, unheard);
+      MutationOutcome outcome = FamilyMutation(families.back(), backend, diags).run(bounds);
       all.tried += outcome.tried;
       all.unnoticed += outcome.unnoticed;
-      first = tests.end();
+    }
+    for (size_t deny = 0; deny < backend.denies.size(); ++deny) {
+      ir::Backend lenient = backend;
+      lenient.denies.erase(lenient.denies.begin() + static_cast<std::ptrdiff_t>(deny));
+      bool noticed = std::any_of(families.begin(), families.end(),
+                                 [&](const RuleTests& tests) { return tests.run(lenient, unheard).failed > 0; });
+      ++all.tried;
+      if (noticed) continue;
+      ++all.unnoticed;
+      diags.error(Code::UntestedClause, backend.denies[deny].span, "no test of `{}` fails without this `deny`",
+                  backend.name);
     }
   }
   return all;
