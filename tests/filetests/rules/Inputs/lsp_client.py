@@ -4,6 +4,7 @@
     lsp_client.py TOOL SESSION…     sessions are the functions below; each must hold
 """
 import json
+import os
 import subprocess
 import sys
 import time
@@ -146,6 +147,13 @@ def diagnostics(client):
     # A column counts UTF-16 units.
     found = client.change('rules 1\n// 𝕏\ninclude "𝕏" ?')
     assert found[0]["range"]["start"] == {"line": 2, "character": 13}, found
+    # Definitions of an included file, which is beside the document.
+    uri = "file://" + os.path.join(os.path.dirname(os.path.abspath(__file__)), "opened.rules")
+    using = 'rules 1\ninclude "lsp_common.rules"\nbackend a {\n  runtime host_jit\n  rule r {\n    match y = act(x)\n    cost 1 us\n' \
+            '    test ok "%y = Tanh(%x)" with x: f32[1] -> {%y}\n  }\n}\n'
+    assert client.open(using, uri) == []
+    [found] = [d for d in client.change(using.replace("lsp_common", "lsp_none"), uri) if d["code"] == "CG0001"]
+    assert found["range"]["start"] == {"line": 1, "character": 8}, found
     client.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
     assert client.diagnostics(URI) == []
     assert client.error("textDocument/hover", {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}}) == -32602
