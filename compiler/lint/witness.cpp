@@ -24,6 +24,8 @@ using runtime::Ints;
 using Kind = Expr::Kind;
 
 constexpr int64_t kLargestSize = 4096;
+/// Of a constant: it is filled at every try.
+constexpr int64_t kMostElements = 1 << 14;
 
 /// Numbers in a fixed order that looks random: the same model on every machine.
 class Sequence {
@@ -294,6 +296,10 @@ class ModelMaker {
                 const runtime::AttrMap& attrs) {
     support::SourceManager sources;
     support::Diagnostics ignored(sources);
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (is_constant(open[i], types[i][pick[i]]) && runtime::element_count(types[i][pick[i]].shape) > kMostElements)
+        return false;
+    }
     ir::Graph trial = graph_;
     std::vector<ir::ValueId> ids = ids_;
     for (size_t i = 0; i < open.size(); ++i)
@@ -310,10 +316,13 @@ class ModelMaker {
     return true;
   }
 
+  bool is_constant(int value, const TensorType& type) const {
+    return sketch_.values[static_cast<size_t>(value)].is_const || type.dtype == DType::I64;
+  }
+
   ir::ValueId add_leaf(ir::Graph& graph, int value, const TensorType& type) {
     std::string name = graph.unique_name(name_of(value, {}));
-    bool is_const = sketch_.values[static_cast<size_t>(value)].is_const || type.dtype == DType::I64;
-    if (!is_const) return graph.add_input(name, type);
+    if (!is_constant(value, type)) return graph.add_input(name, type);
     ir::Constant constant;
     constant.form = ir::Constant::Form::Splat;
     constant.splat = type.dtype == DType::I64 || mentioned_.numbers.empty() || is_plain_
