@@ -14,4 +14,8 @@ bool refers_to_knobs(const Expr& expr) {
   return expr.kind == Expr::Kind::Knob || std::any_of(expr.args.begin(), expr.args.end(), refers_to_knobs);
 }
 
+bool refers_to_quantities(const Expr& expr) {
+  return expr.kind == Expr::Kind::Quantity || std::any_of(expr.args.begin(), expr.args.end(), refers_to_quantities);
+}
+
 }  // namespace collage::ir

@@ -52,6 +52,8 @@ struct Expr {
 
 /// Does `sum(rules)` occur in it?
 bool refers_to_rules(const Expr& expr);
+/// Does `ops`, `macs` or another quantity?
+bool refers_to_quantities(const Expr& expr);
 
 /// Does a knob occur in it?
 bool refers_to_knobs(const Expr& expr);

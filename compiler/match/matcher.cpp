@@ -22,6 +22,14 @@ void collect_roots(const ir::Pattern& pattern, std::vector<const ir::OpDef*>* op
   if (may_be_none && pattern.at_least == 0) collect_roots(pattern.operands[0], ops);
 }
 
+bool refers_to_quantities(const ir::Clause& clause) {
+  return ir::refers_to_quantities(clause.condition) ||
+         std::any_of(clause.reason.begin(), clause.reason.end(), [](const auto& piece) {
+           const ir::Expr* expr = std::get_if<ir::Expr>(&piece);
+           return expr != nullptr && ir::refers_to_quantities(*expr);
+         });
+}
+
 /// One rule at one root: judges derivations, keeps the cheapest match per node set and the most telling refusal.
 class RootMatcher {
  public:
@@ -97,7 +105,10 @@ class RootMatcher {
   }
 
   bool clauses_hold(const Match& match) {
-    EvalContext context{graph_, backend_, attrs_, match.bindings, nullptr, nullptr, environment_};
+    Quantities quantities;
+    bool asks = std::any_of(rule_.clauses.begin(), rule_.clauses.end(), refers_to_quantities);
+    if (asks) quantities = quantities_of(graph_, match.nodes);
+    EvalContext context{graph_, backend_, attrs_, match.bindings, &quantities, nullptr, environment_};
     for (size_t i = 0; i < rule_.clauses.size(); ++i) {
       std::string message;
       if (clause_holds(rule_.clauses[i], context, &message)) continue;
