@@ -27,6 +27,8 @@ struct DeviceTensor {
   Shape shape;  ///< logical
   std::string layout = "plain";
   bool is_absent = false;
+  std::string encoding{};  ///< of a constant (encodings.h); then `encoded_bytes` lie at the address
+  size_t encoded_bytes = 0;
 };
 
 /// One operator of a launch.
@@ -34,6 +36,7 @@ struct DeviceOp {
   const OpCall* call = nullptr;
   std::vector<DeviceTensor> inputs;
   std::vector<DeviceTensor> outputs;
+  const LoweringCall* lowering = nullptr;  ///< what its rule asks for; operators of one call have the same pointer
 };
 
 struct MemoryInfo {
@@ -60,6 +63,9 @@ class Device {
   virtual Status synchronize() = 0;
   virtual Duration now() const = 0;
   virtual MemoryInfo memory() const = 0;
+  /// One line per call of the launches so far, with its numbers and strings: what a rule's `lower` asked for. Devices
+  /// may keep none, or only the first lines.
+  virtual std::vector<std::string> log() const { return {}; }
 };
 
 /// Makes the device that `spec` describes (its kind is a row of devices/device_list.def). `capacity` 0: no limit.

@@ -31,23 +31,24 @@ struct BoundOp {
   std::vector<TensorView> outputs;
 };
 
-struct BoundHostStep {
-  std::vector<std::variant<BoundKernel, BoundOp>> calls;
-};
-
 struct BoundDeviceStep {
   int device = 0;
   std::vector<DeviceOp> ops;
   Duration duration;
 };
 
-struct BoundLibraryStep {
+/// A LibraryStep, or a LibraryCall of a host step.
+struct BoundLibrary {
   std::unique_ptr<LibraryKernel> kernel;
   std::vector<std::byte*> inputs;
   std::vector<std::byte*> outputs;
 };
 
-using BoundStep = std::variant<BoundHostStep, BoundLibraryStep, BoundDeviceStep, ConvertStep>;
+struct BoundHostStep {
+  std::vector<std::variant<BoundKernel, BoundOp, BoundLibrary>> calls;
+};
+
+using BoundStep = std::variant<BoundHostStep, BoundLibrary, BoundDeviceStep, ConvertStep>;
 
 class PlanExecutor : public Executor {
  public:
@@ -58,6 +59,7 @@ class PlanExecutor : public Executor {
   void observe(std::function<void(const StepReport&)> observer) override { observer_ = std::move(observer); }
   Result<Tensor> read(BufferId buffer) override;
   Duration device_time() const override { return memory_.device_time(); }
+  std::vector<std::string> device_log() const override { return memory_.device_log(); }
 
  private:
   Status bind(const HostStep& step, const Code& code);
@@ -65,12 +67,16 @@ class PlanExecutor : public Executor {
   Status bind(const DeviceStep& step, const Code& code);
   Status bind(const ConvertStep& step, const Code& code);
   Result<BoundKernel> bind_kernel(const KernelCall& call, const Code& code);
+  /// Of a LibraryStep or a LibraryCall.
+  template <typename Call>
+  Result<BoundLibrary> bind_library(const Call& call);
   void allocate_scratch();
+  static void forget_programs(Step& step);
 
   Status take_inputs(const std::vector<Tensor>& inputs);
   Result<std::vector<Tensor>> run_steps(const std::vector<Tensor>& inputs);
   Status execute(const BoundHostStep& step);
-  Status execute(const BoundLibraryStep& step) { return step.kernel->run(step.inputs, step.outputs); }
+  Status execute(const BoundLibrary& step) { return step.kernel->run(step.inputs, step.outputs); }
   Status execute(const BoundDeviceStep& step);
   Status execute(const ConvertStep& step) { return memory_.convert(step); }
   Status call(const BoundKernel& kernel);
@@ -93,9 +99,19 @@ Status PlanExecutor::load(const Code& code) {
   for (Step& step : plan_.steps) {
     Status status = std::visit([&](const auto& any) { return bind(any, code); }, step);
     if (!status) return status;
-    if (auto* library = std::get_if<LibraryStep>(&step)) library->program = {};  // its kernel has what it needs
+    forget_programs(step);
   }
   return Status::ok();
+}
+
+/// Their kernels have what they need.
+void PlanExecutor::forget_programs(Step& step) {
+  if (auto* library = std::get_if<LibraryStep>(&step)) library->program = {};
+  auto* host = std::get_if<HostStep>(&step);
+  if (host == nullptr) return;
+  for (HostCall& call : host->calls) {
+    if (auto* library = std::get_if<LibraryCall>(&call)) library->program = {};
+  }
 }
 
 void PlanExecutor::allocate_scratch() {
@@ -131,6 +147,10 @@ Status PlanExecutor::bind(const HostStep& step, const Code& code) {
       Result<BoundKernel> bound_kernel = bind_kernel(*kernel, code);
       if (!bound_kernel) return bound_kernel.status();
       bound.calls.emplace_back(std::move(*bound_kernel));
+    } else if (const auto* library = std::get_if<LibraryCall>(&any)) {
+      Result<BoundLibrary> bound_library = bind_library(*library);
+      if (!bound_library) return bound_library.status();
+      bound.calls.emplace_back(std::move(*bound_library));
     } else {
       const OpCall& op = std::get<OpCall>(any);
       BoundOp bound_op{&op, {}, {}};
@@ -143,14 +163,21 @@ Status PlanExecutor::bind(const HostStep& step, const Code& code) {
   return Status::ok();
 }
 
-Status PlanExecutor::bind(const LibraryStep& step, const Code&) {
-  Result<std::unique_ptr<LibraryKernel>> kernel = prepare_library(step.library, step.program, threads_);
+template <typename Call>
+Result<BoundLibrary> PlanExecutor::bind_library(const Call& call) {
+  Result<std::unique_ptr<LibraryKernel>> kernel = prepare_library(call.library, call.program, threads_);
   if (!kernel) return kernel.status();
   if (Status status = (*kernel)->load(); !status) return status;
-  BoundLibraryStep bound{std::move(*kernel), {}, {}};
-  for (BufferId id : step.inputs) bound.inputs.push_back(memory_.host_view(id).data);
-  for (BufferId id : step.outputs) bound.outputs.push_back(memory_.host_view(id).data);
-  steps_.emplace_back(std::move(bound));
+  BoundLibrary bound{std::move(*kernel), {}, {}};
+  for (BufferId id : call.inputs) bound.inputs.push_back(memory_.host_view(id).data);
+  for (BufferId id : call.outputs) bound.outputs.push_back(memory_.host_view(id).data);
+  return bound;
+}
+
+Status PlanExecutor::bind(const LibraryStep& step, const Code&) {
+  Result<BoundLibrary> bound = bind_library(step);
+  if (!bound) return bound.status();
+  steps_.emplace_back(std::move(*bound));
   return Status::ok();
 }
 
@@ -161,6 +188,9 @@ Status PlanExecutor::bind(const DeviceStep& step, const Code&) {
     made.call = &op;
     for (BufferId id : op.inputs) made.inputs.push_back(memory_.device_tensor(id));
     for (BufferId id : op.outputs) made.outputs.push_back(memory_.device_tensor(id));
+  }
+  for (const LoweringCall& call : step.calls) {
+    for (int op : call.ops) bound.ops[static_cast<size_t>(op)].lowering = &call;
   }
   steps_.emplace_back(std::move(bound));
   return Status::ok();
@@ -235,6 +265,8 @@ Status PlanExecutor::execute(const BoundHostStep& step) {
     Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();
     if (const auto* kernel = std::get_if<BoundKernel>(&any)) {
       status = call(*kernel);
+    } else if (const auto* library = std::get_if<BoundLibrary>(&any)) {
+      status = execute(*library);
     } else {
       const auto& op = std::get<BoundOp>(any);
       status = run_reference(op.call->op, op.call->attrs, op.inputs, op.outputs);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/code.h"
@@ -34,6 +35,8 @@ class Executor {
   virtual Result<Tensor> read(BufferId buffer) = 0;
   /// Simulated time that devices and links have spent since load.
   virtual Duration device_time() const = 0;
+  /// Device::log of all devices, one after another.
+  virtual std::vector<std::string> device_log() const = 0;
 };
 
 }  // namespace collage::runtime

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/core/attributes.h"
+#include "runtime/core/lowering_call.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::runtime {
@@ -15,6 +16,7 @@ struct LibraryValue {
   Shape shape;                   ///< logical
   Tensor constant;               ///< the data of a constant, plain; else an empty handle
   std::string layout = "plain";  ///< of an input or output: how it lies in its buffer
+  std::string encoding{};        ///< of a constant: how a plug-in wants it (encodings.h); `constant` itself is plain
 };
 
 struct LibraryOp {
@@ -28,8 +30,9 @@ struct LibraryOp {
 struct LibraryProgram {
   std::vector<LibraryValue> values;
   std::vector<LibraryOp> ops;
-  std::vector<int> inputs;   ///< no constants, each once
-  std::vector<int> outputs;  ///< results that are read outside, each once; made by the operators
+  std::vector<int> inputs;            ///< no constants, each once
+  std::vector<int> outputs;           ///< results that are read outside, each once; made by the operators
+  std::vector<LoweringCall> calls{};  ///< what the rules ask for; libraries built in go by the operators alone
 };
 
 }  // namespace collage::runtime

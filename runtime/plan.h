@@ -16,7 +16,7 @@
 
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
-#include "runtime/core/lowered_call.h"
+#include "runtime/core/lowering_call.h"
 #include "runtime/core/tensor.h"
 #include "runtime/library_program.h"
 
@@ -53,9 +53,12 @@ struct Buffer {
   DType dtype = DType::F32;
   Shape shape;  ///< logical
   std::string layout = "plain";
+  std::string encoding{};    ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
+  size_t encoded_bytes = 0;  ///< where there is an encoding
 };
 
-/// Loaded before the first run, in the buffer's own layout.
+/// Loaded before the first run, in the buffer's own layout. Where the buffer has an encoding, `data` is the encoded
+/// bytes, as u8.
 struct ConstantInit {
   BufferId buffer = -1;
   Tensor data;
@@ -79,7 +82,16 @@ struct KernelCall {
   std::string name = {};     ///< what it computes, for traces
 };
 
-using HostCall = std::variant<KernelCall, OpCall>;
+/// Operators that a library runs as a whole, on plain host buffers: `lower inline`.
+struct LibraryCall {
+  std::string library;  ///< row of libraries/library_list.def: `onednn`, or `plugin:PATH`
+  LibraryProgram program;
+  std::vector<BufferId> inputs;   ///< in the order of the program's
+  std::vector<BufferId> outputs;  ///< in the order of the program's
+  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+};
+
+using HostCall = std::variant<KernelCall, OpCall, LibraryCall>;
 
 struct HostStep {
   int partition = -1;  ///< index into Plan::partitions
@@ -90,7 +102,7 @@ struct HostStep {
 /// own, made at load; the buffers are those of the boundary, as the program's values say.
 struct LibraryStep {
   int partition = -1;
-  std::string library;  ///< row of libraries/library_list.def: `onednn`
+  std::string library;  ///< as in LibraryCall
   LibraryProgram program;
   std::vector<BufferId> inputs;   ///< in the order of the program's
   std::vector<BufferId> outputs;  ///< in the order of the program's
@@ -103,6 +115,7 @@ struct DeviceStep {
   int device = 0;           ///< index into Plan::devices
   std::vector<OpCall> ops;  ///< operands may have other layouts: the device reads them logically
   Duration duration;
+  std::vector<LoweringCall> calls{};  ///< what the rules ask for; an operator is in one of them, or in none
 };
 
 /// `from` and `to` hold the same logical tensor in other spaces or layouts.
@@ -121,7 +134,6 @@ struct PlanPartition {
   std::string instance;
   std::vector<std::string> nodes;  ///< first result names
   Duration cost;
-  std::vector<LoweredCall> calls = {};  ///< what its rules ask of the backend
 };
 
 /// A model input or output: always a plain host buffer.

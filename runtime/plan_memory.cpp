@@ -2,6 +2,7 @@
 #include "runtime/plan_memory.h"
 
 #include "runtime/core/layout.h"
+#include "runtime/encodings/encodings.h"
 
 namespace collage::runtime {
 namespace {
@@ -17,7 +18,8 @@ Status PlanMemory::load(const Plan& plan) {
   for (const Buffer& buffer : plan.buffers) {
     const Space& space = spaces_[static_cast<size_t>(buffer.space)];
     const Region& region = buffer.is_constant ? space.constants : space.arena;
-    places_.push_back({space.device, region, buffer.offset, buffer.dtype, buffer.shape, buffer.layout});
+    places_.push_back({space.device, region, buffer.offset, buffer.dtype, buffer.shape, buffer.layout, buffer.encoding,
+                       buffer.encoded_bytes});
   }
   if (Status status = load_constants(plan); !status) return status;
   not_counted_ = clock_sum();
@@ -72,7 +74,7 @@ TensorView PlanMemory::host_view(BufferId id) const {
 DeviceTensor PlanMemory::device_tensor(BufferId id) const {
   if (id < 0) return {0, DType::F32, {}, std::string(kPlainLayout), true};
   const Place& at = place(id);
-  return {at.region.device + at.offset, at.dtype, at.shape, at.layout, false};
+  return {at.region.device + at.offset, at.dtype, at.shape, at.layout, false, at.encoding, at.encoded_bytes};
 }
 
 /// A device moves bytes as they lie; another layout is made on the host, on its side of the copy.
@@ -83,6 +85,7 @@ Status PlanMemory::write(const TensorView& from, const std::string& layout, cons
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(to.device)];
+  if (!to.encoding.empty()) return device.copy_in(bytes_of(from), to.region.device + to.offset);
   if (layout == to.layout) return device.copy_in(bytes_of(from), to.region.device + to.offset);
   Tensor staging(to.dtype, to.shape);
   reorder(from, layout, staging.view(), to.layout);
@@ -96,6 +99,14 @@ Status PlanMemory::read(const Place& from, const TensorView& to, const std::stri
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(from.device)];
+  if (!from.encoding.empty()) {
+    std::vector<std::byte> bytes(from.encoded_bytes);
+    if (Status status = device.copy_out(from.region.device + from.offset, bytes); !status) return status;
+    Result<Tensor> decoded = decode_constant(bytes, from.dtype, from.shape, from.encoding);
+    if (!decoded) return decoded.status();
+    reorder(decoded->view(), kPlainLayout, to, layout);
+    return Status::ok();
+  }
   if (layout == from.layout) return device.copy_out(from.region.device + from.offset, {to.data, to.bytes()});
   Tensor staging(from.dtype, from.shape);
   if (Status status = device.copy_out(from.region.device + from.offset, {staging.data(), staging.bytes()}); !status) {
@@ -131,6 +142,14 @@ Result<Tensor> PlanMemory::read(BufferId id) {
 
 Duration PlanMemory::device_time() const {
   return clock_sum() - not_counted_;
+}
+
+std::vector<std::string> PlanMemory::device_log() const {
+  std::vector<std::string> lines;
+  for (const auto& device : devices_) {
+    for (std::string& line : device->log()) lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 Duration PlanMemory::clock_sum() const {

@@ -28,6 +28,7 @@ class PlanMemory {
   Result<Tensor> read(BufferId id);
   /// Simulated time since `load`, over all devices.
   Duration device_time() const;
+  std::vector<std::string> device_log() const;
 
  private:
   struct Region {
@@ -46,6 +47,8 @@ class PlanMemory {
     DType dtype = DType::F32;
     Shape shape;
     std::string layout;
+    std::string encoding;
+    size_t encoded_bytes = 0;
   };
 
   Status make_spaces(const Plan& plan);

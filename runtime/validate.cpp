@@ -74,6 +74,10 @@ class Validator {
     if (!layout_permutation(buffer.layout, buffer.shape.size())) {
       return Status::error("layout `" + buffer.layout + "` does not exist for its rank");
     }
+    if (!buffer.encoding.empty()) {
+      if (!buffer.is_constant || buffer.space == 0) return Status::error("only constants on devices are encoded");
+      bytes = buffer.encoded_bytes;
+    }
     const MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
     size_t region = buffer.is_constant ? space.constant_bytes : space.arena_bytes;
     if (buffer.offset % kTensorAlignment != 0) return Status::error("its offset is not aligned");
@@ -88,7 +92,7 @@ class Validator {
       if (!is_buffer(init.buffer)) return in("constant", i, Status::error("its buffer does not exist"));
       const Buffer& buffer = buffer_of(init.buffer);
       if (!buffer.is_constant) return in("constant", i, Status::error("its buffer is not resident"));
-      if (init.data.is_empty_handle() || init.data.dtype() != buffer.dtype || init.data.shape() != buffer.shape) {
+      if (!fits(init.data, buffer)) {
         return in("constant", i, Status::error("its data does not fit its buffer"));
       }
       if (has_value[static_cast<size_t>(init.buffer)])
@@ -101,12 +105,19 @@ class Validator {
     return Status::ok();
   }
 
+  static bool fits(const Tensor& data, const Buffer& buffer) {
+    if (data.is_empty_handle()) return false;
+    if (buffer.encoding.empty()) return data.dtype() == buffer.dtype && data.shape() == buffer.shape;
+    return data.dtype() == DType::U8 && data.bytes() == buffer.encoded_bytes;
+  }
+
   Status check_step(const HostStep& step) {
     if (Status status = check_partition(step.partition); !status) return status;
     for (const HostCall& call : step.calls) {
       Status status = Status::ok();
       if (const auto* kernel = std::get_if<KernelCall>(&call)) status = check_kernel(*kernel);
       if (const auto* op = std::get_if<OpCall>(&call)) status = check_op(*op, 0, true);
+      if (const auto* library = std::get_if<LibraryCall>(&call)) status = check_library(*library);
       if (!status) return status;
     }
     return Status::ok();
@@ -115,8 +126,14 @@ class Validator {
   /// The program itself is the library's to check.
   Status check_step(const LibraryStep& step) {
     if (Status status = check_partition(step.partition); !status) return status;
-    if (Status status = check_boundary(step.program, step.program.inputs, step.inputs, false); !status) return status;
-    return check_boundary(step.program, step.program.outputs, step.outputs, true);
+    return check_library(step);
+  }
+
+  /// Of a LibraryStep or a LibraryCall.
+  template <typename Call>
+  Status check_library(const Call& call) const {
+    if (Status status = check_boundary(call.program, call.program.inputs, call.inputs, false); !status) return status;
+    return check_boundary(call.program, call.program.outputs, call.outputs, true);
   }
 
   Status check_boundary(const LibraryProgram& program, const std::vector<int>& values,
@@ -145,6 +162,14 @@ class Validator {
     int space = space_of(plan_.devices[static_cast<size_t>(step.device)]);
     for (const OpCall& op : step.ops) {
       if (Status status = check_op(op, space, false); !status) return status;
+    }
+    std::vector<bool> is_taken(step.ops.size(), false);
+    for (const LoweringCall& call : step.calls) {
+      for (int op : call.ops) {
+        if (op < 0 || static_cast<size_t>(op) >= step.ops.size() || is_taken[static_cast<size_t>(op)])
+          return Status::error("a call of its lowering stands for an operator that is not its own");
+        is_taken[static_cast<size_t>(op)] = true;
+      }
     }
     return Status::ok();
   }

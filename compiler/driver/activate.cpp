@@ -6,6 +6,7 @@
 
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
+#include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::driver {
 namespace {
@@ -19,7 +20,8 @@ std::string absence(const ir::Backend& backend) {
     case ir::RuntimeKind::Library:
       return runtime::has_library(backend.library) ? ""
                                                    : fmt::format("this build has no library `{}`", backend.library);
-    case ir::RuntimeKind::Plugin: return fmt::format("this build loads no plug-ins (`{}`)", backend.library);
+    case ir::RuntimeKind::Plugin:
+      return runtime::plugin_absence(runtime::plugin_library(backend.library, backend.file));
   }
   return "";
 }
@@ -153,6 +155,11 @@ plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activ
   }
   plan::PlanTargets targets = plan::make_targets(rules, attrs);
   targets.threads = threads;
+  for (plan::BackendTarget& target : targets.backends) {
+    for (const Activation& activation : activations) {
+      if (activation.active.backend->name == target.name) target.environment = activation.active.environment;
+    }
+  }
   return targets;
 }
 

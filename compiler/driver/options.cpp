@@ -24,6 +24,7 @@ const std::map<std::string, Emit>& emit_names() {
                                                     {"plan", Emit::Plan},
                                                     {"llvm", Emit::Llvm},
                                                     {"asm", Emit::Asm},
+                                                    {"c", Emit::C},
                                                     {"onnx", Emit::Onnx}};
   return names;
 }
@@ -137,7 +138,7 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->expected(2)
       ->type_name("FILE FILE");
   app.add_option("-o,--output", options.output, "where to write the placed model")->type_name("FILE");
-  app.add_option("--emit", emit, "stop there and print: ast graph ir onnx candidates placement plan llvm asm")
+  app.add_option("--emit", emit, "stop there and print: ast graph ir onnx candidates placement plan llvm asm c")
       ->type_name("STAGE");
   add_list("--shape", shapes, "fix an input whose dimensions the model leaves open: NAME=1x3x224x224", "NAME=DIMS");
 
@@ -186,6 +187,8 @@ ParsedOptions parse_options(int argc, char** argv) {
                  "why nodes are not on a backend: what stopped each rule, or what the plan would cost with them there")
       ->expected(2)
       ->type_name("NODES BACKEND");
+  app.add_flag("--dump-lowering", options.dump_lowering, "print what runs each partition, rule by rule, and stop");
+  app.add_flag("--device-log", options.device_log, "after the runs, print what devices were asked for");
   app.add_flag("--time-passes", options.time_passes, "print what each stage took");
   app.add_flag("--print-passes", options.print_passes, "print which passes run, in order, and who asks for them; stop");
   add_list("--print-after", options.print_after, "print the graph after a pass, or `all`", "PASS");

@@ -11,7 +11,7 @@
 namespace collage::driver {
 
 /// Where the pipeline stops, and what is printed there. `All`: to the end.
-enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, Onnx };
+enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, C, Onnx };
 
 /// Where costs that rules call `measured` come from. Choose: measured, if an active rule file says so.
 enum class CostMode { Choose, Measured, Estimate };
@@ -58,6 +58,8 @@ struct Options {
 
   std::string placement_json;
   std::string bench_json;
+  bool dump_lowering = false;  ///< print what runs each partition, and stop
+  bool device_log = false;     ///< after the runs: what devices were asked for
   bool time_passes = false;
   bool print_passes = false;
   std::vector<std::string> print_after;

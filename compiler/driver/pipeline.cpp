@@ -36,6 +36,8 @@
 #include "compiler/place/evaluate.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
+#include "compiler/plan/emit_c.h"
+#include "compiler/plan/print_lowerings.h"
 #include "compiler/plan/print_plan.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/check.h"
@@ -416,8 +418,13 @@ Next Pipeline::build_plan() {
                     plan_.fallbacks.size());
     return Next::Failed;
   }
+  if (options_.dump_lowering) return emit_text(plan::print_lowerings(model_.graph, placement_, targets(), plan_));
   switch (options_.emit) {
     case Emit::Plan: return emit_text(plan::print_plan(plan_.plan));
+    case Emit::C: {
+      std::optional<std::string> text = plan::emit_c(model_.graph, placement_, targets(), plan_, diags_);
+      return text ? emit_text(*text) : Next::Failed;
+    }
     case Emit::Llvm: return emit_text(jit_->llvm_text());
     case Emit::Asm: return emit_text(jit_->asm_text());
     default: return Next::Stage;
@@ -493,6 +500,9 @@ Next Pipeline::bench() {
     std::vector<ir::Tensor> inputs = inputs_of_run(model_.graph, inputs_, 0);
     auto rows = static_cast<size_t>(options_.profile);
     if (!profile_model(plan_.plan, inputs, rows, *executor_, diags_)) return Next::Failed;
+  }
+  if (options_.device_log) {
+    for (const std::string& line : executor_->device_log()) fmt::print("{}\n", line);
   }
   return options_.bench > 0 ? stage_if(bench_model(options_, model_.graph, inputs_, *executor_, diags_)) : Next::Stage;
 }

@@ -40,6 +40,8 @@ std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
         runtime::BufferId to = op->outputs.empty() ? -1 : op->outputs[0];
         std::string name = to < 0 ? "" : "%" + plan.buffers[static_cast<size_t>(to)].name + " ";
         rows.push_back({"reference", name + op->op, {}});
+      } else if (const auto* library = std::get_if<runtime::LibraryCall>(&any)) {
+        rows.push_back({library->library, partition_name(plan, host->partition), {}});
       }
     }
   } else if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) {

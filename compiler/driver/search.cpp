@@ -71,12 +71,6 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   plan.seconds = seconds;
   plan.placement = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
-  for (int c : solution->chosen) {
-    int first = input.built.problem.candidates[static_cast<size_t>(c)].nodes.front();
-    for (ir::Partition& partition : plan.placement.partitions) {
-      if (partition.nodes.front().index == first) partition.calls = place::calls_of(input.built, c);
-    }
-  }
   place::coalesce(
       input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
       [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {

@@ -35,7 +35,6 @@ ir::Placement complete_costs(const ir::Placement& written, const place::BuiltPro
     ir::Partition& partition = placement.partitions[static_cast<size_t>(built.origins[c].fixed)];
     if (partition.cost.ps() == 0) partition.cost = built.problem.candidates[c].cost;
     if (partition.rules.empty()) partition.rules = built.origins[c].rules;
-    partition.calls = place::calls_of(built, static_cast<int>(c));
   }
   for (ir::Conversion& conversion : placement.conversions) {
     if (conversion.cost.ps() == 0) conversion.cost = edge_cost(conversion, built);

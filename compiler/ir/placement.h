@@ -10,7 +10,6 @@
 
 #include "compiler/ir/graph.h"
 #include "runtime/core/duration.h"
-#include "runtime/core/lowered_call.h"
 
 namespace collage::ir {
 
@@ -46,7 +45,6 @@ struct Partition {
   std::vector<BoundaryValue> inputs;   ///< values made outside, constants excluded, in order of first use
   std::vector<BoundaryValue> outputs;  ///< values read outside or graph outputs, in id order
   support::Span span;
-  std::vector<runtime::LoweredCall> calls = {};  ///< what the rules ask of the backend; worked out, not in the text
 };
 
 /// One value gains one more format. Several conversions of a value form a tree that starts at the writer's format.

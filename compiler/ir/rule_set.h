@@ -112,17 +112,34 @@ struct FormatClause {
   support::Span span;
 };
 
+/// What runs a match. The first four are those of the runtimes; a `host_jit` backend also has the last two.
+enum class LoweringKind {
+  HostJit,  ///< generated code
+  Library,
+  Sim,
+  Plugin,
+  Inline,  ///< a call of the library that the symbol names, inside a host partition
+  C        ///< generated code, and C source of it for `--emit=c`, where the symbol names the function
+};
+
 struct LoweringArg {
   std::string name;
   int capture = -1;  ///< or an expression:
   std::optional<Expr> value;
+  std::string encoding{};  ///< of a captured constant: `encode(w, "OHWI")`, a chain as in runtime/encodings
 };
 
 struct Lowering {
+  LoweringKind kind = LoweringKind::Sim;
   std::string symbol;  ///< what the runtime is asked for
   std::vector<LoweringArg> args;
   support::Span span;
 };
+
+/// As rule files write it: `host_jit`, `inline`, …
+std::string_view name_of(LoweringKind kind);
+/// What a rule of the backend gets where it names no kind.
+LoweringKind default_lowering(RuntimeKind runtime);
 
 /// One way to run a match. What it does not state itself is the rule's: cost, lowering; knobs and the clauses that use
 /// them come on top of the rule's. A rule that has no `kernel` is one without a name.

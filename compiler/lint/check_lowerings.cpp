@@ -38,6 +38,7 @@ void check_lowerings(const ir::RuleSet& rules, support::Diagnostics& diags) {
     for (const std::vector<int>& family : families_of(backend)) {
       const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];
       if (!rule.lowering.span.is_valid() || rule.lowering.args.empty()) continue;
+      if (rule.lowering.kind == ir::LoweringKind::Inline) continue;  // its symbol names a library, no kernel
       auto [first, is_new] = by_symbol.emplace(rule.lowering.symbol, &rule);
       if (is_new) continue;
       auto why = difference(rule.lowering, first->second->lowering);

@@ -9,6 +9,7 @@
 
 #include "include/collage/version.h"
 #include "runtime/libraries/library.h"
+#include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::measure {
 namespace {
@@ -67,8 +68,17 @@ std::string describe_backend(const place::ActiveBackend& active) {
     const runtime::AttrValue& value = set == active.attrs.end() ? decl.fallback : set->second;
     attrs += fmt::format("{}{} = {}", attrs.empty() ? "" : ", ", decl.name, runtime::to_string(value));
   }
+  std::string library = backend.library;
+  if (backend.runtime == ir::RuntimeKind::Plugin)
+    library += " " + runtime::library_version(runtime::plugin_library(backend.library, backend.file));
   std::string text = fmt::format("{} version {} runtime {} {} {{{}}}", backend.name, backend.version,
-                                 name_of(backend.runtime), backend.library, attrs);
+                                 name_of(backend.runtime), library, attrs);
+  for (const ir::Rule& rule : backend.rules) {
+    for (const ir::Kernel& kernel : rule.kernels) {
+      if (kernel.lowering.kind != ir::LoweringKind::Inline) continue;
+      text += fmt::format(" {}:{} by {}", rule.name, kernel.name, kernel.lowering.symbol);
+    }
+  }
   const ir::Phase* post = backend.find_phase(true);
   if (post == nullptr) return text;
   for (const ir::PhaseItem& item : post->items) text += " post " + item.pass;

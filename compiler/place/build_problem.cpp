@@ -250,16 +250,6 @@ std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
   return text;
 }
 
-std::vector<runtime::LoweredCall> calls_of(const BuiltProblem& built, int candidate) {
-  const CandidateOrigin& origin = built.origins[static_cast<size_t>(candidate)];
-  std::vector<runtime::LoweredCall> calls;
-  if (origin.backend < 0) return calls;
-  for (size_t match : origin.matches) {
-    calls.push_back(built.backends[static_cast<size_t>(origin.backend)].calls[match]);
-  }
-  return calls;
-}
-
 WhyNot why_not(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found, NodeId node) {
   for (const BackendCandidate& candidate : found.candidates) {
     if (!candidate.failure.empty()) continue;

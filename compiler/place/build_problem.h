@@ -46,9 +46,6 @@ std::optional<BuiltProblem> build_problem(const ir::Graph& graph, const ir::Rule
                                           const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
                                           support::Diagnostics& diags, const BuildOptions& options = {});
 
-/// What the rules of a candidate ask of its backend, in order of their first node.
-std::vector<runtime::LoweredCall> calls_of(const BuiltProblem& built, int candidate);
-
 /// One candidate per line, by first node, in the order of their owners:
 ///
 ///     npu[0] npu {c, y} 1.9us rules conv_relu reads %x: npu[0] NHWC writes %y: npu[0] NHWC

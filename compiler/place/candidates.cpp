@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "compiler/match/lower_match.h"
 #include "compiler/place/host_cost.h"
 
 namespace collage::place {
@@ -43,7 +42,8 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
 
 bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members) {
   bool works_in_host_memory = backend.devices.empty() && (backend.runtime == ir::RuntimeKind::HostJit ||
-                                                          backend.runtime == ir::RuntimeKind::Library);
+                                                          backend.runtime == ir::RuntimeKind::Library ||
+                                                          backend.runtime == ir::RuntimeKind::Plugin);
   if (!works_in_host_memory) return false;
   return backend.policy.measured || std::any_of(members.units.begin(), members.units.end(),
                                                 [&](size_t unit) { return kernel_of(backend, found, unit).measured; });
@@ -85,9 +85,6 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   found.refusals = std::move(report.refusals);
   found.growth.matches = found.matches.size();
   found.growth.truncated_matches = report.truncated;
-  for (const Match& match : found.matches) {
-    found.calls.push_back(match::lower_match(graph, backend, match, active.attrs, active.environment.get()));
-  }
   make_units(graph, backend, layouts, &found);
   for (const Match& match : found.matches) {
     std::string violation = limit_violation(graph, backend.policy, match.nodes);

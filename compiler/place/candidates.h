@@ -12,7 +12,6 @@
 #include "compiler/match/matcher.h"
 #include "compiler/place/grow.h"
 #include "runtime/core/duration.h"
-#include "runtime/core/lowered_call.h"
 
 namespace collage::place {
 
@@ -50,7 +49,6 @@ struct BackendCandidate {
 struct BackendCandidates {
   std::string backend;  ///< its name
   std::vector<match::Match> matches;
-  std::vector<runtime::LoweredCall> calls;  ///< of each match
   std::vector<Unit> units;
   std::vector<BackendCandidate> candidates;
   std::vector<match::Refusal> refusals;

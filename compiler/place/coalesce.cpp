@@ -120,7 +120,6 @@ class Joiner {
     const bool a_first = a.nodes.front() < b.nodes.front();
     for (const ir::Partition* part : {a_first ? &a : &b, a_first ? &b : &a}) {
       joined.rules.insert(joined.rules.end(), part->rules.begin(), part->rules.end());
-      joined.calls.insert(joined.calls.end(), part->calls.begin(), part->calls.end());
     }
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(joined.nodes));
     for (ir::ValueId value : ir::boundary_inputs(graph_, joined.nodes)) {

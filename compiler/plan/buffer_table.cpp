@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/checked_size.h"
+#include "runtime/encodings/encodings.h"
 
 namespace collage::plan {
 
@@ -38,6 +39,25 @@ BufferId BufferTable::of(ir::ValueId value, const ir::Format& format) {
   BufferId id =
       add({described.name, space(format.space), false, 0, described.type.dtype, described.type.shape, format.layout});
   if (described.is_constant()) make_resident(id, described.constant->data);
+  at->second = id;
+  return id;
+}
+
+runtime::Result<BufferId> BufferTable::of_encoded(ir::ValueId constant, const std::string& space_name,
+                                                  const std::string& encoding) {
+  auto [at, is_new] = encoded_.try_emplace({constant, space_name, encoding}, -1);
+  if (!is_new) return at->second;
+  const ir::Value& described = graph_.value(constant);
+  runtime::Result<std::vector<std::byte>> bytes = runtime::encode_constant(described.constant->data, encoding);
+  if (!bytes) {
+    encoded_.erase(at);
+    return bytes.status();
+  }
+  runtime::Tensor data(runtime::DType::U8, {static_cast<int64_t>(bytes->size())});
+  std::copy(bytes->begin(), bytes->end(), data.data());
+  BufferId id = add({described.name, space(space_name), false, 0, described.type.dtype, described.type.shape, "plain",
+                     encoding, bytes->size()});
+  make_resident(id, std::move(data));
   at->second = id;
   return id;
 }

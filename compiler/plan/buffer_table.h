@@ -5,9 +5,11 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "compiler/ir/placement.h"
+#include "runtime/core/status.h"
 #include "runtime/plan.h"
 
 namespace collage::plan {
@@ -21,6 +23,9 @@ class BufferTable {
   int space(const std::string& name);
   /// Expects a layout that exists for the value's rank.
   runtime::BufferId of(ir::ValueId value, const ir::Format& format);
+  /// A constant of the graph as encoded bytes in a device's memory. The failure says why it cannot be encoded.
+  runtime::Result<runtime::BufferId> of_encoded(ir::ValueId constant, const std::string& space,
+                                                const std::string& encoding);
   /// Resident host memory for data that is no value of the graph: packed weights.
   runtime::BufferId add_constant(std::string name, runtime::Tensor data);
   /// Host memory of the step that uses it.
@@ -44,6 +49,7 @@ class BufferTable {
   const ir::Graph& graph_;
   runtime::Plan& plan_;
   std::map<std::pair<ir::ValueId, ir::Format>, runtime::BufferId> by_value_;
+  std::map<std::tuple<ir::ValueId, std::string, std::string>, runtime::BufferId> encoded_;  ///< with space, encoding
   std::map<runtime::BufferId, Place> shared_;  ///< the next larger buffer of those that lie in one
 };
 

@@ -44,7 +44,8 @@ class PlanBuilder {
         targets_(targets),
         jit_(jit),
         diags_(diags),
-        buffers_(graph, built_.plan) {}
+        buffers_(graph, built_.plan),
+        requests_(graph, targets, diags) {}
 
   std::optional<BuiltPlan> run();
 
@@ -61,8 +62,11 @@ class PlanBuilder {
   bool emit_as_placed(size_t index, runtime::Step step);
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
+  bool emit_device(size_t index);
+  bool check_encodings(const std::string& space, const std::vector<LoweringRequest>& requests);
   runtime::DeviceStep device_step(size_t index);
-  runtime::OpCall op_call(ir::NodeId node, const ir::Partition& partition, const std::string& space);
+  BufferId device_buffer(ValueId value, const ir::Partition& partition, const std::string& encoding);
+  void warn(Code code, const ir::Partition& partition, const std::string& message);
   int device_of(const std::string& instance);
   bool place_buffers();
 
@@ -73,6 +77,7 @@ class PlanBuilder {
   support::Diagnostics& diags_;
   BuiltPlan built_;
   BufferTable buffers_;
+  RequestFinder requests_;
   std::set<std::pair<ValueId, Format>> available_;  ///< formats that the steps so far have made
   std::set<std::pair<ValueId, Format>> claimed_;    ///< formats of results of host partitions, which write plainly
   std::set<std::pair<ValueId, Format>> providing_;  ///< guards against conversions in a circle
@@ -92,8 +97,11 @@ std::optional<BuiltPlan> PlanBuilder::run() {
     std::vector<std::string> nodes;
     for (ir::NodeId node : partition.nodes) nodes.push_back(graph_.node_name(node));
     plan.partitions.push_back(
-        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost, partition.calls});
+        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost});
     plan.predicted += partition.cost;
+    std::optional<std::vector<LoweringRequest>> requests = requests_.of(partition);
+    if (!requests) return std::nullopt;
+    built_.lowerings.push_back(std::move(*requests));
   }
   for (const ir::Conversion& conversion : placement_.conversions) plan.predicted += conversion.cost;
   for (ValueId input : graph_.inputs()) {
@@ -141,7 +149,7 @@ bool PlanBuilder::check_partition(const ir::Partition& partition) {
     return fail(Code::UnknownDevice, partition.span, where,
                 fmt::format("no active rule file declares `{}`", partition.instance));
   }
-  bool needs_host = backend->runtime == ir::RuntimeKind::HostJit || backend->runtime == ir::RuntimeKind::Library;
+  bool needs_host = backend->runtime != ir::RuntimeKind::Sim;
   if (needs_host != is_host) {
     return fail(Code::BackendFailed, partition.span, where,
                 fmt::format("backend `{}` cannot run on `{}`", partition.backend, partition.instance));
@@ -218,13 +226,14 @@ bool PlanBuilder::emit(size_t index) {
   const ir::Partition& partition = placement_.partitions[index];
   const BackendTarget& backend = *targets_.find_backend(partition.backend);
   std::optional<std::string> refusal;
-  if (backend.runtime == ir::RuntimeKind::Library) {
+  if (backend.runtime == ir::RuntimeKind::Library || backend.runtime == ir::RuntimeKind::Plugin) {
     runtime::Result<runtime::LibraryStep> step =
-        lower_library(graph_, partition, static_cast<int>(index), backend.library, targets_.threads, buffers_);
+        lower_library(graph_, partition, built_.lowerings[index], static_cast<int>(index), backend.library,
+                      targets_.threads, buffers_);
     if (step) return emit_as_placed(index, std::move(*step));
     refusal = step.message();
   }
-  return partition.instance == "host" ? emit_host(index, refusal) : emit_as_placed(index, device_step(index));
+  return partition.instance == "host" ? emit_host(index, refusal) : emit_device(index);
 }
 
 /// Operands are put where the placement has them, results are left there.
@@ -259,17 +268,20 @@ bool PlanBuilder::emit_host(size_t index, const std::optional<std::string>& refu
     if (available_.count({input.value, ir::kHostPlain}) == 0) convert(input.value, format, ir::kHostPlain, {});
   }
   HostLowering lowering =
-      refusal ? reference_calls(graph_, partition.nodes, buffers_) : lower_host(graph_, partition, jit_, buffers_);
+      refusal ? reference_calls(graph_, partition.nodes, buffers_)
+              : lower_host(graph_, partition, built_.lowerings[index], targets_.threads, jit_, buffers_);
   if (refusal) lowering.failure = *refusal;
   if (lowering.failure) {
     std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",
                                       partition.backend, partition.name, *lowering.failure);
-    if (partition.span.is_valid()) {
-      diags_.warning(Code::BackendFailed, partition.span, "{}", message);
-    } else {
-      diags_.warning_at(Code::BackendFailed, place_of(partition), "{}", message);
-    }
+    warn(Code::BackendFailed, partition, message);
     built_.fallbacks.push_back({index, *lowering.failure});
+  }
+  for (const HostLowering::Refusal& refused : lowering.refused) {
+    diags_
+        .warning(Code::InlineRefused, refused.request->span, "`{}` cannot run `{}` of partition `{}`: {}",
+                 refused.request->symbol, refused.request->rule, partition.name, refused.reason)
+        .note("generated code takes its place");
   }
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
   for (const ir::BoundaryValue& output : partition.outputs) {
@@ -280,34 +292,69 @@ bool PlanBuilder::emit_host(size_t index, const std::optional<std::string>& refu
   return true;
 }
 
+void PlanBuilder::warn(Code code, const ir::Partition& partition, const std::string& message) {
+  if (partition.span.is_valid()) {
+    diags_.warning(code, partition.span, "{}", message);
+  } else {
+    diags_.warning_at(code, place_of(partition), "{}", message);
+  }
+}
+
+bool PlanBuilder::emit_device(size_t index) {
+  const ir::Partition& partition = placement_.partitions[index];
+  return check_encodings(partition.instance, built_.lowerings[index]) && emit_as_placed(index, device_step(index));
+}
+
+/// Encodes what the requests want encoded; after success `device_buffer` finds it.
+bool PlanBuilder::check_encodings(const std::string& space, const std::vector<LoweringRequest>& requests) {
+  for (const LoweringRequest& request : requests) {
+    for (const RequestArg& arg : request.args) {
+      if (arg.encoding.empty()) continue;
+      runtime::Result<BufferId> buffer = buffers_.of_encoded(arg.value, space, arg.encoding);
+      if (buffer) continue;
+      return diags_.error(Code::LoweringFailed, request.span, "rule `{}`: `%{}` cannot be encoded: {}", request.rule,
+                          graph_.value(arg.value).name, buffer.message());
+    }
+  }
+  return true;
+}
+
 runtime::DeviceStep PlanBuilder::device_step(size_t index) {
   const ir::Partition& partition = placement_.partitions[index];
-  runtime::DeviceStep step{static_cast<int>(index), device_of(partition.instance), {}, partition.cost};
-  for (ir::NodeId node : partition.nodes) step.ops.push_back(op_call(node, partition, partition.instance));
+  const std::vector<LoweringRequest>& requests = built_.lowerings[index];
+  runtime::DeviceStep step{static_cast<int>(index), device_of(partition.instance), {}, partition.cost, {}};
+  for (ir::NodeId node : partition.nodes) {
+    const ir::Node& described = graph_.node(node);
+    runtime::OpCall& call = step.ops.emplace_back();
+    call.op = described.op->name;
+    call.attrs = described.attrs;
+    for (ValueId input : described.inputs)
+      call.inputs.push_back(device_buffer(input, partition, encoding_of(requests, node, input)));
+    for (ValueId output : described.outputs) call.outputs.push_back(device_buffer(output, partition, ""));
+  }
+  for (const LoweringRequest& request : requests) {
+    step.calls.push_back(make_call(request, partition.nodes, [&](ValueId value, const std::string& encoding) {
+      return device_buffer(value, partition, encoding);
+    }));
+  }
   return step;
 }
 
 /// Operands on a device: boundary values as the placement says, constants and values inside plainly.
-runtime::OpCall PlanBuilder::op_call(ir::NodeId node, const ir::Partition& partition, const std::string& space) {
-  auto buffer = [&](ValueId value) -> BufferId {
-    if (!value.is_valid()) return -1;
-    std::optional<Format> format = find_format(partition.outputs, value);
-    if (!format) format = find_format(partition.inputs, value);
-    if (!format) {
-      const ir::Value& described = graph_.value(value);
-      bool is_inside = described.producer.is_valid() &&
-                       std::binary_search(partition.nodes.begin(), partition.nodes.end(), described.producer);
-      COLLAGE_CHECK(is_inside || described.is_constant(), "partition {} reads %{}, which is not among its inputs",
-                    partition.name, described.name);
-      format = Format{space, "plain"};
-    }
-    return buffers_.of(value, *format);
-  };
-  const ir::Node& described = graph_.node(node);
-  runtime::OpCall call{std::string(described.op->name), described.attrs, {}, {}};
-  for (ValueId input : described.inputs) call.inputs.push_back(buffer(input));
-  for (ValueId output : described.outputs) call.outputs.push_back(buffer(output));
-  return call;
+BufferId PlanBuilder::device_buffer(ValueId value, const ir::Partition& partition, const std::string& encoding) {
+  if (!value.is_valid()) return -1;
+  if (!encoding.empty()) return *buffers_.of_encoded(value, partition.instance, encoding);
+  std::optional<Format> format = find_format(partition.outputs, value);
+  if (!format) format = find_format(partition.inputs, value);
+  if (!format) {
+    const ir::Value& described = graph_.value(value);
+    bool is_inside = described.producer.is_valid() &&
+                     std::binary_search(partition.nodes.begin(), partition.nodes.end(), described.producer);
+    COLLAGE_CHECK(is_inside || described.is_constant(), "partition {} reads %{}, which is not among its inputs",
+                  partition.name, described.name);
+    format = Format{partition.instance, "plain"};
+  }
+  return buffers_.of(value, *format);
 }
 
 int PlanBuilder::device_of(const std::string& instance) {
@@ -370,6 +417,19 @@ bool PlanBuilder::place_buffers() {
 
 namespace {
 
+/// Values that the model before does not have are told by their names alone.
+void tell_as_before(const RewrittenModel& rewritten, LoweringRequest* request) {
+  request->nodes.clear();
+  for (RequestArg& arg : request->args) {
+    if (!arg.value.is_valid()) continue;
+    ir::ValueId before = rewritten.old_values[arg.value.slot()];
+    if (!before.is_valid()) arg.attr = "%" + rewritten.graph.value(arg.value).name;
+    arg.value = before;
+  }
+  for (ir::ValueId& result : request->results) result = rewritten.old_values[result.slot()];
+  std::erase_if(request->results, [](ir::ValueId result) { return !result.is_valid(); });
+}
+
 /// A plan of rewritten bodies in terms of the model before: who looks at it, `--check` above all, knows that one.
 void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, const RewrittenModel& rewritten,
                     BuiltPlan* built) {
@@ -378,6 +438,7 @@ void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, cons
     nodes.clear();
     for (ir::NodeId node : placement.partitions[i].nodes) nodes.push_back(graph.node_name(node));
     for (auto& [value, buffer] : built->results[i].values) value = rewritten.old_values[value.slot()];
+    for (LoweringRequest& request : built->lowerings[i]) tell_as_before(rewritten, &request);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/placement.h"
+#include "compiler/plan/lowering_requests.h"
 #include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/plan.h"
@@ -30,8 +31,9 @@ struct PartitionResults {
 
 struct BuiltPlan {
   runtime::Plan plan;
-  std::vector<PartitionResults> results;  ///< by partition, as in the placement
-  std::vector<Fallback> fallbacks;        ///< each was warned of, too
+  std::vector<PartitionResults> results;                  ///< by partition, as in the placement
+  std::vector<Fallback> fallbacks;                        ///< each was warned of, too
+  std::vector<std::vector<LoweringRequest>> lowerings{};  ///< by partition: what its rules ask for
 };
 
 /// Expects a placement that covers every node and has no cycle. Errors: a format that no conversion makes, a device

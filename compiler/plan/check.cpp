@@ -49,6 +49,13 @@ CheckRow compare(const Tensor& got, const Tensor& reference, double tolerance) {
 
 namespace {
 
+double tolerance_of(const BuiltPlan& built, size_t partition, double tolerance) {
+  if (partition >= built.lowerings.size()) return tolerance;
+  const std::vector<LoweringRequest>& requests = built.lowerings[partition];
+  bool loses = std::any_of(requests.begin(), requests.end(), loses_precision);
+  return loses ? std::max(tolerance, kBf16Tolerance) : tolerance;
+}
+
 /// Every value that the run has produced so far, by value id, and what the reference makes of it partition by
 /// partition.
 class Replay {
@@ -127,7 +134,8 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
           failure = "reading a result back: " + got.message();
           continue;
         }
-        add(compare(*got, (*reference)[value.slot()], tolerance), partition.name, partition.backend, value);
+        add(compare(*got, (*reference)[value.slot()], tolerance_of(built, p, tolerance)), partition.name,
+            partition.backend, value);
         replay.set_produced(value, *got);
       }
     }

@@ -35,6 +35,11 @@ class Recorder {
     ++tick_;
     for (runtime::BufferId id : call.buffers) touch(id);
   }
+  void visit(const runtime::LibraryCall& call) {
+    ++tick_;
+    for (runtime::BufferId id : call.inputs) touch(id);
+    for (runtime::BufferId id : call.outputs) touch(id);
+  }
   void visit(const runtime::HostStep& step) {
     for (const runtime::HostCall& call : step.calls) {
       std::visit([&](const auto& any) { visit(any); }, call);

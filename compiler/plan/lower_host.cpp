@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/ir/op_def.h"
+#include "compiler/plan/lower_library.h"
 #include "compiler/support/check.h"
 
 namespace collage::plan {
@@ -42,15 +45,15 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
   return values;
 }
 
-std::vector<runtime::HostCall> bind(const ir::Graph& graph, const ir::Partition& partition, LoweredPartition lowered,
+std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& partition, LoweredPartition lowered,
                                     BufferTable& buffers) {
   std::vector<BufferId> constants;
   for (size_t i = 0; i < lowered.constants.size(); ++i) {
-    constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition.name, i), lowered.constants[i]));
+    constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition, i), lowered.constants[i]));
   }
   std::vector<BufferId> scratch;
   for (size_t i = 0; i < lowered.scratch.size(); ++i) {
-    scratch.push_back(buffers.add_scratch(fmt::format("{}.scratch{}", partition.name, i), lowered.scratch[i]));
+    scratch.push_back(buffers.add_scratch(fmt::format("{}.scratch{}", partition, i), lowered.scratch[i]));
   }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
@@ -58,7 +61,7 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const ir::Partition&
     }
     const auto& table = operand.kind == LoweredOperand::Kind::Constant ? constants : scratch;
     COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < table.size(),
-                  "partition {} was lowered to a buffer that it does not have", partition.name);
+                  "partition {} was lowered to a buffer that it does not have", partition);
     return table[static_cast<size_t>(operand.index)];
   };
   std::vector<runtime::HostCall> calls;
@@ -78,6 +81,96 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const ir::Partition&
   return calls;
 }
 
+struct InlineCall {
+  const std::vector<ir::NodeId>* nodes;
+  runtime::LibraryCall call;
+};
+
+/// Nodes that become generated code together, or one call.
+struct Stretch {
+  std::vector<ir::NodeId> nodes;
+  runtime::LibraryCall* call = nullptr;
+};
+
+/// In an order of execution. Each stretch of generated code takes all nodes that can run by then, so that few are cut
+/// apart; it is convex, since a path that leaves it goes through a call that has not run.
+class Splitter {
+ public:
+  Splitter(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, std::vector<InlineCall>& inlined)
+      : graph_(graph), nodes_(nodes), inlined_(inlined), is_done_(inlined.size(), false) {
+    for (size_t i = 0; i < inlined.size(); ++i) {
+      for (ir::NodeId node : *inlined[i].nodes) call_of_[node] = i;
+    }
+  }
+
+  std::vector<Stretch> run() {
+    std::vector<Stretch> stretches;
+    while (done_.size() < nodes_.size()) {
+      size_t before = done_.size();
+      Stretch generated;
+      for (ir::NodeId node : nodes_) {
+        if (done_.count(node) > 0 || call_of_.count(node) > 0 || !is_ready(node, {})) continue;
+        generated.nodes.push_back(node);
+        done_.insert(node);
+      }
+      if (!generated.nodes.empty()) stretches.push_back(std::move(generated));
+      for (size_t i = 0; i < inlined_.size(); ++i) {
+        const std::vector<ir::NodeId>& own = *inlined_[i].nodes;
+        bool ready = std::all_of(own.begin(), own.end(), [&](ir::NodeId node) { return is_ready(node, own); });
+        if (is_done_[i] || !ready) continue;
+        is_done_[i] = true;
+        done_.insert(own.begin(), own.end());
+        stretches.push_back({own, &inlined_[i].call});
+      }
+      COLLAGE_CHECK(done_.size() > before, "matches of one partition wait for each other");
+    }
+    return stretches;
+  }
+
+ private:
+  /// All that it reads of the partition is there, or is made by `own` (ascending).
+  bool is_ready(ir::NodeId id, const std::vector<ir::NodeId>& own) const {
+    const std::vector<ir::ValueId>& inputs = graph_.node(id).inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](ir::ValueId input) {
+      ir::NodeId producer = input.is_valid() ? graph_.value(input).producer : ir::NodeId();
+      if (!producer.is_valid() || !std::binary_search(nodes_.begin(), nodes_.end(), producer)) return true;
+      return done_.count(producer) > 0 || std::binary_search(own.begin(), own.end(), producer);
+    });
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<ir::NodeId>& nodes_;
+  std::vector<InlineCall>& inlined_;
+  std::vector<bool> is_done_;
+  std::map<ir::NodeId, size_t> call_of_;
+  std::set<ir::NodeId> done_;
+};
+
+std::vector<Stretch> split(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                           std::vector<InlineCall>& inlined) {
+  return Splitter(graph, nodes, inlined).run();
+}
+
+/// Adds the calls of the nodes: the JIT's, or reference kernels and the reason.
+void generate(const ir::Graph& graph, const std::string& partition, const std::vector<ir::NodeId>& nodes,
+              const std::vector<ir::ValueId>& outputs, codegen::Jit& jit, BufferTable& buffers,
+              HostLowering* lowering) {
+  auto fall_back = [&](std::string reason) {
+    for (runtime::HostCall& call : reference_calls(graph, nodes, buffers).calls)
+      lowering->calls.push_back(std::move(call));
+    lowering->failure = std::move(reason);
+  };
+  runtime::Result<LoweredPartition> lowered = jit.lower(graph, nodes);
+  if (!lowered) return fall_back(lowered.message());
+  std::set<ir::ValueId> written = touched(graph, *lowered);
+  for (ir::ValueId output : outputs) {
+    if (written.count(output) > 0) continue;
+    return fall_back(fmt::format("its code does not write `%{}`", graph.value(output).name));
+  }
+  for (runtime::HostCall& call : bind(graph, partition, std::move(*lowered), buffers))
+    lowering->calls.push_back(std::move(call));
+}
+
 }  // namespace
 
 HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers) {
@@ -86,21 +179,35 @@ HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeI
   return lowering;
 }
 
-HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition, codegen::Jit& jit,
+HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition,
+                        const std::vector<LoweringRequest>& requests, int threads, codegen::Jit& jit,
                         BufferTable& buffers) {
-  auto fall_back = [&](std::string reason) {
-    HostLowering lowering = reference_calls(graph, partition.nodes, buffers);
-    lowering.failure = std::move(reason);
-    return lowering;
-  };
-  runtime::Result<LoweredPartition> lowered = jit.lower(graph, partition.nodes);
-  if (!lowered) return fall_back(lowered.message());
-  std::set<ir::ValueId> written = touched(graph, *lowered);
-  for (const ir::BoundaryValue& output : partition.outputs) {
-    if (written.count(output.value) > 0) continue;
-    return fall_back(fmt::format("its code does not write `%{}`", graph.value(output.value).name));
+  HostLowering lowering;
+  std::vector<InlineCall> inlined;
+  for (const LoweringRequest& request : requests) {
+    if (request.kind != ir::LoweringKind::Inline) continue;
+    runtime::Result<runtime::LibraryCall> call = lower_inline(graph, request, threads, buffers);
+    if (call) {
+      inlined.push_back({&request.nodes, std::move(*call)});
+    } else {
+      lowering.refused.push_back({&request, call.message()});
+    }
   }
-  return {bind(graph, partition, std::move(*lowered), buffers), std::nullopt};
+  if (inlined.empty()) {
+    std::vector<ir::ValueId> outputs;
+    for (const ir::BoundaryValue& output : partition.outputs) outputs.push_back(output.value);
+    generate(graph, partition.name, partition.nodes, outputs, jit, buffers, &lowering);
+    return lowering;
+  }
+  for (Stretch& stretch : split(graph, partition.nodes, inlined)) {
+    if (stretch.call != nullptr) {
+      lowering.calls.emplace_back(std::move(*stretch.call));
+    } else {
+      generate(graph, partition.name, stretch.nodes, ir::boundary_outputs(graph, stretch.nodes), jit, buffers,
+               &lowering);
+    }
+  }
+  return lowering;
 }
 
 }  // namespace collage::plan

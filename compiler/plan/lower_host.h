@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of one host partition: compiled by the JIT, or, where it fails, the reference kernels one by one.
+// The calls of one host partition: compiled by the JIT, or, where it fails, the reference kernels one by one; matches
+// of `lower inline` are calls of a library in between.
+//
+//     {relu, matmul inline "onednn", add, tanh}   =>   kernel relu, onednn matmul, kernel add+tanh
 #pragma once
 
 #include <optional>
@@ -9,16 +12,23 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/placement.h"
 #include "compiler/plan/buffer_table.h"
+#include "compiler/plan/lowering_requests.h"
 
 namespace collage::plan {
 
 struct HostLowering {
   std::vector<runtime::HostCall> calls;
   std::optional<std::string> failure;  ///< why the calls are reference kernels
+  struct Refusal {
+    const LoweringRequest* request = nullptr;
+    std::string reason;
+  };
+  std::vector<Refusal> refused{};  ///< `lower inline` that generated code takes the place of
 };
 
 /// All values in plain host buffers. Never fails: what the JIT cannot do runs by reference, with the reason.
-HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition, codegen::Jit& jit,
+HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition,
+                        const std::vector<LoweringRequest>& requests, int threads, codegen::Jit& jit,
                         BufferTable& buffers);
 
 /// The nodes on their reference kernels.

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition of a library backend as a step: its operators become a program, which the library says it can run.
+// Operators that a library runs: a partition of a library backend as a step, or one match inside a host partition as a
+// call. They become a program, which the library says it can run.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/ir/placement.h"
 #include "compiler/plan/buffer_table.h"
+#include "compiler/plan/lowering_requests.h"
 #include "runtime/core/status.h"
 #include "runtime/plan.h"
 
 namespace collage::plan {
 
-/// The operators of a partition, boundary values in the partition's order. Weights are shared with the graph, not
-/// copied.
-runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition& partition);
+/// The operators of a partition, boundary values in the partition's order, and what its rules ask for. Weights are
+/// shared with the graph, not copied.
+runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition& partition,
+                                     const std::vector<LoweringRequest>& requests = {});
 
 /// The failure is the library's reason. `step` is the partition's index. Boundary values lie as the
 /// placement says.
-runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition, int step,
+runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition,
+                                                    const std::vector<LoweringRequest>& requests, int step,
                                                     const std::string& library, int threads, BufferTable& buffers);
+
+/// The match of a `lower inline` as a call of the library that its symbol names, on plain host buffers.
+runtime::Result<runtime::LibraryCall> lower_inline(const ir::Graph& graph, const LoweringRequest& request, int threads,
+                                                   BufferTable& buffers);
 
 }  // namespace collage::plan

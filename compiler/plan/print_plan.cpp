@@ -22,7 +22,6 @@ class Printer {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
     }
     for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));
-    for (size_t i = 0; i < plan_.partitions.size(); ++i) print_calls(i);
     return std::move(text_);
   }
 
@@ -56,30 +55,17 @@ class Printer {
   void print_buffer(size_t i) {
     const runtime::Buffer& buffer = plan_.buffers[i];
     std::string layout = buffer.layout == "plain" ? "" : " " + buffer.layout;
-    line("buffer b{} %{}: {}{} {}{} {} {}", i, buffer.name, plan_.spaces[static_cast<size_t>(buffer.space)].name,
+    std::string encoding =
+        buffer.encoding.empty() ? "" : fmt::format(" as {}, {} bytes", buffer.encoding, buffer.encoded_bytes);
+    line("buffer b{} %{}: {}{} {}{} {} {}{}", i, buffer.name, plan_.spaces[static_cast<size_t>(buffer.space)].name,
          layout, name_of(buffer.dtype), runtime::to_string(buffer.shape), buffer.is_constant ? "constant at" : "at",
-         buffer.offset);
+         buffer.offset, encoding);
   }
 
   std::string where(int partition) const {
     if (partition < 0) return "no partition";
     const runtime::PlanPartition& described = plan_.partitions[static_cast<size_t>(partition)];
     return fmt::format("{} on {}({})", described.name, described.backend, described.instance);
-  }
-
-  /// What the rules of a partition ask of its backend.
-  void print_calls(size_t partition) {
-    const std::vector<runtime::LoweredCall>& calls = plan_.partitions[partition].calls;
-    if (!calls.empty()) line("partition {}", where(static_cast<int>(partition)));
-    for (const runtime::LoweredCall& call : calls) {
-      std::string args;
-      auto add = [&args](const std::string& name, const std::string& value) {
-        args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", name, value);
-      };
-      for (const auto& [name, value] : call.operands) add(name, "%" + value);
-      for (const auto& [name, value] : call.attrs) add(name, to_string(value));
-      line("  {} lowers to \"{}\"({})", call.rule, call.symbol, args);
-    }
   }
 
   void print_op(const runtime::OpCall& call) {
@@ -91,11 +77,21 @@ class Printer {
     line("  {}({}) -> {}{}", call.op, names(call.inputs), names(call.outputs), attrs);
   }
 
+  void print_calls(const std::vector<runtime::LoweringCall>& calls, std::string_view prefix) {
+    for (const runtime::LoweringCall& call : calls) line("  lower {}: {}", call.rule, to_string(call, prefix));
+  }
+
   void print_step(size_t i, const runtime::HostStep& step) {
     line("step {}: {}", i, where(step.partition));
     for (const runtime::HostCall& any : step.calls) {
       if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
         print_op(*op);
+        continue;
+      }
+      if (const auto* library = std::get_if<runtime::LibraryCall>(&any)) {
+        line("  {}({}) -> {}", library->library, names(library->inputs), names(library->outputs));
+        print_calls(library->program.calls, "v");
+        for (const std::string& call : library->text) line("    {}", call);
         continue;
       }
       const auto& kernel = std::get<runtime::KernelCall>(any);
@@ -109,10 +105,12 @@ class Printer {
     line("step {}: {} by {}({}) -> {}", i, where(step.partition), step.library, names(step.inputs),
          names(step.outputs));
     for (const std::string& call : step.text) line("  {}", call);
+    print_calls(step.program.calls, "v");
   }
 
   void print_step(size_t i, const runtime::DeviceStep& step) {
     line("step {}: {} takes {}", i, where(step.partition), to_string(step.duration));
+    print_calls(step.calls, "b");
     for (const runtime::OpCall& op : step.ops) print_op(op);
   }
 

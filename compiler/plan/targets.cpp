@@ -8,15 +8,18 @@
 #include "compiler/match/rewrite.h"
 #include "compiler/passes/phases.h"
 #include "compiler/support/check.h"
+#include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::plan {
 namespace {
 
-constexpr double kMostBytes = 0x1p62;  // a larger memory is no limit
-
-std::string_view kind_of(ir::RuntimeKind runtime) {
-  return runtime == ir::RuntimeKind::Plugin ? "plugin" : "sim";
+/// What prepare_library is asked for.
+std::string library_of(const ir::Backend& backend) {
+  if (backend.runtime != ir::RuntimeKind::Plugin) return backend.library;
+  return runtime::plugin_library(backend.library, backend.file);
 }
+
+constexpr double kMostBytes = 0x1p62;  // a larger memory is no limit
 
 /// Instances that a link goes to: `host`, or all of a device.
 std::vector<std::string> link_ends(const ir::RuleSet& rules, const std::string& to) {
@@ -89,24 +92,33 @@ const DeviceTarget* PlanTargets::find_device(std::string_view instance) const {
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
   PlanTargets targets;
   for (const ir::Backend& backend : rules.backends) {
+    BackendTarget target;
+    target.name = backend.name;
+    target.runtime = backend.runtime;
+    target.library = library_of(backend);
+    target.rules = std::make_shared<ir::Backend>(backend);
     runtime::AttrMap chosen;
     for (const ir::AttrDecl& attr : backend.attrs) chosen.set(attr.name, attr.fallback);
     if (auto given = attrs.find(backend.name); given != attrs.end()) {
-      for (const auto& [name, value] : given->second) chosen.set(name, value);
+      for (const auto& [name, value] : given->second) {
+        chosen.set(name, value);
+        target.attrs[name] = value;
+      }
     }
-    targets.backends.push_back({backend.name, backend.runtime, backend.library, post_rewrites(backend, chosen)});
+    target.post_rewrites = post_rewrites(backend, chosen);
+    targets.backends.push_back(std::move(target));
     for (const ir::DeviceDecl& device : backend.devices) {
       for (int i = 0; i < device.count; ++i) {
-        DeviceTarget target;
-        target.spec.space = fmt::format("{}[{}]", device.name, i);
-        if (targets.find_device(target.spec.space) != nullptr) continue;
-        target.spec.kind = kind_of(backend.runtime);
-        target.spec.attrs = chosen;
-        add_links(rules, device, target.spec);
+        DeviceTarget device_target;
+        device_target.spec.space = fmt::format("{}[{}]", device.name, i);
+        if (targets.find_device(device_target.spec.space) != nullptr) continue;
+        device_target.spec.kind = "sim";
+        device_target.spec.attrs = chosen;
+        add_links(rules, device, device_target.spec);
         double bytes = device.memory_bytes.value_or(0);
-        target.capacity =
+        device_target.capacity =
             device.memory_bytes && bytes < kMostBytes ? std::max<size_t>(1, static_cast<size_t>(bytes)) : 0;
-        targets.devices.push_back(std::move(target));
+        targets.devices.push_back(std::move(device_target));
       }
     }
   }

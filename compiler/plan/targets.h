@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,11 @@ struct PostRewrite {
 struct BackendTarget {
   std::string name;
   ir::RuntimeKind runtime = ir::RuntimeKind::HostJit;
-  std::string library{};                     ///< of RuntimeKind::Library
-  std::vector<PostRewrite> post_rewrites{};  ///< its `phase post`, in order
+  std::string library{};                       ///< of RuntimeKind::Library, and `plugin:PATH` of RuntimeKind::Plugin
+  std::vector<PostRewrite> post_rewrites{};    ///< its `phase post`, in order
+  std::shared_ptr<const ir::Backend> rules{};  ///< null: its partitions ask for nothing (lowering_requests.h)
+  match::AttrValues attrs{};                   ///< as `-t` sets them
+  std::shared_ptr<const match::Environment> environment{};  ///< null: every need is met
 };
 
 struct DeviceTarget {

@@ -234,6 +234,9 @@ bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& dia
   if (backend->runtime == ir::RuntimeKind::Library && !ast.devices.empty()) {
     return diags.error(Code::BadDevice, ast.devices[0].name.span, "a library works in host memory and has no devices");
   }
+  if (backend->runtime == ir::RuntimeKind::Plugin && !ast.devices.empty()) {
+    return diags.error(Code::BadDevice, ast.devices[0].name.span, "a plug-in works in host memory and has no devices");
+  }
   if (backend->runtime == ir::RuntimeKind::Sim && ast.devices.empty()) {
     return diags.error(Code::BadDevice, runtime.kind.span, "`runtime sim` simulates a device, and none is declared");
   }

@@ -137,38 +137,4 @@ bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule,
   return ok;
 }
 
-bool build_lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* lowering, Diagnostics& diags) {
-  lowering->symbol = ast.symbol.text;
-  lowering->span = ast.span;
-  if (ast.symbol.text.empty()) return diags.error(Code::BadLowering, ast.symbol.span, "a lowering needs a name");
-  bool ok = true;
-  for (const syntax::LowerArgAst& arg : ast.args) {
-    bool is_name = arg.value.kind == ExprAst::Kind::Name;
-    std::optional<ir::Expr> value = check_expr(arg.value, scope, diags);
-    if (!value) {
-      ok = false;
-      continue;
-    }
-    if (!arg.name && !is_name) {
-      ok = diags.error(Code::BadLowering, arg.value.span, "this argument needs a name")
-               .note("write `name = {}`", squeeze(diags.sources().text(arg.value.span)));
-      continue;
-    }
-    ir::LoweringArg built;
-    Word name = arg.name ? *arg.name : Word{arg.value.text, arg.value.span};
-    built.name = name.text;
-    if (value->kind == ir::Expr::Kind::Capture) {
-      built.capture = value->capture;
-    } else {
-      built.value = std::move(value);
-    }
-    for (const ir::LoweringArg& other : lowering->args) {
-      if (other.name != built.name) continue;
-      ok = diags.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);
-    }
-    lowering->args.push_back(std::move(built));
-  }
-  return ok;
-}
-
 }  // namespace collage::sema

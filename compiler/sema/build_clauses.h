@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules, kernels and backends state alike: needs, conditions, messages, knobs, lowerings.
+// What rules, kernels and backends state alike: needs, conditions, messages, knobs.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,5 @@ bool build_clause(const syntax::ExprAst& condition, const std::optional<syntax::
                   const ExprScope& scope, std::vector<ir::Clause>* clauses, support::Diagnostics& diags);
 bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule, std::vector<ir::Knob>* knobs,
                  support::Diagnostics& diags);
-bool build_lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* lowering,
-                    support::Diagnostics& diags);
 
 }  // namespace collage::sema

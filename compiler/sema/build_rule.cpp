@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/sema/build_clauses.h"
+#include "compiler/sema/build_lowering.h"
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
@@ -250,8 +251,15 @@ class RuleBuilder {
   }
 
   bool lowering() {
+    rule_.lowering.kind = ir::default_lowering(context_.backend.runtime);
     rule_.lowering.symbol = ast_.name.text;
-    return ast_.lowerings.empty() || build_lowering(ast_.lowerings[0], scope(&knobs_), &rule_.lowering, diags_);
+    return ast_.lowerings.empty() || lowering(ast_.lowerings[0], knobs_, &rule_.lowering);
+  }
+
+  bool lowering(const syntax::LowerAst& ast, const std::vector<ir::Knob>& knobs, ir::Lowering* built) {
+    auto lowering = build_lowering(ast, scope(&knobs), diags_);
+    if (lowering) *built = std::move(*lowering);
+    return lowering.has_value();
   }
 
   /// A rule without `kernel` is one without a name.
@@ -295,10 +303,7 @@ class RuleBuilder {
       ok = build_clause(where.condition, where.reason, scope(&kernel.knobs), &kernel.clauses, diags_) && ok;
     }
     ok = cost(ast.costs, kernel.knobs, &kernel.measured, &kernel.cost) && ok;
-    if (!ast.lowerings.empty()) {
-      kernel.lowering = {};
-      ok = build_lowering(ast.lowerings[0], scope(&kernel.knobs), &kernel.lowering, diags_) && ok;
-    }
+    if (!ast.lowerings.empty()) ok = lowering(ast.lowerings[0], kernel.knobs, &kernel.lowering) && ok;
     rule_.kernels.push_back(std::move(kernel));
     return ok;
   }

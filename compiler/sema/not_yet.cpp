@@ -15,14 +15,6 @@ bool check_not_yet(const syntax::RuleAst& ast, support::Diagnostics& diags) {
   for (const syntax::FormatItemAst& item : ast.formats) {
     if (item.packed_for) ok = refuse(item.packed_for->span, "a packed format", diags);
   }
-  for (const syntax::LowerAst& lower : ast.lowerings) {
-    if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
-  }
-  for (const syntax::KernelAst& kernel : ast.kernels) {
-    for (const syntax::LowerAst& lower : kernel.lowerings) {
-      if (lower.kind) ok = refuse(lower.kind->span, "a kind of lowering", diags);
-    }
-  }
   return ok;
 }
 

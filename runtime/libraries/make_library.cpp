@@ -7,6 +7,7 @@
 #include "runtime/checked_size.h"
 #include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
+#include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::runtime {
 
@@ -20,6 +21,20 @@ namespace {
 
 Status damaged(const std::string& what) {
   return Status::error("damaged library program: " + what);
+}
+
+Status check_calls(const LibraryProgram& program) {
+  auto exists = [](int index, size_t count) { return index >= 0 && static_cast<size_t>(index) < count; };
+  for (const LoweringCall& call : program.calls) {
+    for (const LoweringArg& arg : call.args) {
+      if (arg.is_slot() && !exists(arg.slot, program.values.size()))
+        return damaged("a call of a value that is not there");
+    }
+    for (int op : call.ops) {
+      if (!exists(op, program.ops.size())) return damaged("a call of an operator that is not there");
+    }
+  }
+  return Status::ok();
 }
 
 /// Every value has one source and an own number, operators only read what is there already.
@@ -61,7 +76,7 @@ Status check(const LibraryProgram& program) {
   for (int output : outputs) {
     if (!exists(output) || !is_made[static_cast<size_t>(output)]) return damaged("an output that no operator makes");
   }
-  return Status::ok();
+  return check_calls(program);
 }
 
 }  // namespace
@@ -70,6 +85,7 @@ Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library,
                                                        int threads) {
   if (Status status = check(program); !status) return status;
   try {
+    if (library.starts_with(kPluginPrefix)) return prepare_plugin(library, program, std::max(threads, 1));
 #define COLLAGE_LIBRARY(row, prepare, version) \
   if (library == #row) return prepare(program, std::max(threads, 1));
 #include "runtime/libraries/library_list.def"
@@ -93,6 +109,7 @@ std::string library_version(std::string_view library) {
   if (library == #row) return version();
 #include "runtime/libraries/library_list.def"
 #undef COLLAGE_LIBRARY
+  if (library.starts_with(kPluginPrefix)) return version_of_plugin(library);
   return "";
 }
 

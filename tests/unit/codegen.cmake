@@ -1,4 +1,5 @@
 collage_test(codegen_test SOURCES
+  unit/codegen_c_test.cpp
   unit/codegen_conv_test.cpp
   unit/codegen_gemm_test.cpp
   unit/codegen_math_test.cpp
@@ -7,4 +8,5 @@ collage_test(codegen_test SOURCES
   unit/codegen_reduce_test.cpp
   unit/codegen_rows_test.cpp
   unit/codegen_target_test.cpp
-  DEPENDS collage::codegen collage::kernels)
+  DEPENDS collage::codegen collage::kernels ${CMAKE_DL_LIBS})
+target_compile_definitions(codegen_test PRIVATE COLLAGE_CC="${CMAKE_C_COMPILER}")

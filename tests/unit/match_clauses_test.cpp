@@ -3,7 +3,6 @@
 // denials.
 #include <gtest/gtest.h>
 
-#include "compiler/match/lower_match.h"
 #include "tests/unit/match_fixture.h"
 
 namespace collage::testing {
@@ -176,22 +175,6 @@ TEST(Knobs, CheapestValueThatHolds) {
   Case odd;
   odd.model("(%x: f32[7]) -> (%y: f32[7])", "%y = Relu(%x)").rule(rule);
   EXPECT_EQ(odd.refusals(), (Sets{"7 in tiles of 4"}));
-}
-
-TEST(Knobs, ReachTheLowering) {
-  Case setup;
-  setup.model(kUnary, "%y = Relu(%x)")
-      .rule(
-          "match y = Relu(v) knob tile in {4, 2} knob mode in {fast} cost tile * 1 us"
-          " lower \"relu\"(v, tile, twice = 2 * tile, mode, shape = shape(v))");
-  auto matches = setup.matches();
-  ASSERT_EQ(matches.size(), 1u);
-  auto call = match::lower_match(setup.graph, setup.backend(), matches[0], {}, nullptr);
-  EXPECT_EQ(call.rule, "r{mode=fast,tile=2}");
-  EXPECT_EQ(call.symbol, "relu");
-  EXPECT_EQ(call.operands, (std::vector<std::pair<std::string, std::string>>{{"v", "x"}}));
-  EXPECT_EQ(call.attrs.get_int("tile", 0), 2);
-  EXPECT_EQ(call.attrs.get_int("twice", 0), 4);
 }
 
 TEST(Deny, MatchesAndUnions) {

@@ -1,3 +1,3 @@
 collage_test(runtime_test
-  SOURCES unit/runtime_executor_test.cpp unit/runtime_pool_test.cpp unit/runtime_validate_test.cpp
-  DEPENDS collage::runtime)
+  SOURCES unit/encodings_test.cpp unit/runtime_executor_test.cpp unit/runtime_pool_test.cpp unit/runtime_validate_test.cpp
+  DEPENDS collage::encodings collage::runtime)

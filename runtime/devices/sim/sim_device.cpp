@@ -1,14 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices/sim/sim_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
+#include <set>
 
 #include "runtime/checked_size.h"
 #include "runtime/core/layout.h"
 #include "runtime/devices/run_reference.h"
+#include "runtime/encodings/encodings.h"
 
 namespace collage::runtime {
+namespace {
+
+constexpr size_t kMostLogLines = 10'000;
+
+/// Buffers that the operators of one call write: what it reads of them is its own, and not rounded.
+std::set<BufferId> made_by_call(std::span<const DeviceOp> ops, const LoweringCall* call) {
+  std::set<BufferId> made;
+  for (const DeviceOp& op : ops) {
+    if (op.lowering == call && op.call != nullptr) made.insert(op.call->outputs.begin(), op.call->outputs.end());
+  }
+  return made;
+}
+
+/// Is operand `i` of the operator one that its call rounds?
+bool is_rounded(const DeviceOp& op, size_t i, const std::set<BufferId>& made) {
+  return i < op.call->inputs.size() && made.count(op.call->inputs[i]) == 0;
+}
+
+Tensor rounded_to_bf16(const TensorView& from) {
+  Tensor to(from.dtype, from.shape);
+  std::span<float> values = from.as<float>();
+  std::transform(values.begin(), values.end(), to.as<float>().begin(), round_to_bf16);
+  return to;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Device>> make_sim_device(const DeviceSpec& spec, size_t capacity) {
   return std::unique_ptr<Device>(std::make_unique<SimDevice>(spec, capacity));
@@ -77,6 +106,7 @@ Status SimDevice::copy_peer(DeviceAddress from, Device& to_device, DeviceAddress
 Status SimDevice::check(const DeviceTensor& tensor) const {
   std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
   if (!bytes) return Status::error("a tensor has an impossible shape");
+  if (!tensor.encoding.empty()) return addresses_.check(tensor.address, tensor.encoded_bytes);
   if (!layout_permutation(tensor.layout, tensor.shape.size())) {
     return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
                          std::to_string(tensor.shape.size()));
@@ -96,15 +126,32 @@ Status SimDevice::reorder(const DeviceTensor& from, const DeviceTensor& to, Dura
 Status SimDevice::launch(std::span<const DeviceOp> ops, Duration duration) {
   if (Status status = launch_faults_.next(); !status) return status;
   clock_.issue(duration);
+  record(ops);
   for (const DeviceOp& op : ops) {
-    if (Status status = run(op); !status) return status;
+    std::string rounding = op.lowering == nullptr ? "" : op.lowering->text("round");
+    if (rounding != "" && rounding != "bf16")
+      return Status::error("`" + spec_.space + "` cannot round to `" + rounding + "`");
+    std::optional<std::set<BufferId>> made;
+    if (!rounding.empty()) made = made_by_call(ops, op.lowering);
+    if (Status status = run(op, made); !status) return status;
   }
   return Status::ok();
 }
 
+/// `npu[0] conv_act.Relu: sim "conv"(x = b0, w = b3, lanes = 8) -> b5`
+void SimDevice::record(std::span<const DeviceOp> ops) {
+  std::vector<const LoweringCall*> seen;
+  for (const DeviceOp& op : ops) {
+    if (op.lowering == nullptr || log_.size() >= kMostLogLines) continue;
+    if (std::find(seen.begin(), seen.end(), op.lowering) != seen.end()) continue;
+    seen.push_back(op.lowering);
+    log_.push_back(spec_.space + " " + op.lowering->rule + ": " + to_string(*op.lowering, "b"));
+  }
+}
+
 /// Reference kernels know the plain layout alone. What lies otherwise passes through scratch of the simulation, which
 /// is no memory of the device: the kernel that is simulated reads its layout as it lies.
-Status SimDevice::run(const DeviceOp& op) {
+Status SimDevice::run(const DeviceOp& op, const std::optional<std::set<BufferId>>& rounded_but) {
   if (op.call == nullptr) return Status::error("a launch without an operator");
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
@@ -114,9 +161,21 @@ Status SimDevice::run(const DeviceOp& op) {
     if (!tensor.is_absent) {
       if (Status status = check(tensor); !status) return status;
       kernel_view = view(tensor);
-      if (tensor.layout != kPlainLayout) {
+      if (!tensor.encoding.empty()) {
+        if (!is_input) return Status::error("a result cannot be encoded");
+        std::span<const std::byte> bytes(kernel_view.data, tensor.encoded_bytes);
+        Result<Tensor> decoded = decode_constant(bytes, tensor.dtype, tensor.shape, tensor.encoding);
+        if (!decoded) return decoded.status();
+        scratch.push_back(std::move(*decoded));
+        kernel_view = scratch.back().view();
+      } else if (tensor.layout != kPlainLayout) {
         scratch.emplace_back(tensor.dtype, tensor.shape);
         if (is_input) runtime::reorder(kernel_view, tensor.layout, scratch.back().view(), kPlainLayout);
+        kernel_view = scratch.back().view();
+      }
+      bool rounds = is_input && rounded_but && tensor.dtype == DType::F32;
+      if (rounds && is_rounded(op, inputs.size(), *rounded_but)) {
+        scratch.push_back(rounded_to_bf16(kernel_view));
         kernel_view = scratch.back().view();
       }
     }

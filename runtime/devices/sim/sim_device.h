@@ -2,8 +2,14 @@
 // A simulated accelerator. Its memory is private: bytes come in and go out by copies alone, and its kernels, the
 // reference kernels, see views of that memory. Results are real, time is computed (clock.h). Copies take what
 // transfer_time says for the link, launches and reorders what the caller says.
+//
+// Of what a rule's `lower` says the simulation does this: it computes with f32 operands rounded where a call has
+// `round = "bf16"`, decodes constants that are encoded, and writes every call into its log.
 #pragma once
 
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/devices/address_space.h"
@@ -30,6 +36,7 @@ class SimDevice : public Device {
   Duration now() const override { return clock_.now(); }
   MemoryInfo memory() const override { return addresses_.info(); }
   const SimClock& clock() const { return clock_; }
+  std::vector<std::string> log() const override { return log_; }
 
  private:
   struct alignas(kTensorAlignment) Line {
@@ -40,7 +47,9 @@ class SimDevice : public Device {
   Status issue_copy(const std::string& to, size_t bytes);
   Status check(const DeviceTensor& tensor) const;
   TensorView view(const DeviceTensor& tensor) { return {tensor.dtype, tensor.shape, at(tensor.address)}; }
-  Status run(const DeviceOp& op);
+  /// `rounded_but`: operands are rounded to bf16, other than these.
+  Status run(const DeviceOp& op, const std::optional<std::set<BufferId>>& rounded_but);
+  void record(std::span<const DeviceOp> ops);
 
   DeviceSpec spec_;
   AddressSpace addresses_;
@@ -49,6 +58,7 @@ class SimDevice : public Device {
   FaultCounter allocate_faults_;
   FaultCounter copy_faults_;
   FaultCounter launch_faults_;
+  std::vector<std::string> log_;  ///< the first kMostLogLines
 };
 
 }  // namespace collage::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host partition as C99 source that compiles alone: the same loop nests as the JIT's, as plain loops
+// (`--emit=c`). Weights are parameters; only what the compiler worked out itself (tables, packed panels) is in the
+// text.
+//
+//     {%c = Conv(%x, %w), %y = Relu(%c)}  =>
+//     void p0(const void *restrict x, const void *restrict w, void *restrict y, void *restrict workspace)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "runtime/core/status.h"
+
+namespace collage::codegen {
+
+struct CParameter {
+  enum class Kind { Input, Weight, Output };
+  Kind kind = Kind::Input;
+  ir::ValueId value;
+  std::string name;  ///< in the C text
+};
+
+struct CFunction {
+  std::string symbol;
+  std::string text;                    ///< kernels and the function, without the prelude
+  std::vector<CParameter> parameters;  ///< in order; `void *restrict workspace` follows
+  size_t workspace_bytes = 0;          ///< that the caller provides, aligned to 64 bytes
+};
+
+/// Expects a convex set of nodes, ascending. `symbol` is a name in C, that no other function of the file has. The
+/// failure names the operator that has no generated code.
+runtime::Result<CFunction> c_function(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                      const std::string& symbol);
+
+/// The whole file: a comment with the shapes, what the functions share, the functions.
+std::string c_file(const ir::Graph& graph, const std::vector<CFunction>& functions);
+
+/// `layer4/conv-1` => `layer4_conv_1`; a name of C's own or of the file's gets a `_` behind it.
+std::string c_name(const std::string& name);
+
+}  // namespace collage::codegen

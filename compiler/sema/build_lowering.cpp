@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/sema/build_lowering.h"
+
+#include <algorithm>
+
+#include "runtime/encodings/encodings.h"
+
+namespace collage::sema {
+namespace {
+
+using ir::LoweringKind;
+using ir::RuntimeKind;
+using support::Code;
+using syntax::ExprAst;
+using syntax::Word;
+
+constexpr LoweringKind kKinds[] = {LoweringKind::HostJit, LoweringKind::Library, LoweringKind::Sim,
+                                   LoweringKind::Plugin,  LoweringKind::Inline,  LoweringKind::C};
+
+bool runs(RuntimeKind runtime, LoweringKind kind) {
+  bool is_host_code = kind == LoweringKind::Inline || kind == LoweringKind::C;
+  return kind == ir::default_lowering(runtime) || (is_host_code && runtime == RuntimeKind::HostJit);
+}
+
+class LoweringBuilder {
+ public:
+  LoweringBuilder(const ExprScope& scope, support::Diagnostics& diags) : scope_(scope), diags_(diags) {}
+
+  std::optional<ir::Lowering> run(const syntax::LowerAst& ast) {
+    lowering_.symbol = ast.symbol.text;
+    lowering_.span = ast.span;
+    if (ast.symbol.text.empty()) return diags_.error(Code::BadLowering, ast.symbol.span, "a lowering needs a name");
+    bool ok = kind(ast);
+    for (const syntax::LowerArgAst& arg : ast.args) ok = argument(arg) && ok;
+    if (!ok) return std::nullopt;
+    return std::move(lowering_);
+  }
+
+ private:
+  bool kind(const syntax::LowerAst& ast) {
+    RuntimeKind runtime = scope_.backend->runtime;
+    lowering_.kind = ir::default_lowering(runtime);
+    if (!ast.kind) return true;
+    std::vector<std::string> names;
+    for (LoweringKind known : kKinds) names.emplace_back(ir::name_of(known));
+    auto at = std::find(names.begin(), names.end(), ast.kind->text);
+    if (at == names.end()) {
+      return diags_.error(Code::LoweringKind, ast.kind->span, "there is no kind of lowering `{}`", ast.kind->text)
+          .did_you_mean(support::closest(ast.kind->text, names));
+    }
+    lowering_.kind = kKinds[at - names.begin()];
+    if (runs(runtime, lowering_.kind)) return true;
+    std::string can;
+    for (LoweringKind known : kKinds) {
+      if (runs(runtime, known)) can += (can.empty() ? "`" : ", `") + std::string(ir::name_of(known)) + "`";
+    }
+    return diags_
+        .error(Code::LoweringKind, ast.kind->span, "backend `{}` cannot lower by `{}`", scope_.backend->name, *at)
+        .note("its runtime is `{}`: {}", ir::name_of(ir::default_lowering(runtime)), can);
+  }
+
+  bool argument(const syntax::LowerArgAst& ast) {
+    bool is_encode = ast.value.kind == ExprAst::Kind::Call && ast.value.text == "encode";
+    const ExprAst& named = is_encode && !ast.value.args.empty() ? ast.value.args[0] : ast.value;
+    ir::LoweringArg built;
+    if (!(is_encode ? encoded(ast.value, &built) : plain(ast.value, &built))) return false;
+    if (!ast.name && named.kind != ExprAst::Kind::Name) {
+      return diags_.error(Code::BadLowering, ast.value.span, "this argument needs a name")
+          .note("write `name = {}`", diags_.sources().text(ast.value.span));
+    }
+    Word name = ast.name ? *ast.name : Word{named.text, ast.value.span};
+    built.name = name.text;
+    for (const ir::LoweringArg& other : lowering_.args) {
+      if (other.name != built.name) continue;
+      return diags_.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);
+    }
+    lowering_.args.push_back(std::move(built));
+    return true;
+  }
+
+  bool plain(const ExprAst& ast, ir::LoweringArg* built) {
+    std::optional<ir::Expr> value = check_expr(ast, scope_, diags_);
+    if (!value) return false;
+    if (value->kind == ir::Expr::Kind::Capture) {
+      built->capture = value->capture;
+    } else {
+      built->value = std::move(value);
+    }
+    return true;
+  }
+
+  /// `encode(w, "OHWI", "bf16")` => capture w, chain `OHWI+bf16`
+  bool encoded(const ExprAst& ast, ir::LoweringArg* built) {
+    if (lowering_.kind != LoweringKind::Sim && lowering_.kind != LoweringKind::Plugin) {
+      return diags_.error(Code::BadEncoding, ast.text_span, "`{}` lowerings take constants as they are",
+                          ir::name_of(lowering_.kind));
+    }
+    if (ast.args.size() < 2) {
+      return diags_.error(Code::BadEncoding, ast.span, "`encode` wants a constant and encodings")
+          .note("as in `encode(w, \"OHWI\")`");
+    }
+    std::optional<ir::Expr> constant = check_expr(ast.args[0], scope_, diags_);
+    if (!constant) return false;
+    if (constant->kind != ir::Expr::Kind::Capture || constant->type != ir::ExprType::Value) {
+      return diags_.error(Code::BadEncoding, ast.args[0].span, "`encode` wants a value that the pattern names");
+    }
+    built->capture = constant->capture;
+    for (size_t i = 1; i < ast.args.size(); ++i) {
+      const ExprAst& name = ast.args[i];
+      if (name.kind != ExprAst::Kind::String || !runtime::is_known_encoding(name.text)) {
+        auto error = name.kind == ExprAst::Kind::String
+                         ? diags_.error(Code::BadEncoding, name.span, "there is no encoding `{}`", name.text)
+                         : diags_.error(Code::BadEncoding, name.span, "an encoding is written as a string");
+        error.did_you_mean(support::closest(name.text, runtime::encoding_names()));
+        return false;
+      }
+      built->encoding += (built->encoding.empty() ? "" : "+") + name.text;
+    }
+    return true;
+  }
+
+  const ExprScope& scope_;
+  support::Diagnostics& diags_;
+  ir::Lowering lowering_;
+};
+
+}  // namespace
+
+std::optional<ir::Lowering> build_lowering(const syntax::LowerAst& ast, const ExprScope& scope,
+                                           support::Diagnostics& diags) {
+  return LoweringBuilder(scope, diags).run(ast);
+}
+
+}  // namespace collage::sema

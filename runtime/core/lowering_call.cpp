@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/lowering_call.h"
+
+namespace collage::runtime {
+
+std::string to_string(const LoweringCall& call, std::string_view prefix) {
+  auto slot = [&](int number) { return std::string(prefix) + std::to_string(number); };
+  std::string text;
+  for (const LoweringArg& arg : call.args) {
+    text += (text.empty() ? "" : ", ") + arg.name + " = " + (arg.is_slot() ? slot(arg.slot) : to_string(arg.value));
+  }
+  std::string results;
+  for (int result : call.results) results += (results.empty() ? " -> " : ", ") + slot(result);
+  return call.kind + " \"" + call.symbol + "\"(" + text + ")" + results;
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rule's `lower` asks of a runtime for one match: plain data, part of a Plan.
+//
+//     rule mm { match y = MatMul(a, b)  lower "matmul"(a, b, round = "bf16", lanes) }
+//     => {rule "mm", kind "sim", symbol "matmul", args a = slot 3, b = slot 4, round = "bf16", lanes = 16, results slot
+//     5}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/attributes.h"
+
+namespace collage::runtime {
+
+/// A value, or a number, string or list. A slot is a BufferId in a DeviceStep, an index into LibraryProgram::values in
+/// a program.
+struct LoweringArg {
+  std::string name;
+  int slot = -1;
+  AttrValue value = int64_t{0};  ///< where `slot` is -1
+
+  bool is_slot() const { return slot >= 0; }
+};
+
+struct LoweringCall {
+  std::string rule;
+  std::string kind;  ///< host_jit, library, sim, plugin, inline, c
+  std::string symbol;
+  std::vector<LoweringArg> args;
+  std::vector<int> ops;      ///< indices of the step's or program's operators that it stands for
+  std::vector<int> results;  ///< slots
+
+  /// The argument's text, or empty where there is no such argument or it is no text.
+  std::string text(std::string_view name) const {
+    for (const LoweringArg& arg : args) {
+      const auto* held = std::get_if<std::string>(&arg.value);
+      if (arg.name == name && !arg.is_slot()) return held != nullptr ? *held : "";
+    }
+    return "";
+  }
+};
+
+/// `sim "matmul"(a = b3, b = b4, round = "bf16") -> b5`; a slot is `prefix` and its number.
+std::string to_string(const LoweringCall& call, std::string_view prefix);
+
+}  // namespace collage::runtime

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encodings of constants, for devices that want their weights in another form: `encode(w, "OHWI")` in a lowering.
+//
+// An encoding is a chain of names with `+` between, applied from left to right: `OHWI+bf16+rle`. The rows are
+// encoding_list.def. Decoding gives back the tensor, bit for bit but for what `bf16` rounds away.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::runtime {
+
+/// Single names, for messages.
+std::vector<std::string> encoding_names();
+bool is_known_encoding(std::string_view name);
+
+/// Does the chain keep less than its input?
+bool is_lossy(std::string_view chain);
+
+/// The bytes that the device holds. The failure says what does not fit: a rank, a dtype, a name.
+Result<std::vector<std::byte>> encode_constant(const Tensor& constant, std::string_view chain);
+
+/// The tensor that the bytes stand for. Expects nothing of the bytes: they may come from a damaged package.
+Result<Tensor> decode_constant(std::span<const std::byte> bytes, DType dtype, const Shape& shape,
+                               std::string_view chain);
+
+/// To the nearest bf16, ties to even; NaN stays NaN.
+float round_to_bf16(float value);
+
+}  // namespace collage::runtime
