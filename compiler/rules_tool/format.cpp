@@ -53,6 +53,8 @@ class Breaker {
   }
 
  private:
+  static bool spans_lines(const FormatToken& token) { return token.text.find('\n') != std::string_view::npos; }
+
   /// Of the breaks that keep the line within its width, the one that hurts least; the last of those.
   size_t end_of_line(size_t begin, size_t indent) const {
     size_t column = indent;
@@ -62,9 +64,12 @@ class Breaker {
       const FormatToken& token = *tokens_[i];
       if (i > begin) {
         int rank = break_rank(*tokens_[i - 1], token);
-        bool is_forced = rank == 0 && tokens_[i - 1]->kind == FormatToken::Kind::Number && token.depth == 0 &&
-                         token.kind == FormatToken::Kind::Name;
-        if (is_forced) return i;
+        bool would_merge =
+            rank == 0 && tokens_[i - 1]->kind == FormatToken::Kind::Number && token.kind == FormatToken::Kind::Name;
+        // Behind a string of several lines, and behind a condition that is broken, the next part stands alone.
+        bool starts_part = token.depth == 0 && ((token.is("with") && spans_lines(*tokens_[i - 1])) ||
+                                                (token.is("else") && tokens_[0]->is("where") && begin > 0));
+        if (would_merge || starts_part) return i;
         if (rank >= 0 && (rank <= best_rank || best == kNone)) {
           best = i;
           best_rank = rank;

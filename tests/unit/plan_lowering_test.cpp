@@ -150,7 +150,7 @@ TEST(Encoding, DeviceHoldsEncodedBytes) {
   ASSERT_TRUE(got) << got.message();
   Tensor rounded = weights.data.clone();
   for (float& value : rounded.as<float>()) value = runtime::round_to_bf16(value);
-  EXPECT_EQ((*got)[0].as<float>()[0],
+  EXPECT_FLOAT_EQ((*got)[0].as<float>()[0],
             x.as<float>()[0] * rounded.as<float>()[0] + x.as<float>()[16] * rounded.as<float>()[1]);
   auto report = check_plan(c.graph, *built, *executor, {x});
   ASSERT_TRUE(report);
