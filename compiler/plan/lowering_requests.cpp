@@ -159,7 +159,8 @@ std::vector<const Match*> cover(const std::vector<Match>& matches, const ir::Bac
 
 const std::vector<Match>& RequestFinder::matches_of(const BackendTarget& backend) {
   auto [at, is_new] = by_backend_.try_emplace(backend.name);
-  if (is_new) at->second = match::match_backend(graph_, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
+  if (is_new)
+    at->second = match::match_backend(graph_, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
   return at->second;
 }
 
@@ -169,8 +170,8 @@ std::optional<LoweringRequest> RequestFinder::request(const BackendTarget& backe
   std::string name = match::name_of(rule, match);
   LoweringRequest made{name, lowering.kind, lowering.symbol, {}, match.nodes, match.results, lowering.span};
   match::Quantities quantities = match::quantities_of(graph_, match.nodes);
-  match::EvalContext context{graph_,      *backend.rules, backend.attrs,            match.bindings,
-                             &quantities, &match.knobs,   backend.environment.get()};
+  match::EvalContext context{graph_,       *backend.rules,           backend.attrs, match.bindings, &quantities,
+                             &match.knobs, backend.environment.get()};
   for (const ir::LoweringArg& arg : lowering.args) {
     RequestArg built{arg.name, {}, int64_t{0}, arg.encoding};
     if (arg.capture >= 0) {
@@ -187,8 +188,8 @@ std::optional<LoweringRequest> RequestFinder::request(const BackendTarget& backe
       if (mentions_absent(*arg.value, match.bindings)) continue;
       match::Evaluated value = match::evaluate(*arg.value, context);
       if (!value) {
-        diags_.error(support::Code::LoweringFailed, arg.value->span, "rule `{}`: `{}` has no value: {}", name,
-                     arg.name, value.why);
+        diags_.error(support::Code::LoweringFailed, arg.value->span, "rule `{}`: `{}` has no value: {}", name, arg.name,
+                     value.why);
         return std::nullopt;
       }
       built.attr = to_attribute(*value.value);

@@ -176,7 +176,7 @@ bool needs_space(const FormatToken& before, const FormatToken& after) {
 }
 
 int break_rank(const FormatToken& before, const FormatToken& after) {
-  if (!needs_space(before, after) || after.opens_block() || before.is("=") || after.is("=")) return -1;
+  if (!needs_space(before, after) || after.opens_block() || before.is("=")) return -1;
   // `8` and `s` are two tokens only as long as they are on two lines.
   if (before.kind == Kind::Number && after.kind == Kind::Name && is_one_of(kUnits, after.text)) return 0;
   constexpr int kPerDepth = 10;

@@ -151,7 +151,7 @@ TEST(Encoding, DeviceHoldsEncodedBytes) {
   Tensor rounded = weights.data.clone();
   for (float& value : rounded.as<float>()) value = runtime::round_to_bf16(value);
   EXPECT_FLOAT_EQ((*got)[0].as<float>()[0],
-            x.as<float>()[0] * rounded.as<float>()[0] + x.as<float>()[16] * rounded.as<float>()[1]);
+                  x.as<float>()[0] * rounded.as<float>()[0] + x.as<float>()[16] * rounded.as<float>()[1]);
   auto report = check_plan(c.graph, *built, *executor, {x});
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->passed());
