@@ -181,6 +181,7 @@ class Validator {
     const Buffer& to = buffer_of(step.to);
     if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("its buffers hold different tensors");
     if (to.is_constant) return Status::error("it overwrites a constant");
+    if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded constant cannot be converted");
     if (from.space != 0 && to.space != 0 && from.space != to.space && from.layout != to.layout) {
       return Status::error("a copy between devices cannot change the layout");
     }

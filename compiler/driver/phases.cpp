@@ -28,7 +28,8 @@ std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const std::
                               [&](const place::ActiveBackend& backend) { return backend.backend == step.backend; });
     auto run = [rewrite = step.rewrite, owner = &*owner, counts](ir::Graph& graph, passes::PassContext&) {
       match::RewriteReport report;
-      bool changed = match::apply_rewrite(graph, *owner->backend, *rewrite, owner->attrs, &report);
+      bool changed =
+          match::apply_rewrite(graph, *owner->backend, *rewrite, owner->attrs, &report, owner->environment.get());
       if (changed) (*counts)[rewrite->name] += report.applied;
       return changed;
     };

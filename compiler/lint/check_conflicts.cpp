@@ -14,6 +14,13 @@ void check_conflicts(const ir::RuleSet& rules, support::Diagnostics& diags) {
                    "backend `{}` conflicts with `{}`, which no file here declares", backend.name, other)
           .did_you_mean(support::closest(other, backends));
     }
+    for (const ir::Need& need : backend.needs) {
+      if (need.is_library || rules.find(need.name) != nullptr) continue;
+      diags
+          .warning(support::Code::UnknownName, need.span, "backend `{}` needs `{}`, which no file here declares",
+                   backend.name, need.name)
+          .did_you_mean(support::closest(need.name, backends));
+    }
   }
 }
 

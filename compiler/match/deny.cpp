@@ -18,19 +18,27 @@ std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, 
   patterns.library = backend.library;
   patterns.policy.taps = true;
   for (const ir::Deny& deny : backend.denies) patterns.rules.push_back(deny.pattern);
-  for (const Match& match : match_backend(graph, patterns, attrs, nullptr, {}, environment)) {
+  // What is missed here would be placed all the same, so the search for it goes far.
+  constexpr MatchLimits kFar{.derivations = 1 << 18, .steps = 20'000'000};
+  for (const Match& match : match_backend(graph, patterns, attrs, nullptr, kFar, environment)) {
     const ir::Deny& deny = backend.denies[static_cast<size_t>(match.rule)];
     EvalContext context{graph, backend, attrs, match.bindings, nullptr, nullptr, environment};
     denied.push_back({match.nodes, render(deny.reason, context), deny.span});
   }
+  std::stable_sort(denied.begin(), denied.end(),
+                   [](const Denied& a, const Denied& b) { return a.nodes.front() < b.nodes.front(); });
   return denied;
 }
 
 const Denied* denied_in(const std::vector<Denied>& denied, const std::vector<NodeId>& nodes) {
-  auto at = std::find_if(denied.begin(), denied.end(), [&](const Denied& set) {
-    return std::includes(nodes.begin(), nodes.end(), set.nodes.begin(), set.nodes.end());
-  });
-  return at == denied.end() ? nullptr : &*at;
+  for (NodeId node : nodes) {
+    auto at = std::lower_bound(denied.begin(), denied.end(), node,
+                               [](const Denied& set, NodeId first) { return set.nodes.front() < first; });
+    for (; at != denied.end() && at->nodes.front() == node; ++at) {
+      if (std::includes(nodes.begin(), nodes.end(), at->nodes.begin(), at->nodes.end())) return &*at;
+    }
+  }
+  return nullptr;
 }
 
 void refuse_denied(const std::vector<Denied>& denied, std::vector<Match>* matches, MatchReport* report) {

@@ -15,7 +15,7 @@ struct Denied {
   support::Span span;
 };
 
-/// Where the backend's `deny` statements match.
+/// Where the backend's `deny` statements match, by first node.
 std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                 const Environment* environment);
 

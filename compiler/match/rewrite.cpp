@@ -78,8 +78,13 @@ std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrK
 class Rewriting {
  public:
   Rewriting(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,
-            RewriteReport* report)
-      : graph_(graph), rewrite_(rewrite), attrs_(attrs), report_(report), alone_(left_side_alone(backend, rewrite)) {}
+            RewriteReport* report, const Environment* environment)
+      : graph_(graph),
+        rewrite_(rewrite),
+        attrs_(attrs),
+        report_(report),
+        environment_(environment),
+        alone_(left_side_alone(backend, rewrite)) {}
 
   bool run() {
     bool changed = false;
@@ -89,7 +94,7 @@ class Rewriting {
 
  private:
   bool sweep() {
-    std::vector<Match> matches = match_rule(graph_, alone_, 0, attrs_, nullptr);
+    std::vector<Match> matches = match_rule(graph_, alone_, 0, attrs_, nullptr, {}, environment_);
     std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
       return a.root != b.root ? a.root < b.root : a.nodes.size() > b.nodes.size();
     });
@@ -116,7 +121,8 @@ class Rewriting {
     application.root = match.root;
     application.bindings = std::move(match.bindings);
     std::string why;
-    bool fits = find_removed(match.nodes, &application, &why) && infer(&application, &why);
+    bool fits = reads_named_results(match.nodes, application, &why) && find_removed(match.nodes, &application, &why) &&
+                infer(&application, &why);
     if (!fits || !take_name(&application, &why)) {
       if (!why.empty()) {
         refusals_.push_back({Refusal::Kind::Inside, 0, match.root, match.nodes, -1, std::move(why)});
@@ -125,6 +131,36 @@ class Rewriting {
     }
     for (NodeId node : match.nodes) claimed_[node.slot()] = true;
     return application;
+  }
+
+  /// The right side stands for the first result of each operator, and for those that the left side names: `(a, b) =
+  /// Split(x)`. A match by way of another one would compute something else.
+  bool reads_named_results(const std::vector<NodeId>& nodes, const Application& application, std::string* why) const {
+    std::set<ValueId> named;
+    auto collect = [&](const ir::Pattern& pattern, const auto& self) -> void {
+      for (int capture : pattern.results) {
+        if (capture >= 0) named.insert(application.bindings[static_cast<size_t>(capture)].value);
+      }
+      for (const ir::Pattern& part : pattern.operands) self(part, self);
+      for (const ir::Pattern& part : pattern.choices) self(part, self);
+    };
+    collect(rewrite_.from.root, collect);
+    for (const ir::Pattern& other : rewrite_.from.others) collect(other, collect);
+    for (NodeId node : nodes) {
+      const std::vector<ValueId>& outputs = graph_.node(node).outputs;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].is_valid() || i == 0 || named.count(outputs[i]) != 0) continue;
+        const auto& uses = graph_.value(outputs[i]).uses;
+        bool is_read =
+            outputs[i] == graph_.first_output(application.root) ||
+            std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return contains(nodes, use.node); });
+        if (!is_read) continue;
+        *why = fmt::format("`%{}` is result {} of its operator, which the left side does not name",
+                           graph_.value(outputs[i]).name, i + 1);
+        return false;
+      }
+    }
+    return true;
   }
 
   /// All nodes of the match but those whose results the right side reads.
@@ -371,6 +407,7 @@ class Rewriting {
   const ir::Rewrite& rewrite_;
   const AttrValues& attrs_;
   RewriteReport* report_;
+  const Environment* environment_;
   ir::Backend alone_;
   std::set<std::string> made_;  ///< first results of the nodes that were made
   std::vector<bool> claimed_;
@@ -382,6 +419,9 @@ class Rewriting {
 ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewrite) {
   ir::Backend alone;
   alone.name = backend.name;
+  alone.version = backend.version;
+  alone.runtime = backend.runtime;
+  alone.library = backend.library;
   alone.attrs = backend.attrs;
   alone.rules = {rewrite.from};
   alone.policy.taps = true;  // what others may read is not the matcher's to decide: see `can_go`
@@ -389,8 +429,8 @@ ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewri
 }
 
 bool apply_rewrite(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,
-                   RewriteReport* report) {
-  return Rewriting(graph, backend, rewrite, attrs, report).run();
+                   RewriteReport* report, const Environment* environment) {
+  return Rewriting(graph, backend, rewrite, attrs, report, environment).run();
 }
 
 }  // namespace collage::match

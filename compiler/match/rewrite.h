@@ -26,6 +26,6 @@ ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewri
 
 /// True if the graph changed.
 bool apply_rewrite(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,
-                   RewriteReport* report = nullptr);
+                   RewriteReport* report = nullptr, const Environment* environment = nullptr);
 
 }  // namespace collage::match

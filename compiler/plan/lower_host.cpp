@@ -122,7 +122,10 @@ class Splitter {
         done_.insert(own.begin(), own.end());
         stretches.push_back({own, &inlined_[i].call});
       }
-      COLLAGE_CHECK(done_.size() > before, "matches of one partition wait for each other");
+      // Calls that wait for each other: their operators are generated after all.
+      if (done_.size() > before) continue;
+      call_of_.clear();
+      is_done_.assign(inlined_.size(), true);
     }
     return stretches;
   }

@@ -52,7 +52,9 @@ class Cover {
 
   bool extend(size_t first) {
     while (first < nodes_.size() && taken_[first]) ++first;
-    if (first == nodes_.size()) return true;
+    if (first == nodes_.size()) {
+      return std::all_of(left_.begin(), left_.end(), [](const auto& rule) { return rule.second == 0; });
+    }
     for (const Choice& choice : by_node_[first]) {  // the smallest node left is the first of its match
       if (++steps_ > kMostSteps) return false;
       const std::vector<NodeId>& nodes = choice.match->nodes;
@@ -170,6 +172,7 @@ std::optional<LoweringRequest> RequestFinder::request(const BackendTarget& backe
   std::string name = match::name_of(rule, match);
   LoweringRequest made{name, lowering.kind, lowering.symbol, {}, match.nodes, match.results, lowering.span};
   match::Quantities quantities = match::quantities_of(graph_, match.nodes);
+  quantities.launch = backend.rules->policy.launch.seconds();
   match::EvalContext context{graph_,       *backend.rules,           backend.attrs, match.bindings, &quantities,
                              &match.knobs, backend.environment.get()};
   for (const ir::LoweringArg& arg : lowering.args) {

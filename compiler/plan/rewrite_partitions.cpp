@@ -167,7 +167,9 @@ std::optional<RewrittenModel> rewrite_partitions(const Graph& graph, const ir::P
     const BackendTarget* backend = targets.find_backend(partition.backend);
     if (backend == nullptr) continue;
     for (const PostRewrite& post : backend->post_rewrites) {
-      changed = match::apply_rewrite(bodies.back(), post.backend, post.rewrite, post.attrs) || changed;
+      changed = match::apply_rewrite(bodies.back(), post.backend, post.rewrite, post.attrs, nullptr,
+                                     backend->environment.get()) ||
+                changed;
     }
   }
   if (!changed) return std::nullopt;

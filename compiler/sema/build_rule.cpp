@@ -345,7 +345,8 @@ class RuleBuilder {
       bool is_exempt = names_root(static_cast<int>(i)) || (capture.type == ExprType::Value && !has_args);
       if (is_used || is_exempt) continue;
       auto warning = diags_.warning(Code::UnusedName, capture.span, "`{}` is never used", capture.name);
-      if (capture.type == ExprType::Value) warning.note("`_` takes any value without naming it");
+      if (capture.type == ExprType::Value)
+        warning.note("`_` takes any value without naming it, `_: const` any constant");
     }
   }
 

@@ -125,7 +125,7 @@ class TableReader {
         std::string_view written = text(cells[i]);
         double number = 0;
         auto [stop, error] = std::from_chars(written.data(), written.data() + written.size(), number);
-        if (error != std::errc() || stop != written.data() + written.size() || !std::isfinite(number)) {
+        if (error != std::errc() || stop != written.data() + written.size() || !std::isfinite(number * factors_[i])) {
           return diags_.error(Code::BadCostTable, cells[i], "`{}` is no number", written);
         }
         rows_.back().push_back(number * factors_[i]);

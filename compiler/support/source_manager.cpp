@@ -30,6 +30,10 @@ std::optional<FileId> SourceManager::load(const std::string& path, std::string* 
     *why = "is a directory";
     return std::nullopt;
   }
+  if (std::filesystem::is_character_file(path, error) || std::filesystem::is_block_file(path, error)) {
+    *why = "is a device";
+    return std::nullopt;
+  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
     *why = std::strerror(errno);

@@ -24,7 +24,7 @@ bool holds(DType dtype, double value) {
     return value >= low && value <= high && value == std::floor(value);
   };
   switch (dtype) {
-    case DType::F32:
+    case DType::F32: return !std::isfinite(value) || std::isfinite(static_cast<float>(value));
     case DType::F64: return true;
     case DType::I8: return is_whole_in(-128, 127);
     case DType::U8: return is_whole_in(0, 255);

@@ -118,6 +118,7 @@ Status SimDevice::reorder(const DeviceTensor& from, const DeviceTensor& to, Dura
   if (Status status = check(from); !status) return status;
   if (Status status = check(to); !status) return status;
   if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
+  if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded tensor cannot be reordered");
   clock_.issue(duration);
   runtime::reorder(view(from), from.layout, view(to), to.layout);
   return Status::ok();
