@@ -254,7 +254,8 @@ TEST_F(NewerOps, GroupNormalizationPerChannelAndPerGroup) {
 }
 
 TEST_F(ExportTest, WhatOpset17DoesNotHaveIsAnError) {
-  Graph unknown = one_node(ir::OpDef{.name = "Relux"}, {}, {}, {2});
+  ir::OpDef relux{.name = "Relux"};  // the graph refers to it
+  Graph unknown = one_node(relux, {}, {}, {2});
   EXPECT_EQ(export_onnx(unknown, options_).message(), "node `y`: opset 17 has no `Relux`");
   AttrMap attrs;
   attrs.set("alpha", 0.5);
