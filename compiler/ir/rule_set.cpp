@@ -27,6 +27,10 @@ LoweringKind default_lowering(RuntimeKind runtime) {
   return LoweringKind::HostJit;
 }
 
+std::string_view name_of(RuntimeKind kind) {
+  return name_of(default_lowering(kind));
+}
+
 int Rule::find_capture(std::string_view capture) const {
   for (size_t i = 0; i < captures.size(); ++i) {
     if (captures[i].name == capture) return static_cast<int>(i);

@@ -138,6 +138,7 @@ struct Lowering {
 
 /// As rule files write it: `host_jit`, `inline`, …
 std::string_view name_of(LoweringKind kind);
+std::string_view name_of(RuntimeKind kind);
 /// What a rule of the backend gets where it names no kind.
 LoweringKind default_lowering(RuntimeKind runtime);
 

@@ -10,8 +10,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/lint/expr_text.h"
 #include "compiler/lint/sketch.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/syntax/parse_model.h"
+#include "compiler/sema/test_model.h"
 
 namespace collage::lint {
 namespace {
@@ -385,26 +384,11 @@ bool search_models(const ir::Backend& backend, int index, int tries,
 }
 
 std::optional<ir::Graph> graph_of_test(const ir::RuleTest& test) {
-  std::string inputs;
-  std::string constants;
-  for (const auto& [name, type] : test.inputs) {
-    bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
-    if (is_constant) {
-      constants += fmt::format("  %{} = const random seed 1 : {}\n", name, to_string(type));
-    } else {
-      inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
-    }
-  }
   support::SourceManager sources;
   support::Diagnostics ignored(sources);
-  support::FileId file =
-      sources.add("<test>", fmt::format("model @witness({}) -> () {{\n{}{}\n}}\n", inputs, constants, test.model));
-  auto ast = syntax::parse_model(sources, file, ignored);
-  if (!ast) return std::nullopt;
-  ast->implicit_outputs = true;
-  std::optional<sema::Model> model = sema::build_graph(*ast, "", ignored);
-  if (!model || ignored.has_errors()) return std::nullopt;
-  return std::move(model->graph);
+  std::optional<ir::Graph> graph = sema::build_test_model(sources, "rule", test, ignored);
+  if (graph) graph->name = "witness";
+  return graph;
 }
 
 std::vector<ir::Graph> witnesses_of(const ir::Backend& backend, int rule, size_t made) {

@@ -9,15 +9,9 @@ std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, 
                                 const Environment* environment) {
   std::vector<Denied> denied;
   if (backend.denies.empty()) return denied;
-  // A backend of the denied patterns alone, where values may be read from wherever.
-  ir::Backend patterns;
-  patterns.name = backend.name;
-  patterns.version = backend.version;
-  patterns.attrs = backend.attrs;
-  patterns.runtime = backend.runtime;
-  patterns.library = backend.library;
-  patterns.policy.taps = true;
-  for (const ir::Deny& deny : backend.denies) patterns.rules.push_back(deny.pattern);
+  std::vector<ir::Rule> rules;
+  for (const ir::Deny& deny : backend.denies) rules.push_back(deny.pattern);
+  ir::Backend patterns = with_patterns(backend, std::move(rules));
   // What is missed here would be placed all the same, so the search for it goes far.
   constexpr MatchLimits kFar{.derivations = 1 << 18, .steps = 20'000'000};
   for (const Match& match : match_backend(graph, patterns, attrs, nullptr, kFar, environment)) {

@@ -9,12 +9,6 @@
 
 namespace collage::match {
 
-struct Denied {
-  std::vector<NodeId> nodes;  ///< ascending
-  std::string message;
-  support::Span span;
-};
-
 /// Where the backend's `deny` statements match, by first node.
 std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                 const Environment* environment);

@@ -167,6 +167,18 @@ std::string name_of(const ir::Rule& rule, const Match& match) {
   return knobs.empty() ? name : name + "{" + knobs + "}";
 }
 
+ir::Backend with_patterns(const ir::Backend& backend, std::vector<ir::Rule> patterns) {
+  ir::Backend alone;
+  alone.name = backend.name;
+  alone.version = backend.version;
+  alone.attrs = backend.attrs;
+  alone.runtime = backend.runtime;
+  alone.library = backend.library;
+  alone.policy.taps = true;
+  alone.rules = std::move(patterns);
+  return alone;
+}
+
 std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern) {
   std::vector<const ir::OpDef*> ops;
   collect_roots(pattern, &ops);
@@ -232,7 +244,9 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
       std::move(found.begin(), found.end(), std::back_inserter(matches));
     }
   }
-  refuse_denied(find_denied(graph, backend, attrs, environment), &matches, report);
+  std::vector<Denied> denied = find_denied(graph, backend, attrs, environment);
+  refuse_denied(denied, &matches, report);
+  if (report != nullptr) report->denied = std::move(denied);
   return without_repeats(backend, std::move(matches));
 }
 

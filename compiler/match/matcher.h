@@ -58,9 +58,17 @@ struct MatchLimits {
   uint64_t steps = 200'000;
 };
 
+/// Nodes that a backend must not hold together, and why.
+struct Denied {
+  std::vector<NodeId> nodes;  ///< ascending
+  std::string message;
+  support::Span span;
+};
+
 struct MatchReport {
   std::vector<Refusal> refusals;
-  uint64_t truncated = 0;  ///< (rule, root) pairs at which a limit stopped the matching
+  std::vector<Denied> denied;  ///< where the backend's `deny` statements match, by first node
+  uint64_t truncated = 0;      ///< (rule, root) pairs at which a limit stopped the matching
 };
 
 /// Matches of one rule, by the root of its first pattern, then by nodes. The report has a refusal for each root of the
@@ -77,6 +85,10 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
 
 /// What `match_backend` leaves out: the rules with a root operator like `root`'s whose patterns do not fit around it.
 std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root);
+
+/// A backend of these patterns alone, with the attributes, version and library of `backend`. Values may be read from
+/// wherever: who asks for such matches decides what that means.
+ir::Backend with_patterns(const ir::Backend& backend, std::vector<ir::Rule> patterns);
 
 /// Operators at which a match of the pattern can be rooted; sorted by name, each once.
 std::vector<const ir::OpDef*> root_operators(const ir::Pattern& pattern);

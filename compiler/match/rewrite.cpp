@@ -417,15 +417,7 @@ class Rewriting {
 }  // namespace
 
 ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewrite) {
-  ir::Backend alone;
-  alone.name = backend.name;
-  alone.version = backend.version;
-  alone.runtime = backend.runtime;
-  alone.library = backend.library;
-  alone.attrs = backend.attrs;
-  alone.rules = {rewrite.from};
-  alone.policy.taps = true;  // what others may read is not the matcher's to decide: see `can_go`
-  return alone;
+  return with_patterns(backend, {rewrite.from});  // what others may read `can_go` decides
 }
 
 bool apply_rewrite(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,

@@ -27,16 +27,6 @@ uint64_t fingerprint(const std::string& path) {
   return hash;
 }
 
-std::string_view name_of(ir::RuntimeKind kind) {
-  switch (kind) {
-    case ir::RuntimeKind::HostJit: return "host_jit";
-    case ir::RuntimeKind::Library: return "library";
-    case ir::RuntimeKind::Sim: return "sim";
-    case ir::RuntimeKind::Plugin: return "plugin";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string describe_machine() {

@@ -81,7 +81,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   found.backend = backend.name;
   match::MatchReport report;
   found.matches = match::match_backend(graph, backend, active.attrs, &report, {}, active.environment.get());
-  found.denied = match::find_denied(graph, backend, active.attrs, active.environment.get());
+  found.denied = std::move(report.denied);
   found.refusals = std::move(report.refusals);
   found.growth.matches = found.matches.size();
   found.growth.truncated_matches = report.truncated;

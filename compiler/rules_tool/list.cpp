@@ -132,21 +132,11 @@ Json rules_of(const support::SourceManager& sources, const ir::Backend& backend,
   return all;
 }
 
-std::string runtime_name(ir::RuntimeKind kind) {
-  switch (kind) {
-    case ir::RuntimeKind::HostJit: return "host_jit";
-    case ir::RuntimeKind::Library: return "library";
-    case ir::RuntimeKind::Sim: return "sim";
-    case ir::RuntimeKind::Plugin: return "plugin";
-  }
-  return "";
-}
-
 Json to_json(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
   Json entry = {{"backend", backend.name},
                 {"version", backend.version},
                 {"at", place(sources, backend.span)},
-                {"runtime", runtime_name(backend.runtime)}};
+                {"runtime", ir::name_of(backend.runtime)}};
   if (!backend.library.empty()) entry["library"] = backend.library;
   entry["instances"] = backend.instances();
   entry["devices"] = devices(backend);

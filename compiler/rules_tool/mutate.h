@@ -4,8 +4,8 @@
 //     where rank(x) == 4     =>     (nothing)     some test of the rule must fail
 //     where dim(x, 0) <= 8   =>     dim(x, 0) < 8 likewise, with `bounds`
 //
-// A clause that can go without a test failing is untested: the rule could lose it and nobody would know. So is a `deny`.
-// The conditions of several kernels only choose among them, which tests do not see: they are left alone.
+// A clause that can go without a test failing is untested: the rule could lose it and nobody would know. So is a
+// `deny`. The conditions of several kernels only choose among them, which tests do not see: they are left alone.
 #pragma once
 
 #include "compiler/ir/rule_set.h"

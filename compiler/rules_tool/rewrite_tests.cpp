@@ -9,7 +9,7 @@
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/match/rewrite.h"
-#include "compiler/rules_tool/test_model.h"
+#include "compiler/sema/test_model.h"
 #include "runtime/core/element.h"
 
 namespace collage::rules_tool {
@@ -188,7 +188,7 @@ std::vector<RuleTestOutcome> run_rewrite_tests(support::SourceManager& sources, 
     for (const ir::Rewrite& rewrite : backend.rewrites) {
       RuleTestOutcome outcome{backend.name, "rewrite " + rewrite.name};
       for (const ir::RuleTest& test : rewrite.from.tests) {
-        std::optional<ir::Graph> graph = build_test_model(sources, "rewrite " + rewrite.name, test, diags);
+        std::optional<ir::Graph> graph = sema::build_test_model(sources, "rewrite " + rewrite.name, test, diags);
         bool passes = graph && RewriteTestRun(backend, rewrite, test, diags).run(*graph);
         ++(passes ? outcome.passed : outcome.failed);
       }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "compiler/match/matcher.h"
-#include "compiler/rules_tool/test_model.h"
+#include "compiler/sema/test_model.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -108,7 +108,7 @@ RuleTests::RuleTests(support::SourceManager& sources, const ir::Backend& backend
   const ir::Rule& rule = backend.rules[first];
   while (end_ < backend.rules.size() && backend.rules[end_].family == rule.family) ++end_;
   for (const ir::RuleTest& test : rule.tests)
-    models_.push_back(build_test_model(sources, "rule " + rule.family, test, diags));
+    models_.push_back(sema::build_test_model(sources, "rule " + rule.family, test, diags));
 }
 
 bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags) const {

@@ -9,7 +9,6 @@
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
-#include "compiler/sema/not_yet.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -363,6 +362,16 @@ class RuleBuilder {
   std::set<std::string> used_knobs_;
 };
 
+/// `packed "name"` parses and has no meaning yet: no backend exchanges such values with another.
+bool check_packed(const syntax::RuleAst& ast, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::FormatItemAst& item : ast.formats) {
+    if (!item.packed_for) continue;
+    ok = diags.error(Code::NotYetSupported, item.packed_for->span, "a packed format does not work yet");
+  }
+  return ok;
+}
+
 }  // namespace
 
 bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies) {
@@ -370,7 +379,6 @@ bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vec
   rule.name = {"deny", ast.span};
   rule.matches.push_back(ast.match);
   if (ast.condition) rule.clauses.push_back({*ast.condition, std::nullopt});
-  if (!check_not_yet(rule, context.diags)) return false;
   auto deny = RuleBuilder(rule, context, rule.name).run_deny(ast.reason);
   if (!deny) return false;
   deny->span = ast.span;
@@ -379,7 +387,7 @@ bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vec
 }
 
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules) {
-  if (!check_not_yet(ast, context.diags)) return false;
+  if (!check_packed(ast, context.diags)) return false;
   bool ok = true;
   std::vector<Word> members = ast.members;
   if (!ast.variable) members.push_back({"", ast.name.span});

@@ -12,8 +12,8 @@
  *     destroy(kernel)
  *
  * Functions that can fail return 0 for success, and else write a text into `error` (of `error_size` bytes, with its
- * end). A refusal in `prepare` is no fault: the partition falls back, and the text is the reason. All that Collage hands
- * over is its own and lives until the call returns, but for the program, which lives until `destroy`.
+ * end). A refusal in `prepare` is no fault: the partition falls back, and the text is the reason. All that Collage
+ * hands over is its own and lives until the call returns, but for the program, which lives until `destroy`.
  */
 #ifndef COLLAGE_PLUGIN_H
 #define COLLAGE_PLUGIN_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/rules_tool/test_model.h"
+#include "compiler/sema/test_model.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "compiler/sema/build_graph.h"
 #include "compiler/syntax/parse_model.h"
 
-namespace collage::rules_tool {
+namespace collage::sema {
 
 using support::Code;
 using support::Diagnostics;
@@ -38,10 +38,10 @@ std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const
   // Of its own, so that whatever is wrong in the model is told as a part of the test's failure.
   Diagnostics inner(sources);
   auto ast = syntax::parse_model(sources, file, inner);
-  std::optional<sema::Model> model;
+  std::optional<Model> model;
   if (ast) {
     ast->implicit_outputs = true;
-    model = sema::build_graph(*ast, "", inner);
+    model = build_graph(*ast, "", inner);
   }
   if (model && !inner.has_errors()) return std::move(model->graph);
   auto error = diags.error(Code::RuleTestFailed, test.model_span, "the model of this test is malformed");
@@ -51,4 +51,4 @@ std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const
   return std::nullopt;
 }
 
-}  // namespace collage::rules_tool
+}  // namespace collage::sema

@@ -9,11 +9,11 @@
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/source_manager.h"
 
-namespace collage::rules_tool {
+namespace collage::sema {
 
 /// Its statements, with its free values declared: constants are random with seed 1. `owner` is `rule conv`, say.
 /// Nothing, and one error with all that is wrong, if it is malformed.
 std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const std::string& owner,
                                           const ir::RuleTest& test, support::Diagnostics& diags);
 
-}  // namespace collage::rules_tool
+}  // namespace collage::sema
