@@ -10,6 +10,14 @@
 // in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
 // whose nodes are formats and whose edges are `conversions[v]`. Constants are resident and no values here.
 //
+// Limits: counts of partitions, conflicts, and memory. A limited instance holds, at every step of the execution (the
+// topological order of the quotient by smallest node, one candidate a step):
+//   - the distinct constants of all chosen candidates that run there;
+//   - all values that the step's own candidate makes, where it runs there;
+//   - every other value that leaves a candidate there, from its writer's step to its last reader's, wherever that runs
+//     (model outputs: to the end);
+//   - every other value that candidates there read and that is made elsewhere, from the first such step to the last.
+//
 // Nodes are 0 … node_count-1 in topological order. Nothing here knows operators, rules or files, so tests can build
 // random problems directly.
 #pragma once
@@ -40,6 +48,7 @@ struct ProblemValue {
   int writer = -1;                          ///< node, or -1: a model input
   std::vector<int> readers;                 ///< nodes, ascending, each once
   bool is_output = false;                   ///< also wanted in `host_plain`
+  int64_t bytes = 0;                        ///< in any format; counts where a memory is limited
   std::vector<ConversionEdge> conversions;  ///< edges of its graph of formats, with this value's costs
 };
 
@@ -56,6 +65,7 @@ struct Candidate {
   std::vector<ValueFormat> writes;  ///< every value written inside that is read outside or an output, by value
   int owner = 0;                    ///< index into Problem::owners
   std::string rule;                 ///< breaks ties: smaller first
+  std::vector<int> constants;       ///< indices into Problem::constant_bytes, ascending: resident where it runs
 };
 
 /// One instance of one backend.
@@ -64,6 +74,7 @@ struct Owner {
   std::string instance;
   std::optional<int> max_partitions;  ///< of the backend, over all its owners that state a limit
   std::vector<int> conflicts;         ///< owners of backends that may not be in one plan with this one
+  std::optional<int64_t> memory;      ///< bytes of its instance; nothing: not limited, or the host's
 };
 
 struct Problem {
@@ -73,15 +84,36 @@ struct Problem {
   FormatId host_plain = 0;
   std::vector<Owner> owners;
   std::vector<Candidate> candidates;
+  std::vector<int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
+};
+
+/// Multipliers that prove a lower bound (chain_bound.h has the formula), in terms of the problem alone. A checker that
+/// shares nothing with the search evaluates them with one pass.
+struct Certificate {
+  struct Share {
+    int candidate = 0;
+    std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's cost
+  };
+  struct Price {
+    int value = 0;
+    int reader = 0;  ///< node, not the one right after the writer in `order`
+    FormatId format = 0;
+    Duration price;
+  };
+  std::vector<int> order;     ///< node at each position: topological
+  std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
+  std::vector<Price> prices;  ///< that are not zero
+  Duration bound;             ///< what they prove
 };
 
 /// Candidates of one solution, ascending by their first node, and what they cost.
 struct Solution {
   std::vector<int> chosen;
-  Duration cost;         ///< of candidates and conversions together
-  Duration bound;        ///< proven: no solution costs less
-  bool optimal = false;  ///< cost == bound
-  uint64_t states = 0;   ///< expanded by the search
+  Duration cost;            ///< of candidates and conversions together
+  Duration bound;           ///< proven: no solution costs less
+  bool optimal = false;     ///< cost == bound
+  uint64_t states = 0;      ///< expanded by the search
+  Certificate certificate;  ///< of a bound, mostly a little below `bound`; its order is empty where there is none
 };
 
 }  // namespace collage::place
