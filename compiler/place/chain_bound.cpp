@@ -10,353 +10,266 @@
 #include <bit>
 
 namespace collage::place {
-namespace {
 
-/// Tables over subsets of formats have at most 2^this rows.
-constexpr int kMaxTableBits = 6;
-
-const Touch& touch_of(const Move& move, int value) {
-  return *std::lower_bound(move.touches.begin(), move.touches.end(), value,
-                           [](const Touch& touch, int wanted) { return touch.value < wanted; });
-}
-
-bool contains(const std::vector<int>& sorted, int item) {
-  return std::binary_search(sorted.begin(), sorted.end(), item);
-}
-
-template <typename Kind, typename Key>
-size_t index_of(std::vector<Kind>& kinds, Key Kind::*member, const Key& key) {
-  auto at = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.*member == key; });
-  if (at == kinds.end()) {
-    at = kinds.insert(kinds.end(), Kind());
-    (*at).*member = key;
-  }
-  return static_cast<size_t>(at - kinds.begin());
-}
-
-}  // namespace
-
-ChainBound::ChainBound(SearchProblem& problem) : problem_(problem) {
-  const size_t count = static_cast<size_t>(problem.node_count);
-  crossing_.resize(count + 1);
-  beginning_.resize(count);
-  starts_.resize(count + 1);
-  ends_.resize(count + 1);
-  find_crossing();
-  find_prices();
-  find_runs();
-  evaluate();
-}
-
-void ChainBound::set(Multipliers multipliers) {
-  multipliers_ = std::move(multipliers);
-  evaluate();
-}
-
-void ChainBound::find_crossing() {
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
-    const size_t next = static_cast<size_t>(problem_.values[v].writer + 1);
-    if (contains(problem_.values[v].readers, static_cast<int>(next))) crossing_[next].push_back(static_cast<int>(v));
-  }
-}
-
-/// Readers with one format only pay nothing: their value knows what it must give them. Nor do readers of model inputs.
-void ChainBound::find_prices() {
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
-    const SearchValue& value = problem_.values[v];
-    ValuePrices prices;
-    FormatMask all = problem_.conversions.base(static_cast<int>(v));
-    for (FormatMask wants : value.reader_wants) all |= wants;
-    prices.exact = std::popcount(all) <= kMaxTableBits;
-    for (FormatMask rest = all; rest != 0 && prices.exact; rest &= rest - 1) prices.bits.push_back(rest & -rest);
-    for (size_t r = 0; r < value.readers.size(); ++r) {
-      ReaderPrices reader;
-      reader.wants = value.reader_wants[r];
-      const bool pays = prices.exact && value.writer >= 0 && value.readers[r] != value.writer + 1;
-      if (pays && std::popcount(reader.wants) > 1) {
-        reader.first = static_cast<int>(value_of_price_.size());
-        value_of_price_.insert(value_of_price_.end(), static_cast<size_t>(std::popcount(reader.wants)),
-                               static_cast<int>(v));
-      }
-      prices.readers.push_back(reader);
-    }
-    values_.push_back(std::move(prices));
-  }
-  multipliers_.prices.resize(value_of_price_.size());
-}
-
-void ChainBound::find_runs() {
-  for (size_t m = 0; m < problem_.moves.size(); ++m) {
-    const Move& move = problem_.moves[m];
-    const size_t first = runs_.size();
-    first_run_.push_back(static_cast<int>(first));
-    for (size_t i = 0; i < move.nodes.size();) {
-      size_t j = i + 1;
-      while (j < move.nodes.size() && move.nodes[j] == move.nodes[j - 1] + 1) ++j;
-      add_run(move, static_cast<int>(m), move.nodes[i], move.nodes[j - 1] + 1);
-      i = j;
-    }
+ChainBound::ChainBound(SearchProblem& problem)
+    : problem_(problem),
+      layout_(problem),
+      cells_(static_cast<size_t>(layout_.cell_count)),
+      gains_(static_cast<size_t>(layout_.gain_count)),
+      local_(layout_.pass_runs.size()),
+      start_(layout_.start.size()),
+      end_(layout_.end.size()) {
+  multipliers_.prices.resize(layout_.value_of_price.size());
+  for (size_t m = 0; m < problem.moves.size(); ++m) {
+    const Move& move = problem.moves[m];
     const int64_t each = move.cost.ps() / static_cast<int64_t>(move.nodes.size());
+    const size_t first = multipliers_.shares.size();
     Duration shared;
-    for (size_t r = first; r < runs_.size(); ++r) {
-      multipliers_.shares.push_back(Duration::picoseconds(each * (runs_[r].end - runs_[r].begin)));
+    for (int r = first_run(static_cast<int>(m)); r < first_run(static_cast<int>(m) + 1); ++r) {
+      const Run& run = layout_.runs[static_cast<size_t>(r)];
+      multipliers_.shares.push_back(Duration::picoseconds(each * (run.end - run.begin)));
       shared += multipliers_.shares.back();
     }
     multipliers_.shares[first] += move.cost - shared;
   }
-  first_run_.push_back(static_cast<int>(runs_.size()));
-  starts_[static_cast<size_t>(problem_.node_count)].push_back({{}, Duration(), -1});
-
-  End inputs;
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
-    const SearchValue& value = problem_.values[v];
-    if (value.writer >= 0) continue;
-    std::vector<int> later;
-    for (size_t r = 0; r < value.readers.size(); ++r) {
-      if (value.readers[r] != 0) later.push_back(static_cast<int>(r));
-    }
-    const int writing = intern_writing(static_cast<int>(v), problem_.host_plain, std::move(later));
-    (contains(crossing_[0], static_cast<int>(v)) ? inputs.writings : input_writings_).push_back(writing);
+  for (const ChainLayout::Writing& writing : layout_.writings) {
+    std::copy(writing.base.begin(), writing.base.end(), cells_.begin() + writing.cells);
   }
-  ends_[0].push_back(std::move(inputs));
-}
-
-void ChainBound::add_run(const Move& move, int move_index, int begin, int end) {
-  Run run{move_index, begin, end, {}};
-  RunTerms terms;
-  std::vector<FormatMask> reads;
-  for (int v : crossing_[static_cast<size_t>(begin)]) reads.push_back(touch_of(move, v).wanted);
-  terms.start = index_of(starts_[static_cast<size_t>(begin)], &Start::reads, reads);
-
-  const std::vector<int>& leaving = crossing_[static_cast<size_t>(end)];
-  std::vector<int> ending;
-  for (int v : leaving) ending.push_back(writing_of(move, touch_of(move, v)));
-  terms.end = index_of(ends_[static_cast<size_t>(end)], &End::writings, ending);
-
-  for (int node = begin; node < end; ++node) {
-    for (int v : problem_.values_written[static_cast<size_t>(node)]) {
-      const Touch& touch = touch_of(move, v);
-      if (touch.format >= 0 && !contains(leaving, v)) terms.writings.push_back(writing_of(move, touch));
-    }
-    for (int v : problem_.values_read[static_cast<size_t>(node)]) {
-      const Touch& touch = touch_of(move, v);
-      const SearchValue& value = problem_.values[static_cast<size_t>(v)];
-      if (touch.written) continue;
-      const auto at = std::lower_bound(value.readers.begin(), value.readers.end(), node) - value.readers.begin();
-      const ReaderPrices& reader = values_[static_cast<size_t>(v)].readers[static_cast<size_t>(at)];
-      if (reader.first < 0) continue;
-      const FormatMask below = (touch.wanted & -touch.wanted) - 1;
-      run.priced.push_back({value.writer, reader.first + std::popcount(reader.wants & below)});
-    }
+  // What never changes is worked out once: with prices of zero.
+  for (ChainLayout::Writing& writing : layout_.writings) {
+    if (layout_.values[static_cast<size_t>(writing.value)].exact) writing.pays = true;
   }
-  beginning_[static_cast<size_t>(begin)].push_back(static_cast<int>(runs_.size()));
-  runs_.push_back(std::move(run));
-  terms_.push_back(std::move(terms));
-}
-
-int ChainBound::writing_of(const Move& move, const Touch& touch) {
-  const SearchValue& value = problem_.values[static_cast<size_t>(touch.value)];
-  std::vector<int> outside;
-  for (size_t r = 0; r < value.readers.size(); ++r) {
-    const int reader = value.readers[r];
-    if (reader != value.writer + 1 && !contains(move.nodes, reader)) outside.push_back(static_cast<int>(r));
-  }
-  return intern_writing(touch.value, touch.format, std::move(outside));
-}
-
-int ChainBound::intern_writing(int value, FormatId written, std::vector<int> outside) {
-  const auto [it, is_new] = writing_index_.emplace(std::pair(std::pair(value, written), std::move(outside)),
-                                                   static_cast<int>(writings_.size()));
-  if (is_new) {
-    Writing writing{value, written, it->first.second, {}, {}, {}};
-    const ValuePrices& prices = values_[static_cast<size_t>(value)];
-    if (prices.exact) {
-      for (size_t subset = 0; subset < size_t{1} << prices.bits.size(); ++subset) {
-        writing.base.push_back(problem_.conversions.cost(value, written, mask_of(value, subset)));
-      }
-    }
-    writings_.push_back(std::move(writing));
-  }
-  return it->second;
-}
-
-size_t ChainBound::subset_of(int value, FormatMask mask) const {
-  const std::vector<FormatMask>& bits = values_[static_cast<size_t>(value)].bits;
-  size_t subset = 0;
-  for (size_t i = 0; i < bits.size(); ++i) subset |= (mask & bits[i]) != 0 ? size_t{1} << i : 0;
-  return subset;
-}
-
-FormatMask ChainBound::mask_of(int value, size_t subset) const {
-  const std::vector<FormatMask>& bits = values_[static_cast<size_t>(value)].bits;
-  FormatMask mask = 0;
-  for (size_t i = 0; i < bits.size(); ++i) mask |= (subset >> i & 1) != 0 ? bits[i] : 0;
-  return mask;
-}
-
-/// What a reader gives for the best of its formats in `subset`; `Duration::max()` if it wants none of them.
-Duration ChainBound::gain(const ReaderPrices& reader, const ValuePrices& value, size_t subset, int* price) const {
-  Duration best = Duration::max();
-  int index = reader.first;
-  for (size_t i = 0; i < value.bits.size(); ++i) {
-    if ((reader.wants & value.bits[i]) == 0) continue;
-    if ((subset >> i & 1) != 0) {
-      if (index < 0) return {};
-      if (best >= Duration::max() || this->price(index) > best) {
-        best = this->price(index);
-        if (price != nullptr) *price = index;
-      }
-    }
-    if (index >= 0) ++index;
-  }
-  return best;
-}
-
-void ChainBound::price_writing(Writing& writing) const {
-  const ValuePrices& value = values_[static_cast<size_t>(writing.value)];
-  if (!value.exact) return;
-  const size_t always = subset_of(writing.value, problem_.conversions.base(writing.value));
-  writing.phi = writing.base;
-  writing.best.resize(writing.base.size());
-  for (size_t subset = 0; subset < writing.base.size(); ++subset) {
-    writing.best[subset] = static_cast<int>(subset);
-    Duration& cost = writing.phi[subset];
-    if ((subset & always) != always) cost = Duration::max();
-    for (size_t r = 0; r < writing.outside.size() && cost < Duration::max(); ++r) {
-      const Duration gained = gain(value.readers[static_cast<size_t>(writing.outside[r])], value, subset, nullptr);
-      cost = gained < Duration::max() ? cost - gained : gained;
-    }
-  }
-  for (size_t i = 0; i < value.bits.size(); ++i) {
-    for (size_t subset = 0; subset < writing.phi.size(); ++subset) {
-      const size_t larger = subset | size_t{1} << i;
-      if (writing.phi[larger] < writing.phi[subset]) {
-        writing.phi[subset] = writing.phi[larger];
-        writing.best[subset] = writing.best[larger];
-      }
-    }
+  set(multipliers_);
+  for (ChainLayout::Writing& writing : layout_.writings) {
+    const ChainLayout::ValueFormats& formats = layout_.values[static_cast<size_t>(writing.value)];
+    writing.pays = formats.exact && std::any_of(writing.outside.begin(), writing.outside.end(), [&](int r) {
+                     return formats.readers[static_cast<size_t>(r)].first_price >= 0;
+                   });
   }
 }
 
-Duration ChainBound::phi(const Writing& writing, FormatMask next) const {
-  if (!writing.phi.empty()) return writing.phi[subset_of(writing.value, next)];
-  return problem_.conversions.cost(writing.value, writing.written, problem_.conversions.base(writing.value) | next);
+void ChainBound::set(Multipliers multipliers) {
+  multipliers_ = std::move(multipliers);
+  price_cells();
+  backward();
 }
 
-void ChainBound::evaluate() {
-  for (Writing& writing : writings_) price_writing(writing);
-  for (size_t q = crossing_.size(); q-- > 0;) {
-    if (q + 1 < crossing_.size()) {
-      for (Start& start : starts_[q]) start = {std::move(start.reads), Duration::max(), -1};
-      for (int r : beginning_[q]) {
-        const RunTerms& terms = terms_[static_cast<size_t>(r)];
-        const Run& run = runs_[static_cast<size_t>(r)];
-        const End& end = ends_[static_cast<size_t>(run.end)][terms.end];
-        if (end.rest >= Duration::max()) continue;
-        Duration cost = share(r) + end.rest;
-        for (const PricedRead& read : run.priced) cost += price(read.price);
-        for (int writing : terms.writings) {
-          const Duration more = phi(writings_[static_cast<size_t>(writing)], 0);
-          if (more >= Duration::max()) cost = more;
-          if (cost >= Duration::max()) break;
-          cost += more;
+void ChainBound::price_cells() {
+  const size_t prices = multipliers_.prices.size();
+  for (size_t p = 0; p < prices; ++p) cells_[p] = multipliers_.prices[p].ps();
+  for (const ChainLayout::ValueFormats& value : layout_.values) {
+    if (!value.exact) continue;
+    const size_t subsets = size_t{1} << value.bits.size();
+    for (const ChainLayout::Reader& reader : value.readers) {
+      // gain(F) = gain(F without its highest format), or that format's price where it is more.
+      int64_t* gain = &gains_[static_cast<size_t>(reader.gains)];
+      gain[0] = -kNoWay;
+      for (size_t subset = 1; subset < subsets; ++subset) {
+        const uint32_t high = std::bit_floor(static_cast<uint32_t>(subset));
+        int64_t best = gain[subset ^ high];
+        if ((reader.wanted & high) != 0) {
+          const int at = std::popcount(reader.wanted & (high - 1));
+          best = std::max(best, reader.first_price < 0 ? 0 : cells_[static_cast<size_t>(reader.first_price + at)]);
         }
-        Start& start = starts_[q][terms.start];
-        if (cost < start.cost) start = {std::move(start.reads), cost, r};
-      }
-    }
-    for (End& end : ends_[q]) {
-      end.rest = Duration::max();
-      for (size_t s = 0; s < starts_[q].size(); ++s) {
-        const Start& start = starts_[q][s];
-        Duration cost = start.cost;
-        for (size_t i = 0; i < end.writings.size() && cost < Duration::max(); ++i) {
-          const Duration more = phi(writings_[static_cast<size_t>(end.writings[i])], start.reads[i]);
-          cost = more < Duration::max() ? cost + more : more;
-        }
-        if (cost < end.rest) end = {std::move(end.writings), cost, static_cast<int>(s)};
+        gain[subset] = best;
       }
     }
   }
-  lower_ = ends_[0].front().rest;
-  for (int writing : input_writings_) {
-    const Duration more = phi(writings_[static_cast<size_t>(writing)], 0);
-    if (lower_ < Duration::max()) lower_ = more < Duration::max() ? lower_ + more : more;
+  for (const ChainLayout::Writing& writing : layout_.writings) {
+    if (!writing.pays) continue;
+    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
+    const size_t subsets = writing.base.size();
+    int64_t* phi = &cells_[static_cast<size_t>(writing.cells)];
+    for (size_t subset = 0; subset < subsets; ++subset) {
+      phi[subset] = (subset & value.always) == value.always ? writing.base[subset] : kNoWay;
+    }
+    for (int r : writing.outside) {
+      const int64_t* gain = &gains_[static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains)];
+      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(kNoWay, phi[subset] - gain[subset]);
+    }
+    for (size_t bit = 1; bit < subsets; bit <<= 1) {
+      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(phi[subset], phi[subset | bit]);
+    }
   }
+}
+
+int64_t ChainBound::cells_of_link(int end, int start) const {
+  const std::vector<int>& writings = layout_.end[static_cast<size_t>(end)];
+  const int position_start = start;
+  const int* link = &layout_.links[static_cast<size_t>(layout_.link_from[static_cast<size_t>(end)] +
+                                                       position_start * static_cast<int>(writings.size()))];
+  int64_t cost = 0;
+  for (size_t i = 0; i < writings.size(); ++i) cost = std::min(kNoWay, cost + cells_[static_cast<size_t>(link[i])]);
+  return cost;
+}
+
+void ChainBound::backward() {
+  const size_t count = static_cast<size_t>(problem_.node_count);
+  std::fill(start_.begin(), start_.end(), kNoWay);
+  start_[static_cast<size_t>(layout_.starts_from[count])] = 0;
+  for (size_t q = count + 1; q-- > 0;) {
+    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
+      const size_t at = static_cast<size_t>(k);
+      int64_t local = multipliers_.shares[static_cast<size_t>(layout_.pass_runs[at])].ps();
+      for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
+        local = std::min(kNoWay, local + cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])]);
+      }
+      local_[at] = local;
+      const int64_t cost = local + end_[static_cast<size_t>(layout_.pass_end[at])];
+      int64_t& start = start_[static_cast<size_t>(layout_.pass_start[at])];
+      start = std::min(start, cost);
+    }
+    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
+      int64_t rest = kNoWay;
+      for (int s = first; s < last; ++s) {
+        if (is_no_way(start_[static_cast<size_t>(s)])) continue;
+        rest = std::min(rest, start_[static_cast<size_t>(s)] + cells_of_link(e, s - first));
+      }
+      end_[static_cast<size_t>(e)] = rest;
+    }
+  }
+  int64_t lower = end_[0];
+  for (int cell : layout_.input_cells) lower = std::min(kNoWay, lower + cells_[static_cast<size_t>(cell)]);
+  lower_ = from_cell(lower);
+}
+
+std::vector<Duration> ChainBound::lower_with_moves() {
+  const size_t count = static_cast<size_t>(problem_.node_count);
+  std::vector<int64_t> start(start_.size(), kNoWay), end(end_.size(), kNoWay);
+  std::vector<Duration> lower(problem_.moves.size(), lower_);
+  int64_t inputs = 0;
+  for (int cell : layout_.input_cells) inputs = std::min(kNoWay, inputs + cells_[static_cast<size_t>(cell)]);
+  end[0] = inputs;
+  for (size_t q = 0; q < count; ++q) {
+    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
+      if (is_no_way(end[static_cast<size_t>(e)])) continue;
+      for (int s = first; s < last; ++s) {
+        int64_t& here = start[static_cast<size_t>(s)];
+        here = std::min(here, end[static_cast<size_t>(e)] + cells_of_link(e, s - first));
+      }
+    }
+    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
+      const size_t at = static_cast<size_t>(k);
+      const int64_t before = start[static_cast<size_t>(layout_.pass_start[at])];
+      const size_t to = static_cast<size_t>(layout_.pass_end[at]);
+      const int64_t here = std::min(kNoWay, before + local_[at]);
+      end[to] = std::min(end[to], here);
+      Duration& least = lower[static_cast<size_t>(layout_.runs[static_cast<size_t>(layout_.pass_runs[at])].move)];
+      least = std::max(least, from_cell(std::min(kNoWay, here + end_[to])));
+    }
+  }
+  return lower;
+}
+
+Duration ChainBound::rest_of_start(int start) const {
+  return from_cell(start_[static_cast<size_t>(start)]);
 }
 
 ChainBound::Slope ChainBound::slope() const {
   Slope slope;
-  slope.prices.resize(value_of_price_.size());
-  const auto give_back = [&](int index, FormatMask next) {
-    const Writing& writing = writings_[static_cast<size_t>(index)];
-    if (writing.phi.empty()) return;
-    const ValuePrices& value = values_[static_cast<size_t>(writing.value)];
-    const int picked = writing.best[subset_of(writing.value, next)];
+  slope.prices.resize(layout_.value_of_price.size());
+  // phi's cell, back to the writing and the set of formats that attains it.
+  const auto give_back = [&](int w, FormatMask next) {
+    const ChainLayout::Writing& writing = layout_.writings[static_cast<size_t>(w)];
+    if (!writing.pays) return;
+    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
+    const uint32_t needs = layout_.subset_of(writing.value, next) | value.always;
+    uint32_t picked = 0;
+    int64_t best = kNoWay;
+    for (uint32_t subset = 0; subset < writing.base.size(); ++subset) {
+      if ((subset & needs) != needs) continue;
+      int64_t cost = writing.base[subset];
+      for (int r : writing.outside) {
+        const size_t gains = static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains);
+        cost = std::min(kNoWay, cost - gains_[gains + subset]);
+      }
+      if (cost < best) {
+        best = cost;
+        picked = subset;
+      }
+    }
     for (int r : writing.outside) {
-      int price = -1;
-      gain(value.readers[static_cast<size_t>(r)], value, static_cast<size_t>(picked), &price);
-      if (price >= 0) --slope.prices[static_cast<size_t>(price)];
+      const ChainLayout::Reader& reader = value.readers[static_cast<size_t>(r)];
+      if (reader.first_price < 0) continue;
+      int price = reader.first_price, dearest = -1;
+      for (uint32_t wanted = reader.wanted; wanted != 0; wanted &= wanted - 1, ++price) {
+        if ((picked & wanted & -wanted) == 0) continue;
+        if (dearest < 0 || this->price(price) > this->price(dearest)) dearest = price;
+      }
+      if (dearest >= 0) --slope.prices[static_cast<size_t>(dearest)];
     }
   };
-  const End* end = &ends_[0].front();
-  for (size_t q = 0; end->start >= 0;) {
-    const Start& start = starts_[q][static_cast<size_t>(end->start)];
-    for (size_t i = 0; i < end->writings.size(); ++i) give_back(end->writings[i], start.reads[i]);
-    if (start.run < 0) break;
-    const Run& run = runs_[static_cast<size_t>(start.run)];
-    const RunTerms& terms = terms_[static_cast<size_t>(start.run)];
-    slope.runs.push_back(start.run);
-    for (const PricedRead& read : run.priced) ++slope.prices[static_cast<size_t>(read.price)];
-    for (int writing : terms.writings) give_back(writing, 0);
-    q = static_cast<size_t>(run.end);
-    end = &ends_[q][terms.end];
+  const auto give_back_of_cell = [&](int cell) {
+    const auto at = std::upper_bound(layout_.writings.begin(), layout_.writings.end(), cell,
+                                     [](int wanted, const ChainLayout::Writing& w) { return wanted < w.cells; });
+    give_back(static_cast<int>(at - layout_.writings.begin()) - 1, 0);
+  };
+  int end = 0;
+  for (size_t q = 0; q < static_cast<size_t>(problem_.node_count);) {
+    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    int start = first;
+    while (start < last &&
+           (is_no_way(start_[static_cast<size_t>(start)]) ||
+            start_[static_cast<size_t>(start)] + cells_of_link(end, start - first) != end_[static_cast<size_t>(end)])) {
+      ++start;
+    }
+    if (start == last) break;
+    const std::vector<int>& writings = layout_.end[static_cast<size_t>(end)];
+    for (size_t i = 0; i < writings.size(); ++i) {
+      give_back(writings[i], layout_.start[static_cast<size_t>(start)][i]);
+    }
+    int k = layout_.pass_from[q];
+    while (layout_.pass_start[static_cast<size_t>(k)] != start ||
+           local_[static_cast<size_t>(k)] + end_[static_cast<size_t>(layout_.pass_end[static_cast<size_t>(k)])] !=
+               start_[static_cast<size_t>(start)]) {
+      ++k;
+    }
+    const size_t at = static_cast<size_t>(k);
+    slope.runs.push_back(layout_.pass_runs[at]);
+    for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
+      const int cell = layout_.terms[static_cast<size_t>(t)];
+      if (cell < static_cast<int>(slope.prices.size())) {
+        ++slope.prices[static_cast<size_t>(cell)];
+      } else {
+        give_back_of_cell(cell);
+      }
+    }
+    end = layout_.pass_end[at];
+    q = static_cast<size_t>(layout_.runs[static_cast<size_t>(slope.runs.back())].end);
   }
   return slope;
 }
 
-Duration ChainBound::dearest_conversion(int value) const {
-  Duration dearest;
-  for (auto at = writing_index_.lower_bound({{value, -1}, {}}); at != writing_index_.end(); ++at) {
-    if (at->first.first.first != value) break;
-    for (Duration cost : writings_[static_cast<size_t>(at->second)].base) {
-      if (cost < Duration::max()) dearest = std::max(dearest, cost);
-    }
-  }
-  return dearest;
-}
-
-Duration ChainBound::completion(int value, FormatId written, FormatMask have, const std::vector<bool>& undecided,
+Duration ChainBound::completion(int value, FormatId written, FormatMask have, std::span<const char> undecided,
                                 FormatMask next) const {
-  const ValuePrices& prices = values_[static_cast<size_t>(value)];
+  const ChainLayout::ValueFormats& formats = layout_.values[static_cast<size_t>(value)];
   ConversionCosts& conversions = problem_.conversions;
-  const auto least_increment = [&](FormatMask wants) {
-    Duration least = Duration::max();
-    for (; wants != 0; wants &= wants - 1) {
-      least = std::min(least, conversions.increment(value, written, have, wants & -wants));
-    }
-    return least;
-  };
-  Duration best = Duration::max();
-  if (!prices.exact) {
-    best = conversions.increment(value, written, have, next);
-    for (size_t r = 0; r < prices.readers.size(); ++r) {
-      if (undecided[r]) best = std::max(best, least_increment(prices.readers[r].wants));
+  if (!formats.exact) {
+    Duration best = conversions.increment(value, written, have, next);
+    for (size_t r = 0; r < formats.readers.size(); ++r) {
+      if (undecided[r] == 0) continue;
+      Duration least = Duration::max();
+      for (FormatMask wants = formats.readers[r].wants; wants != 0; wants &= wants - 1) {
+        least = std::min(least, conversions.increment(value, written, have, wants & -wants));
+      }
+      best = std::max(best, least);
     }
     return best;
   }
-  const size_t least = subset_of(value, have | next);
-  for (size_t subset = 0; subset < size_t{1} << prices.bits.size(); ++subset) {
+  const uint32_t least = layout_.subset_of(value, have | next);
+  int64_t best = kNoWay;
+  for (uint32_t subset = 0; subset < 1u << formats.bits.size(); ++subset) {
     if ((subset & least) != least) continue;
-    Duration cost = conversions.increment(value, written, have, mask_of(value, subset));
-    for (size_t r = 0; r < prices.readers.size() && cost < Duration::max(); ++r) {
-      if (!undecided[r]) continue;
-      const Duration gained = gain(prices.readers[r], prices, subset, nullptr);
-      cost = gained < Duration::max() ? cost - gained : gained;
+    int64_t cost = to_cell(conversions.increment(value, written, have, layout_.mask_of(value, subset)));
+    for (size_t r = 0; r < formats.readers.size(); ++r) {
+      if (undecided[r] == 0) continue;
+      cost = std::min(kNoWay, cost - gains_[static_cast<size_t>(formats.readers[r].gains) + subset]);
     }
     best = std::min(best, cost);
   }
-  return best;
+  return from_cell(best);
 }
 
 }  // namespace collage::place

@@ -28,7 +28,7 @@ struct KeyHash {
 };
 
 /// Passes of the tuner between two rounds of width 1, which may find better solutions.
-constexpr std::array<int, 4> kTuning = {60, 120, 240, 400};
+constexpr std::array<int, 6> kTuning = {50, 100, 150, 150, 150, 150};
 
 /// Last step of a partial solution.
 struct Step {

@@ -48,8 +48,8 @@ struct ProblemValue {
   int writer = -1;                          ///< node, or -1: a model input
   std::vector<int> readers;                 ///< nodes, ascending, each once
   bool is_output = false;                   ///< also wanted in `host_plain`
-  int64_t bytes = 0;                        ///< in any format; counts where a memory is limited
   std::vector<ConversionEdge> conversions;  ///< edges of its graph of formats, with this value's costs
+  int64_t bytes = 0;                        ///< in any format; counts where a memory is limited
 };
 
 struct ValueFormat {
@@ -72,9 +72,9 @@ struct Candidate {
 struct Owner {
   std::string backend;
   std::string instance;
-  std::optional<int> max_partitions;  ///< of the backend, over all its owners that state a limit
-  std::vector<int> conflicts;         ///< owners of backends that may not be in one plan with this one
-  std::optional<int64_t> memory;      ///< bytes of its instance; nothing: not limited, or the host's
+  std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
+  std::vector<int> conflicts;                    ///< owners of backends that may not be in one plan with this one
+  std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
 };
 
 struct Problem {

@@ -95,6 +95,14 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
                     writes[static_cast<size_t>(c)], candidate.cost);
   };
   std::stable_sort(ranked.begin(), ranked.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  const auto first_of = [&](int c) {
+    int first = problem.node_count;
+    for (int node : problem.candidates[static_cast<size_t>(c)].nodes)
+      first = std::min(first, position[static_cast<size_t>(node)]);
+    return first;
+  };
+
+  std::stable_sort(ranked.begin(), ranked.end(), [&](int a, int b) { return first_of(a) < first_of(b); });
 
   std::map<std::tuple<std::vector<int>, int, Formats, Formats>, int> cheapest;
   for (int c : ranked) {

@@ -3,7 +3,7 @@
 // the rest ranked so that nothing depends on the order in which they were given.
 //
 // Dropped: candidates of infinite cost or not convex; of those that differ only in cost and rule all but the cheapest.
-// Ranked by rule, backend, instance, nodes, then formats.
+// Ranked by their first node, then by rule, backend, instance, nodes, formats.
 #pragma once
 
 #include <vector>

@@ -86,7 +86,9 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
     const Run& run = chain_.runs()[static_cast<size_t>(r)];
     if (run.begin < after.position) continue;
     after.ahead.push_back({-1, run.begin, chain_.share(r)});
-    for (const PricedRead& read : run.priced) {
+    const ChainLayout& layout = chain_.layout();
+    for (int i = layout.reads_from[static_cast<size_t>(r)]; i < layout.reads_from[static_cast<size_t>(r) + 1]; ++i) {
+      const PricedRead& read = layout.reads[static_cast<size_t>(i)];
       if (read.writer < run.begin) after.ahead.push_back({read.writer, run.begin, chain_.price(read.price)});
     }
   }
@@ -196,9 +198,10 @@ void Transitions::keep_open(SearchState& state) const {
 }
 
 Duration Transitions::bound(const SearchState& state) {
-  const std::vector<int>& crossing = chain_.crossing(state.position);
+  const ChainLayout& layout = chain_.layout();
+  const std::vector<int>& crossing = layout.crossing[static_cast<size_t>(state.position)];
   std::vector<LiveValue> entries;
-  std::vector<std::vector<bool>> undecided;
+  std::vector<std::vector<char>> undecided;
   for (int v : crossing) {
     LiveValue entry{v, problem_.host_plain, problem_.conversions.base(v)};
     if (const LiveValue* known = find_live(state.live, v)) entry = *known;
@@ -206,11 +209,13 @@ Duration Transitions::bound(const SearchState& state) {
     undecided.push_back(later_readers(state, v));
   }
   Duration chain = Duration::max();
-  for (const ChainBound::Start& start : chain_.starts(state.position)) {
-    Duration cost = start.cost;
+  const auto [first, last] = chain_.starts_at(state.position);
+  for (int start = first; start < last; ++start) {
+    Duration cost = chain_.rest_of_start(start);
     for (size_t i = 0; i < entries.size() && cost < Duration::max(); ++i) {
       const LiveValue& entry = entries[i];
-      const Duration more = chain_.completion(entry.value, entry.written, entry.wanted, undecided[i], start.reads[i]);
+      const Duration more = chain_.completion(entry.value, entry.written, entry.wanted, undecided[i],
+                                              layout.start[static_cast<size_t>(start)][i]);
       cost = more < Duration::max() ? cost + more : more;
     }
     chain = std::min(chain, cost);
@@ -232,9 +237,9 @@ Duration Transitions::bound(const SearchState& state) {
 }
 
 /// Which readers are still uncovered, but for the one right after the writer.
-std::vector<bool> Transitions::later_readers(const SearchState& state, int value) const {
+std::vector<char> Transitions::later_readers(const SearchState& state, int value) const {
   const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
-  std::vector<bool> later;
+  std::vector<char> later;
   for (int reader : entry.readers) later.push_back(reader != entry.writer + 1 && is_uncovered(state, reader));
   return later;
 }

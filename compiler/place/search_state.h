@@ -64,7 +64,7 @@ class Transitions {
   bool within_limits(const SearchState& state, const Move& move) const;
   bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
   void keep_open(SearchState& state) const;
-  std::vector<bool> later_readers(const SearchState& state, int value) const;
+  std::vector<char> later_readers(const SearchState& state, int value) const;
   FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
 
   SearchProblem& problem_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tune_bound.h. With slope d, scale s and bound L below the cost U of a solution:
+// See tune_bound.h. With slope d of the smoothed bound at temperature T:
 //
-//     speed <- momentum * speed + (1 - momentum) * length * (U - L) / sum(s d^2) * s d
+//     speed <- momentum * speed + kStride * T * d
 //     x     <- x + speed
+//
+// The slope is a probability: where T is the natural unit of costs, so is the step.
 #include "compiler/place/tune_bound.h"
 
 #include <algorithm>
@@ -11,95 +13,92 @@
 namespace collage::place {
 namespace {
 
-constexpr double kMomentum = 0.9;
-constexpr double kShorter = 0.65;
-constexpr int kPatience = 25;
-/// Of a candidate's cost: how far its shares move compared with prices.
-constexpr double kShareScale = 0.4;
+constexpr double kMomentum = 0.95;
+constexpr double kStride = 3;
+constexpr int kStepsPerLevel = 25;
+constexpr double kCooler = 0.6;
+/// The first temperature, as a part of the gap for each node.
+constexpr double kStartingHeat = 0.4;
+/// A level goes on while it gains more than this part of what smoothing hides.
+constexpr double kEnough = 0.25;
+/// Of the upper bound for each node: colder than this nothing changes.
+constexpr double kColdest = 1e-5;
 
 }  // namespace
 
 BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound)
-    : problem_(problem), bound_(bound), best_(bound.lower()) {
+    : problem_(problem), bound_(bound), smooth_(bound.layout(), problem.node_count), best_(bound.multipliers()) {
   for (size_t m = 0; m < problem.moves.size(); ++m) {
-    const int first = bound.first_run(static_cast<int>(m)), last = bound.first_run(static_cast<int>(m) + 1);
-    if (last - first < 2) continue;
-    for (int r = first; r < last; ++r) {
-      free_runs_.push_back(r);
-      scale_.push_back(kShareScale * std::max<double>(1, static_cast<double>(problem.moves[m].cost.ps())));
-      point_.push_back(static_cast<double>(bound.share(r).ps()));
+    if (bound.first_run(static_cast<int>(m) + 1) - bound.first_run(static_cast<int>(m)) > 1) {
+      free_moves_.push_back(static_cast<int>(m));
     }
   }
-  for (size_t p = 0; p < bound.multipliers().prices.size(); ++p) {
-    const Duration dearest = bound.dearest_conversion(bound.value_of_price(static_cast<int>(p)));
-    scale_.push_back(std::max<double>(1, static_cast<double>(dearest.ps())));
-    point_.push_back(static_cast<double>(bound.price(static_cast<int>(p)).ps()));
-  }
+  for (Duration share : bound.multipliers().shares) point_.push_back(static_cast<double>(share.ps()));
+  for (Duration price : bound.multipliers().prices) point_.push_back(static_cast<double>(price.ps()));
   speed_.resize(point_.size());
-  best_point_ = point_;
+  slope_.resize(point_.size());
 }
 
-void BoundTuner::ascend(Duration upper, int steps) {
-  for (int step = 0; step < steps && best_ < upper && bound_.lower() < Duration::max(); ++step) {
-    const ChainBound::Slope slope = bound_.slope();
-    std::vector<double> d(point_.size(), 0);
-    std::vector<char> on_chain(bound_.runs().size(), 0);
-    for (int r : slope.runs) on_chain[static_cast<size_t>(r)] = 1;
-    // Shares of one move keep their sum: the slope within that plane.
-    for (size_t i = 0; i < free_runs_.size();) {
-      size_t j = i;
-      double mean = 0;
-      const int move = bound_.runs()[static_cast<size_t>(free_runs_[i])].move;
-      for (; j < free_runs_.size() && bound_.runs()[static_cast<size_t>(free_runs_[j])].move == move; ++j) {
-        mean += on_chain[static_cast<size_t>(free_runs_[j])];
-      }
-      mean /= static_cast<double>(j - i);
-      for (; i < j; ++i) d[i] = on_chain[static_cast<size_t>(free_runs_[i])] - mean;
-    }
-    for (size_t p = 0; p < slope.prices.size(); ++p) d[free_runs_.size() + p] = slope.prices[p];
-    double norm = 0;
-    for (size_t i = 0; i < d.size(); ++i) norm += scale_[i] * d[i] * d[i];
-    if (norm == 0) break;  // the chain is a solution
-    const double gap = static_cast<double>((upper - bound_.lower()).ps());
-    const double factor = length_ * gap / norm;
-    for (size_t i = 0; i < d.size(); ++i) {
-      speed_[i] = kMomentum * speed_[i] + factor * scale_[i] * d[i] * (1 - kMomentum);
-      point_[i] += speed_[i];
-    }
+bool BoundTuner::ascend(Duration upper, int steps) {
+  const double nodes = std::max(1, problem_.node_count);
+  const double most = static_cast<double>(upper.ps());
+  if (temperature_ <= 0) {
+    temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).ps()) / nodes);
+  }
+  const double coldest = std::max(1.0, kColdest * most / nodes);
+  Duration best = bound_.lower();
+  best_ = bound_.multipliers();
+  for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {
+    const double before = value_;
+    for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
     bound_.set(rounded());
-    if (bound_.lower() > best_) {
-      best_ = bound_.lower();
-      best_point_ = point_;
-      since_gain_ = 0;
-    } else if (++since_gain_ >= kPatience) {
-      since_gain_ = 0;
-      length_ *= kShorter;
-      point_ = best_point_;
-      std::fill(speed_.begin(), speed_.end(), 0);
-      bound_.set(rounded());
+    const double hidden = static_cast<double>(bound_.lower().ps()) - value_;
+    if (value_ - before < kEnough * hidden) temperature_ *= kCooler;
+    if (bound_.lower() > best && bound_.lower() < Duration::max()) {
+      best = bound_.lower();
+      best_ = bound_.multipliers();
     }
   }
-  point_ = best_point_;
-  std::fill(speed_.begin(), speed_.end(), 0);
-  bound_.set(rounded());
+  bound_.set(best_);
+  return temperature_ > coldest;
+}
+
+void BoundTuner::step(double temperature) {
+  value_ = smooth_.evaluate(point_, temperature, slope_);
+  const double stride = kStride * temperature;
+  // Shares of one move keep their sum: the slope within that plane.
+  for (int move : free_moves_) {
+    const int first = bound_.first_run(move), last = bound_.first_run(move + 1);
+    double mean = 0;
+    for (int r = first; r < last; ++r) mean += slope_[static_cast<size_t>(r)];
+    mean /= last - first;
+    for (int r = first; r < last; ++r) {
+      const size_t at = static_cast<size_t>(r);
+      speed_[at] = kMomentum * speed_[at] + stride * (slope_[at] - mean);
+      point_[at] += speed_[at];
+    }
+  }
+  for (size_t at = bound_.runs().size(); at < point_.size(); ++at) {
+    speed_[at] = kMomentum * speed_[at] + stride * slope_[at];
+    point_[at] += speed_[at];
+  }
 }
 
 /// Whole picoseconds, shares with their exact sums.
 Multipliers BoundTuner::rounded() const {
   Multipliers result = bound_.multipliers();
-  for (size_t i = 0; i < free_runs_.size();) {
-    const int move = bound_.runs()[static_cast<size_t>(free_runs_[i])].move;
+  for (int move : free_moves_) {
     Duration rest = problem_.moves[static_cast<size_t>(move)].cost;
-    for (; i < free_runs_.size() && bound_.runs()[static_cast<size_t>(free_runs_[i])].move == move; ++i) {
-      const bool is_last =
-          i + 1 == free_runs_.size() || bound_.runs()[static_cast<size_t>(free_runs_[i + 1])].move != move;
-      const Duration share = is_last ? rest : Duration::picoseconds(std::llround(point_[i]));
-      result.shares[static_cast<size_t>(free_runs_[i])] = share;
-      rest -= share;
+    const int last = bound_.first_run(move + 1) - 1;
+    for (int r = bound_.first_run(move); r < last; ++r) {
+      result.shares[static_cast<size_t>(r)] = Duration::picoseconds(std::llround(point_[static_cast<size_t>(r)]));
+      rest -= result.shares[static_cast<size_t>(r)];
     }
+    result.shares[static_cast<size_t>(last)] = rest;
   }
+  const size_t runs = bound_.runs().size();
   for (size_t p = 0; p < result.prices.size(); ++p) {
-    result.prices[p] = Duration::picoseconds(std::llround(point_[free_runs_.size() + p]));
+    result.prices[p] = Duration::picoseconds(std::llround(point_[runs + p]));
   }
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multipliers that make the chain bound tight: ascent along the slope of its cheapest chain, with steps of Polyak's
-// length scaled for each multiplier, momentum, and a return to the best point with shorter steps when nothing is gained
-// (search.md's prototype found plain steps to stall at gaps of 4 to 13 %).
+// Multipliers that make the chain bound tight: ascent along the slope of the smoothed bound (smooth_chain.h) with
+// momentum, at a temperature that falls where little is gained. The subgradient of the cheapest chain alone stalls at
+// gaps of several percent on graphs with many candidates that are no single run.
 //
 // Before: any multipliers. After each `ascend`: the best found so far are set; the bound has not fallen. No randomness:
 // the same problem, the same multipliers.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/place/chain_bound.h"
+#include "compiler/place/smooth_chain.h"
 
 namespace collage::place {
 
@@ -18,23 +19,25 @@ class BoundTuner {
   BoundTuner(const SearchProblem& problem, ChainBound& bound);
 
   /// There is nothing to tune: every candidate is one run, and no reader has a choice.
-  bool is_idle() const { return scale_.empty(); }
-  /// Runs up to `steps` passes; stops early when `upper`, the cost of some solution, is met.
-  void ascend(Duration upper, int steps);
+  bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
+  /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
+  /// so low that more steps will hardly gain.
+  bool ascend(Duration upper, int steps);
 
  private:
+  void step(double temperature);
   Multipliers rounded() const;
 
   const SearchProblem& problem_;
   ChainBound& bound_;
-  std::vector<int> free_runs_;  ///< of moves that have several; their variables come first, then the prices
-  std::vector<double> scale_;   ///< by variable
-  std::vector<double> point_;   ///< picoseconds
+  SmoothChain smooth_;
+  std::vector<int> free_moves_;  ///< of several runs
+  std::vector<double> point_;    ///< picoseconds: shares by run, then prices
   std::vector<double> speed_;
-  std::vector<double> best_point_;
-  Duration best_;
-  double length_ = 1.0;
-  int since_gain_ = 0;
+  std::vector<double> slope_;
+  Multipliers best_;
+  double temperature_ = 0;  ///< picoseconds; 0: not begun
+  double value_ = 0;        ///< of the smoothed bound at the last step
 };
 
 }  // namespace collage::place

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/placement/backends.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace collage::bench {
+namespace {
+
+using place::Candidate;
+using place::ConversionEdge;
+using place::FormatId;
+using place::Problem;
+using runtime::Duration;
+
+constexpr FormatId kPlain = 0, kLast = 1, kBlocked = 2, kNpu = 3, kDsp = 4;
+constexpr int kHost = 0, kOnednn = 1, kOpenblas = 2, kXnnpack = 3, kNpuOwner = 4, kDspOwner = 5;
+
+struct Speed {
+  double flops;   ///< per second
+  double bytes;   ///< per second
+  double launch;  ///< seconds
+};
+
+Speed speed_of(int owner, Setting setting) {
+  switch (owner) {
+    case kHost: return {50e9, 10e9, 0.5e-6};
+    case kOnednn: return {170e9, 12e9, 2e-6};
+    case kOpenblas: return {150e9, 11e9, 1e-6};
+    case kXnnpack: return {140e9, 14e9, 1.5e-6};
+    case kNpuOwner: return setting == Setting::A ? Speed{2000e9, 60e9, 4e-6} : Speed{260e9, 22e9, 5e-6};
+    default: return {60e9, 25e9, 3e-6};
+  }
+}
+
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+class ProblemMaker {
+ public:
+  ProblemMaker(const Skeleton& skeleton, Setting setting) : s_(skeleton), setting_(setting) {}
+
+  Problem run() {
+    p_.node_count = static_cast<int>(s_.nodes.size());
+    p_.formats = {{"host", "plain"}, {"host", "NHWC"}, {"host", "nChw8c"}, {"npu[0]", "plain"}, {"dsp[0]", "plain"}};
+    for (const char* name : {"host", "onednn", "openblas", "xnnpack", "npu", "dsp"}) {
+      place::Owner owner;
+      owner.backend = name;
+      owner.instance = owner.backend == "npu" || owner.backend == "dsp" ? owner.backend + "[0]" : "host";
+      p_.owners.push_back(std::move(owner));
+    }
+    for (const SkeletonValue& value : s_.values) add_value(value);
+    find_neighbours();
+    for (int n = 0; n < p_.node_count; ++n) add_candidates(n);
+    return std::move(p_);
+  }
+
+ private:
+  const SkeletonNode& node(int n) const { return s_.nodes[static_cast<size_t>(n)]; }
+  Kind kind(int n) const { return node(n).kind; }
+
+  void add_value(const SkeletonValue& value) {
+    place::ProblemValue added;
+    added.writer = value.writer;
+    added.readers = value.readers;
+    added.is_output = value.is_output;
+    added.bytes = static_cast<int64_t>(value.bytes);
+    const auto edge = [&](FormatId a, FormatId b, double seconds) {
+      added.conversions.push_back({a, b, Duration::seconds(seconds)});
+      added.conversions.push_back({b, a, Duration::seconds(seconds)});
+    };
+    const double reorder = 1e-6 + 2 * value.bytes / 10e9;
+    edge(kPlain, kLast, reorder);
+    edge(kPlain, kBlocked, reorder);
+    edge(kLast, kBlocked, reorder);
+    edge(kPlain, kNpu, 5e-6 + value.bytes / 8e9);
+    edge(kPlain, kDsp, 2e-6 + value.bytes / 10e9);
+    edge(kNpu, kDsp, 3e-6 + value.bytes / 6e9);
+    p_.values.push_back(std::move(added));
+  }
+
+  void find_neighbours() {
+    successors_.resize(s_.nodes.size());
+    predecessors_.resize(s_.nodes.size());
+    for (const SkeletonValue& value : s_.values) {
+      if (value.writer < 0) continue;
+      for (int reader : value.readers) {
+        successors_[static_cast<size_t>(value.writer)].push_back(reader);
+        predecessors_[static_cast<size_t>(reader)].push_back(value.writer);
+      }
+    }
+  }
+
+  void add_candidates(int n) {
+    add(kHost, {n}, kPlain, kPlain);
+    const Kind k = kind(n);
+    const bool conv = k == Kind::Contraction || k == Kind::Depthwise;
+    if (conv || k == Kind::Pool || k == Kind::Pointwise || k == Kind::Join) {
+      for (const std::vector<int>& nodes : chains(n, conv ? 4 : 2, [](Kind next) { return next == Kind::Pointwise; })) {
+        add(kOnednn, nodes, kBlocked, kBlocked);
+        if (nodes.size() == 1 || conv) add(kOnednn, nodes, kPlain, kPlain);
+        if (conv) add(kOnednn, nodes, kPlain, kBlocked);
+      }
+    }
+    if (k == Kind::Contraction) add(kOpenblas, {n}, kPlain, kPlain);
+    if (conv || k == Kind::Pool || k == Kind::Pointwise) {
+      for (const std::vector<int>& nodes : chains(n, 2, [](Kind next) { return next == Kind::Pointwise; })) {
+        add(kXnnpack, nodes, kLast, kLast);
+      }
+    }
+    if (k == Kind::Pointwise || k == Kind::Movement) {
+      for (const std::vector<int>& nodes :
+           chains(n, 6, [](Kind next) { return next == Kind::Pointwise || next == Kind::Movement; })) {
+        add(kDspOwner, nodes, kDsp, kDsp);
+      }
+    }
+    grow_npu(n);
+  }
+
+  /// Paths of up to `length` nodes from `n` on whose inner values have no other reader.
+  std::vector<std::vector<int>> chains(int n, int length, const std::function<bool(Kind)>& goes_on) const {
+    std::vector<std::vector<int>> result = {{n}};
+    std::vector<int> nodes = {n};
+    while (static_cast<int>(nodes.size()) < length) {
+      const SkeletonNode& last = node(nodes.back());
+      if (last.writes.size() != 1) break;
+      const SkeletonValue& value = s_.values[static_cast<size_t>(last.writes.front())];
+      if (value.readers.size() != 1 || value.is_output || !goes_on(kind(value.readers.front()))) break;
+      nodes.push_back(value.readers.front());
+      result.push_back(nodes);
+    }
+    return result;
+  }
+
+  static bool npu_runs(Kind kind) { return kind != Kind::Other && kind != Kind::Movement; }
+
+  /// Connected convex sets with first node `n`, small ones first.
+  void grow_npu(int n) {
+    constexpr size_t kMaxNodes = 6, kMaxExits = 2, kMaxSets = 64;
+    if (!npu_runs(kind(n))) return;
+    std::set<std::vector<int>> seen = {{n}};
+    std::vector<std::vector<int>> queue = {{n}};
+    size_t added = 0;
+    for (size_t at = 0; at < queue.size() && added < kMaxSets; ++at) {
+      const std::vector<int> nodes = queue[at];
+      if (exits(nodes) <= kMaxExits && is_convex(nodes)) {
+        add(kNpuOwner, nodes, kNpu, kNpu);
+        ++added;
+      }
+      if (nodes.size() == kMaxNodes || queue.size() > 8 * kMaxSets) continue;
+      for (int inside : nodes) {
+        for (const auto* lists : {&successors_, &predecessors_}) {
+          for (int next : (*lists)[static_cast<size_t>(inside)]) {
+            if (next < n || !npu_runs(kind(next)) || std::binary_search(nodes.begin(), nodes.end(), next)) continue;
+            std::vector<int> more = nodes;
+            more.insert(std::upper_bound(more.begin(), more.end(), next), next);
+            if (seen.insert(more).second) queue.push_back(std::move(more));
+          }
+        }
+      }
+    }
+  }
+
+  size_t exits(const std::vector<int>& nodes) const {
+    return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](int n) {
+      return std::any_of(node(n).writes.begin(), node(n).writes.end(), [&](int v) { return leaves(v, nodes); });
+    }));
+  }
+
+  bool leaves(int v, const std::vector<int>& nodes) const {
+    const SkeletonValue& value = s_.values[static_cast<size_t>(v)];
+    return value.is_output || std::any_of(value.readers.begin(), value.readers.end(),
+                                          [&](int r) { return !std::binary_search(nodes.begin(), nodes.end(), r); });
+  }
+
+  /// Forward from what leaves, among nodes up to the last of the set.
+  bool is_convex(const std::vector<int>& nodes) const {
+    std::vector<int> todo;
+    std::set<int> seen;
+    const auto visit = [&](int from) {
+      for (int next : successors_[static_cast<size_t>(from)]) {
+        if (next > nodes.back()) continue;
+        const bool inside = std::binary_search(nodes.begin(), nodes.end(), next);
+        if (std::binary_search(nodes.begin(), nodes.end(), from) && inside) continue;
+        if (inside) return false;
+        if (seen.insert(next).second) todo.push_back(next);
+      }
+      return true;
+    };
+    for (int n : nodes) visit(n);
+    while (!todo.empty()) {
+      const int from = todo.back();
+      todo.pop_back();
+      if (!visit(from)) return false;
+    }
+    return true;
+  }
+
+  void add(int owner, std::vector<int> nodes, FormatId in, FormatId out) {
+    std::sort(nodes.begin(), nodes.end());
+    Candidate c;
+    c.owner = owner;
+    c.rule = p_.owners[static_cast<size_t>(owner)].backend;
+    std::set<int> reads;
+    for (int n : nodes) {
+      for (int v : node(n).reads) {
+        const int writer = s_.values[static_cast<size_t>(v)].writer;
+        if (!std::binary_search(nodes.begin(), nodes.end(), writer)) reads.insert(v);
+      }
+      for (int v : node(n).writes) {
+        if (leaves(v, nodes)) c.writes.push_back({v, out});
+      }
+    }
+    std::sort(c.writes.begin(), c.writes.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+    for (int v : reads) c.reads.push_back({v, in});
+    c.cost = cost(owner, nodes, reads);
+    c.nodes = std::move(nodes);
+    p_.candidates.push_back(std::move(c));
+  }
+
+  Duration cost(int owner, const std::vector<int>& nodes, const std::set<int>& reads) const {
+    const Speed speed = speed_of(owner, setting_);
+    const bool additive = setting_ == Setting::C && (owner == kNpuOwner || owner == kDspOwner);
+    if (!additive) return Duration::seconds(speed.launch + roofline(owner, nodes, reads));
+    double seconds = speed.launch;
+    for (int n : nodes) {
+      const std::set<int> own(node(n).reads.begin(), node(n).reads.end());
+      seconds += roofline(owner, {n}, own);
+    }
+    return Duration::seconds(seconds);
+  }
+
+  double roofline(int owner, const std::vector<int>& nodes, const std::set<int>& reads) const {
+    double flops = 0, bytes = 0;
+    uint64_t hash = mix(0x9e3779b97f4a7c15ULL, static_cast<uint64_t>(owner));
+    for (int n : nodes) {
+      double work = node(n).flops;
+      if (owner == kOpenblas && kind(n) == Kind::Depthwise) work *= 10;
+      if (kind(n) == Kind::Depthwise) work *= 4;
+      flops += work;
+      bytes += node(n).weight_bytes;
+      for (int v : node(n).writes) {
+        if (leaves(v, nodes)) bytes += s_.values[static_cast<size_t>(v)].bytes;
+      }
+      hash = mix(hash, static_cast<uint64_t>(kind(n)));
+      hash = mix(hash, static_cast<uint64_t>(std::llround(node(n).flops)));
+      for (int v : node(n).reads) hash = mix(hash, static_cast<uint64_t>(s_.values[static_cast<size_t>(v)].bytes));
+    }
+    for (int v : reads) bytes += s_.values[static_cast<size_t>(v)].bytes;
+    const Speed speed = speed_of(owner, setting_);
+    const double spread = 0.7 + 0.6 * static_cast<double>(hash >> 11) / 9007199254740992.0;
+    return spread * std::max(flops / speed.flops, bytes / speed.bytes);
+  }
+
+  const Skeleton& s_;
+  Setting setting_;
+  Problem p_;
+  std::vector<std::vector<int>> successors_;
+  std::vector<std::vector<int>> predecessors_;
+};
+
+}  // namespace
+
+Problem make_problem(const Skeleton& skeleton, Setting setting) {
+  return ProblemMaker(skeleton, setting).run();
+}
+
+}  // namespace collage::bench

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times the placement search on the graphs of real models and on synthetic families, with synthetic backends
+// (backends.h), and holds it against its goals: gap and time.
+//
+//   placement_bench [--settings ABC] [--budget SECONDS] [--family NAME --nodes N[,N…]] [MODEL…]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+
+#include "bench/placement/backends.h"
+#include "bench/placement/skeleton.h"
+#include "compiler/import/onnx.h"
+#include "compiler/place/evaluate.h"
+#include "compiler/place/optimal_search.h"
+#include "compiler/sema/build_graph.h"
+
+namespace {
+
+using namespace collage;
+using place::Duration;
+
+std::optional<bench::Skeleton> read_model(const std::string& path) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::optional<ir::Graph> graph;
+  const std::filesystem::path file(path);
+  if (file.extension() == ".onnx") {
+    graph = import::import_onnx(path, diags, {});
+  } else if (std::optional<support::FileId> id = sources.load(path, nullptr)) {
+    std::optional<sema::Model> model = sema::load_model_text(sources, *id, file.parent_path().string(), diags);
+    if (model) graph = std::move(model->graph);
+  }
+  fmt::print(stderr, "{}", diags.render());
+  if (!graph) return std::nullopt;
+  return bench::skeleton_of(*graph, file.stem().string());
+}
+
+double percent(Duration cost, Duration bound) {
+  return cost.ps() == 0 ? 0 : 100.0 * static_cast<double>((cost - bound).ps()) / static_cast<double>(cost.ps());
+}
+
+void measure(const bench::Skeleton& skeleton, char setting, double budget) {
+  const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
+  place::SearchOptions options;
+  options.max_seconds = budget;
+  options.max_states = UINT64_MAX / 8;
+  const auto start = std::chrono::steady_clock::now();
+  const std::optional<place::Solution> found = place::search_optimal(problem, options);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (!found) {
+    fmt::print("{:<22}{:>2}  nothing found\n", skeleton.name, setting);
+    return;
+  }
+  const place::Verdict verdict = place::evaluate(problem, *found);
+  const bool right = std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) == found->cost;
+  fmt::print("{:<22}{:>2}{:>7}{:>8}{:>9.2f} s{:>9.3f} %{:>10} states  {:>10}{}\n", skeleton.name, setting,
+             problem.node_count, problem.candidates.size(), took.count(), percent(found->cost, found->bound),
+             found->states, runtime::human(found->cost), right ? "" : "  WRONG");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"placement_bench: time and gap of the placement search"};
+  std::string settings = "ABC", family;
+  double budget = 30;
+  std::vector<int> nodes;
+  std::vector<std::string> models;
+  app.add_option("--settings", settings, "cost settings: letters of ABC")->capture_default_str();
+  app.add_option("--budget", budget, "seconds for each search")->capture_default_str();
+  app.add_option("--family", family, "chain | resnet | nasnet | densenet | transformer");
+  app.add_option("--nodes", nodes, "sizes of the family")->delimiter(',');
+  app.add_option("models", models, "model files");
+  CLI11_PARSE(app, argc, argv);
+  std::vector<bench::Skeleton> skeletons;
+  for (const std::string& path : models) {
+    if (std::optional<bench::Skeleton> skeleton = read_model(path)) skeletons.push_back(std::move(*skeleton));
+  }
+  for (int count : nodes) skeletons.push_back(bench::synthetic(family, count));
+  for (const bench::Skeleton& skeleton : skeletons) {
+    for (char setting : settings) measure(skeleton, setting, budget);
+  }
+  return 0;
+}
