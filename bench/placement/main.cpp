@@ -41,11 +41,17 @@ double percent(Duration cost, Duration bound) {
   return cost.ps() == 0 ? 0 : 100.0 * static_cast<double>((cost - bound).ps()) / static_cast<double>(cost.ps());
 }
 
-void measure(const bench::Skeleton& skeleton, char setting, double budget) {
+void measure(const bench::Skeleton& skeleton, char setting, double budget, bool trace) {
   const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
   place::SearchOptions options;
   options.max_seconds = budget;
   options.max_states = UINT64_MAX / 8;
+  if (trace) {
+    options.on_progress = [](const place::SearchProgress& now) {
+      fmt::print("    {:8.3f} s {:>8} states {:>8} candidates {:>10} gap {:.4f} %\n", now.seconds, now.states,
+                 now.candidates, runtime::human(now.cost), percent(now.cost, now.bound));
+    };
+  }
   const auto start = std::chrono::steady_clock::now();
   const std::optional<place::Solution> found = place::search_optimal(problem, options);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -73,6 +79,8 @@ int main(int argc, char** argv) {
   app.add_option("--budget", budget, "seconds for each search")->capture_default_str();
   app.add_option("--family", family, "chain | resnet | nasnet | densenet | transformer");
   app.add_option("--nodes", nodes, "sizes of the family")->delimiter(',');
+  bool trace = false;
+  app.add_flag("--trace", trace, "a line for each round of the search");
   app.add_option("models", models, "model files");
   CLI11_PARSE(app, argc, argv);
   std::vector<bench::Skeleton> skeletons;
@@ -81,7 +89,7 @@ int main(int argc, char** argv) {
   }
   for (int count : nodes) skeletons.push_back(bench::synthetic(family, count));
   for (const bench::Skeleton& skeleton : skeletons) {
-    for (char setting : settings) measure(skeleton, setting, budget);
+    for (char setting : settings) measure(skeleton, setting, budget, trace);
   }
   return 0;
 }

@@ -8,8 +8,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace collage::place {
+namespace {
+
+/// Runs of one move are near where so many positions lie between them.
+constexpr size_t kNear = 24;
+
+}  // namespace
 
 ChainBound::ChainBound(SearchProblem& problem)
     : problem_(problem),
@@ -18,7 +25,11 @@ ChainBound::ChainBound(SearchProblem& problem)
       gains_(static_cast<size_t>(layout_.gain_count)),
       local_(layout_.pass_runs.size()),
       start_(layout_.start.size()),
-      end_(layout_.end.size()) {
+      end_(layout_.end.size()),
+      pass_of_(layout_.runs.size()) {
+  for (size_t k = 0; k < layout_.pass_runs.size(); ++k) {
+    pass_of_[static_cast<size_t>(layout_.pass_runs[k])] = static_cast<int>(k);
+  }
   multipliers_.prices.resize(layout_.value_of_price.size());
   for (size_t m = 0; m < problem.moves.size(); ++m) {
     const Move& move = problem.moves[m];
@@ -134,37 +145,152 @@ void ChainBound::backward() {
   lower_ = from_cell(lower);
 }
 
-std::vector<Duration> ChainBound::lower_with_moves() {
+/// Forward over the positions from `from` to `to`: the cheapest chains to the starts there, out of `end_costs` at
+/// `from`. `end_costs`, `start_costs`: `kNoWay` where none is set, left so by the caller's cleaning.
+void ChainBound::forward(size_t from, size_t to, std::vector<int64_t>& start_costs, std::vector<int64_t>& end_costs,
+                         const std::function<void(size_t)>& at_run) const {
+  for (size_t q = from;; ++q) {
+    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
+      if (is_no_way(end_costs[static_cast<size_t>(e)])) continue;
+      for (int s = first; s < last; ++s) {
+        int64_t& here = start_costs[static_cast<size_t>(s)];
+        here = std::min(here, end_costs[static_cast<size_t>(e)] + cells_of_link(e, s - first));
+      }
+    }
+    if (q == to) return;
+    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
+      const size_t at = static_cast<size_t>(k);
+      const int64_t cost = std::min(kNoWay, start_costs[static_cast<size_t>(layout_.pass_start[at])] + local_[at]);
+      int64_t& end = end_costs[static_cast<size_t>(layout_.pass_end[at])];
+      end = std::min(end, cost);
+      if (at_run) at_run(at);
+    }
+  }
+}
+
+std::vector<Duration> ChainBound::lower_with_moves() const {
   const size_t count = static_cast<size_t>(problem_.node_count);
   std::vector<int64_t> start(start_.size(), kNoWay), end(end_.size(), kNoWay);
-  std::vector<Duration> lower(problem_.moves.size(), lower_);
   int64_t inputs = 0;
   for (int cell : layout_.input_cells) inputs = std::min(kNoWay, inputs + cells_[static_cast<size_t>(cell)]);
   end[0] = inputs;
-  for (size_t q = 0; q < count; ++q) {
-    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
-    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
-      if (is_no_way(end[static_cast<size_t>(e)])) continue;
-      for (int s = first; s < last; ++s) {
-        int64_t& here = start[static_cast<size_t>(s)];
-        here = std::min(here, end[static_cast<size_t>(e)] + cells_of_link(e, s - first));
-      }
-    }
-    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
-      const size_t at = static_cast<size_t>(k);
-      const int64_t before = start[static_cast<size_t>(layout_.pass_start[at])];
-      const size_t to = static_cast<size_t>(layout_.pass_end[at]);
-      const int64_t here = std::min(kNoWay, before + local_[at]);
-      end[to] = std::min(end[to], here);
-      Duration& least = lower[static_cast<size_t>(layout_.runs[static_cast<size_t>(layout_.pass_runs[at])].move)];
-      least = std::max(least, from_cell(std::min(kNoWay, here + end_[to])));
-    }
-  }
+  std::vector<Duration> lower(problem_.moves.size(), lower_);
+  forward(0, count, start, end, [&](size_t k) {
+    const int64_t through =
+        start[static_cast<size_t>(layout_.pass_start[k])] + local_[k] + end_[static_cast<size_t>(layout_.pass_end[k])];
+    Duration& least = lower[static_cast<size_t>(layout_.runs[static_cast<size_t>(layout_.pass_runs[k])].move)];
+    least = std::max(least, from_cell(through));
+  });
+  lower_through_all_runs(start, lower);
   return lower;
+}
+
+/// Moves of several runs: the cheapest chain through all of them, where they are not far apart.
+void ChainBound::lower_through_all_runs(const std::vector<int64_t>& start, std::vector<Duration>& lower) const {
+  std::vector<int64_t> near_start(start_.size(), kNoWay), near_end(end_.size(), kNoWay);
+  // What is between the first run's end and a later start depends on the end alone: kept while moves share it.
+  int end = -1;
+  std::vector<int64_t> between;
+  size_t from = 0, to = 0;
+  const auto clean = [&] {
+    for (size_t q = from; q <= to; ++q) {
+      std::fill(near_start.begin() + layout_.starts_from[q], near_start.begin() + layout_.starts_from[q + 1], kNoWay);
+      std::fill(near_end.begin() + layout_.ends_from[q], near_end.begin() + layout_.ends_from[q + 1], kNoWay);
+    }
+  };
+  std::vector<int> order;
+  for (size_t m = 0; m < problem_.moves.size(); ++m) {
+    if (first_run(static_cast<int>(m) + 1) - first_run(static_cast<int>(m)) > 1) order.push_back(static_cast<int>(m));
+  }
+  const auto first_pass = [&](int m) { return static_cast<size_t>(pass_of_[static_cast<size_t>(first_run(m))]); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return layout_.pass_end[first_pass(a)] < layout_.pass_end[first_pass(b)]; });
+  // How far the moves look that share the end of their first run.
+  const auto last_begin = [&](int m) {
+    return static_cast<size_t>(layout_.runs[static_cast<size_t>(first_run(m + 1) - 1)].begin);
+  };
+  std::map<int, size_t> horizon;
+  for (int m : order) {
+    size_t& far = horizon[layout_.pass_end[first_pass(m)]];
+    far = std::max(far, last_begin(m));
+  }
+  for (int m : order) {
+    const size_t k = first_pass(m);
+    int64_t cost = start[static_cast<size_t>(layout_.pass_start[k])] + local_[k];
+    size_t at = k;
+    for (int r = first_run(m) + 1; r < first_run(m + 1) && !is_no_way(cost); ++r) {
+      const size_t next = static_cast<size_t>(pass_of_[static_cast<size_t>(r)]);
+      const size_t begin = static_cast<size_t>(layout_.runs[static_cast<size_t>(r)].begin);
+      const size_t done = static_cast<size_t>(layout_.runs[static_cast<size_t>(r) - 1].end);
+      if (begin - done > kNear) {
+        cost = kNoWay;
+        break;
+      }
+      if (layout_.pass_end[at] != end || begin > to) {
+        clean();
+        end = layout_.pass_end[at];
+        from = done;
+        const auto far = horizon.find(end);
+        to = std::max(begin, std::min(done + kNear, far != horizon.end() ? far->second : begin));
+        near_end[static_cast<size_t>(end)] = 0;
+        forward(from, to, near_start, near_end, nullptr);
+      }
+      cost = std::min(kNoWay, cost + near_start[static_cast<size_t>(layout_.pass_start[next])] + local_[next]);
+      at = next;
+    }
+    if (is_no_way(cost)) continue;
+    Duration& least = lower[static_cast<size_t>(m)];
+    least = std::max(least, from_cell(cost + end_[static_cast<size_t>(layout_.pass_end[at])]));
+  }
 }
 
 Duration ChainBound::rest_of_start(int start) const {
   return from_cell(start_[static_cast<size_t>(start)]);
+}
+
+std::vector<int64_t> ChainBound::rest_with_runs(int position, std::span<const int> forced) const {
+  const size_t from = static_cast<size_t>(position);
+  const size_t to = static_cast<size_t>(layout_.runs[static_cast<size_t>(forced.back())].end);
+  const int first_end = layout_.ends_from[from], first_start = layout_.starts_from[from];
+  std::vector<int64_t> end(static_cast<size_t>(layout_.ends_from[to + 1] - first_end), kNoWay);
+  std::vector<int64_t> start(static_cast<size_t>(layout_.starts_from[to] - first_start), kNoWay);
+  std::copy(end_.begin() + layout_.ends_from[to], end_.begin() + layout_.ends_from[to + 1],
+            end.end() - (layout_.ends_from[to + 1] - layout_.ends_from[to]));
+  size_t next = forced.size();
+  for (size_t q = to; q-- > from;) {
+    const Run* run = next > 0 ? &layout_.runs[static_cast<size_t>(forced[next - 1])] : nullptr;
+    if (run != nullptr && q > static_cast<size_t>(run->begin) && q < static_cast<size_t>(run->end)) continue;
+    const bool is_forced = run != nullptr && q == static_cast<size_t>(run->begin);
+    const auto consider = [&](size_t k, int64_t cost) {
+      const int run_end = layout_.pass_end[k] - first_end;
+      cost = std::min(kNoWay, cost + end[static_cast<size_t>(run_end)]);
+      int64_t& best = start[static_cast<size_t>(layout_.pass_start[k] - first_start)];
+      best = std::min(best, cost);
+    };
+    if (is_forced) {
+      const size_t k = static_cast<size_t>(pass_of_[static_cast<size_t>(forced[next - 1])]);
+      consider(k, local_[k] - share(forced[next - 1]).ps());
+      --next;
+    } else {
+      const int limit = next < forced.size() ? layout_.runs[static_cast<size_t>(forced[next])].begin : 0;
+      for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
+        const int ends_at = layout_.runs[static_cast<size_t>(layout_.pass_runs[static_cast<size_t>(k)])].end;
+        if (ends_at <= limit) consider(static_cast<size_t>(k), local_[static_cast<size_t>(k)]);
+      }
+    }
+    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
+      int64_t rest = kNoWay;
+      for (int s = first; s < last; ++s) {
+        const int64_t cost = start[static_cast<size_t>(s - first_start)];
+        if (!is_no_way(cost)) rest = std::min(rest, cost + cells_of_link(e, s - first));
+      }
+      end[static_cast<size_t>(e - first_end)] = rest;
+    }
+  }
+  start.resize(static_cast<size_t>(layout_.starts_from[from + 1] - first_start));
+  return start;
 }
 
 ChainBound::Slope ChainBound::slope() const {

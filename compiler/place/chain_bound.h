@@ -4,9 +4,9 @@
 //
 // Each candidate is cut into runs, its maximal stretches of consecutive positions; run j costs share(c, j), and a
 // candidate's shares add up to its cost. A chain puts runs end to end and forgets which of them belong together. What a
-// value written at w costs is exact for the reader at w+1. Every later reader r that has a choice of formats pays
-// price(v, r, f) for the format f in which it reads, and the value gets these prices back for formats that it picks
-// itself, which need not be those that were read:
+// value written at w costs is exact for the reader at w+1. Every later reader r that has a choice, of formats or of
+// being in one candidate with the writer, pays price(v, r, f) for the format f in which it reads from outside; the
+// value gets these prices back for formats that it picks itself, which need not be those that were read:
 //
 //     phi(v, w, f1) = min over F containing f1, the outputs' format, and one choice for every later reader outside of
 //                     St(w, F) - sum over such readers r of max over f in F of price(v, r, f)
@@ -16,6 +16,7 @@
 // for every solution with the run's candidate.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,8 +40,8 @@ class ChainBound {
 
   /// No solution costs less; `Duration::max()`: there is none.
   Duration lower() const { return lower_; }
-  /// No solution that has the move costs less. By move; a forward pass.
-  std::vector<Duration> lower_with_moves();
+  /// No solution that has the move costs less. By move; a forward pass, and short ones between the runs of a move.
+  std::vector<Duration> lower_with_moves() const;
 
   const ChainLayout& layout() const { return layout_; }
   const std::vector<Run>& runs() const { return layout_.runs; }
@@ -57,6 +58,10 @@ class ChainBound {
   }
   /// The cheapest chain from such a start on.
   Duration rest_of_start(int start) const;
+
+  /// The cheapest chain from each start at `position` on that has all of `forced`, runs that begin at or after
+  /// `position`, apart and in order, whose shares do not count.
+  std::vector<int64_t> rest_with_runs(int position, std::span<const int> forced) const;
 
   /// What a value that was written as `written`, before the position looked from, still costs at least, less the prices
   /// that its undecided readers may pay in the chain: `have` is there already, `next` is read next (0: nothing is).
@@ -75,6 +80,9 @@ class ChainBound {
  private:
   void price_cells();
   void backward();
+  void forward(size_t from, size_t to, std::vector<int64_t>& start_costs, std::vector<int64_t>& end_costs,
+               const std::function<void(size_t)>& at_run) const;
+  void lower_through_all_runs(const std::vector<int64_t>& start, std::vector<Duration>& lower) const;
   int64_t cells_of_link(int end, int start) const;
 
   SearchProblem& problem_;
@@ -86,6 +94,7 @@ class ChainBound {
   std::vector<int64_t> local_;  ///< by run, in the order of the pass: share + cells
   std::vector<int64_t> start_;  ///< the cheapest chain from a start on
   std::vector<int64_t> end_;    ///< and from an end on
+  std::vector<int> pass_of_;    ///< by run: its place in the pass
 };
 
 }  // namespace collage::place

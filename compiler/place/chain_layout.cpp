@@ -68,9 +68,26 @@ struct ChainLayout::Builder {
     }
   }
 
-  /// Readers with one format only pay nothing: their value knows what it must give them. Nor do readers of model
-  /// inputs.
+  /// Which readers some candidate has together with the writer: by value, then reader.
+  std::vector<std::vector<char>> readers_inside() const {
+    std::vector<std::vector<char>> inside(problem.values.size());
+    for (size_t v = 0; v < inside.size(); ++v) inside[v].resize(problem.values[v].readers.size());
+    for (const Move& move : problem.moves) {
+      if (move.nodes.size() < 2) continue;
+      for (const Touch& touch : move.touches) {
+        if (!touch.written) continue;
+        const std::vector<int>& readers = problem.values[static_cast<size_t>(touch.value)].readers;
+        for (size_t r = 0; r < readers.size(); ++r) {
+          if (contains(move.nodes, readers[r])) inside[static_cast<size_t>(touch.value)][r] = 1;
+        }
+      }
+    }
+    return inside;
+  }
+
+  /// Readers without a choice pay nothing: their value knows what it must give them. Nor do readers of model inputs.
   void find_prices() {
+    const std::vector<std::vector<char>> inside = readers_inside();
     for (size_t v = 0; v < problem.values.size(); ++v) {
       const SearchValue& value = problem.values[v];
       ValueFormats formats;
@@ -92,7 +109,7 @@ struct ChainLayout::Builder {
         reader.wants = value.reader_wants[r];
         reader.wanted = over_bits(reader.wants);
         const bool may_pay = formats.exact && value.writer >= 0 && value.readers[r] != value.writer + 1;
-        if (may_pay && std::popcount(reader.wants) > 1) {
+        if (may_pay && (std::popcount(reader.wants) > 1 || (reader.wants != 0 && inside[v][r] != 0))) {
           reader.first_price = static_cast<int>(out.value_of_price.size());
           out.value_of_price.insert(out.value_of_price.end(), static_cast<size_t>(std::popcount(reader.wants)),
                                     static_cast<int>(v));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 #include <tuple>
 
 #include "compiler/place/steiner.h"
@@ -18,10 +17,14 @@ constexpr int kMaxCanonicalBits = 5;
 }  // namespace
 
 ConversionCosts::ConversionCosts(const Problem& problem) : problem_(problem) {
-  std::vector<std::set<FormatId>> wanted(problem.values.size(), {problem.host_plain});
+  std::vector<std::vector<FormatId>> wanted(problem.values.size(), {problem.host_plain});
   for (const Candidate& candidate : problem.candidates) {
-    for (const ValueFormat& read : candidate.reads) wanted[static_cast<size_t>(read.value)].insert(read.format);
+    for (const ValueFormat& read : candidate.reads) {
+      std::vector<FormatId>& formats = wanted[static_cast<size_t>(read.value)];
+      if (std::find(formats.begin(), formats.end(), read.format) == formats.end()) formats.push_back(read.format);
+    }
   }
+  for (std::vector<FormatId>& formats : wanted) std::sort(formats.begin(), formats.end());
   std::map<std::vector<int64_t>, size_t> known;
   for (size_t v = 0; v < problem.values.size(); ++v) {
     Group group;
@@ -29,7 +32,7 @@ ConversionCosts::ConversionCosts(const Problem& problem) : problem_(problem) {
     std::sort(group.edges.begin(), group.edges.end(), [](const ConversionEdge& a, const ConversionEdge& b) {
       return std::tie(a.from, a.to, a.cost) < std::tie(b.from, b.to, b.cost);
     });
-    group.wanted.assign(wanted[v].begin(), wanted[v].end());
+    group.wanted = std::move(wanted[v]);
     std::vector<int64_t> key(group.wanted.begin(), group.wanted.end());
     key.push_back(-1);
     for (const ConversionEdge& edge : group.edges) key.insert(key.end(), {edge.from, edge.to, edge.cost.ps()});

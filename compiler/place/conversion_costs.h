@@ -33,6 +33,8 @@ class ConversionCosts {
   FormatMask canonical(int value, FormatId written, FormatMask have, FormatMask possible);
 
   std::vector<FormatId> formats(int value, FormatMask mask) const;
+  /// How many formats the value is wanted in, `host` plain among them.
+  size_t wanted_formats(int value) const { return group(value).wanted.size(); }
 
  private:
   struct Group {

@@ -1,218 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
-// See optimal_search.h. A round: `run` walks the layers, `expand` fills later ones, `select` cuts a layer to its width.
+// See optimal_search.h.
 #include "compiler/place/optimal_search.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <tuple>
-#include <unordered_map>
+#include <memory>
 
+#include "compiler/place/certify.h"
 #include "compiler/place/chain_bound.h"
+#include "compiler/place/layered_search.h"
 #include "compiler/place/search_problem.h"
-#include "compiler/place/search_state.h"
+#include "compiler/place/subproblem.h"
 #include "compiler/place/tune_bound.h"
 
 namespace collage::place {
 namespace {
 
-struct KeyHash {
-  size_t operator()(const std::vector<int64_t>& key) const noexcept {
-    uint64_t hash = 0x9e3779b97f4a7c15;
-    for (int64_t word : key) {
-      hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccd;
-      hash ^= hash >> 32;
-    }
-    return hash;
-  }
+/// Steps of the tuner between two rounds, and the width of these rounds, after so many of width 1.
+constexpr int kStepsPerChunk = 50;
+/// Taking candidates away is worth a rebuilt problem if so many per cent go.
+constexpr size_t kWorthPercent = 8;
+/// Hardly any go while the gap is more than one in so many.
+constexpr int64_t kHopelessPart = 40;
+constexpr int kNarrowChunks = 3;
+constexpr size_t kTuningWidth = 4;
+
+/// The problem with the candidates that may still be in a better solution, and all that is built upon it.
+struct Stage {
+  explicit Stage(Problem given) : problem(std::move(given)), search(problem), chain(search) {}
+
+  Problem problem;
+  SearchProblem search;
+  ChainBound chain;
 };
 
-/// Passes of the tuner between two rounds of width 1, which may find better solutions.
-constexpr std::array<int, 6> kTuning = {50, 100, 150, 150, 150, 150};
-
-/// Last step of a partial solution.
-struct Step {
-  int previous = -1;
-  int move = -1;
-};
-
-struct Entry {
-  SearchState state;
-  Duration bound;
-  int count = 0;  ///< candidates chosen
-  int step = -1;
-};
-
-struct Best {
-  Duration cost = Duration::max();
-  int count = 0;
-  std::vector<int> moves;
-};
-
-class LayeredSearch {
+class OptimalSearch {
  public:
-  LayeredSearch(const Problem& problem, const SearchOptions& options)
-      : options_(options), problem_(problem), chain_(problem_), transitions_(problem_, chain_) {}
+  OptimalSearch(const Problem& problem, const SearchOptions& options)
+      : problem_(problem), options_(options), budget_(options), stage_(std::make_unique<Stage>(problem)) {}
 
   std::optional<Solution> solve() {
-    start_ = std::chrono::steady_clock::now();
-    for (size_t width = 1;; width *= 4) {
-      run(width);
-      if (width == 1) tune();
-      const bool found = best_.cost < Duration::max();
-      const bool closed = put_aside_ > best_.cost || put_aside_ >= Duration::max();
-      const bool proven = bound_ == best_.cost && states_ >= options_.tie_states;
-      if (closed || (found && (proven || out_of_budget())) || out_of_patience()) break;
-    }
-    if (best_.cost >= Duration::max()) return std::nullopt;
+    is_complete_ = stage_->search.complete;
+    run(1);
+    tune();
+    for (size_t width = 4; !is_done(); width *= 4) run(width);
+    if (!best_.exists()) return std::nullopt;
     Solution solution;
-    for (int move : best_.moves) solution.chosen.push_back(problem_.moves[static_cast<size_t>(move)].source);
+    for (int move : best_.moves) solution.chosen.push_back(source(move));
     solution.cost = best_.cost;
-    if (problem_.complete) solution.bound = bound_;
+    if (is_complete_) {
+      solution.bound = bound_;
+      certificate_.add_round(stage_->search, stage_->chain);
+      solution.certificate = certificate_.finish(stage_->chain, best_.cost);
+    }
     solution.optimal = solution.cost == solution.bound;
-    solution.states = states_;
+    solution.states = budget_.states();
     return solution;
   }
 
  private:
-  using Layer = std::unordered_map<std::vector<int64_t>, Entry, KeyHash>;
+  int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
 
-  /// Better multipliers make better solutions of width 1, which make longer steps towards better multipliers.
-  void tune() {
-    const auto is_done = [&] { return best_.cost >= Duration::max() || bound_ >= best_.cost || out_of_budget(); };
-    if (is_done()) return;
-    BoundTuner tuner(problem_, chain_);
-    for (int steps : kTuning) {
-      if (tuner.is_idle() || is_done()) return;
-      tuner.ascend(best_.cost, steps);
-      run(1);
-    }
-  }
-
+  /// A round of the layers, and what it proves.
   void run(size_t width) {
-    steps_.clear();
-    put_aside_ = Duration::max();
-    layers_.assign(static_cast<size_t>(problem_.node_count) + 1, {});
-    Entry first;
-    first.state = transitions_.initial();
-    first.bound = transitions_.bound(first.state);
-    if (first.bound < Duration::max()) layers_[0].emplace(first.state.key(), first);
-    for (size_t position = 0; position < static_cast<size_t>(problem_.node_count); ++position) {
-      std::vector<Entry*> layer = select(layers_[position], width);
-      for (Entry* entry : layer) {
-        if (beyond(*entry)) continue;
-        if (best_.cost < Duration::max() ? out_of_budget() : width > 1 && out_of_patience()) {
-          put_aside_ = std::min(put_aside_, entry->bound);
-          continue;
-        }
-        expand(*entry);
-      }
-      Layer().swap(layers_[position]);
-    }
-    for (auto& [key, entry] : layers_.back()) finish(entry);
-    bound_ = std::max({bound_, std::min(best_.cost, put_aside_), std::min(best_.cost, chain_.lower())});
+    LayeredSearch layers(stage_->search, stage_->chain, budget_);
+    const Duration put_aside = layers.run(width, best_);
+    raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
+    is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
   }
 
-  /// The states to expand, least first. The others are put aside.
-  std::vector<Entry*> select(Layer& layer, size_t width) {
-    std::vector<Entry*> entries;
-    for (auto& [key, entry] : layer) entries.push_back(&entry);
-    const auto less = [this](const Entry* a, const Entry* b) {
-      if (a->bound != b->bound) return a->bound < b->bound;
-      if (a->count != b->count) return a->count < b->count;
-      return earlier(a->step, b->step);
-    };
-    if (entries.size() > width) {
-      std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(width), entries.end(), less);
-      for (size_t i = width; i < entries.size(); ++i) {
-        if (!beyond(*entries[i])) put_aside_ = std::min(put_aside_, entries[i]->bound);
-      }
-      entries.resize(width);
-    }
-    std::sort(entries.begin(), entries.end(), less);
-    return entries;
+  void raise(Duration bound) {
+    bound_ = std::max(bound_, bound);
+    if (!options_.on_progress) return;
+    options_.on_progress(
+        {budget_.seconds(), budget_.states(), stage_->search.moves.size(), best_.cost, std::min(bound_, best_.cost)});
   }
 
-  void expand(const Entry& entry) {
-    ++states_;
-    for (int move : problem_.moves_at[static_cast<size_t>(entry.state.position)]) {
-      std::optional<SearchState> next = transitions_.choose(entry.state, move);
-      if (!next) continue;
-      Entry after;
-      after.bound = std::max(entry.bound, transitions_.bound(*next));
-      after.count = entry.count + 1;
-      if (after.bound >= Duration::max() || beyond(after)) continue;
-      after.step = static_cast<int>(steps_.size());
-      steps_.push_back({entry.step, move});
-      std::vector<int64_t> key = next->key();
-      after.state = std::move(*next);
-      Layer& layer = layers_[static_cast<size_t>(after.state.position)];
-      const auto [it, is_new] = layer.try_emplace(std::move(key));
-      if (is_new || better(after, it->second)) it->second = std::move(after);
+  /// Chunks of tuning, rounds of small width between them. Candidates that can go do so.
+  void tune() {
+    if (!best_.exists()) return;
+    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain);
+    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
+      const bool goes_on = tuner->ascend(best_.cost, kStepsPerChunk);
+      run(chunk < kNarrowChunks ? 1 : kTuningWidth);
+      if (!goes_on || is_closed_) break;
+      if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
+      const std::vector<Duration> lower = stage_->chain.lower_with_moves();
+      const auto gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
+      if (static_cast<size_t>(gone) * 100 >= kWorthPercent * lower.size()) reduce(lower, tuner);
     }
   }
 
-  bool better(const Entry& a, const Entry& b) const {
-    if (a.state.cost != b.state.cost) return a.state.cost < b.state.cost;
-    if (a.count != b.count) return a.count < b.count;
-    return earlier(a.step, b.step);
-  }
-
-  /// Of two paths of equal length, which has the smaller move where they first differ.
-  bool earlier(int a, int b) const {
-    bool result = false;
-    while (a != b) {
-      const Step& left = steps_[static_cast<size_t>(a)];
-      const Step& right = steps_[static_cast<size_t>(b)];
-      if (left.move != right.move) result = left.move < right.move;
-      a = left.previous;
-      b = right.previous;
+  /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
+  /// move cost at least.
+  void reduce(const std::vector<Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
+    certificate_.add_round(stage_->search, stage_->chain);
+    std::vector<int> kept;
+    for (size_t m = 0; m < lower.size(); ++m) {
+      if (lower[m] <= best_.cost) kept.push_back(source(static_cast<int>(m)));
     }
-    return result;
-  }
-
-  bool beyond(const Entry& entry) const {
-    return entry.bound > best_.cost || (entry.bound == best_.cost && entry.count > best_.count);
-  }
-
-  void finish(const Entry& entry) {
-    Best found{entry.state.cost, entry.count, {}};
-    for (int step = entry.step; step >= 0; step = steps_[static_cast<size_t>(step)].previous) {
-      found.moves.push_back(steps_[static_cast<size_t>(step)].move);
+    std::sort(kept.begin(), kept.end());
+    auto next = std::make_unique<Stage>(part_of(problem_, kept));
+    for (Move& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
+    tuner = std::make_unique<BoundTuner>(
+        next->search, next->chain, *tuner,
+        correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
+    std::vector<int> move_of(problem_.candidates.size(), -1);
+    for (size_t m = 0; m < next->search.moves.size(); ++m) {
+      move_of[static_cast<size_t>(next->search.moves[m].source)] = static_cast<int>(m);
     }
-    std::reverse(found.moves.begin(), found.moves.end());
-    const auto rank = [](const Best& best) { return std::tie(best.cost, best.count, best.moves); };
-    if (rank(found) < rank(best_)) best_ = std::move(found);
+    for (int& move : best_.moves) move = move_of[static_cast<size_t>(source(move))];
+    stage_ = std::move(next);
+    raise(std::min(best_.cost, stage_->chain.lower()));
   }
 
-  /// Without any solution the search goes on for longer.
-  bool out_of_patience() const { return states_ / kPatience >= options_.max_states; }
-
-  bool out_of_budget() const {
-    if (states_ >= options_.max_states) return true;
-    if (!options_.max_seconds) return false;
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    return elapsed.count() >= *options_.max_seconds;
+  bool is_done() const {
+    const bool proven = bound_ == best_.cost && budget_.states() >= options_.tie_states;
+    return is_closed_ || (best_.exists() && (proven || budget_.is_spent())) || budget_.is_out_of_patience();
   }
 
+  const Problem& problem_;
   const SearchOptions& options_;
-  SearchProblem problem_;
-  ChainBound chain_;
-  Transitions transitions_;
-  std::chrono::steady_clock::time_point start_;
-
-  std::vector<Layer> layers_;
-  std::vector<Step> steps_;
-  Duration put_aside_ = Duration::max();
-  Best best_;
+  SearchBudget budget_;
+  std::unique_ptr<Stage> stage_;
+  CertificateMaker certificate_;
+  Incumbent best_;
   Duration bound_;
-  uint64_t states_ = 0;
+  bool is_closed_ = false;
+  bool is_complete_ = true;
 };
 
 }  // namespace
 
 std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options) {
-  return LayeredSearch(problem, options).solve();
+  return OptimalSearch(problem, options).solve();
 }
 
 }  // namespace collage::place

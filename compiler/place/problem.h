@@ -88,7 +88,12 @@ struct Problem {
 };
 
 /// Multipliers that prove a lower bound (chain_bound.h has the formula), in terms of the problem alone. A checker that
-/// shares nothing with the search evaluates them with one pass.
+/// shares nothing with the search evaluates each round with a pass or two.
+///
+/// The first round is about all candidates. A later one is about those that the round before leaves: a candidate goes
+/// if the cheapest chain through one of its runs costs more than the solution, since no better solution can have it.
+/// Which formats a reader may want follows from the candidates of the round. Prices that are not listed are zero; those
+/// of readers of model inputs, and of the reader right after the writer, always are.
 struct Certificate {
   struct Share {
     int candidate = 0;
@@ -96,14 +101,17 @@ struct Certificate {
   };
   struct Price {
     int value = 0;
-    int reader = 0;  ///< node, not the one right after the writer in `order`
+    int reader = 0;  ///< node
     FormatId format = 0;
     Duration price;
   };
-  std::vector<int> order;     ///< node at each position: topological
-  std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
-  std::vector<Price> prices;  ///< that are not zero
-  Duration bound;             ///< what they prove
+  struct Round {
+    std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
+    std::vector<Price> prices;  ///< that are not zero
+  };
+  std::vector<int> order;  ///< node at each position: topological
+  std::vector<Round> rounds;
+  Duration bound;  ///< the least of what the last round proves and the solution's cost
 };
 
 /// Candidates of one solution, ascending by their first node, and what they cost.

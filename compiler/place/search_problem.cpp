@@ -14,15 +14,6 @@
 namespace collage::place {
 namespace {
 
-using Formats = std::vector<std::pair<int, FormatId>>;
-
-Formats formats_of(const std::vector<ValueFormat>& list) {
-  Formats result;
-  for (const ValueFormat& entry : list) result.emplace_back(entry.value, entry.format);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 std::vector<int> positions_of(const std::vector<int>& order) {
   std::vector<int> position(order.size());
   for (size_t i = 0; i < order.size(); ++i) position[static_cast<size_t>(order[i])] = static_cast<int>(i);
@@ -49,9 +40,10 @@ NodeGraph renumbered(const NodeGraph& given, const std::vector<int>& order) {
 SearchProblem::SearchProblem(const Problem& problem)
     : SearchProblem(problem, node_graph(problem), search_order(node_graph(problem))) {}
 
-SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, const std::vector<int>& order)
+SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> given_order)
     : node_count(problem.node_count),
       host_plain(problem.host_plain),
+      order(std::move(given_order)),
       graph(renumbered(given, order)),
       reach(graph),
       moves_at(static_cast<size_t>(problem.node_count)),
@@ -79,47 +71,113 @@ SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, con
   add_limits(problem);
 }
 
-void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& position) {
-  std::vector<int> ranked;
-  std::vector<Formats> reads;
-  std::vector<Formats> writes;
-  for (size_t c = 0; c < problem.candidates.size(); ++c) {
-    reads.push_back(formats_of(problem.candidates[c].reads));
-    writes.push_back(formats_of(problem.candidates[c].writes));
-    ranked.push_back(static_cast<int>(c));
+namespace {
+
+/// Ranks of strings: equal ones share one.
+class Ranks {
+ public:
+  void add(const std::string& text) { ranks_.emplace(text, 0); }
+  void number() {
+    int next = 0;
+    for (auto& [text, rank] : ranks_) rank = next++;
   }
-  const auto rank = [&](int c) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
-    const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
-    return std::tie(candidate.rule, owner.backend, owner.instance, candidate.nodes, reads[static_cast<size_t>(c)],
-                    writes[static_cast<size_t>(c)], candidate.cost);
-  };
-  std::stable_sort(ranked.begin(), ranked.end(), [&](int a, int b) { return rank(a) < rank(b); });
-  const auto first_of = [&](int c) {
-    int first = problem.node_count;
-    for (int node : problem.candidates[static_cast<size_t>(c)].nodes)
-      first = std::min(first, position[static_cast<size_t>(node)]);
-    return first;
-  };
+  int of(const std::string& text) const { return ranks_.find(text)->second; }
 
-  std::stable_sort(ranked.begin(), ranked.end(), [&](int a, int b) { return first_of(a) < first_of(b); });
+ private:
+  std::map<std::string, int> ranks_;
+};
 
-  std::map<std::tuple<std::vector<int>, int, Formats, Formats>, int> cheapest;
-  for (int c : ranked) {
-    const size_t slot = static_cast<size_t>(c);
-    const Candidate& candidate = problem.candidates[slot];
+bool same_formats(const std::vector<ValueFormat>& a, const std::vector<ValueFormat>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ValueFormat& x, const ValueFormat& y) {
+    return x.value == y.value && x.format == y.format;
+  });
+}
+
+int compare_formats(const std::vector<ValueFormat>& a, const std::vector<ValueFormat>& b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i].value != b[i].value) return a[i].value < b[i].value ? -1 : 1;
+    if (a[i].format != b[i].format) return a[i].format < b[i].format ? -1 : 1;
+  }
+  return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+}
+
+}  // namespace
+
+/// Sorts candidates by their first position, then by rank; leaves out those that another one makes useless.
+std::vector<int> SearchProblem::ranked_candidates(const Problem& problem, const std::vector<int>& position) const {
+  Ranks rules;
+  for (const Candidate& candidate : problem.candidates) rules.add(candidate.rule);
+  rules.number();
+  std::vector<int> owners(problem.owners.size());
+  for (size_t o = 0; o < owners.size(); ++o) owners[o] = static_cast<int>(o);
+  std::sort(owners.begin(), owners.end(), [&](int a, int b) {
+    const Owner& x = problem.owners[static_cast<size_t>(a)];
+    const Owner& y = problem.owners[static_cast<size_t>(b)];
+    return std::tie(x.backend, x.instance) < std::tie(y.backend, y.instance);
+  });
+  std::vector<int> owner_rank(owners.size());
+  for (size_t i = 0; i < owners.size(); ++i) owner_rank[static_cast<size_t>(owners[i])] = static_cast<int>(i);
+
+  struct Ranked {
+    int candidate = 0;
+    int rule = 0;
+    int owner = 0;
+  };
+  std::vector<std::vector<Ranked>> at(static_cast<size_t>(node_count));
+  for (size_t c = 0; c < problem.candidates.size(); ++c) {
+    const Candidate& candidate = problem.candidates[c];
     COLLAGE_CHECK(!candidate.nodes.empty(), "candidate {} has no nodes", c);
     if (candidate.cost >= Duration::max()) continue;
-    const auto [it, is_new] =
-        cheapest.emplace(std::tuple(candidate.nodes, candidate.owner, reads[slot], writes[slot]), c);
-    if (!is_new && candidate.cost < problem.candidates[static_cast<size_t>(it->second)].cost) it->second = c;
+    int first = node_count;
+    for (int node : candidate.nodes) first = std::min(first, position[static_cast<size_t>(node)]);
+    at[static_cast<size_t>(first)].push_back(
+        {static_cast<int>(c), rules.of(candidate.rule), owner_rank[static_cast<size_t>(candidate.owner)]});
   }
+  std::vector<int> result;
+  const auto candidate_of = [&](const Ranked& ranked) -> const Candidate& {
+    return problem.candidates[static_cast<size_t>(ranked.candidate)];
+  };
+  for (std::vector<Ranked>& here : at) {
+    std::stable_sort(here.begin(), here.end(), [&](const Ranked& a, const Ranked& b) {
+      if (a.rule != b.rule) return a.rule < b.rule;
+      if (a.owner != b.owner) return a.owner < b.owner;
+      const Candidate& x = candidate_of(a);
+      const Candidate& y = candidate_of(b);
+      if (x.nodes != y.nodes) return x.nodes < y.nodes;
+      if (const int reads = compare_formats(x.reads, y.reads); reads != 0) return reads < 0;
+      if (const int writes = compare_formats(x.writes, y.writes); writes != 0) return writes < 0;
+      return x.cost < y.cost;
+    });
+    // The cheapest of those that differ in cost and rule only; of equally cheap ones the first.
+    std::map<std::pair<int, std::vector<int>>, std::vector<size_t>> alike;
+    std::vector<char> is_useless(here.size(), 0);
+    for (size_t i = 0; i < here.size(); ++i) {
+      const Candidate& candidate = candidate_of(here[i]);
+      std::vector<size_t>& others = alike[{candidate.owner, candidate.nodes}];
+      const auto same = std::find_if(others.begin(), others.end(), [&](size_t other) {
+        const Candidate& known = candidate_of(here[other]);
+        return same_formats(known.reads, candidate.reads) && same_formats(known.writes, candidate.writes);
+      });
+      if (same == others.end()) {
+        others.push_back(i);
+      } else if (candidate.cost < candidate_of(here[*same]).cost) {
+        is_useless[*same] = 1;
+        *same = i;
+      } else {
+        is_useless[i] = 1;
+      }
+    }
+    for (size_t i = 0; i < here.size(); ++i) {
+      if (is_useless[i] == 0) result.push_back(here[i].candidate);
+    }
+  }
+  return result;
+}
+
+void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& position) {
   std::map<std::vector<int>, int> shapes;
-  for (int c : ranked) {
-    const size_t slot = static_cast<size_t>(c);
-    const Candidate& candidate = problem.candidates[slot];
-    const auto it = cheapest.find(std::tuple(candidate.nodes, candidate.owner, reads[slot], writes[slot]));
-    if (it == cheapest.end() || it->second != c) continue;
+  for (int c : ranked_candidates(problem, position)) {
+    const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
     Move move;
     move.source = c;
     move.cost = candidate.cost;
@@ -127,8 +185,10 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
     std::sort(move.nodes.begin(), move.nodes.end());
     if (!is_convex(graph, reach, move.nodes) || !add_touches(candidate, move)) continue;
     move.opaque = !is_transparent(graph, reach, move.nodes);
-    move.shape = shapes.emplace(move.nodes, static_cast<int>(moves.size())).first->second;
+    move.shape = static_cast<int>(moves.size());
+    if (move.opaque) move.shape = shapes.emplace(move.nodes, move.shape).first->second;
     for (const Touch& touch : move.touches) {
+      if (touch.written) continue;
       SearchValue& value = values[static_cast<size_t>(touch.value)];
       for (size_t r = 0; r < value.readers.size(); ++r) {
         if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) {
@@ -143,22 +203,24 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
 
 /// More formats of one value than `cheapest_arborescence` takes at once: solutions that want them all are not seen.
 void SearchProblem::check_wanted_formats(const Problem& problem) {
-  std::vector<std::set<FormatId>> wanted(problem.values.size());
-  for (const Candidate& candidate : problem.candidates) {
-    for (const ValueFormat& read : candidate.reads) wanted[static_cast<size_t>(read.value)].insert(read.format);
+  for (size_t v = 0; v < values.size(); ++v) {
+    if (conversions.wanted_formats(static_cast<int>(v)) > kMaxWantedFormats) complete = false;
   }
-  for (const std::set<FormatId>& formats : wanted) {
-    if (formats.size() >= kMaxWantedFormats) complete = false;
-  }
+  static_cast<void>(problem);
 }
 
 bool SearchProblem::add_touches(const Candidate& candidate, Move& move) {
   const auto inside = [&](int node) { return std::binary_search(move.nodes.begin(), move.nodes.end(), node); };
-  std::set<int> touched;
+  std::vector<int> touched;
   for (int node : move.nodes) {
-    touched.insert(values_written[static_cast<size_t>(node)].begin(), values_written[static_cast<size_t>(node)].end());
-    touched.insert(values_read[static_cast<size_t>(node)].begin(), values_read[static_cast<size_t>(node)].end());
+    for (const auto* list : {&values_written, &values_read}) {
+      const std::vector<int>& here = (*list)[static_cast<size_t>(node)];
+      touched.insert(touched.end(), here.begin(), here.end());
+    }
   }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  move.touches.reserve(touched.size());
   for (int v : touched) {
     const SearchValue& value = values[static_cast<size_t>(v)];
     Touch touch;

@@ -46,6 +46,7 @@ struct SearchProblem {
 
   int node_count = 0;
   FormatId host_plain = 0;
+  std::vector<int> order;  ///< node of the problem at each position
   NodeGraph graph;
   Reachability reach;
   std::vector<SearchValue> values;
@@ -59,7 +60,8 @@ struct SearchProblem {
   ConversionCosts conversions;
 
  private:
-  SearchProblem(const Problem& problem, const NodeGraph& given, const std::vector<int>& order);
+  SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> order);
+  std::vector<int> ranked_candidates(const Problem& problem, const std::vector<int>& position) const;
   void add_moves(const Problem& problem, const std::vector<int>& position);
   void check_wanted_formats(const Problem& problem);
   bool add_touches(const Candidate& candidate, Move& move);

@@ -82,16 +82,21 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
   for (const Ahead& ahead : state.ahead) {
     if (ahead.last >= after.position) after.ahead.push_back(ahead);
   }
+  const auto begin_of = [&](int run) { return chain_.runs()[static_cast<size_t>(run)].begin; };
+  for (int run : state.runs_ahead) {
+    if (begin_of(run) >= after.position) after.runs_ahead.push_back(run);
+  }
   for (int r = chain_.first_run(move_index); r < chain_.first_run(move_index + 1); ++r) {
     const Run& run = chain_.runs()[static_cast<size_t>(r)];
     if (run.begin < after.position) continue;
-    after.ahead.push_back({-1, run.begin, chain_.share(r)});
+    after.runs_ahead.push_back(r);
     const ChainLayout& layout = chain_.layout();
     for (int i = layout.reads_from[static_cast<size_t>(r)]; i < layout.reads_from[static_cast<size_t>(r) + 1]; ++i) {
       const PricedRead& read = layout.reads[static_cast<size_t>(i)];
       if (read.writer < run.begin) after.ahead.push_back({read.writer, run.begin, chain_.price(read.price)});
     }
   }
+  std::sort(after.runs_ahead.begin(), after.runs_ahead.end(), [&](int a, int b) { return begin_of(a) < begin_of(b); });
   after.live = state.live;
   for (const Touch& touch : move.touches) {
     if (!decide_value(state, after, touch)) return std::nullopt;
@@ -210,8 +215,10 @@ Duration Transitions::bound(const SearchState& state) {
   }
   Duration chain = Duration::max();
   const auto [first, last] = chain_.starts_at(state.position);
+  const std::vector<int64_t>* forced = state.runs_ahead.empty() ? nullptr : &rest(state);
   for (int start = first; start < last; ++start) {
-    Duration cost = chain_.rest_of_start(start);
+    Duration cost =
+        forced != nullptr ? from_cell((*forced)[static_cast<size_t>(start - first)]) : chain_.rest_of_start(start);
     for (size_t i = 0; i < entries.size() && cost < Duration::max(); ++i) {
       const LiveValue& entry = entries[i];
       const Duration more = chain_.completion(entry.value, entry.written, entry.wanted, undecided[i],
@@ -234,6 +241,13 @@ Duration Transitions::bound(const SearchState& state) {
     if (ahead.from < state.position) chain -= ahead.cost;
   }
   return state.cost + std::max(Duration(), chain);
+}
+
+const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
+  auto& known = rests_[static_cast<size_t>(state.position)];
+  const auto at = known.find(state.runs_ahead);
+  if (at != known.end()) return at->second;
+  return known.emplace(state.runs_ahead, chain_.rest_with_runs(state.position, state.runs_ahead)).first->second;
 }
 
 /// Which readers are still uncovered, but for the one right after the writer.

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct SearchState {
   std::vector<int> open;        ///< shapes, ascending
   std::vector<int> used;        ///< counters, then flags
   std::vector<Ahead> ahead;     ///< not part of the key
+  std::vector<int> runs_ahead;  ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Duration cost;
 
   std::vector<int64_t> key() const;
@@ -52,13 +54,16 @@ struct SearchState {
 
 class Transitions {
  public:
-  Transitions(SearchProblem& problem, const ChainBound& chain) : problem_(problem), chain_(chain) {}
+  Transitions(SearchProblem& problem, const ChainBound& chain)
+      : problem_(problem), chain_(chain), rests_(static_cast<size_t>(problem.node_count) + 1) {}
 
   SearchState initial() const;
   /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
   std::optional<SearchState> choose(const SearchState& state, int move);
   /// No completion of `state` costs less in all.
   Duration bound(const SearchState& state);
+  /// States at this position will not be asked about any more.
+  void forget(int position) { rests_[static_cast<size_t>(position)] = {}; }
 
  private:
   bool within_limits(const SearchState& state, const Move& move) const;
@@ -67,8 +72,12 @@ class Transitions {
   std::vector<char> later_readers(const SearchState& state, int value) const;
   FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
 
+  const std::vector<int64_t>& rest(const SearchState& state);
+
   SearchProblem& problem_;
   const ChainBound& chain_;
+  /// By position: the cheapest chains through given runs ahead (chain_bound.h, `rest_with_runs`).
+  std::vector<std::map<std::vector<int>, std::vector<int64_t>>> rests_;
 };
 
 }  // namespace collage::place

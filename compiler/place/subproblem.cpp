@@ -16,18 +16,26 @@ std::vector<int> candidates_where(const Problem& problem, const std::function<bo
   return kept;
 }
 
-std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
-                                     const SearchOptions& options) {
+Problem part_of(const Problem& problem, const std::vector<int>& kept) {
   Problem part;
   part.node_count = problem.node_count;
   part.values = problem.values;
   part.formats = problem.formats;
   part.host_plain = problem.host_plain;
   part.owners = problem.owners;
+  part.constant_bytes = problem.constant_bytes;
   for (int c : kept) part.candidates.push_back(problem.candidates[static_cast<size_t>(c)]);
-  std::optional<Solution> solution = search_optimal(part, options);
+  return part;
+}
+
+std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+                                     const SearchOptions& options) {
+  std::optional<Solution> solution = search_optimal(part_of(problem, kept), options);
   if (solution) {
     for (int& c : solution->chosen) c = kept[static_cast<size_t>(c)];
+    for (Certificate::Round& round : solution->certificate.rounds) {
+      for (Certificate::Share& share : round.shares) share.candidate = kept[static_cast<size_t>(share.candidate)];
+    }
   }
   return solution;
 }

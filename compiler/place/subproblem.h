@@ -15,6 +15,9 @@ std::vector<int> all_candidates(const Problem& problem);
 /// Indices, ascending.
 std::vector<int> candidates_where(const Problem& problem, const std::function<bool(int)>& keep);
 
+/// The problem with the `kept` candidates only, in that order.
+Problem part_of(const Problem& problem, const std::vector<int>& kept);
+
 /// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
 std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
                                      const SearchOptions& options);

@@ -39,6 +39,33 @@ BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound)
   slope_.resize(point_.size());
 }
 
+BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other,
+                       const Correspondence& same)
+    : BoundTuner(problem, bound) {
+  const size_t runs = same.run.size(), other_runs = other.bound_.runs().size();
+  const auto take = [&](size_t at, size_t from) {
+    point_[at] = other.point_[from];
+    speed_[at] = other.speed_[from];
+  };
+  for (size_t r = 0; r < runs; ++r) {
+    if (same.run[r] >= 0) take(r, static_cast<size_t>(same.run[r]));
+  }
+  for (size_t p = 0; p < same.price.size(); ++p) {
+    if (same.price[p] >= 0) take(runs + p, other_runs + static_cast<size_t>(same.price[p]));
+  }
+  temperature_ = other.temperature_;
+  value_ = other.value_;
+  Multipliers best = best_;
+  for (size_t r = 0; r < runs; ++r) {
+    if (same.run[r] >= 0) best.shares[r] = other.best_.shares[static_cast<size_t>(same.run[r])];
+  }
+  for (size_t p = 0; p < same.price.size(); ++p) {
+    if (same.price[p] >= 0) best.prices[p] = other.best_.prices[static_cast<size_t>(same.price[p])];
+  }
+  best_ = best;
+  bound_.set(std::move(best));
+}
+
 bool BoundTuner::ascend(Duration upper, int steps) {
   const double nodes = std::max(1, problem_.node_count);
   const double most = static_cast<double>(upper.ps());
@@ -53,7 +80,8 @@ bool BoundTuner::ascend(Duration upper, int steps) {
     for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
     bound_.set(rounded());
     const double hidden = static_cast<double>(bound_.lower().ps()) - value_;
-    if (value_ - before < kEnough * hidden) temperature_ *= kCooler;
+    const double gap = most - static_cast<double>(bound_.lower().ps());
+    if (hidden > gap || value_ - before < kEnough * hidden) temperature_ *= kCooler;
     if (bound_.lower() > best && bound_.lower() < Duration::max()) {
       best = bound_.lower();
       best_ = bound_.multipliers();

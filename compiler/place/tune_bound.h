@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "compiler/place/certify.h"
 #include "compiler/place/chain_bound.h"
 #include "compiler/place/smooth_chain.h"
 
@@ -17,6 +18,8 @@ namespace collage::place {
 class BoundTuner {
  public:
   BoundTuner(const SearchProblem& problem, ChainBound& bound);
+  /// Goes on where another tuner was, on the same problem with fewer candidates.
+  BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
   /// There is nothing to tune: every candidate is one run, and no reader has a choice.
   bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }

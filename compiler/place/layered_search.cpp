@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// See layered_search.h. `run` walks the layers, `expand` fills later ones, `select` cuts a layer to its width.
+#include "compiler/place/layered_search.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace collage::place {
+namespace {
+
+template <typename Entry>
+bool is_beyond(const Entry& entry, const Incumbent& best) {
+  return entry.bound > best.cost || (entry.bound == best.cost && entry.count > best.count);
+}
+
+}  // namespace
+
+double SearchBudget::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool SearchBudget::is_spent() const {
+  return states_ >= options_.max_states || (options_.max_seconds && seconds() >= *options_.max_seconds);
+}
+
+size_t LayeredSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {
+  uint64_t hash = 0x9e3779b97f4a7c15;
+  for (int64_t word : key) {
+    hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccd;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+Duration LayeredSearch::run(size_t width, Incumbent& best) {
+  steps_.clear();
+  put_aside_ = Duration::max();
+  layers_.assign(static_cast<size_t>(problem_.node_count) + 1, {});
+  Entry first;
+  first.state = transitions_.initial();
+  first.bound = transitions_.bound(first.state);
+  if (first.bound < Duration::max()) layers_[0].emplace(first.state.key(), first);
+  for (size_t position = 0; position < static_cast<size_t>(problem_.node_count); ++position) {
+    for (Entry* entry : select(layers_[position], width, best)) {
+      if (is_beyond(*entry, best)) continue;
+      if (best.exists() ? budget_.is_spent() : width > 1 && budget_.is_out_of_patience()) {
+        put_aside_ = std::min(put_aside_, entry->bound);
+        continue;
+      }
+      expand(*entry, best);
+    }
+    Layer().swap(layers_[position]);
+    transitions_.forget(static_cast<int>(position));
+  }
+  for (auto& [key, entry] : layers_.back()) finish(entry, best);
+  return put_aside_;
+}
+
+/// The states to expand, least first. The others are put aside.
+std::vector<LayeredSearch::Entry*> LayeredSearch::select(Layer& layer, size_t width, const Incumbent& best) {
+  std::vector<Entry*> entries;
+  for (auto& [key, entry] : layer) entries.push_back(&entry);
+  const auto less = [this](const Entry* a, const Entry* b) {
+    if (a->bound != b->bound) return a->bound < b->bound;
+    if (a->count != b->count) return a->count < b->count;
+    return earlier(a->step, b->step);
+  };
+  if (entries.size() > width) {
+    std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(width), entries.end(), less);
+    for (size_t i = width; i < entries.size(); ++i) {
+      if (!is_beyond(*entries[i], best)) put_aside_ = std::min(put_aside_, entries[i]->bound);
+    }
+    entries.resize(width);
+  }
+  std::sort(entries.begin(), entries.end(), less);
+  return entries;
+}
+
+void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
+  budget_.count_state();
+  for (int move : problem_.moves_at[static_cast<size_t>(entry.state.position)]) {
+    std::optional<SearchState> next = transitions_.choose(entry.state, move);
+    if (!next) continue;
+    Entry after;
+    after.bound = std::max(entry.bound, transitions_.bound(*next));
+    after.count = entry.count + 1;
+    if (after.bound >= Duration::max() || is_beyond(after, best)) continue;
+    after.step = static_cast<int>(steps_.size());
+    steps_.push_back({entry.step, move});
+    std::vector<int64_t> key = next->key();
+    after.state = std::move(*next);
+    Layer& layer = layers_[static_cast<size_t>(after.state.position)];
+    const auto [it, is_new] = layer.try_emplace(std::move(key));
+    if (is_new || better(after, it->second)) it->second = std::move(after);
+  }
+}
+
+bool LayeredSearch::better(const Entry& a, const Entry& b) const {
+  if (a.state.cost != b.state.cost) return a.state.cost < b.state.cost;
+  if (a.count != b.count) return a.count < b.count;
+  return earlier(a.step, b.step);
+}
+
+/// Of two paths of equal length, which has the smaller move where they first differ.
+bool LayeredSearch::earlier(int a, int b) const {
+  bool result = false;
+  while (a != b) {
+    const Step& left = steps_[static_cast<size_t>(a)];
+    const Step& right = steps_[static_cast<size_t>(b)];
+    if (left.move != right.move) result = left.move < right.move;
+    a = left.previous;
+    b = right.previous;
+  }
+  return result;
+}
+
+void LayeredSearch::finish(const Entry& entry, Incumbent& best) const {
+  Incumbent found{entry.state.cost, entry.count, {}};
+  for (int step = entry.step; step >= 0; step = steps_[static_cast<size_t>(step)].previous) {
+    found.moves.push_back(steps_[static_cast<size_t>(step)].move);
+  }
+  std::reverse(found.moves.begin(), found.moves.end());
+  const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves); };
+  if (rank(found) < rank(best)) best = std::move(found);
+}
+
+}  // namespace collage::place

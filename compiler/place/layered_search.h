@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers by first uncovered node in search order (search_order.h). Each step covers that node in every possible way;
+// partial solutions with equal keys (search_state.h) are merged. A layer keeps the `width` states of least bound; the
+// least bound among those put aside bounds every solution that was not looked at.
+#pragma once
+
+#include <chrono>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/place/chain_bound.h"
+#include "compiler/place/optimal_search.h"
+#include "compiler/place/search_problem.h"
+#include "compiler/place/search_state.h"
+
+namespace collage::place {
+
+/// What all rounds of one search may spend together.
+class SearchBudget {
+ public:
+  explicit SearchBudget(const SearchOptions& options) : options_(options), start_(std::chrono::steady_clock::now()) {}
+
+  void count_state() { ++states_; }
+  uint64_t states() const { return states_; }
+  double seconds() const;
+  bool is_spent() const;
+  /// Without any solution the search goes on for longer.
+  bool is_out_of_patience() const { return states_ / kPatience >= options_.max_states; }
+
+ private:
+  const SearchOptions& options_;
+  std::chrono::steady_clock::time_point start_;
+  uint64_t states_ = 0;
+};
+
+/// The best solution so far.
+struct Incumbent {
+  Duration cost = Duration::max();
+  int count = 0;
+  std::vector<int> moves;  ///< in the order in which they cover the first uncovered node
+
+  bool exists() const { return cost < Duration::max(); }
+};
+
+class LayeredSearch {
+ public:
+  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget)
+      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget) {}
+
+  /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
+  /// `Duration::max()` if all were.
+  Duration run(size_t width, Incumbent& best);
+
+ private:
+  /// Last step of a partial solution.
+  struct Step {
+    int previous = -1;
+    int move = -1;
+  };
+  struct Entry {
+    SearchState state;
+    Duration bound;
+    int count = 0;  ///< candidates chosen
+    int step = -1;
+  };
+  struct KeyHash {
+    size_t operator()(const std::vector<int64_t>& key) const noexcept;
+  };
+  using Layer = std::unordered_map<std::vector<int64_t>, Entry, KeyHash>;
+
+  std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);
+  void expand(const Entry& entry, const Incumbent& best);
+  bool better(const Entry& a, const Entry& b) const;
+  bool earlier(int a, int b) const;
+  void finish(const Entry& entry, Incumbent& best) const;
+
+  SearchProblem& problem_;
+  const ChainBound& chain_;
+  Transitions transitions_;
+  SearchBudget& budget_;
+  std::vector<Layer> layers_;
+  std::vector<Step> steps_;
+  Duration put_aside_ = Duration::max();
+};
+
+}  // namespace collage::place
