@@ -245,10 +245,6 @@ void ChainBound::lower_through_all_runs(const std::vector<int64_t>& start, std::
   }
 }
 
-Duration ChainBound::rest_of_start(int start) const {
-  return from_cell(start_[static_cast<size_t>(start)]);
-}
-
 std::vector<int64_t> ChainBound::rest_with_runs(int position, std::span<const int> forced) const {
   const size_t from = static_cast<size_t>(position);
   const size_t to = static_cast<size_t>(layout_.runs[static_cast<size_t>(forced.back())].end);
@@ -370,32 +366,45 @@ ChainBound::Slope ChainBound::slope() const {
 
 Duration ChainBound::completion(int value, FormatId written, FormatMask have, std::span<const char> undecided,
                                 FormatMask next) const {
+  std::vector<int64_t> table;
+  if (completions(value, written, have, undecided, table)) return from_cell(table[layout_.subset_of(value, next)]);
   const ChainLayout::ValueFormats& formats = layout_.values[static_cast<size_t>(value)];
   ConversionCosts& conversions = problem_.conversions;
-  if (!formats.exact) {
-    Duration best = conversions.increment(value, written, have, next);
-    for (size_t r = 0; r < formats.readers.size(); ++r) {
-      if (undecided[r] == 0) continue;
-      Duration least = Duration::max();
-      for (FormatMask wants = formats.readers[r].wants; wants != 0; wants &= wants - 1) {
-        least = std::min(least, conversions.increment(value, written, have, wants & -wants));
-      }
-      best = std::max(best, least);
+  Duration best = conversions.increment(value, written, have, next);
+  for (size_t r = 0; r < formats.readers.size(); ++r) {
+    if (undecided[r] == 0) continue;
+    Duration least = Duration::max();
+    for (FormatMask wants = formats.readers[r].wants; wants != 0; wants &= wants - 1) {
+      least = std::min(least, conversions.increment(value, written, have, wants & -wants));
     }
-    return best;
+    best = std::max(best, least);
   }
-  const uint32_t least = layout_.subset_of(value, have | next);
-  int64_t best = kNoWay;
-  for (uint32_t subset = 0; subset < 1u << formats.bits.size(); ++subset) {
-    if ((subset & least) != least) continue;
-    int64_t cost = to_cell(conversions.increment(value, written, have, layout_.mask_of(value, subset)));
-    for (size_t r = 0; r < formats.readers.size(); ++r) {
-      if (undecided[r] == 0) continue;
-      cost = std::min(kNoWay, cost - gains_[static_cast<size_t>(formats.readers[r].gains) + subset]);
+  return best;
+}
+
+bool ChainBound::completions(int value, FormatId written, FormatMask have, std::span<const char> undecided,
+                             std::vector<int64_t>& table) const {
+  const ChainLayout::ValueFormats& formats = layout_.values[static_cast<size_t>(value)];
+  if (!formats.exact) return false;
+  const std::vector<int64_t>& base = layout_.base_of(value, written);
+  const uint32_t had = layout_.subset_of(value, have);
+  table = base;
+  for (uint32_t subset = 0; subset < table.size(); ++subset) {
+    table[subset] = (subset & had) == had && !is_no_way(base[subset]) ? base[subset] - base[had] : kNoWay;
+  }
+  for (size_t r = 0; r < formats.readers.size(); ++r) {
+    if (undecided[r] == 0) continue;
+    const int64_t* gain = &gains_[static_cast<size_t>(formats.readers[r].gains)];
+    for (size_t subset = 0; subset < table.size(); ++subset) {
+      table[subset] = std::min(kNoWay, table[subset] - gain[subset]);
     }
-    best = std::min(best, cost);
   }
-  return from_cell(best);
+  for (size_t bit = 1; bit < table.size(); bit <<= 1) {
+    for (size_t subset = 0; subset < table.size(); ++subset) {
+      table[subset] = std::min(table[subset], table[subset | bit]);
+    }
+  }
+  return true;
 }
 
 }  // namespace collage::place

@@ -56,8 +56,8 @@ class ChainBound {
     const size_t at = static_cast<size_t>(position);
     return {layout_.starts_from[at], layout_.starts_from[at + 1]};
   }
-  /// The cheapest chain from such a start on.
-  Duration rest_of_start(int start) const;
+  /// The cheapest chains from such starts on.
+  const int64_t* rests_of_starts(int first) const { return start_.data() + first; }
 
   /// The cheapest chain from each start at `position` on that has all of `forced`, runs that begin at or after
   /// `position`, apart and in order, whose shares do not count.
@@ -68,6 +68,9 @@ class ChainBound {
   /// `undecided`: by reader. `Duration::max()` if some reader cannot be served.
   Duration completion(int value, FormatId written, FormatMask have, std::span<const char> undecided,
                       FormatMask next) const;
+  /// The same for every `next`, by subset (`kNoWay`). False, and nothing done, for a value with too many formats.
+  bool completions(int value, FormatId written, FormatMask have, std::span<const char> undecided,
+                   std::vector<int64_t>& table) const;
 
   /// The cheapest chain, as counts: how often a run is on it, and how often a price is paid less how often it is got
   /// back. The bound's supergradient.

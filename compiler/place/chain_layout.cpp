@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/support/check.h"
+
 namespace collage::place {
 namespace {
 
@@ -32,8 +34,6 @@ int intern(std::vector<Item>& items, const Item& item) {
 struct ChainLayout::Builder {
   SearchProblem& problem;
   ChainLayout& out;
-  /// Writings of one value, to find equal ones.
-  std::vector<std::vector<int>> writings_of;
   std::vector<std::vector<std::vector<FormatMask>>> starts;  ///< by position
   std::vector<std::vector<std::vector<int>>> ends;
   struct PassRun {
@@ -46,7 +46,7 @@ struct ChainLayout::Builder {
 
   void build() {
     const size_t count = static_cast<size_t>(problem.node_count);
-    writings_of.resize(problem.values.size());
+    out.writings_of.resize(problem.values.size());
     starts.resize(count + 1);
     ends.resize(count + 1);
     pass.resize(count + 1);
@@ -182,7 +182,7 @@ struct ChainLayout::Builder {
   }
 
   int intern_writing(int value, FormatId written, std::vector<int> outside) {
-    std::vector<int>& known = writings_of[static_cast<size_t>(value)];
+    std::vector<int>& known = out.writings_of[static_cast<size_t>(value)];
     for (int w : known) {
       const Writing& writing = out.writings[static_cast<size_t>(w)];
       if (writing.written == written && writing.outside == outside) return w;
@@ -301,7 +301,7 @@ struct ChainLayout::Builder {
 };
 
 ChainLayout::ChainLayout(SearchProblem& problem) {
-  Builder{problem, *this, {}, {}, {}, {}}.build();
+  Builder{problem, *this, {}, {}, {}}.build();
 }
 
 int ChainLayout::cell(int writing, FormatMask next) const {
@@ -314,6 +314,14 @@ uint32_t ChainLayout::subset_of(int value, FormatMask mask) const {
   uint32_t subset = 0;
   for (size_t i = 0; i < bits.size(); ++i) subset |= (mask & bits[i]) != 0 ? 1u << i : 0;
   return subset;
+}
+
+const std::vector<int64_t>& ChainLayout::base_of(int value, FormatId written) const {
+  const std::vector<int>& known = writings_of[static_cast<size_t>(value)];
+  const auto at = std::find_if(known.begin(), known.end(),
+                               [&](int w) { return writings[static_cast<size_t>(w)].written == written; });
+  COLLAGE_CHECK(at != known.end(), "value {} is never written in format {}", value, written);
+  return writings[static_cast<size_t>(*at)].base;
 }
 
 FormatMask ChainLayout::mask_of(int value, uint32_t subset) const {

@@ -59,7 +59,8 @@ struct ChainLayout {
   std::vector<ValueFormats> values;
   std::vector<int> value_of_price;
   std::vector<Writing> writings;
-  std::vector<int> input_cells;  ///< of model inputs that are not read at position 0
+  std::vector<std::vector<int>> writings_of;  ///< by value
+  std::vector<int> input_cells;               ///< of model inputs that are not read at position 0
   int cell_count = 0;
   int gain_count = 0;
 
@@ -85,6 +86,8 @@ struct ChainLayout {
   /// Cell of phi(writing, next).
   int cell(int writing, FormatMask next) const;
   uint32_t subset_of(int value, FormatMask mask) const;
+  /// St(written, F) by subset, of a value with tables that some candidate writes so.
+  const std::vector<int64_t>& base_of(int value, FormatId written) const;
   FormatMask mask_of(int value, uint32_t subset) const;
   /// The most that serving any set of readers of a value can cost.
   std::vector<Duration> dearest_conversions() const;

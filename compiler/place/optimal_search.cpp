@@ -8,6 +8,7 @@
 #include "compiler/place/certify.h"
 #include "compiler/place/chain_bound.h"
 #include "compiler/place/layered_search.h"
+#include "compiler/place/periodic_start.h"
 #include "compiler/place/search_problem.h"
 #include "compiler/place/subproblem.h"
 #include "compiler/place/tune_bound.h"
@@ -40,8 +41,9 @@ class OptimalSearch {
 
   std::optional<Solution> solve() {
     is_complete_ = stage_->search.complete;
+    const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
     run(1);
-    tune();
+    tune(temperature);
     for (size_t width = 4; !is_done(); width *= 4) run(width);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
@@ -76,9 +78,9 @@ class OptimalSearch {
   }
 
   /// Chunks of tuning, rounds of small width between them. Candidates that can go do so.
-  void tune() {
+  void tune(double temperature) {
     if (!best_.exists()) return;
-    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain);
+    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
       const bool goes_on = tuner->ascend(best_.cost, kStepsPerChunk);
       run(chunk < kNarrowChunks ? 1 : kTuningWidth);

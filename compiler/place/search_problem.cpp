@@ -40,6 +40,9 @@ NodeGraph renumbered(const NodeGraph& given, const std::vector<int>& order) {
 SearchProblem::SearchProblem(const Problem& problem)
     : SearchProblem(problem, node_graph(problem), search_order(node_graph(problem))) {}
 
+SearchProblem::SearchProblem(const Problem& problem, std::vector<int> given_order)
+    : SearchProblem(problem, node_graph(problem), std::move(given_order)) {}
+
 SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> given_order)
     : node_count(problem.node_count),
       host_plain(problem.host_plain),

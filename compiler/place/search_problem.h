@@ -43,6 +43,8 @@ struct SearchValue {
 
 struct SearchProblem {
   explicit SearchProblem(const Problem& problem);
+  /// In a given topological order instead of `search_order`'s: node at each position.
+  SearchProblem(const Problem& problem, std::vector<int> order);
 
   int node_count = 0;
   FormatId host_plain = 0;

@@ -205,42 +205,45 @@ void Transitions::keep_open(SearchState& state) const {
 Duration Transitions::bound(const SearchState& state) {
   const ChainLayout& layout = chain_.layout();
   const std::vector<int>& crossing = layout.crossing[static_cast<size_t>(state.position)];
-  std::vector<LiveValue> entries;
-  std::vector<std::vector<char>> undecided;
-  for (int v : crossing) {
-    LiveValue entry{v, problem_.host_plain, problem_.conversions.base(v)};
-    if (const LiveValue* known = find_live(state.live, v)) entry = *known;
-    entries.push_back(entry);
-    undecided.push_back(later_readers(state, v));
-  }
-  Duration chain = Duration::max();
   const auto [first, last] = chain_.starts_at(state.position);
-  const std::vector<int64_t>* forced = state.runs_ahead.empty() ? nullptr : &rest(state);
-  for (int start = first; start < last; ++start) {
-    Duration cost =
-        forced != nullptr ? from_cell((*forced)[static_cast<size_t>(start - first)]) : chain_.rest_of_start(start);
-    for (size_t i = 0; i < entries.size() && cost < Duration::max(); ++i) {
-      const LiveValue& entry = entries[i];
-      const Duration more = chain_.completion(entry.value, entry.written, entry.wanted, undecided[i],
-                                              layout.start[static_cast<size_t>(start)][i]);
-      cost = more < Duration::max() ? cost + more : more;
+  const bool forces = looks_ahead_ && !state.runs_ahead.empty();
+  const int64_t* rests = forces ? rest(state).data() : chain_.rests_of_starts(first);
+  costs_.assign(rests, rests + (last - first));
+  for (size_t i = 0; i < crossing.size(); ++i) {
+    LiveValue entry{crossing[i], problem_.host_plain, problem_.conversions.base(crossing[i])};
+    if (const LiveValue* known = find_live(state.live, crossing[i])) entry = *known;
+    later_readers(state, entry.value);
+    const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
+    for (int start = first; start < last; ++start) {
+      int64_t& cost = costs_[static_cast<size_t>(start - first)];
+      const FormatMask next = layout.start[static_cast<size_t>(start)][i];
+      const int64_t more = is_exact
+                               ? completions_[layout.subset_of(entry.value, next)]
+                               : to_cell(chain_.completion(entry.value, entry.written, entry.wanted, undecided_, next));
+      cost = std::min(kNoWay, cost + more);
     }
-    chain = std::min(chain, cost);
   }
-  if (chain >= Duration::max()) return chain;
+  int64_t chain = kNoWay;
+  for (int64_t cost : costs_) chain = std::min(chain, cost);
+  if (is_no_way(chain)) return Duration::max();
 
   for (const LiveValue& entry : state.live) {
     const SearchValue& value = problem_.values[static_cast<size_t>(entry.value)];
     if (entry.written < 0 || value.writer >= state.position || contains(crossing, entry.value)) continue;
-    const Duration more =
-        chain_.completion(entry.value, entry.written, entry.wanted, later_readers(state, entry.value), 0);
-    if (more >= Duration::max()) return more;
+    later_readers(state, entry.value);
+    const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
+    const int64_t more = is_exact ? completions_[0]
+                                  : to_cell(chain_.completion(entry.value, entry.written, entry.wanted, undecided_, 0));
+    if (is_no_way(more)) return Duration::max();
     chain += more;
   }
   for (const Ahead& ahead : state.ahead) {
-    if (ahead.from < state.position) chain -= ahead.cost;
+    if (ahead.from < state.position) chain -= ahead.cost.ps();
   }
-  return state.cost + std::max(Duration(), chain);
+  if (!forces) {
+    for (int run : state.runs_ahead) chain -= chain_.share(run).ps();
+  }
+  return state.cost + std::max(Duration(), Duration::picoseconds(chain));
 }
 
 const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
@@ -250,12 +253,11 @@ const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
   return known.emplace(state.runs_ahead, chain_.rest_with_runs(state.position, state.runs_ahead)).first->second;
 }
 
-/// Which readers are still uncovered, but for the one right after the writer.
-std::vector<char> Transitions::later_readers(const SearchState& state, int value) const {
+/// Sets `undecided_`: which readers are still uncovered, but for the one right after the writer.
+void Transitions::later_readers(const SearchState& state, int value) {
   const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
-  std::vector<char> later;
-  for (int reader : entry.readers) later.push_back(reader != entry.writer + 1 && is_uncovered(state, reader));
-  return later;
+  undecided_.clear();
+  for (int reader : entry.readers) undecided_.push_back(reader != entry.writer + 1 && is_uncovered(state, reader));
 }
 
 }  // namespace collage::place

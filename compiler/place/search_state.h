@@ -57,6 +57,9 @@ class Transitions {
   Transitions(SearchProblem& problem, const ChainBound& chain)
       : problem_(problem), chain_(chain), rests_(static_cast<size_t>(problem.node_count) + 1) {}
 
+  /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
+  void look_ahead(bool wanted) { looks_ahead_ = wanted; }
+
   SearchState initial() const;
   /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
   std::optional<SearchState> choose(const SearchState& state, int move);
@@ -69,13 +72,18 @@ class Transitions {
   bool within_limits(const SearchState& state, const Move& move) const;
   bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
   void keep_open(SearchState& state) const;
-  std::vector<char> later_readers(const SearchState& state, int value) const;
+  void later_readers(const SearchState& state, int value);
   FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
 
   const std::vector<int64_t>& rest(const SearchState& state);
 
   SearchProblem& problem_;
   const ChainBound& chain_;
+  bool looks_ahead_ = true;
+  // Room for `bound`.
+  std::vector<char> undecided_;
+  std::vector<int64_t> costs_;
+  std::vector<int64_t> completions_;
   /// By position: the cheapest chains through given runs ahead (chain_bound.h, `rest_with_runs`).
   std::vector<std::map<std::vector<int>, std::vector<int64_t>>> rests_;
 };

@@ -78,7 +78,6 @@ double SmoothChain::evaluate(const std::vector<double>& point, double temperatur
 
 void SmoothChain::price_cells(const std::vector<double>& point) {
   const size_t runs = layout_.runs.size();
-  const size_t prices = layout_.value_of_price.size();
   std::copy(point.begin() + static_cast<std::ptrdiff_t>(runs), point.end(), cells_.begin());
   for (const ChainLayout::ValueFormats& value : layout_.values) {
     if (!value.exact) continue;
@@ -98,6 +97,7 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
     }
   }
   for (const ChainLayout::Writing& writing : layout_.writings) {
+    if (!writing.pays && is_priced_) continue;
     const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
     double* phi = &cells_[static_cast<size_t>(writing.cells)];
     const size_t subsets = writing.base.size();
@@ -116,7 +116,7 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
       for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(phi[subset], phi[subset | bit]);
     }
   }
-  static_cast<void>(prices);
+  is_priced_ = true;
 }
 
 void SmoothChain::backward(const std::vector<double>& point, double temperature) {

@@ -31,6 +31,7 @@ class SmoothChain {
   const ChainLayout& layout_;
   size_t node_count_;
   std::vector<double> cells_;
+  bool is_priced_ = false;  ///< cells that no price changes are set
   std::vector<double> gains_;
   std::vector<double> start_;        ///< soft cost from a start on
   std::vector<double> end_;          ///< and from an end on

@@ -26,8 +26,12 @@ constexpr double kColdest = 1e-5;
 
 }  // namespace
 
-BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound)
-    : problem_(problem), bound_(bound), smooth_(bound.layout(), problem.node_count), best_(bound.multipliers()) {
+BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound, double temperature)
+    : problem_(problem),
+      bound_(bound),
+      smooth_(bound.layout(), problem.node_count),
+      best_(bound.multipliers()),
+      temperature_(temperature) {
   for (size_t m = 0; m < problem.moves.size(); ++m) {
     if (bound.first_run(static_cast<int>(m) + 1) - bound.first_run(static_cast<int>(m)) > 1) {
       free_moves_.push_back(static_cast<int>(m));

@@ -17,7 +17,8 @@ namespace collage::place {
 
 class BoundTuner {
  public:
-  BoundTuner(const SearchProblem& problem, ChainBound& bound);
+  /// `temperature`: picoseconds, where multipliers are good already; 0: chosen by the gap.
+  BoundTuner(const SearchProblem& problem, ChainBound& bound, double temperature = 0);
   /// Goes on where another tuner was, on the same problem with fewer candidates.
   BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
@@ -26,6 +27,7 @@ class BoundTuner {
   /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
   /// so low that more steps will hardly gain.
   bool ascend(Duration upper, int steps);
+  double temperature() const { return temperature_; }
 
  private:
   void step(double temperature);
