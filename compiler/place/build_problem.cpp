@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/place/build_problem_fixed.h"
 #include "compiler/place/format_graph.h"
 #include "compiler/place/host_cost.h"
 #include "compiler/support/check.h"
+#include "runtime/checked_size.h"
 
 namespace collage::place {
 namespace {
@@ -162,6 +164,39 @@ void add_conversions(const Graph& graph, const FormatGraph& conversions, BuiltPr
   }
 }
 
+/// What values and resident constants weigh on a device: as the arenas count it, every tensor starts at an aligned
+/// address.
+int64_t device_bytes(const ir::TensorType& type) {
+  return static_cast<int64_t>(runtime::align_up(std::max<size_t>(1, type.bytes()), runtime::kTensorAlignment));
+}
+
+void add_memory(const Graph& graph, BuiltProblem* built) {
+  Problem& problem = built->problem;
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    problem.values[v].bytes = device_bytes(graph.value(built->values[v]).type);
+  }
+  std::map<ValueId, int> index;
+  std::vector<std::vector<int>> constants_of(graph.node_count());
+  for (NodeId node : graph.node_ids()) {
+    for (ValueId value : graph.node(node).inputs) {
+      if (!value.is_valid() || !graph.value(value).is_constant()) continue;
+      const auto [it, is_new] = index.emplace(value, static_cast<int>(problem.constant_bytes.size()));
+      if (is_new) problem.constant_bytes.push_back(device_bytes(graph.value(value).type));
+      constants_of[node.slot()].push_back(it->second);
+    }
+  }
+  for (Candidate& candidate : problem.candidates) {
+    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host") continue;
+    for (int node : candidate.nodes) {
+      const std::vector<int>& own = constants_of[static_cast<size_t>(node)];
+      candidate.constants.insert(candidate.constants.end(), own.begin(), own.end());
+    }
+    std::sort(candidate.constants.begin(), candidate.constants.end());
+    candidate.constants.erase(std::unique(candidate.constants.begin(), candidate.constants.end()),
+                              candidate.constants.end());
+  }
+}
+
 std::string names(const Graph& graph, const BuiltProblem& built, const std::vector<ValueFormat>& list) {
   std::string text;
   for (const ValueFormat& item : list) {
@@ -222,6 +257,7 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
     if (!ok || !apply_wishes(graph, backends, options.wishes, &built, diags)) return std::nullopt;
   }
   add_conversions(graph, FormatGraph(backends), &built);
+  add_memory(graph, &built);
   if (options.costs != nullptr) measure_conversions(graph, *options.costs, &built);
   return built;
 }

@@ -102,6 +102,15 @@ class MemoryFitter {
     }
   }
 
+  static bool fits(const Graph& graph, const BuiltProblem& built, const Solution& solution,
+                   const std::vector<MemoryLimit>& limits) {
+    const Placement placement =
+        to_placement(built.problem, solution, graph, built.values, [](int) { return std::vector<std::string>(); });
+    return std::all_of(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
+      return memory_needed(graph, placement, limit.instance) <= limit.bytes;
+    });
+  }
+
   std::optional<Solution> run(const std::vector<MemoryLimit>& limits) {
     std::optional<Solution> first = search();
     if (!first) return std::nullopt;
@@ -216,6 +225,17 @@ size_t memory_needed(const Graph& graph, const Placement& placement, const std::
 std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why) {
+  if (limits.empty()) return solve(built.problem, strategy, options, why);
+  if (strategy.kind == Strategy::Kind::Optimal) {
+    Problem limited = built.problem;
+    for (Owner& owner : limited.owners) {
+      for (const MemoryLimit& limit : limits) {
+        if (limit.instance == owner.instance) owner.memory = static_cast<int64_t>(limit.bytes);
+      }
+    }
+    std::optional<Solution> solution = solve(limited, strategy, options, why);
+    if (solution && MemoryFitter::fits(graph, built, *solution, limits)) return solution;
+  }
   return MemoryFitter(graph, built, strategy, options, why).run(limits);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: constants are resident, activations come and go in execution order, both must fit.
 //
-// The search does not know memory. Here a plan that does not fit is repaired: nodes whose constants earn the least time
-// per byte are banned from the device and the search runs again, until the plan fits. The first search's bound stays
-// proven, for a limit can only make plans dearer; the result is optimal only where its cost meets that bound.
+// `optimal` knows memory (memory_search.h). What other strategies find is repaired: nodes whose constants earn the
+// least time per byte are banned from the device and the strategy runs again, until the plan fits. So is an optimal
+// plan that must keep partitions which do not fit.
 #pragma once
 
 #include <optional>

@@ -93,6 +93,13 @@ void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
     after.step = static_cast<int>(steps_.size());
     steps_.push_back({entry.step, move});
     std::vector<int64_t> key = next->key();
+    if (memory_ != nullptr) {
+      std::vector<int> chosen = candidates(entry.step, move);
+      if (!memory_->could_fit(chosen)) continue;
+      key.push_back(-2);
+      std::sort(chosen.begin(), chosen.end());
+      key.insert(key.end(), chosen.begin(), chosen.end());
+    }
     after.state = std::move(*next);
     Layer& layer = layers_[static_cast<size_t>(after.state.position)];
     const auto [it, is_new] = layer.try_emplace(std::move(key));
@@ -119,12 +126,22 @@ bool LayeredSearch::earlier(int a, int b) const {
   return result;
 }
 
+/// Of a path that ends with `step`, and of one more move (-1: none).
+std::vector<int> LayeredSearch::candidates(int step, int move) const {
+  std::vector<int> chosen;
+  const auto add = [&](int m) { chosen.push_back(problem_.moves[static_cast<size_t>(m)].source); };
+  if (move >= 0) add(move);
+  for (; step >= 0; step = steps_[static_cast<size_t>(step)].previous) add(steps_[static_cast<size_t>(step)].move);
+  return chosen;
+}
+
 void LayeredSearch::finish(const Entry& entry, Incumbent& best) const {
   Incumbent found{entry.state.cost, entry.count, {}};
   for (int step = entry.step; step >= 0; step = steps_[static_cast<size_t>(step)].previous) {
     found.moves.push_back(steps_[static_cast<size_t>(step)].move);
   }
   std::reverse(found.moves.begin(), found.moves.end());
+  if (memory_ != nullptr && !memory_->fits(candidates(entry.step, -1))) return;
   const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves); };
   if (rank(found) < rank(best)) best = std::move(found);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/place/chain_bound.h"
+#include "compiler/place/memory_limits.h"
 #include "compiler/place/optimal_search.h"
 #include "compiler/place/search_problem.h"
 #include "compiler/place/search_state.h"
@@ -44,8 +45,11 @@ struct Incumbent {
 
 class LayeredSearch {
  public:
-  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget)
-      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget) {}
+  /// `memory`: limits on the problem's candidates that every solution keeps, or null. With them no two partial
+  /// solutions are merged.
+  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget,
+                const MemoryLimits* memory = nullptr)
+      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(memory) {}
 
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
   /// `Duration::max()` if all were.
@@ -73,11 +77,13 @@ class LayeredSearch {
   bool better(const Entry& a, const Entry& b) const;
   bool earlier(int a, int b) const;
   void finish(const Entry& entry, Incumbent& best) const;
+  std::vector<int> candidates(int step, int move) const;
 
   SearchProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;
+  const MemoryLimits* memory_;
   std::vector<Layer> layers_;
   std::vector<Step> steps_;
   Duration put_aside_ = Duration::max();

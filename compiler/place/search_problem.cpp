@@ -159,7 +159,8 @@ std::vector<int> SearchProblem::ranked_candidates(const Problem& problem, const 
       std::vector<size_t>& others = alike[{candidate.owner, candidate.nodes}];
       const auto same = std::find_if(others.begin(), others.end(), [&](size_t other) {
         const Candidate& known = candidate_of(here[other]);
-        return same_formats(known.reads, candidate.reads) && same_formats(known.writes, candidate.writes);
+        return same_formats(known.reads, candidate.reads) && same_formats(known.writes, candidate.writes) &&
+               known.constants == candidate.constants;
       });
       if (same == others.end()) {
         others.push_back(i);

@@ -28,15 +28,17 @@ Problem part_of(const Problem& problem, const std::vector<int>& kept) {
   return part;
 }
 
+void name_whole(const std::vector<int>& kept, Solution& solution) {
+  for (int& c : solution.chosen) c = kept[static_cast<size_t>(c)];
+  for (Certificate::Round& round : solution.certificate.rounds) {
+    for (Certificate::Share& share : round.shares) share.candidate = kept[static_cast<size_t>(share.candidate)];
+  }
+}
+
 std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
                                      const SearchOptions& options) {
   std::optional<Solution> solution = search_optimal(part_of(problem, kept), options);
-  if (solution) {
-    for (int& c : solution->chosen) c = kept[static_cast<size_t>(c)];
-    for (Certificate::Round& round : solution->certificate.rounds) {
-      for (Certificate::Share& share : round.shares) share.candidate = kept[static_cast<size_t>(share.candidate)];
-    }
-  }
+  if (solution) name_whole(kept, *solution);
   return solution;
 }
 

@@ -18,6 +18,9 @@ std::vector<int> candidates_where(const Problem& problem, const std::function<bo
 /// The problem with the `kept` candidates only, in that order.
 Problem part_of(const Problem& problem, const std::vector<int>& kept);
 
+/// Turns a solution of `part_of(problem, kept)` into one of the problem.
+void name_whole(const std::vector<int>& kept, Solution& solution);
+
 /// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
 std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
                                      const SearchOptions& options);

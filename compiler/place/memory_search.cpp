@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// See memory_search.h.
+#include "compiler/place/memory_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/place/evaluate.h"
+#include "compiler/place/subproblem.h"
+#include "compiler/place/unlimited_search.h"
+
+namespace collage::place {
+namespace {
+
+constexpr int kPriceSteps = 14;
+
+class MemorySearch {
+ public:
+  MemorySearch(const Problem& problem, const SearchOptions& options)
+      : problem_(problem), limits_(problem), options_(options) {}
+
+  std::optional<Solution> solve() {
+    const std::optional<Solution> first = search_unlimited(problem_, options_, nullptr, {});
+    if (!first) return std::nullopt;
+    states_ = first->states;
+    if (limits_.fits(first->chosen)) return first;
+    bound_ = first->bound;
+    price_bytes(first->chosen);
+    if (!best_) avoid(first->chosen);
+    // What is left of the budget, all choices apart.
+    SearchOptions rest = options_;
+    rest.max_states = std::max<uint64_t>(1, options_.max_states - std::min(options_.max_states, states_));
+    const bool is_proven = best_ && best_->cost <= bound_;
+    if (!is_proven) {
+      std::optional<Solution> exact =
+          search_unlimited(problem_, rest, &limits_, best_ ? best_->chosen : std::vector<int>());
+      if (exact) {
+        states_ += exact->states;
+        bound_ = std::max(bound_, exact->bound);
+        if (!best_ || exact->cost < best_->cost) best_ = std::move(exact);
+      }
+    }
+    if (!best_) return std::nullopt;
+    best_->bound = std::min(best_->cost, bound_);
+    best_->optimal = best_->cost == best_->bound;
+    best_->states = states_;
+    best_->certificate = first->certificate;
+    return std::move(*best_);
+  }
+
+ private:
+  /// Bytes of resident constants that a candidate surely adds: of constants that no second candidate could hold there.
+  std::vector<int64_t> sure_bytes() const {
+    const size_t constants = problem_.constant_bytes.size(), instances = limits_.instances().size();
+    // Nodes that all candidates with a constant have in common.
+    std::vector<std::vector<int>> common(constants * instances);
+    std::vector<char> seen(constants * instances, 0);
+    for (size_t c = 0; c < problem_.candidates.size(); ++c) {
+      const int instance = limits_.instance_of(static_cast<int>(c));
+      if (instance < 0) continue;
+      const Candidate& candidate = problem_.candidates[c];
+      for (int k : candidate.constants) {
+        const size_t slot = static_cast<size_t>(instance) * constants + static_cast<size_t>(k);
+        if (seen[slot] == 0) {
+          common[slot] = candidate.nodes;
+          seen[slot] = 1;
+        } else {
+          std::erase_if(common[slot], [&](int node) {
+            return !std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+          });
+        }
+      }
+    }
+    std::vector<int64_t> bytes(problem_.candidates.size(), 0);
+    for (size_t c = 0; c < bytes.size(); ++c) {
+      const int instance = limits_.instance_of(static_cast<int>(c));
+      if (instance < 0) continue;
+      for (int k : problem_.candidates[c].constants) {
+        const size_t slot = static_cast<size_t>(instance) * constants + static_cast<size_t>(k);
+        if (!common[slot].empty()) bytes[c] += problem_.constant_bytes[static_cast<size_t>(k)];
+      }
+    }
+    return bytes;
+  }
+
+  /// Prices rise for instances that are too full, and fall a little where there is room.
+  void price_bytes(const std::vector<int>& first) {
+    const std::vector<int64_t> sure = sure_bytes();
+    std::vector<double> price(limits_.instances().size(), 0);
+    std::vector<double> factor(price.size(), 4);
+    std::vector<int> chosen = first;
+    for (int step = 0; step < kPriceSteps; ++step) {
+      bool is_full = false;
+      for (size_t i = 0; i < price.size(); ++i) {
+        const int64_t capacity = limits_.instances()[i].bytes;
+        const int64_t over = limits_.peak(static_cast<int>(i), chosen) - capacity;
+        is_full |= over > 0;
+        if (over > 0 && price[i] <= 0) {
+          price[i] =
+              0.1 * static_cast<double>(problem_cost(chosen)) / static_cast<double>(std::max<int64_t>(1, capacity));
+        } else if (over > 0) {
+          price[i] *= factor[i];
+        } else if (price[i] > 0) {
+          price[i] /= factor[i];
+          factor[i] = std::sqrt(factor[i]);
+          price[i] *= factor[i];
+        }
+      }
+      Problem priced = problem_;
+      Duration credit;
+      for (size_t c = 0; c < priced.candidates.size(); ++c) {
+        const int instance = limits_.instance_of(static_cast<int>(c));
+        if (instance < 0 || priced.candidates[c].cost >= Duration::max()) continue;
+        const double more = price[static_cast<size_t>(instance)] * static_cast<double>(sure[c]);
+        // Rounded down, so that the bound stays one.
+        priced.candidates[c].cost += Duration::picoseconds(static_cast<int64_t>(std::min(more, 1e15)));
+      }
+      for (size_t i = 0; i < price.size(); ++i) {
+        const double room = price[i] * static_cast<double>(limits_.instances()[i].bytes);
+        credit += Duration::picoseconds(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
+      }
+      SearchOptions options = options_;
+      options.max_states = std::max<uint64_t>(1'000, options_.max_states / kPriceSteps);
+      options.tie_states = 0;
+      const std::optional<Solution> found = search_unlimited(priced, options, nullptr, {});
+      if (!found) return;
+      states_ += found->states;
+      bound_ = std::max(bound_, found->bound - credit);
+      consider(found->chosen);
+      if (found->chosen == chosen && is_full && step > kPriceSteps / 2) return;
+      chosen = found->chosen;
+    }
+  }
+
+  /// Where prices do not help: what runs at full instances goes elsewhere, candidate by candidate, those first that
+  /// hold most.
+  void avoid(std::vector<int> chosen) {
+    std::vector<char> is_banned(problem_.candidates.size(), 0);
+    for (size_t round = 0; round <= problem_.candidates.size(); ++round) {
+      int worst = -1;
+      int64_t most = -1;
+      for (size_t i = 0; i < limits_.instances().size(); ++i) {
+        if (limits_.peak(static_cast<int>(i), chosen) <= limits_.instances()[i].bytes) continue;
+        for (int c : chosen) {
+          if (limits_.instance_of(c) != static_cast<int>(i)) continue;
+          int64_t bytes = limits_.working_bytes(c);
+          for (int k : problem_.candidates[static_cast<size_t>(c)].constants) {
+            bytes += problem_.constant_bytes[static_cast<size_t>(k)];
+          }
+          if (bytes > most) {
+            most = bytes;
+            worst = c;
+          }
+        }
+      }
+      if (worst < 0) return;
+      // All that the instance has for any of these nodes.
+      const std::vector<int>& nodes = problem_.candidates[static_cast<size_t>(worst)].nodes;
+      for (size_t c = 0; c < is_banned.size(); ++c) {
+        const std::vector<int>& other = problem_.candidates[c].nodes;
+        const bool meets = std::any_of(other.begin(), other.end(), [&](int node) {
+          return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+        });
+        if (meets && limits_.instance_of(static_cast<int>(c)) == limits_.instance_of(worst)) is_banned[c] = 1;
+      }
+      const std::vector<int> kept =
+          candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
+      SearchOptions options = options_;
+      options.max_states = std::max<uint64_t>(1'000, options_.max_states / 16);
+      const std::optional<Solution> found = search_unlimited(part_of(problem_, kept), options, nullptr, {});
+      if (!found) return;
+      states_ += found->states;
+      chosen.clear();
+      for (int c : found->chosen) chosen.push_back(kept[static_cast<size_t>(c)]);
+      if (consider(chosen)) return;
+    }
+  }
+
+  int64_t problem_cost(const std::vector<int>& chosen) const {
+    int64_t cost = 0;
+    for (int c : chosen) cost += problem_.candidates[static_cast<size_t>(c)].cost.ps();
+    return cost;
+  }
+
+  /// Keeps a solution that fits and is better.
+  bool consider(const std::vector<int>& chosen) {
+    if (!limits_.fits(chosen)) return false;
+    Solution solution;
+    solution.chosen = chosen;
+    const Verdict verdict = evaluate(problem_, solution);
+    if (!std::holds_alternative<Duration>(verdict)) return false;
+    solution.cost = std::get<Duration>(verdict);
+    if (!best_ || solution.cost < best_->cost) best_ = std::move(solution);
+    return true;
+  }
+
+  const Problem& problem_;
+  MemoryLimits limits_;
+  const SearchOptions& options_;
+  std::optional<Solution> best_;
+  Duration bound_;
+  uint64_t states_ = 0;
+};
+
+}  // namespace
+
+std::optional<Solution> search_within_memory(const Problem& problem, const SearchOptions& options) {
+  const MemoryLimits limits(problem);
+  const std::vector<int> kept = candidates_where(problem, [&](int c) { return limits.could_fit({c}); });
+  if (kept.size() == problem.candidates.size()) return MemorySearch(problem, options).solve();
+  const Problem part = part_of(problem, kept);
+  std::optional<Solution> solution = MemorySearch(part, options).solve();
+  if (solution) name_whole(kept, *solution);
+  return solution;
+}
+
+}  // namespace collage::place

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact search where the memory of devices may not suffice. What a plan needs depends on its whole execution order,
+// so no key of partial solutions short of all that was chosen can tell whether two of them may be merged. Hence:
+//
+//   1. Candidates that do not fit alone go. The search without limits: if its solution fits, it is the best.
+//   2. Bytes get a price. With price mu for a byte of resident constants, the search of
+//          cost(c) + mu * bytes(c)   less   mu * capacity
+//      is a lower bound on every solution that fits (Lagrange), and at the right price its solution often fits.
+//   3. Layers whose keys hold all choices, below the best solution that fits: exact, for what 2 leaves open. Where the
+//      budget ends before, the bound of 1 and 2 remains.
+#pragma once
+
+#include <optional>
+
+#include "compiler/place/memory_limits.h"
+#include "compiler/place/optimal_search.h"
+
+namespace collage::place {
+
+std::optional<Solution> search_within_memory(const Problem& problem, const SearchOptions& options);
+
+}  // namespace collage::place

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// See optimal_search.h for the stages.
+#include "compiler/place/unlimited_search.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "compiler/place/certify.h"
+#include "compiler/place/chain_bound.h"
+#include "compiler/place/evaluate.h"
+#include "compiler/place/layered_search.h"
+#include "compiler/place/periodic_start.h"
+#include "compiler/place/search_problem.h"
+#include "compiler/place/subproblem.h"
+#include "compiler/place/tune_bound.h"
+
+namespace collage::place {
+namespace {
+
+/// Steps of the tuner between two rounds, and the width of these rounds, after so many of width 1.
+constexpr int kStepsPerChunk = 50;
+/// Taking candidates away is worth a rebuilt problem if so many per cent go.
+constexpr size_t kWorthPercent = 8;
+/// Hardly any go while the gap is more than one in so many.
+constexpr int64_t kHopelessPart = 40;
+constexpr int kNarrowChunks = 3;
+constexpr size_t kTuningWidth = 4;
+
+/// The problem with the candidates that may still be in a better solution, and all that is built upon it.
+struct Stage {
+  explicit Stage(Problem given) : problem(std::move(given)), search(problem), chain(search) {}
+
+  Problem problem;
+  SearchProblem search;
+  ChainBound chain;
+};
+
+class OptimalSearch {
+ public:
+  OptimalSearch(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory)
+      : problem_(problem),
+        options_(options),
+        memory_(memory),
+        budget_(options),
+        stage_(std::make_unique<Stage>(problem)) {}
+
+  /// A solution to begin with, in the order of its first positions.
+  void start_from(const std::vector<int>& known) {
+    if (known.empty()) return;
+    std::vector<int> move_of(problem_.candidates.size(), -1);
+    for (size_t m = 0; m < stage_->search.moves.size(); ++m) {
+      move_of[static_cast<size_t>(source(static_cast<int>(m)))] = static_cast<int>(m);
+    }
+    Solution solution;
+    solution.chosen = known;
+    const Verdict verdict = evaluate(problem_, solution);
+    if (!std::holds_alternative<Duration>(verdict)) return;
+    best_.cost = std::get<Duration>(verdict);
+    best_.count = static_cast<int>(known.size());
+    for (int c : known) best_.moves.push_back(move_of[static_cast<size_t>(c)]);
+    if (std::find(best_.moves.begin(), best_.moves.end(), -1) != best_.moves.end()) {
+      best_ = {};
+      return;
+    }
+    std::sort(best_.moves.begin(), best_.moves.end());
+  }
+
+  std::optional<Solution> solve() {
+    is_complete_ = stage_->search.complete;
+    const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
+    run(1);
+    tune(temperature);
+    for (size_t width = 4; !is_done(); width *= 4) run(width);
+    if (!best_.exists()) return std::nullopt;
+    Solution solution;
+    for (int move : best_.moves) solution.chosen.push_back(source(move));
+    solution.cost = best_.cost;
+    if (is_complete_) {
+      solution.bound = bound_;
+      certificate_.add_round(stage_->search, stage_->chain);
+      solution.certificate = certificate_.finish(stage_->chain, best_.cost);
+    }
+    solution.optimal = solution.cost == solution.bound;
+    solution.states = budget_.states();
+    return solution;
+  }
+
+ private:
+  int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
+
+  /// A round of the layers, and what it proves.
+  void run(size_t width) {
+    LayeredSearch layers(stage_->search, stage_->chain, budget_, memory_);
+    const Duration put_aside = layers.run(width, best_);
+    raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
+    is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
+  }
+
+  void raise(Duration bound) {
+    bound_ = std::max(bound_, bound);
+    if (!options_.on_progress) return;
+    options_.on_progress(
+        {budget_.seconds(), budget_.states(), stage_->search.moves.size(), best_.cost, std::min(bound_, best_.cost)});
+  }
+
+  /// Chunks of tuning, rounds of small width between them. Candidates that can go do so.
+  void tune(double temperature) {
+    if (!best_.exists()) return;
+    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
+      const bool goes_on = tuner->ascend(best_.cost, kStepsPerChunk);
+      run(chunk < kNarrowChunks ? 1 : kTuningWidth);
+      if (!goes_on || is_closed_) break;
+      if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
+      const std::vector<Duration> lower = stage_->chain.lower_with_moves();
+      const auto gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
+      if (static_cast<size_t>(gone) * 100 >= kWorthPercent * lower.size()) reduce(lower, tuner);
+    }
+  }
+
+  /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
+  /// move cost at least.
+  void reduce(const std::vector<Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
+    certificate_.add_round(stage_->search, stage_->chain);
+    std::vector<int> kept;
+    for (size_t m = 0; m < lower.size(); ++m) {
+      if (lower[m] <= best_.cost) kept.push_back(source(static_cast<int>(m)));
+    }
+    std::sort(kept.begin(), kept.end());
+    auto next = std::make_unique<Stage>(part_of(problem_, kept));
+    for (Move& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
+    tuner = std::make_unique<BoundTuner>(
+        next->search, next->chain, *tuner,
+        correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
+    std::vector<int> move_of(problem_.candidates.size(), -1);
+    for (size_t m = 0; m < next->search.moves.size(); ++m) {
+      move_of[static_cast<size_t>(next->search.moves[m].source)] = static_cast<int>(m);
+    }
+    for (int& move : best_.moves) move = move_of[static_cast<size_t>(source(move))];
+    stage_ = std::move(next);
+    raise(std::min(best_.cost, stage_->chain.lower()));
+  }
+
+  bool is_done() const {
+    const bool proven = bound_ == best_.cost && budget_.states() >= options_.tie_states;
+    return is_closed_ || (best_.exists() && (proven || budget_.is_spent())) || budget_.is_out_of_patience();
+  }
+
+  const Problem& problem_;
+  const SearchOptions& options_;
+  const MemoryLimits* memory_;
+  SearchBudget budget_;
+  std::unique_ptr<Stage> stage_;
+  CertificateMaker certificate_;
+  Incumbent best_;
+  Duration bound_;
+  bool is_closed_ = false;
+  bool is_complete_ = true;
+};
+
+}  // namespace
+
+std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
+                                         const MemoryLimits* memory, const std::vector<int>& known) {
+  OptimalSearch search(problem, options, memory);
+  search.start_from(known);
+  return search.solve();
+}
+
+}  // namespace collage::place
