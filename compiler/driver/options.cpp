@@ -180,6 +180,10 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--max-states", options.max_states, "budget of the search; it then reports its gap")
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e15));
+  app.add_option("--budget", options.budget,
+                 "seconds of the search; it then reports its gap (--max-states: the same plan everywhere)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_flag("--strict", options.strict, "a backend that fails is an error, not a fallback");
   app.add_option("--why", options.why, "where nodes run, at what cost, and what every other backend would cost")
       ->type_name("NODES");

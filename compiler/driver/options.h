@@ -48,9 +48,10 @@ struct Options {
   std::vector<NamedFile> expected;
   std::vector<NamedFile> results;  ///< --save
   std::string labels;
-  double scale = 1.0 / 255.0;  ///< of pictures
-  double tolerance = 2e-5;     ///< of --expect, relative to max|y|
-  uint64_t max_states = 0;     ///< of the search; 0: its default
+  double scale = 1.0 / 255.0;    ///< of pictures
+  double tolerance = 2e-5;       ///< of --expect, relative to max|y|
+  uint64_t max_states = 0;       ///< of the search; 0: its default
+  std::optional<double> budget;  ///< seconds of the search
 
   CostMode costs = CostMode::Choose;
   std::optional<std::string> cost_db;  ///< empty: none; absent: the user's cache

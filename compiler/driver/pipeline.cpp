@@ -49,6 +49,9 @@ namespace {
 namespace fs = std::filesystem;
 using support::Code;
 
+/// The search multiplies and adds to its budget of states.
+constexpr uint64_t kBudgetMargin = 1024;
+
 enum class Next { Stage, Done, Failed };
 
 Next stage_if(bool good) {
@@ -253,6 +256,11 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   place::SearchOptions search_options;
   if (options_.max_states > 0) search_options.max_states = options_.max_states;
+  if (options_.budget) {
+    search_options.max_seconds = options_.budget;
+    // Time alone is the limit then.
+    if (options_.max_states == 0) search_options.max_states = UINT64_MAX / kBudgetMargin;
+  }
   return {model_.graph, built, rules_, written, memory_limits(), search_options};
 }
 

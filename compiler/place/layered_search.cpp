@@ -44,7 +44,7 @@ Duration LayeredSearch::run(size_t width, Incumbent& best) {
   transitions_.look_ahead(width > 1 || problem_.node_count <= kLargeGraph);
   first.state = transitions_.initial();
   first.bound = transitions_.bound(first.state);
-  if (first.bound < Duration::max()) layers_[0].emplace(first.state.key(), first);
+  if (first.bound < Duration::max()) layers_[0].emplace(transitions_.key(first.state), first);
   for (size_t position = 0; position < static_cast<size_t>(problem_.node_count); ++position) {
     for (Entry* entry : select(layers_[position], width, best)) {
       if (is_beyond(*entry, best)) continue;
@@ -92,7 +92,7 @@ void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
     if (after.bound >= Duration::max() || is_beyond(after, best)) continue;
     after.step = static_cast<int>(steps_.size());
     steps_.push_back({entry.step, move});
-    std::vector<int64_t> key = next->key();
+    std::vector<int64_t> key = transitions_.key(*next);
     if (memory_ != nullptr) {
       std::vector<int> chosen = candidates(entry.step, move);
       if (!memory_->could_fit(chosen)) continue;

@@ -52,7 +52,8 @@ SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std
       moves_at(static_cast<size_t>(problem.node_count)),
       values_written(static_cast<size_t>(problem.node_count)),
       values_read(static_cast<size_t>(problem.node_count)),
-      conversions(problem) {
+      conversions(problem),
+      symmetry(problem) {
   const std::vector<int> position = positions_of(order);
   for (size_t v = 0; v < problem.values.size(); ++v) {
     const ProblemValue& given_value = problem.values[v];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/place/conversion_costs.h"
+#include "compiler/place/instance_symmetry.h"
 #include "compiler/place/problem.h"
 #include "compiler/place/quotient.h"
 
@@ -60,6 +61,7 @@ struct SearchProblem {
   int flag_count = 0;
   bool complete = true;  ///< false: a candidate was left out that a solution could have used
   ConversionCosts conversions;
+  InstanceSymmetry symmetry;
 
  private:
   SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> order);

@@ -28,18 +28,30 @@ const LiveValue* find_live(const std::vector<LiveValue>& live, int value) {
 
 }  // namespace
 
-std::vector<int64_t> SearchState::key() const {
+std::vector<int64_t> Transitions::key(const SearchState& state) const {
   std::vector<int64_t> key;
-  key.reserve(3 + covered.size() + 3 * live.size() + open.size() + used.size());
-  key.push_back(static_cast<int64_t>(covered.size()));
-  key.insert(key.end(), covered.begin(), covered.end());
-  key.push_back(static_cast<int64_t>(live.size()));
-  for (const LiveValue& entry : live) {
-    key.insert(key.end(), {entry.value, entry.written, static_cast<int64_t>(entry.wanted)});
+  key.reserve(3 + state.covered.size() + 3 * state.live.size() + state.open.size() + state.used.size());
+  key.push_back(static_cast<int64_t>(state.covered.size()));
+  key.insert(key.end(), state.covered.begin(), state.covered.end());
+  key.push_back(static_cast<int64_t>(state.live.size()));
+  if (problem_.symmetry.exists()) {
+    InstanceSymmetry::Renaming rename(problem_.symmetry);
+    for (const LiveValue& entry : state.live) {
+      const FormatId written = rename(entry.written);
+      FormatMask wanted = 0;
+      for (FormatId format : problem_.conversions.formats(entry.value, entry.wanted)) {
+        wanted |= problem_.conversions.bit(entry.value, rename(format));
+      }
+      key.insert(key.end(), {entry.value, written, static_cast<int64_t>(wanted)});
+    }
+  } else {
+    for (const LiveValue& entry : state.live) {
+      key.insert(key.end(), {entry.value, entry.written, static_cast<int64_t>(entry.wanted)});
+    }
   }
-  key.insert(key.end(), open.begin(), open.end());
+  key.insert(key.end(), state.open.begin(), state.open.end());
   key.push_back(-1);
-  key.insert(key.end(), used.begin(), used.end());
+  key.insert(key.end(), state.used.begin(), state.used.end());
   return key;
 }
 

@@ -48,8 +48,6 @@ struct SearchState {
   std::vector<Ahead> ahead;     ///< not part of the key
   std::vector<int> runs_ahead;  ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Duration cost;
-
-  std::vector<int64_t> key() const;
 };
 
 class Transitions {
@@ -59,6 +57,9 @@ class Transitions {
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
   void look_ahead(bool wanted) { looks_ahead_ = wanted; }
+
+  /// Equal for states with equal futures at equal further cost.
+  std::vector<int64_t> key(const SearchState& state) const;
 
   SearchState initial() const;
   /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
