@@ -12,7 +12,12 @@
 namespace collage::place {
 namespace {
 
-constexpr int kPriceSteps = 14;
+constexpr uint64_t kPriceSteps = 12;
+/// Of what a solution costs, for all of the memory.
+constexpr double kFirstPrice = 0.02;
+constexpr size_t kDropsTried = 3;
+/// With more nodes, partial solutions that are never merged are too many to get far.
+constexpr int kNodesApart = 64;
 
 class MemorySearch {
  public:
@@ -31,7 +36,7 @@ class MemorySearch {
     SearchOptions rest = options_;
     rest.max_states = std::max<uint64_t>(1, options_.max_states - std::min(options_.max_states, states_));
     const bool is_proven = best_ && best_->cost <= bound_;
-    if (!is_proven) {
+    if (!is_proven && (!best_ || problem_.node_count <= kNodesApart)) {
       std::optional<Solution> exact =
           search_unlimited(problem_, rest, &limits_, best_ ? best_->chosen : std::vector<int>());
       if (exact) {
@@ -83,53 +88,113 @@ class MemorySearch {
     return bytes;
   }
 
-  /// Prices rise for instances that are too full, and fall a little where there is room.
+  /// Prices rise for instances that are too full, and fall where there is room: a bound at every price, and solutions.
   void price_bytes(const std::vector<int>& first) {
-    const std::vector<int64_t> sure = sure_bytes();
+    sure_ = sure_bytes();
     std::vector<double> price(limits_.instances().size(), 0);
     std::vector<double> factor(price.size(), 4);
     std::vector<int> chosen = first;
-    for (int step = 0; step < kPriceSteps; ++step) {
-      bool is_full = false;
+    for (uint64_t step = 0; step < kPriceSteps; ++step) {
       for (size_t i = 0; i < price.size(); ++i) {
-        const int64_t capacity = limits_.instances()[i].bytes;
-        const int64_t over = limits_.peak(static_cast<int>(i), chosen) - capacity;
-        is_full |= over > 0;
-        if (over > 0 && price[i] <= 0) {
+        const int64_t capacity = std::max<int64_t>(1, limits_.instances()[i].bytes);
+        if (over(static_cast<int>(i), chosen) > 0) {
           price[i] =
-              0.1 * static_cast<double>(problem_cost(chosen)) / static_cast<double>(std::max<int64_t>(1, capacity));
-        } else if (over > 0) {
-          price[i] *= factor[i];
+              price[i] > 0 ? price[i] * factor[i] : kFirstPrice * total_cost(chosen) / static_cast<double>(capacity);
         } else if (price[i] > 0) {
           price[i] /= factor[i];
           factor[i] = std::sqrt(factor[i]);
           price[i] *= factor[i];
         }
       }
-      Problem priced = problem_;
+      const Problem priced = with_prices(price);
       Duration credit;
-      for (size_t c = 0; c < priced.candidates.size(); ++c) {
-        const int instance = limits_.instance_of(static_cast<int>(c));
-        if (instance < 0 || priced.candidates[c].cost >= Duration::max()) continue;
-        const double more = price[static_cast<size_t>(instance)] * static_cast<double>(sure[c]);
-        // Rounded down, so that the bound stays one.
-        priced.candidates[c].cost += Duration::picoseconds(static_cast<int64_t>(std::min(more, 1e15)));
-      }
       for (size_t i = 0; i < price.size(); ++i) {
         const double room = price[i] * static_cast<double>(limits_.instances()[i].bytes);
         credit += Duration::picoseconds(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
       }
-      SearchOptions options = options_;
-      options.max_states = std::max<uint64_t>(1'000, options_.max_states / kPriceSteps);
-      options.tie_states = 0;
-      const std::optional<Solution> found = search_unlimited(priced, options, nullptr, {});
+      const std::optional<Solution> found = search_unlimited(priced, part_of_budget(kPriceSteps), nullptr, {});
       if (!found) return;
       states_ += found->states;
       bound_ = std::max(bound_, found->bound - credit);
-      consider(found->chosen);
-      if (found->chosen == chosen && is_full && step > kPriceSteps / 2) return;
+      if (!consider(found->chosen)) drop_one(priced, found->chosen);
       chosen = found->chosen;
     }
+  }
+
+  Problem with_prices(const std::vector<double>& price) const {
+    Problem priced = problem_;
+    for (size_t c = 0; c < priced.candidates.size(); ++c) {
+      const int instance = limits_.instance_of(static_cast<int>(c));
+      if (instance < 0 || priced.candidates[c].cost >= Duration::max()) continue;
+      const double more = price[static_cast<size_t>(instance)] * static_cast<double>(sure_[c]);
+      // Rounded down, so that the bound stays one.
+      priced.candidates[c].cost += Duration::picoseconds(static_cast<int64_t>(std::min(more, 1e15)));
+    }
+    return priced;
+  }
+
+  /// A solution that is a little too large may fit without one of its candidates: of those that hold enough, the ones
+  /// that hold least are tried.
+  void drop_one(const Problem& priced, const std::vector<int>& chosen) {
+    int full = -1;
+    for (size_t i = 0; i < limits_.instances().size(); ++i) {
+      if (over(static_cast<int>(i), chosen) <= 0) continue;
+      if (full >= 0) return;
+      full = static_cast<int>(i);
+    }
+    std::vector<std::pair<int64_t, int>> enough;
+    for (int c : chosen) {
+      if (limits_.instance_of(c) != full) continue;
+      const int64_t bytes = held_bytes(c);
+      if (bytes >= over(full, chosen)) enough.emplace_back(bytes, c);
+    }
+    std::sort(enough.begin(), enough.end());
+    for (size_t i = 0; i < std::min(enough.size(), kDropsTried); ++i) {
+      std::vector<char> is_banned(problem_.candidates.size(), 0);
+      ban(enough[i].second, is_banned);
+      const std::vector<int> kept =
+          candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
+      const std::optional<Solution> found =
+          search_unlimited(part_of(priced, kept), part_of_budget(kPriceSteps * kDropsTried), nullptr, {});
+      if (!found) continue;
+      states_ += found->states;
+      std::vector<int> names;
+      for (int c : found->chosen) names.push_back(kept[static_cast<size_t>(c)]);
+      consider(names);
+    }
+  }
+
+  int64_t over(int instance, const std::vector<int>& chosen) const {
+    return limits_.peak(instance, chosen) - limits_.instances()[static_cast<size_t>(instance)].bytes;
+  }
+
+  int64_t held_bytes(int c) const {
+    int64_t bytes = limits_.working_bytes(c);
+    for (int k : problem_.candidates[static_cast<size_t>(c)].constants) {
+      bytes += problem_.constant_bytes[static_cast<size_t>(k)];
+    }
+    return bytes;
+  }
+
+  /// All that the candidate's instance has for any of its nodes.
+  void ban(int worst, std::vector<char>& is_banned) const {
+    const std::vector<int>& nodes = problem_.candidates[static_cast<size_t>(worst)].nodes;
+    for (size_t c = 0; c < is_banned.size(); ++c) {
+      if (limits_.instance_of(static_cast<int>(c)) != limits_.instance_of(worst)) continue;
+      const std::vector<int>& other = problem_.candidates[c].nodes;
+      const bool meets = std::any_of(other.begin(), other.end(), [&](int node) {
+        return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+      });
+      if (meets) is_banned[c] = 1;
+    }
+  }
+
+  SearchOptions part_of_budget(uint64_t parts) const {
+    SearchOptions options = options_;
+    options.max_states = std::max<uint64_t>(1'000, options_.max_states / parts);
+    options.tie_states = 0;
+    if (options.max_seconds) options.max_seconds = *options.max_seconds / static_cast<double>(parts);
+    return options;
   }
 
   /// Where prices do not help: what runs at full instances goes elsewhere, candidate by candidate, those first that
@@ -138,36 +203,19 @@ class MemorySearch {
     std::vector<char> is_banned(problem_.candidates.size(), 0);
     for (size_t round = 0; round <= problem_.candidates.size(); ++round) {
       int worst = -1;
-      int64_t most = -1;
       for (size_t i = 0; i < limits_.instances().size(); ++i) {
-        if (limits_.peak(static_cast<int>(i), chosen) <= limits_.instances()[i].bytes) continue;
+        if (over(static_cast<int>(i), chosen) <= 0) continue;
         for (int c : chosen) {
-          if (limits_.instance_of(c) != static_cast<int>(i)) continue;
-          int64_t bytes = limits_.working_bytes(c);
-          for (int k : problem_.candidates[static_cast<size_t>(c)].constants) {
-            bytes += problem_.constant_bytes[static_cast<size_t>(k)];
-          }
-          if (bytes > most) {
-            most = bytes;
-            worst = c;
-          }
+          const bool is_here = limits_.instance_of(c) == static_cast<int>(i);
+          if (is_here && (worst < 0 || held_bytes(c) > held_bytes(worst))) worst = c;
         }
       }
       if (worst < 0) return;
-      // All that the instance has for any of these nodes.
-      const std::vector<int>& nodes = problem_.candidates[static_cast<size_t>(worst)].nodes;
-      for (size_t c = 0; c < is_banned.size(); ++c) {
-        const std::vector<int>& other = problem_.candidates[c].nodes;
-        const bool meets = std::any_of(other.begin(), other.end(), [&](int node) {
-          return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-        });
-        if (meets && limits_.instance_of(static_cast<int>(c)) == limits_.instance_of(worst)) is_banned[c] = 1;
-      }
+      ban(worst, is_banned);
       const std::vector<int> kept =
           candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
-      SearchOptions options = options_;
-      options.max_states = std::max<uint64_t>(1'000, options_.max_states / 16);
-      const std::optional<Solution> found = search_unlimited(part_of(problem_, kept), options, nullptr, {});
+      const std::optional<Solution> found =
+          search_unlimited(part_of(problem_, kept), part_of_budget(kPriceSteps), nullptr, {});
       if (!found) return;
       states_ += found->states;
       chosen.clear();
@@ -176,9 +224,9 @@ class MemorySearch {
     }
   }
 
-  int64_t problem_cost(const std::vector<int>& chosen) const {
-    int64_t cost = 0;
-    for (int c : chosen) cost += problem_.candidates[static_cast<size_t>(c)].cost.ps();
+  double total_cost(const std::vector<int>& chosen) const {
+    double cost = 0;
+    for (int c : chosen) cost += static_cast<double>(problem_.candidates[static_cast<size_t>(c)].cost.ps());
     return cost;
   }
 
@@ -197,6 +245,7 @@ class MemorySearch {
   const Problem& problem_;
   MemoryLimits limits_;
   const SearchOptions& options_;
+  std::vector<int64_t> sure_;  ///< by candidate: `sure_bytes`
   std::optional<Solution> best_;
   Duration bound_;
   uint64_t states_ = 0;
