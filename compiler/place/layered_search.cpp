@@ -93,13 +93,7 @@ void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
     after.step = static_cast<int>(steps_.size());
     steps_.push_back({entry.step, move});
     std::vector<int64_t> key = transitions_.key(*next);
-    if (memory_ != nullptr) {
-      std::vector<int> chosen = candidates(entry.step, move);
-      if (!memory_->could_fit(chosen)) continue;
-      key.push_back(-2);
-      std::sort(chosen.begin(), chosen.end());
-      key.insert(key.end(), chosen.begin(), chosen.end());
-    }
+    if (memory_.limits != nullptr && !add_memory(entry, move, after, key)) continue;
     after.state = std::move(*next);
     Layer& layer = layers_[static_cast<size_t>(after.state.position)];
     const auto [it, is_new] = layer.try_emplace(std::move(key));
@@ -126,6 +120,37 @@ bool LayeredSearch::earlier(int a, int b) const {
   return result;
 }
 
+/// Puts into the key what the memory rule keeps apart. False: it does not fit.
+bool LayeredSearch::add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const {
+  key.push_back(-2);
+  if (memory_.sure_bytes == nullptr) {
+    std::vector<int> chosen = candidates(before.step, move);
+    if (!memory_.limits->could_fit(chosen)) return false;
+    std::sort(chosen.begin(), chosen.end());
+    key.insert(key.end(), chosen.begin(), chosen.end());
+    return true;
+  }
+  const std::vector<MemoryLimits::Instance>& instances = memory_.limits->instances();
+  after.held = before.held;
+  after.worst = before.worst;
+  after.held.resize(instances.size());
+  after.worst.resize(instances.size());
+  const int candidate = problem_.moves[static_cast<size_t>(move)].source;
+  const int instance = memory_.limits->instance_of(candidate);
+  if (instance >= 0) {
+    const size_t at = static_cast<size_t>(instance);
+    after.held[at] += (*memory_.sure_bytes)[static_cast<size_t>(candidate)];
+    after.worst[at] = std::max(after.worst[at], memory_.limits->working_bytes(candidate));
+  }
+  constexpr int64_t kBuckets = 32;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    if (after.held[i] + after.worst[i] > instances[i].bytes) return false;
+    const int64_t bytes = std::max<int64_t>(1, instances[i].bytes);
+    key.insert(key.end(), {after.held[i] * kBuckets / bytes, after.worst[i] * kBuckets / bytes});
+  }
+  return true;
+}
+
 /// Of a path that ends with `step`, and of one more move (-1: none).
 std::vector<int> LayeredSearch::candidates(int step, int move) const {
   std::vector<int> chosen;
@@ -141,7 +166,11 @@ void LayeredSearch::finish(const Entry& entry, Incumbent& best) const {
     found.moves.push_back(steps_[static_cast<size_t>(step)].move);
   }
   std::reverse(found.moves.begin(), found.moves.end());
-  if (memory_ != nullptr && !memory_->fits(candidates(entry.step, -1))) return;
+  if (memory_.limits != nullptr) {
+    const std::vector<int> chosen = candidates(entry.step, -1);
+    if (!memory_.limits->fits(chosen)) return;
+    if (memory_.on_solution) memory_.on_solution(chosen);
+  }
   const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves); };
   if (rank(found) < rank(best)) best = std::move(found);
 }

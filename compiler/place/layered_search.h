@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -43,13 +44,20 @@ struct Incumbent {
   bool exists() const { return cost < Duration::max(); }
 };
 
+/// What layers do about memory.
+struct MemoryRule {
+  const MemoryLimits* limits = nullptr;  ///< on the problem's candidates; every solution keeps them
+  /// Null: no two partial solutions are merged, which is exact. Otherwise the bytes that candidates surely add: those
+  /// are merged that hold about as much, which is not.
+  const std::vector<int64_t>* sure_bytes = nullptr;
+  /// Called with every solution that keeps the limits.
+  std::function<void(const std::vector<int>&)> on_solution = nullptr;
+};
+
 class LayeredSearch {
  public:
-  /// `memory`: limits on the problem's candidates that every solution keeps, or null. With them no two partial
-  /// solutions are merged.
-  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget,
-                const MemoryLimits* memory = nullptr)
-      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(memory) {}
+  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget, MemoryRule memory = {})
+      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(std::move(memory)) {}
 
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
   /// `Duration::max()` if all were.
@@ -66,6 +74,9 @@ class LayeredSearch {
     Duration bound;
     int count = 0;  ///< candidates chosen
     int step = -1;
+    // By instance, where they count: sure bytes, and the most that one candidate works with.
+    std::vector<int64_t> held;
+    std::vector<int64_t> worst;
   };
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
@@ -78,12 +89,13 @@ class LayeredSearch {
   bool earlier(int a, int b) const;
   void finish(const Entry& entry, Incumbent& best) const;
   std::vector<int> candidates(int step, int move) const;
+  bool add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const;
 
   SearchProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;
-  const MemoryLimits* memory_;
+  MemoryRule memory_;
   std::vector<Layer> layers_;
   std::vector<Step> steps_;
   Duration put_aside_ = Duration::max();

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "compiler/place/evaluate.h"
+#include "compiler/place/layered_search.h"
 #include "compiler/place/subproblem.h"
+#include "compiler/place/tune_bound.h"
 #include "compiler/place/unlimited_search.h"
 
 namespace collage::place {
@@ -16,6 +18,8 @@ constexpr uint64_t kPriceSteps = 12;
 /// Of what a solution costs, for all of the memory.
 constexpr double kFirstPrice = 0.02;
 constexpr size_t kDropsTried = 3;
+constexpr size_t kWidths[] = {4, 64, 512};
+constexpr int kTuningSteps = 100;
 /// With more nodes, partial solutions that are never merged are too many to get far.
 constexpr int kNodesApart = 64;
 
@@ -118,7 +122,33 @@ class MemorySearch {
       bound_ = std::max(bound_, found->bound - credit);
       if (!consider(found->chosen)) drop_one(priced, found->chosen);
       chosen = found->chosen;
+      if (step + 1 == kPriceSteps && problem_.node_count > kNodesApart) sort_by_bytes(priced);
     }
+  }
+
+  /// Layers that keep apart how much is held, at prices that all but fit: many good solutions of all sizes.
+  void sort_by_bytes(const Problem& priced) {
+    SearchProblem search(priced);
+    ChainBound chain(search);
+    SearchOptions options = part_of_budget(2);
+    SearchBudget budget(options);
+    Incumbent best;
+    MemoryRule rule;
+    rule.limits = &limits_;
+    rule.sure_bytes = &sure_;
+    rule.on_solution = [this](const std::vector<int>& chosen) { consider(chosen); };
+    LayeredSearch layers(search, chain, budget, rule);
+    layers.run(1, best);
+    if (!best.exists()) return;
+    BoundTuner tuner(search, chain);
+    for (size_t width : kWidths) {
+      if (!tuner.is_idle()) tuner.ascend(best.cost, kTuningSteps);
+      // All that are not hopeless: which solution is best is not known by its priced cost.
+      best.cost = Duration::max();
+      layers.run(width, best);
+      if (!best.exists() || budget.is_spent()) break;
+    }
+    states_ += budget.states();
   }
 
   Problem with_prices(const std::vector<double>& price) const {

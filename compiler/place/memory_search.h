@@ -6,8 +6,9 @@
 //   2. Bytes get a price. With price mu for a byte of resident constants, the search of
 //          cost(c) + mu * bytes(c)   less   mu * capacity
 //      is a lower bound on every solution that fits (Lagrange), and at the right price its solution often fits.
-//   3. Layers whose keys hold all choices, below the best solution that fits: exact, for what 2 leaves open. Where the
-//      budget ends before, the bound of 1 and 2 remains.
+//   3. On small problems: layers whose keys hold all choices, below the best solution that fits: exact, for what 2
+//      leaves open. On large ones layers at the last price whose keys hold roughly how many bytes are held: good
+//      solutions, no proof beyond the bound of 1 and 2.
 #pragma once
 
 #include <optional>

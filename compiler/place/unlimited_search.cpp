@@ -90,7 +90,7 @@ class OptimalSearch {
 
   /// A round of the layers, and what it proves.
   void run(size_t width) {
-    LayeredSearch layers(stage_->search, stage_->chain, budget_, memory_);
+    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
     const Duration put_aside = layers.run(width, best_);
     raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
     is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
