@@ -2,7 +2,7 @@
 // Times the placement search on the graphs of real models and on synthetic families, with synthetic backends
 // (backends.h), and holds it against its goals: gap and time.
 //
-//   placement_bench [--settings ABC] [--budget SECONDS] [--family NAME --nodes N[,N…]] [MODEL…]
+//   placement_bench [--settings ABC] [--budget SECONDS] [--compare] [--trace] [--family NAME --nodes N[,N…]] [MODEL…]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 #include "bench/placement/skeleton.h"
 #include "compiler/import/onnx.h"
 #include "compiler/place/evaluate.h"
-#include "compiler/place/optimal_search.h"
+#include "compiler/place/strategies.h"
 #include "compiler/sema/build_graph.h"
 
 namespace {
@@ -67,6 +67,38 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
   std::fflush(stdout);
 }
 
+/// What simpler strategies cost next to the optimum, and what they take.
+void compare(const bench::Skeleton& skeleton, char setting, double budget) {
+  const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
+  using Kind = place::Strategy::Kind;
+  std::vector<place::Strategy> strategies = {{Kind::Optimal, {}},
+                                             {Kind::Greedy, {}},
+                                             {Kind::Eager, {}},
+                                             {Kind::Priority, {"npu", "onednn", "xnnpack", "openblas", "dsp"}},
+                                             {Kind::Tvm, {}}};
+  for (const place::Owner& owner : problem.owners) strategies.push_back({Kind::Single, {owner.backend}});
+  Duration best;
+  std::string line = fmt::format("{:<22}{:>2}", skeleton.name, setting);
+  for (const place::Strategy& strategy : strategies) {
+    place::SearchOptions options;
+    options.max_seconds = budget;
+    if (strategy.kind == Kind::Optimal) options.max_states = UINT64_MAX / 1024;
+    std::string why;
+    const auto start = std::chrono::steady_clock::now();
+    const std::optional<place::Solution> found = place::solve(problem, strategy, options, &why);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (!found) {
+      line += fmt::format("  {} -", place::to_string(strategy).substr(0, 15));
+      continue;
+    }
+    if (strategy.kind == Kind::Optimal) best = found->cost;
+    line += fmt::format("  {} {:.3f} ({:.2f} s)", place::to_string(strategy).substr(0, 15),
+                        found->cost.seconds() / best.seconds(), took.count());
+  }
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,6 +113,8 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", nodes, "sizes of the family")->delimiter(',');
   bool trace = false;
   app.add_flag("--trace", trace, "a line for each round of the search");
+  bool compares = false;
+  app.add_flag("--compare", compares, "every strategy's cost over the optimum's, and its time");
   app.add_option("models", models, "model files");
   CLI11_PARSE(app, argc, argv);
   std::vector<bench::Skeleton> skeletons;
@@ -89,7 +123,13 @@ int main(int argc, char** argv) {
   }
   for (int count : nodes) skeletons.push_back(bench::synthetic(family, count));
   for (const bench::Skeleton& skeleton : skeletons) {
-    for (char setting : settings) measure(skeleton, setting, budget, trace);
+    for (char setting : settings) {
+      if (compares) {
+        compare(skeleton, setting, budget);
+      } else {
+        measure(skeleton, setting, budget, trace);
+      }
+    }
   }
   return 0;
 }
