@@ -119,18 +119,21 @@ void ChainBound::backward() {
   std::fill(start_.begin(), start_.end(), kNoWay);
   start_[static_cast<size_t>(layout_.starts_from[count])] = 0;
   for (size_t q = count + 1; q-- > 0;) {
-    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
-      const size_t at = static_cast<size_t>(k);
-      int64_t local = multipliers_.shares[static_cast<size_t>(layout_.pass_runs[at])].ps();
-      for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
-        local = std::min(kNoWay, local + cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])]);
-      }
-      local_[at] = local;
-      const int64_t cost = local + end_[static_cast<size_t>(layout_.pass_end[at])];
-      int64_t& start = start_[static_cast<size_t>(layout_.pass_start[at])];
-      start = std::min(start, cost);
-    }
     const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
+    for (int s = first; s < last && q < count; ++s) {
+      int64_t best = kNoWay;
+      for (int k = layout_.start_from[static_cast<size_t>(s)]; k < layout_.start_from[static_cast<size_t>(s) + 1];
+           ++k) {
+        const size_t at = static_cast<size_t>(k);
+        int64_t local = multipliers_.shares[static_cast<size_t>(layout_.pass_runs[at])].ps();
+        for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
+          local = std::min(kNoWay, local + cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])]);
+        }
+        local_[at] = local;
+        best = std::min(best, local + end_[static_cast<size_t>(layout_.pass_end[at])]);
+      }
+      start_[static_cast<size_t>(s)] = best;
+    }
     for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
       int64_t rest = kNoWay;
       for (int s = first; s < last; ++s) {

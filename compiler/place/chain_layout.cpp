@@ -275,6 +275,8 @@ struct ChainLayout::Builder {
     out.ends_from.push_back(static_cast<int>(out.end.size()));
     for (size_t q = 0; q < pass.size(); ++q) {
       out.pass_from.push_back(static_cast<int>(out.pass_runs.size()));
+      std::stable_sort(pass[q].begin(), pass[q].end(),
+                       [](const PassRun& a, const PassRun& b) { return a.start < b.start; });
       for (const PassRun& run : pass[q]) {
         const Run& placed = out.runs[static_cast<size_t>(run.run)];
         out.pass_runs.push_back(run.run);
@@ -289,6 +291,9 @@ struct ChainLayout::Builder {
       }
     }
     out.pass_from.push_back(static_cast<int>(out.pass_runs.size()));
+    out.start_from.resize(out.start.size() + 1, static_cast<int>(out.pass_runs.size()));
+    for (size_t k = out.pass_runs.size(); k-- > 0;)
+      out.start_from[static_cast<size_t>(out.pass_start[k])] = static_cast<int>(k);
     out.terms_from.push_back(static_cast<int>(out.terms.size()));
   }
 

@@ -67,9 +67,10 @@ struct ChainLayout {
   /// Values written at position-1 (at 0: model inputs) and read at `position`.
   std::vector<std::vector<int>> crossing;
 
-  // By run, in the order of the pass: by begin, then by move.
+  // By run, in the order of the pass: by begin, then by start, then by move.
   std::vector<int> pass_runs;   ///< run
   std::vector<int> pass_from;   ///< by position
+  std::vector<int> start_from;  ///< by start: its runs are [start_from[s], start_from[s+1]) of the pass
   std::vector<int> pass_start;  ///< its start
   std::vector<int> pass_end;    ///< its end
   std::vector<int> terms_from;

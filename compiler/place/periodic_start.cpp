@@ -18,7 +18,8 @@ constexpr int kRadii[] = {40, 10, 2};
 /// Windows may have one in so many of the nodes.
 constexpr size_t kWindowPart = 4;
 constexpr int kStepsPerChunk = 50;
-constexpr int kChunks = 7;
+constexpr int kChunks = 5;
+constexpr int kSolvedChunks = 2;
 
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
@@ -148,8 +149,9 @@ class Windows {
     if (!best.exists()) return 0;
     BoundTuner tuner(search, bound);
     if (tuner.is_idle()) return 0;
+    // A solution or two tell how far there is to go; more would take longer than they gain.
     for (int chunk = 0; chunk < kChunks && tuner.ascend(best.cost, kStepsPerChunk); ++chunk) {
-      LayeredSearch(search, bound, budget).run(chunk < kChunks / 2 ? 1 : 4, best);
+      if (chunk < kSolvedChunks) LayeredSearch(search, bound, budget).run(1, best);
     }
     copy(search, bound);
     return tuner.temperature();

@@ -121,34 +121,35 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
 
 void SmoothChain::backward(const std::vector<double>& point, double temperature) {
   const double scale = 1 / temperature;
-  std::vector<double> sums(start_.size(), 0.0);
-  std::fill(start_.begin(), start_.end(), kNever);
-  start_[static_cast<size_t>(layout_.starts_from[node_count_])] = 0;
   for (size_t q = node_count_ + 1; q-- > 0;) {
-    const size_t from = static_cast<size_t>(layout_.pass_from[q]), to = static_cast<size_t>(layout_.pass_from[q + 1]);
-    for (size_t k = from; k < to; ++k) {
-      double cost = point[static_cast<size_t>(layout_.pass_runs[k])] + end_[static_cast<size_t>(layout_.pass_end[k])];
-      for (int t = layout_.terms_from[k]; t < layout_.terms_from[k + 1]; ++t) {
-        cost += cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])];
-      }
-      weight_[k] = cost;
-      double& start = start_[static_cast<size_t>(layout_.pass_start[k])];
-      start = std::min(start, cost);
-    }
-    for (size_t k = from; k < to; ++k) {
-      const size_t s = static_cast<size_t>(layout_.pass_start[k]);
-      const double above = (weight_[k] - start_[s]) * scale;
-      const double weight = above < kFar && !is_never(weight_[k]) ? decay(above) : 0;
-      weight_[k] = weight;
-      sums[s] += weight;
-    }
     const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
     for (int s = first; s < last; ++s) {
-      const size_t at = static_cast<size_t>(s);
-      if (sums[at] > 0) start_[at] -= temperature * std::log(sums[at]);
-    }
-    for (size_t k = from; k < to; ++k) {
-      if (weight_[k] > 0) weight_[k] /= sums[static_cast<size_t>(layout_.pass_start[k])];
+      const size_t from = static_cast<size_t>(layout_.start_from[static_cast<size_t>(s)]);
+      const size_t to = static_cast<size_t>(layout_.start_from[static_cast<size_t>(s) + 1]);
+      double least = kNever;
+      for (size_t k = from; k < to; ++k) {
+        double cost = point[static_cast<size_t>(layout_.pass_runs[k])] + end_[static_cast<size_t>(layout_.pass_end[k])];
+        for (int t = layout_.terms_from[k]; t < layout_.terms_from[k + 1]; ++t) {
+          cost += cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])];
+        }
+        weight_[k] = cost;
+        least = std::min(least, cost);
+      }
+      if (is_never(least)) {
+        start_[static_cast<size_t>(s)] = from == to && q == node_count_ ? 0 : kNever;
+        std::fill(weight_.begin() + static_cast<std::ptrdiff_t>(from),
+                  weight_.begin() + static_cast<std::ptrdiff_t>(to), 0.0);
+        continue;
+      }
+      double sum = 0;
+      for (size_t k = from; k < to; ++k) {
+        const double above = (weight_[k] - least) * scale;
+        weight_[k] = above < kFar ? decay(above) : 0;
+        sum += weight_[k];
+      }
+      const double norm = 1 / sum;
+      for (size_t k = from; k < to; ++k) weight_[k] *= norm;
+      start_[static_cast<size_t>(s)] = least - temperature * std::log(sum);
     }
     for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
       const size_t at = static_cast<size_t>(e);

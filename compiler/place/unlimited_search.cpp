@@ -19,6 +19,8 @@ namespace {
 
 /// Steps of the tuner between two rounds, and the width of these rounds, after so many of width 1.
 constexpr int kStepsPerChunk = 50;
+/// In graphs with more nodes a chunk is half as long: a step takes long there.
+constexpr int kLargeGraph = 2'500;
 /// Taking candidates away is worth a rebuilt problem if so many per cent go.
 constexpr size_t kWorthPercent = 8;
 /// Hardly any go while the gap is more than one in so many.
@@ -107,8 +109,9 @@ class OptimalSearch {
   void tune(double temperature) {
     if (!best_.exists()) return;
     auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    const int steps = problem_.node_count > kLargeGraph ? kStepsPerChunk / 2 : kStepsPerChunk;
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
-      const bool goes_on = tuner->ascend(best_.cost, kStepsPerChunk);
+      const bool goes_on = tuner->ascend(best_.cost, steps);
       run(chunk < kNarrowChunks ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
       if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
