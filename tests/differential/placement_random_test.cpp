@@ -11,6 +11,7 @@
 #include "compiler/place/evaluate.h"
 #include "compiler/place/optimal_search.h"
 #include "compiler/place/strategies.h"
+#include "compiler/place/tune_bound.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
 
@@ -121,6 +122,37 @@ TEST(PlacementRandom, AnyMultipliersMakeABound) {
     }
     bound.set(multipliers);
     ASSERT_LE(bound.lower(), expected) << seed;
+  }
+}
+
+/// What `lower_with_moves` says of a candidate against the cheapest solution that has it.
+TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
+  for (uint64_t seed = 0; seed < rounds(150); ++seed) {
+    RandomSource random(9'000'000 + seed);
+    const Problem problem = random_problem(random, 3 + random.below(5));
+    SearchProblem prepared(problem);
+    ChainBound bound(prepared);
+    if (!prepared.complete || bound.lower() >= Duration::max()) continue;
+    BoundTuner tuner(prepared, bound);
+    tuner.ascend(bound.lower() + bound.lower(), 25 * random.below(4));
+    const std::vector<Duration> lower = bound.lower_with_moves();
+    for (size_t m = 0; m < prepared.moves.size(); ++m) {
+      // Nothing else may touch its nodes.
+      Problem forced = problem;
+      const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(prepared.moves[m].source)].nodes;
+      std::vector<Candidate> kept = {problem.candidates[static_cast<size_t>(prepared.moves[m].source)]};
+      for (const Candidate& other : problem.candidates) {
+        const bool meets = std::any_of(other.nodes.begin(), other.nodes.end(), [&](int node) {
+          return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+        });
+        if (!meets) kept.push_back(other);
+      }
+      forced.candidates = kept;
+      const Duration best = brute_force_cost(forced);
+      if (best < Duration::max()) {
+        ASSERT_LE(lower[m], best) << seed << " move " << m;
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 collage_test(search_test
   SOURCES
+    unit/search_bound_test.cpp
     unit/search_coalesce_test.cpp
     unit/search_counterexamples_test.cpp
     unit/search_steiner_test.cpp
