@@ -55,7 +55,6 @@ Duration LayeredSearch::run(size_t width, Incumbent& best) {
       expand(*entry, best);
     }
     Layer().swap(layers_[position]);
-    transitions_.forget(static_cast<int>(position));
   }
   for (auto& [key, entry] : layers_.back()) finish(entry, best);
   return put_aside_;
@@ -87,7 +86,7 @@ void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
     std::optional<SearchState> next = transitions_.choose(entry.state, move);
     if (!next) continue;
     Entry after;
-    after.bound = std::max(entry.bound, transitions_.bound(*next));
+    after.bound = std::max(entry.bound, transitions_.bound(*next, best.cost));
     after.count = entry.count + 1;
     if (after.bound >= Duration::max() || is_beyond(after, best)) continue;
     after.step = static_cast<int>(steps_.size());

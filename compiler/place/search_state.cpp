@@ -214,20 +214,19 @@ void Transitions::keep_open(SearchState& state) const {
   state.open = std::move(reached);
 }
 
-Duration Transitions::bound(const SearchState& state) {
+Duration Transitions::bound(const SearchState& state, Duration enough) {
   const ChainLayout& layout = chain_.layout();
   const std::vector<int>& crossing = layout.crossing[static_cast<size_t>(state.position)];
   const auto [first, last] = chain_.starts_at(state.position);
-  const bool forces = looks_ahead_ && !state.runs_ahead.empty();
-  const int64_t* rests = forces ? rest(state).data() : chain_.rests_of_starts(first);
-  costs_.assign(rests, rests + (last - first));
+  // What live values still cost: by start for those that cross, and the others.
+  crossing_costs_.assign(static_cast<size_t>(last - first), 0);
   for (size_t i = 0; i < crossing.size(); ++i) {
     LiveValue entry{crossing[i], problem_.host_plain, problem_.conversions.base(crossing[i])};
     if (const LiveValue* known = find_live(state.live, crossing[i])) entry = *known;
     later_readers(state, entry.value);
     const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
     for (int start = first; start < last; ++start) {
-      int64_t& cost = costs_[static_cast<size_t>(start - first)];
+      int64_t& cost = crossing_costs_[static_cast<size_t>(start - first)];
       const FormatMask next = layout.start[static_cast<size_t>(start)][i];
       const int64_t more = is_exact
                                ? completions_[layout.subset_of(entry.value, next)]
@@ -235,10 +234,7 @@ Duration Transitions::bound(const SearchState& state) {
       cost = std::min(kNoWay, cost + more);
     }
   }
-  int64_t chain = kNoWay;
-  for (int64_t cost : costs_) chain = std::min(chain, cost);
-  if (is_no_way(chain)) return Duration::max();
-
+  int64_t others = 0;
   for (const LiveValue& entry : state.live) {
     const SearchValue& value = problem_.values[static_cast<size_t>(entry.value)];
     if (entry.written < 0 || value.writer >= state.position || contains(crossing, entry.value)) continue;
@@ -247,21 +243,35 @@ Duration Transitions::bound(const SearchState& state) {
     const int64_t more = is_exact ? completions_[0]
                                   : to_cell(chain_.completion(entry.value, entry.written, entry.wanted, undecided_, 0));
     if (is_no_way(more)) return Duration::max();
-    chain += more;
+    others += more;
   }
   for (const Ahead& ahead : state.ahead) {
-    if (ahead.from < state.position) chain -= ahead.cost.ps();
+    if (ahead.from < state.position) others -= ahead.cost.ps();
   }
-  if (!forces) {
-    for (int run : state.runs_ahead) chain -= chain_.share(run).ps();
-  }
-  return state.cost + std::max(Duration(), Duration::picoseconds(chain));
+  const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
+    int64_t chain = kNoWay;
+    for (int s = 0; s < last - first; ++s) {
+      chain = std::min(chain, rests[s] + crossing_costs_[static_cast<size_t>(s)]);
+    }
+    if (is_no_way(chain)) return Duration::max();
+    return state.cost + std::max(Duration(), Duration::picoseconds(chain + others - counted_twice));
+  };
+  int64_t shares = 0;
+  for (int run : state.runs_ahead) shares += chain_.share(run).ps();
+  const Duration quick = with_rests(chain_.rests_of_starts(first), shares);
+  if (!looks_ahead_ || state.runs_ahead.empty() || quick > enough || quick >= Duration::max()) return quick;
+  return std::max(quick, with_rests(rest(state).data(), 0));
 }
 
 const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
   auto& known = rests_[static_cast<size_t>(state.position)];
   const auto at = known.find(state.runs_ahead);
   if (at != known.end()) return at->second;
+  constexpr size_t kMostRests = 1'000'000;
+  if (++rest_count_ > kMostRests) {
+    for (auto& here : rests_) here.clear();
+    rest_count_ = 1;
+  }
   return known.emplace(state.runs_ahead, chain_.rest_with_runs(state.position, state.runs_ahead)).first->second;
 }
 

@@ -64,10 +64,8 @@ class Transitions {
   SearchState initial() const;
   /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
   std::optional<SearchState> choose(const SearchState& state, int move);
-  /// No completion of `state` costs less in all.
-  Duration bound(const SearchState& state);
-  /// States at this position will not be asked about any more.
-  void forget(int position) { rests_[static_cast<size_t>(position)] = {}; }
+  /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
+  Duration bound(const SearchState& state, Duration enough = Duration::max());
 
  private:
   bool within_limits(const SearchState& state, const Move& move) const;
@@ -83,10 +81,11 @@ class Transitions {
   bool looks_ahead_ = true;
   // Room for `bound`.
   std::vector<char> undecided_;
-  std::vector<int64_t> costs_;
+  std::vector<int64_t> crossing_costs_;
   std::vector<int64_t> completions_;
   /// By position: the cheapest chains through given runs ahead (chain_bound.h, `rest_with_runs`).
   std::vector<std::map<std::vector<int>, std::vector<int64_t>>> rests_;
+  size_t rest_count_ = 0;
 };
 
 }  // namespace collage::place

@@ -72,7 +72,9 @@ class OptimalSearch {
     const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
     run(1);
     tune(temperature);
-    for (size_t width = 4; !is_done(); width *= 4) run(width);
+    // The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
+    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    for (size_t width = 4; !is_done(); width *= 4) run(layers, width);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
     for (int move : best_.moves) solution.chosen.push_back(source(move));
@@ -93,6 +95,10 @@ class OptimalSearch {
   /// A round of the layers, and what it proves.
   void run(size_t width) {
     LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    run(layers, width);
+  }
+
+  void run(LayeredSearch& layers, size_t width) {
     const Duration put_aside = layers.run(width, best_);
     raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
     is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
