@@ -14,12 +14,18 @@
 namespace collage::place {
 namespace {
 
-constexpr uint64_t kPriceSteps = 12;
+constexpr uint64_t kPriceSteps = 10;
 /// Of what a solution costs, for all of the memory.
 constexpr double kFirstPrice = 0.02;
-constexpr size_t kDropsTried = 3;
-constexpr size_t kWidths[] = {4, 64, 512};
+constexpr size_t kDropsTried = 2;
+constexpr size_t kWidths[] = {4, 32, 256};
 constexpr int kTuningSteps = 100;
+/// Where the intervals of `bound_by_cases` begin, as parts of the capacity.
+constexpr double kCases[] = {0, 0.03, 0.08, 0.2};
+constexpr uint64_t kCaseSteps = 3;
+constexpr double kLate = 0.6;
+/// One of many searches need not prove much.
+constexpr uint64_t kStatesOfPart = 2'000;
 /// With more nodes, partial solutions that are never merged are too many to get far.
 constexpr int kNodesApart = 64;
 
@@ -36,6 +42,7 @@ class MemorySearch {
     bound_ = first->bound;
     price_bytes(first->chosen);
     if (!best_) avoid(first->chosen);
+    bound_by_cases(first->bound);
     // What is left of the budget, all choices apart.
     SearchOptions rest = options_;
     rest.max_states = std::max<uint64_t>(1, options_.max_states - std::min(options_.max_states, states_));
@@ -98,7 +105,7 @@ class MemorySearch {
     std::vector<double> price(limits_.instances().size(), 0);
     std::vector<double> factor(price.size(), 4);
     std::vector<int> chosen = first;
-    for (uint64_t step = 0; step < kPriceSteps; ++step) {
+    for (uint64_t step = 0; step < kPriceSteps && !is_late(); ++step) {
       for (size_t i = 0; i < price.size(); ++i) {
         const int64_t capacity = std::max<int64_t>(1, limits_.instances()[i].bytes);
         if (over(static_cast<int>(i), chosen) > 0) {
@@ -119,18 +126,74 @@ class MemorySearch {
       const std::optional<Solution> found = search_unlimited(priced, part_of_budget(kPriceSteps), nullptr, {});
       if (!found) return;
       states_ += found->states;
-      bound_ = std::max(bound_, found->bound - credit);
+      if (found->bound - credit > bound_) {
+        bound_ = found->bound - credit;
+        price_ = price;
+      }
       if (!consider(found->chosen)) drop_one(priced, found->chosen);
       chosen = found->chosen;
       if (step + 1 == kPriceSteps && problem_.node_count > kNodesApart) sort_by_bytes(priced);
     }
   }
 
+  /// A tighter bound where one instance is too small: what the candidates work with takes room from the constants.
+  /// Either all chosen ones work with less than t bytes, or the constants have t bytes less: a bound for every interval
+  /// of t, the least of which holds.
+  void bound_by_cases(Duration unlimited) {
+    int full = -1;
+    for (size_t i = 0; i < price_.size(); ++i) {
+      if (price_[i] <= 0) continue;
+      if (full >= 0) return;
+      full = static_cast<int>(i);
+    }
+    if (full < 0 || problem_.node_count <= kNodesApart) return;
+    const int64_t capacity = limits_.instances()[static_cast<size_t>(full)].bytes;
+    Duration least = Duration::max();
+    for (size_t k = 0; k < std::size(kCases); ++k) {
+      const int64_t from = static_cast<int64_t>(kCases[k] * static_cast<double>(capacity));
+      const int64_t to =
+          k + 1 < std::size(kCases) ? static_cast<int64_t>(kCases[k + 1] * static_cast<double>(capacity)) : INT64_MAX;
+      const std::vector<int> kept = candidates_where(
+          problem_, [&](int c) { return limits_.instance_of(c) != full || limits_.working_bytes(c) < to; });
+      Duration bound = unlimited;
+      double price = price_[static_cast<size_t>(full)], factor = 2;
+      for (uint64_t step = 0; step < kCaseSteps; ++step) {
+        if (is_late()) return;
+        std::vector<double> prices(price_.size(), 0);
+        prices[static_cast<size_t>(full)] = price;
+        const std::optional<Solution> found = search_unlimited(
+            part_of(with_prices(prices), kept), part_of_budget(kCaseSteps * std::size(kCases)), nullptr, {});
+        if (!found) break;
+        states_ += found->states;
+        const double room = price * static_cast<double>(capacity - from);
+        bound = std::max(bound, found->bound - Duration::picoseconds(static_cast<int64_t>(std::ceil(room))));
+        if (best_ && bound >= best_->cost) break;
+        std::vector<int> chosen;
+        int64_t held = 0;
+        for (int c : found->chosen) {
+          chosen.push_back(kept[static_cast<size_t>(c)]);
+          if (limits_.instance_of(chosen.back()) == full) held += sure_[static_cast<size_t>(chosen.back())];
+        }
+        consider(chosen);
+        price = held > capacity - from ? price * factor : price / factor;
+        factor = std::sqrt(factor);
+      }
+      least = std::min(least, bound);
+      if (least <= bound_) return;
+    }
+    bound_ = std::max(bound_, least);
+  }
+
+  /// Most of the time is spent.
+  bool is_late() const { return options_.max_seconds && clock_.seconds() > kLate * *options_.max_seconds; }
+
   /// Layers that keep apart how much is held, at prices that all but fit: many good solutions of all sizes.
   void sort_by_bytes(const Problem& priced) {
     SearchProblem search(priced);
     ChainBound chain(search);
-    SearchOptions options = part_of_budget(2);
+    SearchOptions options = options_;
+    options.max_states = std::max<uint64_t>(1'000, options_.max_states / 2);
+    if (options.max_seconds) options.max_seconds = (1 - kLate) * *options.max_seconds;
     SearchBudget budget(options);
     Incumbent best;
     MemoryRule rule;
@@ -221,7 +284,7 @@ class MemorySearch {
 
   SearchOptions part_of_budget(uint64_t parts) const {
     SearchOptions options = options_;
-    options.max_states = std::max<uint64_t>(1'000, options_.max_states / parts);
+    options.max_states = std::clamp<uint64_t>(options_.max_states / parts, 1'000, kStatesOfPart);
     options.tie_states = 0;
     if (options.max_seconds) options.max_seconds = *options.max_seconds / static_cast<double>(parts);
     return options;
@@ -275,7 +338,9 @@ class MemorySearch {
   const Problem& problem_;
   MemoryLimits limits_;
   const SearchOptions& options_;
+  SearchBudget clock_{options_};
   std::vector<int64_t> sure_;  ///< by candidate: `sure_bytes`
+  std::vector<double> price_;  ///< of a byte, by instance: those of the best bound, picoseconds
   std::optional<Solution> best_;
   Duration bound_;
   uint64_t states_ = 0;

@@ -71,7 +71,7 @@ SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std
     values.push_back(std::move(value));
   }
   add_moves(problem, position);
-  check_wanted_formats(problem);
+  check_wanted_formats();
   add_limits(problem);
 }
 
@@ -207,11 +207,10 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
 }
 
 /// More formats of one value than `cheapest_arborescence` takes at once: solutions that want them all are not seen.
-void SearchProblem::check_wanted_formats(const Problem& problem) {
+void SearchProblem::check_wanted_formats() {
   for (size_t v = 0; v < values.size(); ++v) {
     if (conversions.wanted_formats(static_cast<int>(v)) > kMaxWantedFormats) complete = false;
   }
-  static_cast<void>(problem);
 }
 
 bool SearchProblem::add_touches(const Candidate& candidate, Move& move) {

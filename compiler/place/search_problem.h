@@ -67,7 +67,7 @@ struct SearchProblem {
   SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> order);
   std::vector<int> ranked_candidates(const Problem& problem, const std::vector<int>& position) const;
   void add_moves(const Problem& problem, const std::vector<int>& position);
-  void check_wanted_formats(const Problem& problem);
+  void check_wanted_formats();
   bool add_touches(const Candidate& candidate, Move& move);
   void add_limits(const Problem& problem);
 };
