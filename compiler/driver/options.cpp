@@ -92,6 +92,7 @@ std::string conflict(const Options& options, bool has_strategy) {
       {"--verify-plan", options.verify_plan},
       {"--profile", options.profile > 0},
       {"--save-plan", !options.save_plan.empty()},
+      {"--certificate", !options.certificate.empty()},
       {"--save", !options.results.empty()},
       {"--expect", !options.expected.empty()},
       {"--labels", !options.labels.empty()},
@@ -132,6 +133,8 @@ ParsedOptions parse_options(int argc, char** argv) {
   add_list("--forbid", options.forbid, "these nodes not there", "NODES=BACKEND");
   add_list("--together", options.together, "these nodes in one partition: NODES,NODES…", "NODES");
   app.add_option("--save-plan", options.save_plan, "write the placement as a plan, a text without weights")
+      ->type_name("FILE");
+  app.add_option("--certificate", options.certificate, "write what `collage-check-plan` checks: plan, cost and bound")
       ->type_name("FILE");
   app.add_option("--plan", options.plan, "follow a plan; search what it does not name")->type_name("FILE");
   app.add_option("--diff-plans", options.diff_plans, "compare two plans for this model and stop")

@@ -32,6 +32,7 @@ struct Options {
   std::vector<std::string> place, forbid, together;
   std::string plan;                     ///< to be followed
   std::string save_plan;                ///< to be written
+  std::string certificate;              ///< to be written
   std::vector<std::string> diff_plans;  ///< two, or none
   bool verify_plan = false;
   std::string output;  ///< -o

@@ -12,6 +12,7 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/driver/activate.h"
 #include "compiler/driver/candidate_stats.h"
+#include "compiler/driver/certificate.h"
 #include "compiler/driver/compare.h"
 #include "compiler/driver/costs.h"
 #include "compiler/driver/explain.h"
@@ -325,6 +326,10 @@ Next Pipeline::explain() {
 
 Next Pipeline::search() {
   if (is_fully_placed(model_.graph, model_.placement)) {
+    if (!options_.certificate.empty()) {
+      diags_.error_at(Code::BadOption, "--certificate", "the model is placed already, and nothing is searched");
+      return Next::Failed;
+    }
     placement_ = complete_costs(model_.placement, built_);
     report_.searched = false;
   } else if (!search_placement()) {
@@ -345,6 +350,9 @@ bool Pipeline::search_placement() {
   std::optional<FoundPlan> found = find_plan(input, *strategy, &why);
   if (!found) {
     return diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
+  }
+  if (!options_.certificate.empty() && !write_certificate(options_.certificate, input, found->solution, diags_)) {
+    return false;
   }
   report_.search_seconds = found->seconds;
   report_.bound = found->bound;

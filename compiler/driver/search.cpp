@@ -77,6 +77,7 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
         return may_hold(input, backend, nodes);
       });
   keep_written_names(input.written, plan.placement);
+  plan.solution = std::move(*solution);
   place::Verdict verdict = place::evaluate(input.graph, plan.placement);
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
                 std::get<std::string>(verdict));

@@ -28,9 +28,10 @@ struct SearchInput {
 };
 
 struct FoundPlan {
-  ir::Placement placement;  ///< after partitions were joined where their backend wants it
-  std::vector<int> chosen;  ///< candidates of the problem, as the search chose them
-  Duration predicted;       ///< by the evaluator, which shares nothing with the search
+  ir::Placement placement;   ///< after partitions were joined where their backend wants it
+  std::vector<int> chosen;   ///< candidates of the problem, as the search chose them
+  place::Solution solution;  ///< what it was made of, before partitions were joined
+  Duration predicted;        ///< by the evaluator, which shares nothing with the search
   Duration bound;
   bool optimal = false;
   uint64_t states = 0;

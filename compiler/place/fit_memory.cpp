@@ -128,6 +128,7 @@ class MemoryFitter {
       best = next;
     }
     best->bound = first->bound;
+    best->certificate = first->certificate;
     best->optimal = strategy_.kind == Strategy::Kind::Optimal && best->cost == best->bound;
     return best;
   }

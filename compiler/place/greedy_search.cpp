@@ -162,6 +162,7 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
     std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
     if (solution) {
       solution->bound = Duration();
+      solution->certificate = {};
       solution->optimal = false;
       return solution;
     }

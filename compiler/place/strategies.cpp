@@ -116,6 +116,7 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
       std::optional<Solution> solution = search_among(problem, kept, options);
       if (solution) {
         solution->bound = Duration();
+        solution->certificate = {};
         solution->optimal = false;
       }
       return solution;

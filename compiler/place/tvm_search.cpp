@@ -260,6 +260,7 @@ TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
   result = complete(problem, pieces, *chosen, options);
   if (result.solution) {
     result.solution->bound = Duration();
+    result.solution->certificate = {};
     result.solution->optimal = false;
     result.solution->states = search.expanded();
   }

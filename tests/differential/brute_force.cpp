@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // See brute_force.h. All exact covers, first uncovered node first; a cover is dropped early only where it costs no less
 // than the best answer even if the rest were covered with the cheapest candidates, without further conversions and
-// regardless of cycles (a table over all node sets). Arborescences by growing every set of reached formats edge by
-// edge.
+// regardless of cycles and limits (a table over all node sets). Arborescences by growing every set of reached formats
+// edge by edge.
 #include "tests/differential/brute_force.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class BruteForce {
     if (now + rest_[covered] >= best_) return;
     const int first = std::countr_one(covered);
     if (first == problem_.node_count) {
-      if (within_limits() && is_acyclic()) best_ = now;
+      if (within_limits() && is_acyclic() && within_memory()) best_ = now;
       return;
     }
     for (size_t c : at_[static_cast<size_t>(first)]) {
@@ -77,18 +77,91 @@ class BruteForce {
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t c : chosen_) {
-        if ((done & masks_[c]) != 0) continue;
-        bool ready = true;
-        for (const ProblemValue& value : problem_.values) {
-          if (value.writer < 0 || ((done | masks_[c]) >> value.writer & 1) != 0) continue;
-          for (int reader : value.readers) ready = ready && (masks_[c] >> reader & 1) == 0;
-        }
-        if (!ready) continue;
+        if ((done & masks_[c]) != 0 || !is_ready(c, done)) continue;
         done |= masks_[c];
         moved = true;
       }
     }
     return done == (1u << problem_.node_count) - 1;
+  }
+
+  /// Candidates as they run: of those that can, always the one with the smallest node.
+  std::vector<size_t> execution() const {
+    std::vector<size_t> order;
+    uint32_t done = 0;
+    while (order.size() < chosen_.size()) {
+      size_t next = problem_.candidates.size();
+      for (size_t c : chosen_) {
+        if ((done & masks_[c]) != 0 || !is_ready(c, done)) continue;
+        const bool is_first =
+            next == problem_.candidates.size() || std::countr_zero(masks_[c]) < std::countr_zero(masks_[next]);
+        if (is_first) next = c;
+      }
+      order.push_back(next);
+      done |= masks_[next];
+    }
+    return order;
+  }
+
+  /// Word for word what problem.h says, step by step.
+  bool within_memory() const {
+    std::map<std::string, int64_t> limits;
+    for (const Owner& owner : problem_.owners) {
+      if (!owner.memory) continue;
+      int64_t& limit = limits.try_emplace(owner.instance, *owner.memory).first->second;
+      limit = std::min(limit, *owner.memory);
+    }
+    if (limits.empty()) return true;
+    const std::vector<size_t> order = execution();
+    for (const auto& [instance, limit] : limits) {
+      for (size_t step = 0; step < order.size(); ++step) {
+        if (held(order, step, instance) > limit) return false;
+      }
+    }
+    return true;
+  }
+
+  int64_t held(const std::vector<size_t>& order, size_t step, const std::string& instance) const {
+    const auto there = [&](size_t c) {
+      return problem_.owners[static_cast<size_t>(problem_.candidates[c].owner)].instance == instance;
+    };
+    int64_t bytes = 0;
+    for (size_t k = 0; k < problem_.constant_bytes.size(); ++k) {
+      const bool resident = std::any_of(order.begin(), order.end(), [&](size_t c) {
+        const std::vector<int>& constants = problem_.candidates[c].constants;
+        return there(c) && std::count(constants.begin(), constants.end(), static_cast<int>(k)) > 0;
+      });
+      if (resident) bytes += problem_.constant_bytes[k];
+    }
+    for (const ProblemValue& value : problem_.values) {
+      size_t writer = order.size();  // its step; model inputs have none
+      std::vector<size_t> readers, readers_there;
+      for (size_t s = 0; s < order.size(); ++s) {
+        if (value.writer >= 0 && (masks_[order[s]] >> value.writer & 1) != 0) writer = s;
+        const bool reads = std::any_of(value.readers.begin(), value.readers.end(),
+                                       [&](int reader) { return (masks_[order[s]] >> reader & 1) != 0; });
+        if (reads) readers.push_back(s);
+        if (reads && there(order[s])) readers_there.push_back(s);
+      }
+      const bool made_there = writer < order.size() && there(order[writer]);
+      bool counts = false;
+      if (made_there && writer == step) counts = true;
+      if (made_there && writer < step) counts = value.is_output || (!readers.empty() && step <= readers.back());
+      if (!made_there && !readers_there.empty()) counts = readers_there.front() <= step && step <= readers_there.back();
+      if (counts) bytes += value.bytes;
+    }
+    return bytes;
+  }
+
+  /// All that it reads was made by `done` or by itself.
+  bool is_ready(size_t c, uint32_t done) const {
+    for (const ProblemValue& value : problem_.values) {
+      if (value.writer < 0 || ((done | masks_[c]) >> value.writer & 1) != 0) continue;
+      for (int reader : value.readers) {
+        if ((masks_[c] >> reader & 1) != 0) return false;
+      }
+    }
+    return true;
   }
 
   /// Of the values written so far, for the readers chosen so far.

@@ -59,7 +59,7 @@ TEST(PlacementRandom, UpToNineNodes) {
 }
 
 TEST(PlacementRandom, UpToFourteenNodes) {
-  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+  for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(1'000'000 + seed);
     check(random_problem(random, 10 + random.below(5)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
@@ -88,6 +88,76 @@ TEST(PlacementRandom, RingsOfPairs) {
     check(ring_problem(random, 3 + random.below(4)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(PlacementRandom, DevicesWithLinks) {
+  for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
+    RandomSource random(14'000'000 + seed);
+    check(device_problem(random, 1 + random.below(9)), "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, WithinMemory) {
+  for (uint64_t seed = 0; seed < rounds(10'000); ++seed) {
+    RandomSource random(16'000'000 + seed);
+    const int nodes = 1 + random.below(9);
+    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes, seed % 16 != 1);
+    add_memory(random, problem);
+    check(problem, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PlacementRandom, WithinMemoryUpToFourteenNodes) {
+  for (uint64_t seed = 0; seed < rounds(500); ++seed) {
+    RandomSource random(17'000'000 + seed);
+    const int nodes = 10 + random.below(5);
+    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
+    add_memory(random, problem);
+    check(problem, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// The least cost of all covers, each judged by the evaluator.
+Duration least_verdict(const Problem& problem, Solution& partial, std::vector<bool>& covered) {
+  const auto first = std::find(covered.begin(), covered.end(), false);
+  if (first == covered.end()) {
+    const Verdict verdict = evaluate(problem, partial);
+    const Duration* cost = std::get_if<Duration>(&verdict);
+    return cost != nullptr ? std::min(*cost, Duration::max()) : Duration::max();
+  }
+  Duration least = Duration::max();
+  for (size_t c = 0; c < problem.candidates.size(); ++c) {
+    const std::vector<int>& nodes = problem.candidates[c].nodes;
+    const bool fits = nodes.front() == first - covered.begin() &&
+                      std::none_of(nodes.begin(), nodes.end(), [&](int n) { return covered[static_cast<size_t>(n)]; });
+    if (!fits || problem.candidates[c].cost >= Duration::max()) continue;
+    for (int node : nodes) covered[static_cast<size_t>(node)] = true;
+    partial.chosen.push_back(static_cast<int>(c));
+    least = std::min(least, least_verdict(problem, partial, covered));
+    partial.chosen.pop_back();
+    for (int node : nodes) covered[static_cast<size_t>(node)] = false;
+  }
+  return least;
+}
+
+TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
+  uint64_t binding = 0;
+  for (uint64_t seed = 0; seed < rounds(2'000); ++seed) {
+    RandomSource random(15'000'000 + seed);
+    const int nodes = 1 + random.below(6);
+    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
+    const Duration free = brute_force_cost(problem);
+    add_memory(random, problem);
+    const Duration limited = brute_force_cost(problem);
+    binding += limited > free ? 1 : 0;
+    Solution partial;
+    std::vector<bool> covered(static_cast<size_t>(nodes), false);
+    ASSERT_EQ(least_verdict(problem, partial, covered).ps(), limited.ps()) << seed;
+  }
+  EXPECT_GT(binding, rounds(2'000) / 10);  // a memory that is never too small would test nothing
 }
 
 TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {

@@ -139,6 +139,83 @@ Problem random_problem(RandomSource& random, int node_count, bool keep_host) {
   return problem;
 }
 
+void add_memory(RandomSource& random, Problem& problem) {
+  for (ProblemValue& value : problem.values) {
+    if (value.bytes == 0) value.bytes = random.below(9);
+  }
+  const int constants = 1 + random.below(problem.node_count + 1);
+  for (int k = 0; k < constants; ++k) problem.constant_bytes.push_back(random.below(20));
+  std::vector<std::set<int>> of_node(static_cast<size_t>(problem.node_count));
+  for (std::set<int>& own : of_node) {
+    for (int i = random.below(3); i > 0; --i) own.insert(random.below(constants));
+  }
+  for (Candidate& candidate : problem.candidates) {
+    std::set<int> held;
+    for (int node : candidate.nodes) {
+      const std::set<int>& own = of_node[static_cast<size_t>(node)];
+      held.insert(own.begin(), own.end());
+    }
+    candidate.constants.assign(held.begin(), held.end());
+  }
+  for (Owner& owner : problem.owners) {
+    if (owner.instance != "host" && random.chance(70)) owner.memory = random.below(6 * problem.node_count + 6);
+  }
+}
+
+Problem device_problem(RandomSource& random, int node_count) {
+  Problem problem;
+  problem.owners = {
+      {"host", "host", {}, {}}, {"npu", "npu[0]", {}, {}}, {"npu", "npu[1]", {}, {}}, {"dsp", "dsp", {}, {}}};
+  if (random.chance(30)) problem.owners[1].max_partitions = problem.owners[2].max_partitions = 1 + random.below(3);
+  if (random.chance(20)) problem.owners[3].conflicts = {1, 2};
+  add_graph(random, problem, node_count);
+  for (ProblemValue& value : problem.values) value.bytes = 1 + random.below(12);
+
+  std::vector<std::vector<FormatId>> formats_of(problem.owners.size());
+  for (size_t o = 0; o < problem.owners.size(); ++o) {
+    for (const char* layout : {"plain", "NHWC"}) {
+      if (!formats_of[o].empty() && random.chance(50)) continue;
+      formats_of[o].push_back(static_cast<FormatId>(problem.formats.size()));
+      problem.formats.push_back({problem.owners[o].instance, layout});
+    }
+  }
+  const auto add_link = [&](FormatId from, FormatId to, int start, int per_byte) {
+    for (ProblemValue& value : problem.values) {
+      value.conversions.push_back({from, to, units(start + per_byte * static_cast<int>(value.bytes) / 4)});
+    }
+  };
+  for (size_t a = 0; a < problem.owners.size(); ++a) {
+    for (FormatId from : formats_of[a]) {
+      for (FormatId to : formats_of[a]) {
+        if (from != to) add_link(from, to, 0, 1 + random.below(2));
+      }
+    }
+    for (size_t b = 0; b < problem.owners.size(); ++b) {
+      const bool is_peer = a != 0 && b != 0;
+      if (a == b || (is_peer && random.chance(60))) continue;
+      add_link(formats_of[a].front(), formats_of[b].front(), is_peer ? 1 : 2 + random.below(3), 1 + random.below(3));
+    }
+  }
+  for (int node = 0; node < node_count; ++node) add_candidate(random, problem, {node}, 0, 20);
+  for (Candidate& candidate : problem.candidates) candidate.cost = units(4 + random.below(16));
+  for (int i = random.below(5 * node_count); i > 0; --i) {
+    const int owner = 1 + random.below(3);
+    add_candidate(random, problem, random_nodes(random, problem, 1 + random.below(5)), owner, 9);
+    const std::vector<FormatId>& own = formats_of[static_cast<size_t>(owner)];
+    for (std::vector<ValueFormat>* list : {&problem.candidates.back().reads, &problem.candidates.back().writes}) {
+      for (ValueFormat& item : *list) {
+        item.format = own[static_cast<size_t>(random.below(static_cast<int>(own.size())))];
+      }
+    }
+    std::vector<ValueFormat>& reads = problem.candidates.back().reads;
+    const auto same = [](const ValueFormat& x, const ValueFormat& y) {
+      return x.value == y.value && x.format == y.format;
+    };
+    reads.erase(std::unique(reads.begin(), reads.end(), same), reads.end());
+  }
+  return problem;
+}
+
 Problem crossing_problem(RandomSource& random, int copies) {
   Problem problem;
   problem.formats = {{"host", "plain"}};

@@ -24,6 +24,14 @@ class RandomSource {
 /// singletons cover every node, so there is a solution unless `keep_host` is false.
 Problem random_problem(RandomSource& random, int node_count, bool keep_host = true);
 
+/// Gives values and constants sizes, candidates constants that they share, and one or two instances little memory. How
+/// little is drawn around what the parts need, so that some plans fit and some do not.
+void add_memory(RandomSource& random, Problem& problem);
+
+/// As `random_problem`, with formats that follow devices: each of up to three instances has its memory and one or two
+/// layouts; copies go to the host and back, over peer links or not at all; costs grow with the bytes of the value.
+Problem device_problem(RandomSource& random, int node_count);
+
 /// Copies of the graph p0->q, p->q, p->s, r->q, r->s side by side or in a row, pairs cheaper than singletons, so that
 /// choices about one pair decide which other pairs close a cycle.
 Problem crossing_problem(RandomSource& random, int copies);

@@ -8,3 +8,16 @@ collage_test(placement_random_test
 collage_test(matcher_random_test
   SOURCES differential/matcher_random_test.cpp
   DEPENDS collage::match collage::sema collage::syntax)
+collage_test(certificate_random_test
+  SOURCES
+    differential/brute_force.cpp
+    differential/certificate_random_test.cpp
+    differential/multipliers.cpp
+    differential/random_problem.cpp
+  DEPENDS collage::check_plan collage::place)
+# For tests/nightly: a program, because its cases go to another one.
+collage_executable(ilp_cases
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/ilp_cases.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/random_problem.cpp
+  DEPENDS collage::check_plan collage::place)

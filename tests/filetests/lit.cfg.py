@@ -14,7 +14,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".ir", ".rules", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
 
-for tool in ("collagec", "collage-rules", "collage-run"):
+for tool in ("collagec", "collage-check-plan", "collage-rules", "collage-run"):
     config.substitutions.append(("%" + tool + r"\b(?!-)", os.path.join(config.collage_bin_dir, tool)))
 expect = os.path.join(config.test_source_root, "expect.py")
 config.substitutions.append(("%python", config.python))
