@@ -28,7 +28,8 @@ std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::P
 
 std::vector<Strategy> strategies_of(const place::Problem& problem) {
   using Kind = Strategy::Kind;
-  std::vector<Strategy> all = {{Kind::Optimal, {}}, {Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Tvm, {}}};
+  std::vector<Strategy> all = {
+      {Kind::Optimal, {}}, {Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Merge, {}}, {Kind::Tvm, {}}};
   for (const std::string& backend : backend_names(problem)) {
     if (backend != "host") all.push_back({Kind::Single, {backend}});
   }
@@ -44,7 +45,9 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const std
   std::optional<Strategy> asked = place::parse_strategy(strategy, names, "--strategy", diags);
   if (!asked) return std::nullopt;
   std::vector<Strategy> all = strategies_of(input.built.problem);
-  if (std::find(all.begin(), all.end(), *asked) == all.end()) all.push_back(*asked);
+  // Evolution measures; its row comes with the measurements.
+  bool is_listed = asked->kind == Strategy::Kind::Evolve || std::find(all.begin(), all.end(), *asked) != all.end();
+  if (!is_listed) all.push_back(*asked);
 
   Comparison comparison;
   comparison.model = input.graph.name;
@@ -63,6 +66,18 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const std
   if (comparison.rows.front().plan) return comparison;
   return diags.error_at(support::Code::NoPlan, "--compare", "no placement was found: {}",
                         comparison.rows.front().failure);
+}
+
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison) {
+  CompareRow row;
+  row.strategy = strategy;
+  row.macs = shares_of_macs(input.graph, plan.placement);
+  row.plan = std::move(plan);
+  for (const auto& [backend, share] : row.macs) {
+    std::vector<std::string>& shown = comparison.backends;
+    if (std::find(shown.begin(), shown.end(), backend) == shown.end()) shown.push_back(backend);
+  }
+  comparison.rows.push_back(std::move(row));
 }
 
 }  // namespace collage::driver

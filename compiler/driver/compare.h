@@ -44,10 +44,14 @@ struct Comparison {
   double disagreement = 0;            ///< largest difference between the outputs of two strategies, as above
 };
 
-/// Searches with every strategy: optimal, greedy, eager, tvm, each backend alone with the host, the host alone, and
+/// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
+/// and
 /// `--strategy` if it is none of these.
 std::optional<Comparison> compare_strategies(const SearchInput& input, const std::string& strategy,
                                              support::Diagnostics& diags);
+
+/// One more row, of a plan that was found otherwise.
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison);
 
 /// Builds and runs every row that has a plan. False after an error; results that differ from the reference are one.
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, const Options& options,

@@ -82,6 +82,7 @@ std::string conflict(const Options& options, bool has_strategy) {
   if (!compares && !diffs) return "";
   const Request requests[] = {
       {"--plan", diffs && !options.plan.empty()},
+      {"--candidate-plan", diffs && !options.candidate_plan.empty()},
       {"--compare", diffs && compares},
       {"--strategy", diffs && has_strategy},
       {"--emit", diffs && options.emit != Emit::All},
@@ -124,11 +125,13 @@ ParsedOptions parse_options(int argc, char** argv) {
   };
   app.add_option("-r,--rules", options.rules, "rule files, or folders of them")->type_name("PATH…");
   add_list("-t,--target", options.targets, "activate only these backends: NAME[,attribute=value]…", "NAME");
-  app.add_option("--strategy", options.strategy, "optimal | greedy | eager | tvm | priority:a,b | single:X")
+  app.add_option("--strategy", options.strategy,
+                 "optimal | greedy | eager | merge | tvm | evolve | priority:a,b | single:X")
       ->capture_default_str();
   app.add_flag("--compare", options.compare, "a table of all strategies; with --run or --bench N also measured");
   app.add_option("--compare-json", options.compare_json, "write that table as JSON")->type_name("FILE");
-  add_list("--place", options.place, "these nodes only there: NAME, a pattern or op:NAME = BACKEND or DEVICE[0]",
+  add_list("--place", options.place,
+           "these nodes only there: NAME, a pattern, op:NAME or model.ir:12-20 = BACKEND or DEVICE[0]",
            "NODES=BACKEND");
   add_list("--forbid", options.forbid, "these nodes not there", "NODES=BACKEND");
   add_list("--together", options.together, "these nodes in one partition: NODES,NODES…", "NODES");
@@ -137,6 +140,9 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--certificate", options.certificate, "write what `collage-check-plan` checks: plan, cost and bound")
       ->type_name("FILE");
   app.add_option("--plan", options.plan, "follow a plan; search what it does not name")->type_name("FILE");
+  app.add_option("--candidate-plan", options.candidate_plan,
+                 "consider a plan: the result is never predicted worse, and says what became of it")
+      ->type_name("FILE");
   app.add_option("--diff-plans", options.diff_plans, "compare two plans for this model and stop")
       ->expected(2)
       ->type_name("FILE FILE");
@@ -187,6 +193,10 @@ ParsedOptions parse_options(int argc, char** argv) {
                  "seconds of the search; it then reports its gap (--max-states: the same plan everywhere)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--evolve-evaluations", options.evolve_evaluations, "plans that --strategy=evolve measures at most")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
   app.add_flag("--strict", options.strict, "a backend that fails is an error, not a fallback");
   app.add_option("--why", options.why, "where nodes run, at what cost, and what every other backend would cost")
       ->type_name("NODES");
@@ -233,6 +243,9 @@ ParsedOptions parse_options(int argc, char** argv) {
   if (std::string message = conflict(options, has_strategy); !message.empty()) return usage(message);
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");
+  }
+  if (!options.candidate_plan.empty() && !options.plan.empty()) {
+    return usage("--plan is followed, --candidate-plan considered: give one of them");
   }
   if (!options.bench_json.empty() && options.bench == 0) return usage("--bench-json needs --bench");
   if (!costs.empty()) options.costs = costs == "measured" ? CostMode::Measured : CostMode::Estimate;

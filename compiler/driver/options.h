@@ -31,6 +31,7 @@ struct Options {
   std::string compare_json;  ///< implies `compare`
   std::vector<std::string> place, forbid, together;
   std::string plan;                     ///< to be followed
+  std::string candidate_plan;           ///< to be considered
   std::string save_plan;                ///< to be written
   std::string certificate;              ///< to be written
   std::vector<std::string> diff_plans;  ///< two, or none
@@ -53,6 +54,7 @@ struct Options {
   double tolerance = 2e-5;       ///< of --expect, relative to max|y|
   uint64_t max_states = 0;       ///< of the search; 0: its default
   std::optional<double> budget;  ///< seconds of the search
+  int evolve_evaluations = 24;   ///< plans that `evolve` measures
 
   CostMode costs = CostMode::Choose;
   std::optional<std::string> cost_db;  ///< empty: none; absent: the user's cache

@@ -11,10 +11,12 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/driver/activate.h"
+#include "compiler/driver/candidate_plan.h"
 #include "compiler/driver/candidate_stats.h"
 #include "compiler/driver/certificate.h"
 #include "compiler/driver/compare.h"
 #include "compiler/driver/costs.h"
+#include "compiler/driver/evolve_plan.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/frequent_refusals.h"
 #include "compiler/driver/model_file.h"
@@ -128,9 +130,12 @@ class Pipeline {
   Next emit_model(const ir::Placement& placement);
   Next emit_text(std::string_view text);
   std::optional<ir::Placement> read_written(const std::string& plan_path);
-  std::optional<place::BuiltProblem> build_problem(const ir::Placement& written);
+  std::optional<ir::Placement> read_plan_beside(const std::string& path, const std::string& option);
+  std::optional<place::BuiltProblem> build_problem(const ir::Placement& written, const ir::Placement* offered,
+                                                   support::Diagnostics& diags);
   SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
   bool search_placement();
+  void consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found);
   void fill_report();
   plan::PlanTargets targets() const;
   std::vector<place::MemoryLimit> memory_limits() const;
@@ -151,6 +156,7 @@ class Pipeline {
   RewriteCounts rewrites_;                    ///< run_passes
   Costs costs_;                               ///< build_problem
   ir::Placement written_;                     ///< find_candidates: partitions of the model or the plan
+  ir::Placement offered_;                     ///< find_candidates: those of `--candidate-plan`
   place::BuiltProblem built_;
   ir::Placement placement_;  ///< search
   Report report_;
@@ -229,7 +235,7 @@ Next Pipeline::emit_text(std::string_view text) {
 
 /// Before the work of compiling: a wrong file name should not cost the user a search.
 Next Pipeline::read_inputs() {
-  if (!runs()) return Next::Stage;
+  if (!runs() && options_.strategy != "evolve") return Next::Stage;
   std::optional<std::vector<BoundInput>> inputs = bind_inputs(options_, model_.graph, diags_);
   if (!inputs) return Next::Failed;
   inputs_ = std::move(*inputs);
@@ -238,20 +244,25 @@ Next Pipeline::read_inputs() {
 
 /// Partitions that are to be built as written: those of the plan if a path is given, or else of the model.
 std::optional<ir::Placement> Pipeline::read_written(const std::string& plan_path) {
-  if (plan_path.empty()) return model_.placement;
-  if (model_.placement.empty()) return read_plan(plan_path, model_.graph, sources_, diags_);
-  return diags_.error_at(Code::BadOption, "--plan", "the model has partitions of its own, and no plan can be followed");
+  return plan_path.empty() ? model_.placement : read_plan_beside(plan_path, "--plan");
+}
+
+std::optional<ir::Placement> Pipeline::read_plan_beside(const std::string& path, const std::string& option) {
+  if (model_.placement.empty()) return read_plan(path, model_.graph, sources_, diags_);
+  return diags_.error_at(Code::BadOption, option, "the model has partitions of its own, and no plan can be followed");
 }
 
 /// The problem under the user's wishes.
-std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& written) {
-  std::optional<std::vector<place::Wish>> wishes = read_wishes(options_, model_.graph, diags_);
+std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& written, const ir::Placement* offered,
+                                                           support::Diagnostics& diags) {
+  std::optional<std::vector<place::Wish>> wishes = read_wishes(options_, model_.graph, diags);
   if (!wishes) return std::nullopt;
   place::BuildOptions build_options;
   build_options.wishes = std::move(*wishes);
-  if (!costs_.source) costs_ = open_costs(options_, active_, diags_);
+  if (!costs_.source) costs_ = open_costs(options_, active_, diags);
   build_options.costs = costs_.source.get();
-  return place::build_problem(model_.graph, rules_, active_, written, diags_, build_options);
+  build_options.offered = offered;
+  return place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
 }
 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
@@ -271,7 +282,7 @@ Next Pipeline::diff_plans() {
   for (const std::string& path : options_.diff_plans) {
     std::optional<ir::Placement> written = read_written(path);
     if (!written) return Next::Failed;
-    std::optional<place::BuiltProblem> built = build_problem(*written);
+    std::optional<place::BuiltProblem> built = build_problem(*written, nullptr, diags_);
     if (!built) return Next::Failed;
     std::string why;
     std::optional<FoundPlan> plan = find_plan(search_input(*built, *written), {}, &why);
@@ -288,7 +299,12 @@ Next Pipeline::find_candidates() {
   std::optional<ir::Placement> written = read_written(options_.plan);
   if (!written) return Next::Failed;
   written_ = std::move(*written);
-  std::optional<place::BuiltProblem> built = build_problem(written_);
+  if (!options_.candidate_plan.empty()) {
+    std::optional<ir::Placement> offered = read_plan_beside(options_.candidate_plan, "--candidate-plan");
+    if (!offered) return Next::Failed;
+    offered_ = std::move(*offered);
+  }
+  std::optional<place::BuiltProblem> built = build_problem(written_, &offered_, diags_);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
   if (options_.emit != Emit::Candidates) return Next::Stage;
@@ -301,6 +317,13 @@ Next Pipeline::compare() {
   std::optional<Comparison> comparison = compare_strategies(input, options_.strategy, diags_);
   if (!comparison) return Next::Failed;
   bool measures = options_.run || options_.bench > 0;
+  if (measures && options_.evolve_evaluations > 0) {
+    EvolveReport report;
+    std::optional<FoundPlan> evolved =
+        evolve_plan(input, *comparison->rows.front().plan, targets(), options_, inputs_, &report, diags_);
+    if (!evolved) return Next::Failed;
+    add_row(input, "evolve", std::move(*evolved), *comparison);
+  }
   bool good = !measures || measure(input, targets(), options_, inputs_, *comparison, diags_);
   fmt::print("{}", print(*comparison));
   if (!options_.compare_json.empty()) good &= write_file(options_.compare_json, to_json(*comparison), diags_);
@@ -347,6 +370,8 @@ bool Pipeline::search_placement() {
   if (!strategy) return false;
   SearchInput input = search_input(built_, written_);
   std::string why;
+  const bool evolves = strategy->kind == place::Strategy::Kind::Evolve;
+  if (evolves) strategy->kind = place::Strategy::Kind::Optimal;
   std::optional<FoundPlan> found = find_plan(input, *strategy, &why);
   if (!found) {
     return diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
@@ -354,14 +379,37 @@ bool Pipeline::search_placement() {
   if (!options_.certificate.empty() && !write_certificate(options_.certificate, input, found->solution, diags_)) {
     return false;
   }
+  if (!options_.candidate_plan.empty()) consider_candidate_plan(*strategy, &*found);
+  if (evolves) {
+    EvolveReport evolved;
+    found = evolve_plan(input, *found, targets(), options_, inputs_, &evolved, diags_);
+    if (!found) return false;
+    report_.evolved = to_string(evolved);
+  }
   report_.search_seconds = found->seconds;
   report_.bound = found->bound;
   report_.optimal = found->optimal;
-  report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal;
+  report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal && !evolves;
   report_.states = found->states;
   placement_ = std::move(found->placement);
   if (report_.has_bound && !active_.empty()) report_.instead = simpler_plans(input);
   return true;
+}
+
+/// Holds the outcome against the user's own plan, and keeps the cheaper of the two.
+void Pipeline::consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found) {
+  // That a wish forbids the plan is no error: it is only offered.
+  support::Diagnostics quiet(sources_);
+  std::optional<FoundPlan> followed;
+  std::string why;
+  if (std::optional<place::BuiltProblem> built = build_problem(offered_, nullptr, quiet)) {
+    followed = find_plan(search_input(*built, offered_), strategy, &why);
+  } else if (!quiet.records().empty()) {
+    const support::DiagnosticRecord& first = quiet.records().front();
+    why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);
+  }
+  PlanVerdict verdict = judge_candidate_plan(options_.candidate_plan, offered_, std::move(followed), why, found);
+  report_.offered = to_string(verdict, found->predicted);
 }
 
 /// The predicted cost is the evaluator's, which shares nothing with the search.
@@ -497,8 +545,10 @@ Next Pipeline::check() {
 Next Pipeline::verify() {
   if (!options_.verify_plan) return Next::Stage;
   constexpr int kUsualRuns = 20;
+  const plan::PlanTargets all = targets();
   runtime::Result<VerifyReport> report =
-      verify_plan(plan_, *executor_, inputs_of_run(model_.graph, inputs_, 0), std::max(options_.bench, kUsualRuns));
+      verify_plan({model_.graph, placement_, all, plan_, *executor_}, inputs_of_run(model_.graph, inputs_, 0),
+                  std::max(options_.bench, kUsualRuns));
   if (!report) {
     diags_.error_at(Code::RunFailed, model_.graph.name, "{}", report.message());
     return Next::Failed;

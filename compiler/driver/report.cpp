@@ -113,6 +113,8 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
                                          plural(report.backends.size(), "backend"), truncated));
   if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
+  if (!report.offered.empty()) text += line("offered", report.offered);
+  if (!report.evolved.empty()) text += line("evolve", report.evolved);
   std::map<std::string, Share> shares;
   double all_macs = 0;
   for (const ir::Partition& partition : placement.partitions) {

@@ -43,6 +43,8 @@ struct Report {
   uint64_t states = 0;
   double search_seconds = 0;
   std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their predicted cost
+  std::string offered;                                    ///< what became of `--candidate-plan`
+  std::string evolved;                                    ///< what `evolve` measured
   std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
   std::string wrote;
 };

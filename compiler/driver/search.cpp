@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "compiler/driver/written_partitions.h"
 #include "compiler/place/coalesce.h"
@@ -28,7 +29,42 @@ bool may_hold(const SearchInput& input, const std::string& backend, const std::v
   return found == backends.end() || match::denied_in(found->denied, nodes) == nullptr;
 }
 
-/// A node that none of the strategy's backends may run, or one sentence about the whole.
+/// A plan that keeps all limits but those that `lift` takes away.
+std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
+                                             void (*lift)(place::Owner&)) {
+  place::BuiltProblem built = input.built;
+  for (place::Owner& owner : built.problem.owners) lift(owner);
+  return place::solve_within_memory(input.graph, built, input.limits, strategy, input.options);
+}
+
+/// The limit of backends without which there would be a plan; empty if it is none of them alone.
+std::string deciding_limit(const SearchInput& input, const place::Strategy& strategy) {
+  const place::Problem& problem = input.built.problem;
+  const auto owner_of = [&](int c) { return problem.candidates[static_cast<size_t>(c)].owner; };
+  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.max_partitions.reset(); })) {
+    std::map<std::string, int> counts;
+    for (int c : free->chosen) {
+      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(c))];
+      if (owner.max_partitions && ++counts[owner.backend] > *owner.max_partitions) {
+        return fmt::format("`max partitions {}` of `{}` is too few for what has to run there", *owner.max_partitions,
+                           owner.backend);
+      }
+    }
+  }
+  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.conflicts.clear(); })) {
+    for (int a : free->chosen) {
+      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(a))];
+      for (int b : free->chosen) {
+        if (std::count(owner.conflicts.begin(), owner.conflicts.end(), owner_of(b)) == 0) continue;
+        return fmt::format("it needs both `{}` and `{}`, which conflict", owner.backend,
+                           problem.owners[static_cast<size_t>(owner_of(b))].backend);
+      }
+    }
+  }
+  return "";
+}
+
+/// A node that none of the strategy's backends may run, a limit, or one sentence about the whole.
 std::string why_none(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
   std::vector<bool> can_run(input.graph.node_count());
@@ -46,6 +82,7 @@ std::string why_none(const SearchInput& input, const place::Strategy& strategy) 
     return fmt::format("it has nothing for `%{}`, which may only run on `{}`", input.graph.node_name(node),
                        elsewhere[node.slot()]);
   }
+  if (std::string limit = deciding_limit(input, strategy); !limit.empty()) return limit;
   return "what is left after pins, options and limits does not fit together, or some value cannot reach a place where "
          "it is needed";
 }
@@ -63,13 +100,18 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
     if (why->empty()) *why = why_none(input, strategy);
     return std::nullopt;
   }
-  FoundPlan plan;
-  plan.chosen = solution->chosen;
-  plan.bound = solution->bound;
-  plan.optimal = solution->optimal;
-  plan.states = solution->states;
+  FoundPlan plan = to_found_plan(input, *solution);
   plan.seconds = seconds;
-  plan.placement = place::to_placement(input.built.problem, *solution, input.graph, input.built.values,
+  return plan;
+}
+
+FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
+  FoundPlan plan;
+  plan.chosen = solution.chosen;
+  plan.bound = solution.bound;
+  plan.optimal = solution.optimal;
+  plan.states = solution.states;
+  plan.placement = place::to_placement(input.built.problem, solution, input.graph, input.built.values,
                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
   place::coalesce(
       input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },

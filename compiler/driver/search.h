@@ -41,6 +41,9 @@ struct FoundPlan {
 /// Nothing if the strategy finds no placement; `why` then says so in one sentence.
 std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why);
 
+/// A solution of the problem as a placement: partitions joined where their backend wants it, and priced anew.
+FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution);
+
 /// The names that `--strategy` may use.
 std::vector<std::string> backend_names(const place::Problem& problem);
 

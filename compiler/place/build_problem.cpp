@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages, in order: candidates per backend, owners, values, candidates per instance, host singles, fixed
-// partitions, pins and wishes, measured costs (of what is left), conversions (last: they depend on the formats that
-// candidates use).
+// and offered partitions, pins and wishes, measured costs (of what is left), conversions (last: they depend on the
+// formats that candidates use).
 #include "compiler/place/build_problem.h"
 
 #include <fmt/format.h>
@@ -246,6 +246,11 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
   add_host_singles(graph, &built);
   add_wished_on_host(graph, options.wishes, &built);
   bool ok = apply_fixed(graph, registered, backends, fixed, layouts, options.costs != nullptr, &built, diags);
+  if (options.offered != nullptr) {
+    ok = apply_offered(graph, registered, backends, *options.offered, layouts, options.costs != nullptr, &built,
+                       diags) &&
+         ok;
+  }
   ok = apply_pins(graph, registered, backends, &built, diags) && ok;
   ok = ok && apply_wishes(graph, backends, options.wishes, &built, diags);
   if (!ok) return std::nullopt;

@@ -39,6 +39,7 @@ struct BuildOptions {
   GrowthLimits growth;
   CostSource* costs = nullptr;  ///< of candidates that are to be measured; null: their estimates count
   std::vector<Wish> wishes;
+  const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
 };
 
 /// `fixed`: partitions of the input, to be kept. Nothing after an error.

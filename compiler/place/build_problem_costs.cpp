@@ -78,7 +78,7 @@ bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSour
                       answers[a].failure)
                .note("`cost` behind its rules gives it one: `cost 20us`");
     } else if (origin.backend >= 0) {
-      refuse(built, asked[a], "cannot be measured: " + answers[a].failure);
+      if (origin.candidate >= 0) refuse(built, asked[a], "cannot be measured: " + answers[a].failure);
       cannot_run[asked[a]] = true;
     }
   }

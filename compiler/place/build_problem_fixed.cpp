@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitions that the input model already has become the only candidates for their nodes. The backend must have matches
-// that make up exactly these nodes; the host can run any. Formats and cost are those written.
+// that make up exactly these nodes; the host can run any. Formats and cost are those written. Partitions that are only
+// offered go the same way, and leave the other candidates as they are.
 #include "compiler/place/build_problem_fixed.h"
 
 #include <algorithm>
@@ -23,17 +24,26 @@ using support::Code;
 class Fixer {
  public:
   Fixer(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-        const LayoutTable& layouts, bool measures, BuiltProblem* built, support::Diagnostics& diags)
+        const LayoutTable& layouts, bool measures, bool offers, BuiltProblem* built, support::Diagnostics& diags)
       : graph_(graph),
         registered_(registered),
         backends_(backends),
         layouts_(layouts),
         measures_(measures),
+        offers_(offers),
         built_(built),
         diags_(diags) {}
 
   bool run(const ir::Placement& fixed) {
     if (!check_order(fixed)) return false;
+    if (!offers_) remove_others(fixed);
+    bool ok = true;
+    for (size_t p = 0; p < fixed.partitions.size(); ++p) ok = add(fixed.partitions[p], static_cast<int>(p)) && ok;
+    return ok && check_limits(fixed);
+  }
+
+ private:
+  void remove_others(const ir::Placement& fixed) {
     std::set<int> taken;
     for (const Partition& partition : fixed.partitions) {
       for (NodeId node : partition.nodes) taken.insert(node.index);
@@ -42,12 +52,8 @@ class Fixer {
       return std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
                           [&](int node) { return taken.count(node) > 0; });
     });
-    bool ok = true;
-    for (size_t p = 0; p < fixed.partitions.size(); ++p) ok = add(fixed.partitions[p], static_cast<int>(p)) && ok;
-    return ok && check_limits(fixed);
   }
 
- private:
   /// `max partitions` and `conflicts with` hold for what the user wrote, too.
   bool check_limits(const ir::Placement& fixed) {
     bool ok = true;
@@ -292,8 +298,26 @@ class Fixer {
     convert(members.writes, &added.writes);
     added.owner = owner;
     for (const std::string& rule : origin.rules) added.rule += (added.rule.empty() ? "" : ",") + rule;
+    if (offers_) {
+      origin.fixed = -1;
+      if (exists(added)) return;
+    }
     built_->problem.candidates.push_back(std::move(added));
     built_->origins.push_back(std::move(origin));
+  }
+
+  /// Among the candidates, whatever its cost: equal ones cost the same.
+  bool exists(const Candidate& candidate) const {
+    const auto formats = [](const std::vector<ValueFormat>& list) {
+      std::set<std::pair<int, FormatId>> set;
+      for (const ValueFormat& item : list) set.emplace(item.value, item.format);
+      return set;
+    };
+    const std::vector<Candidate>& all = built_->problem.candidates;
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+      return other.owner == candidate.owner && other.nodes == candidate.nodes && other.rule == candidate.rule &&
+             formats(other.reads) == formats(candidate.reads) && formats(other.writes) == formats(candidate.writes);
+    });
   }
 
   const Graph& graph_;
@@ -301,6 +325,7 @@ class Fixer {
   const std::vector<ActiveBackend>& backends_;
   const LayoutTable& layouts_;
   bool measures_;
+  bool offers_;
   BuiltProblem* built_;
   support::Diagnostics& diags_;
 };
@@ -311,7 +336,13 @@ bool apply_fixed(const Graph& graph, const ir::RuleSet& registered, const std::v
                  const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
                  support::Diagnostics& diags) {
   if (fixed.partitions.empty()) return true;
-  return Fixer(graph, registered, backends, layouts, measures, built, diags).run(fixed);
+  return Fixer(graph, registered, backends, layouts, measures, false, built, diags).run(fixed);
+}
+
+bool apply_offered(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                   const ir::Placement& offered, const LayoutTable& layouts, bool measures, BuiltProblem* built,
+                   support::Diagnostics& diags) {
+  return Fixer(graph, registered, backends, layouts, measures, true, built, diags).run(offered);
 }
 
 }  // namespace collage::place

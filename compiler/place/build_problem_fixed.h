@@ -18,6 +18,12 @@ bool apply_fixed(const ir::Graph& graph, const ir::RuleSet& registered, const st
                  const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
                  support::Diagnostics& diags);
 
+/// Adds each partition of `offered` to the candidates, at what the backend's rules say, unless it is one already. What
+/// could not be followed as a whole is an error as it is there. False after an error.
+bool apply_offered(const ir::Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                   const ir::Placement& offered, const LayoutTable& layouts, bool measures, BuiltProblem* built,
+                   support::Diagnostics& diags);
+
 /// Asks `costs` for all candidates that are to be measured, at once. One that cannot run leaves the problem, with a
 /// refusal that says why; the implicit host's and the partitions of `fixed` stay, at their estimates. So does any that
 /// has an estimate and failed for a reason of the moment; one warning counts those. False after an error: such a

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/place/greedy_search.h"
+#include "compiler/place/merge_search.h"
 #include "compiler/place/subproblem.h"
 #include "compiler/place/tvm_search.h"
 #include "runtime/core/text.h"
@@ -15,8 +16,9 @@ namespace {
 constexpr std::string_view kHost = "host";
 
 constexpr std::pair<std::string_view, Strategy::Kind> kKinds[] = {
-    {"optimal", Strategy::Kind::Optimal}, {"greedy", Strategy::Kind::Greedy},     {"eager", Strategy::Kind::Eager},
-    {"tvm", Strategy::Kind::Tvm},         {"priority", Strategy::Kind::Priority}, {"single", Strategy::Kind::Single}};
+    {"optimal", Strategy::Kind::Optimal},   {"greedy", Strategy::Kind::Greedy}, {"eager", Strategy::Kind::Eager},
+    {"merge", Strategy::Kind::Merge},       {"tvm", Strategy::Kind::Tvm},       {"evolve", Strategy::Kind::Evolve},
+    {"priority", Strategy::Kind::Priority}, {"single", Strategy::Kind::Single}};
 
 /// Backends other than the host. Owners stand in the order of registration.
 std::vector<std::string> registered(const Problem& problem) {
@@ -37,7 +39,9 @@ std::string to_string(const Strategy& strategy) {
     case Strategy::Kind::Greedy: return "greedy";
     case Strategy::Kind::Priority: return "priority:" + names;
     case Strategy::Kind::Eager: return "eager";
+    case Strategy::Kind::Merge: return "merge";
     case Strategy::Kind::Tvm: return "tvm";
+    case Strategy::Kind::Evolve: return "evolve";
     case Strategy::Kind::Single: return "single:" + names;
   }
   return "";
@@ -54,7 +58,9 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
     for (const auto& kind : kKinds) names.emplace_back(kind.first);
     return diags.error_at(support::Code::BadStrategy, where, "unknown strategy `{}`", name)
         .did_you_mean(support::closest(name, names))
-        .note("strategies are `optimal`, `greedy`, `eager`, `tvm`, `priority:BACKEND,...` and `single:BACKEND`");
+        .note(
+            "strategies are `optimal`, `greedy`, `eager`, `merge`, `tvm`, `evolve`, `priority:BACKEND,...` and "
+            "`single:BACKEND`");
   }
   strategy.kind = known->second;
   const bool takes_names = strategy.kind == Strategy::Kind::Priority || strategy.kind == Strategy::Kind::Single;
@@ -89,6 +95,7 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
     return problem.owners[static_cast<size_t>(owner)].backend;
   };
   switch (strategy.kind) {
+    case Strategy::Kind::Evolve:
     case Strategy::Kind::Optimal: {
       std::optional<Solution> solution = search_optimal(problem, options);
       return solution ? solution : search_greedy(problem, {all_candidates(problem)}, options);
@@ -105,6 +112,7 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
       }
       return search_greedy(problem, turns, options);
     }
+    case Strategy::Kind::Merge: return search_merged(problem, options);
     case Strategy::Kind::Tvm: {
       TvmResult result = search_as_tvm(problem, options);
       if (why != nullptr) *why = result.failure;

@@ -5,8 +5,10 @@
 //   greedy          the candidate of most nodes first, the cheaper of equal ones
 //   priority:a,b    as greedy over the candidates of `a`, then over those of `b`; the host takes the rest
 //   eager           as priority, over all backends in the order of registration: what BYOC and UMA do
+//   merge           each node to the first backend that has it, neighbours merged: what BYOC does (merge_search.h)
 //   tvm             the search of TVM's Collage, which knows no transfers (tvm_search.h)
 //   single:x        the best that `x` and the host can do together
+//   evolve          starts at `optimal`; what measuring whole plans then finds is the driver's (evolve.h)
 //
 // Greedy ones pass over a candidate that overlaps, breaks a limit, would close a cycle or could not be fed. Where what
 // they took leaves no way to finish (a pin, say), they give up their last choice until there is one.
@@ -23,7 +25,7 @@
 namespace collage::place {
 
 struct Strategy {
-  enum class Kind { Optimal, Greedy, Priority, Eager, Tvm, Single };
+  enum class Kind { Optimal, Greedy, Priority, Eager, Merge, Tvm, Single, Evolve };
   Kind kind = Kind::Optimal;
   std::vector<std::string> backends;  ///< Priority: in order; Single: the one
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wishes on the candidates (wishes.h), one after another. The first that leaves a node without a candidate is told,
-// with the reason: what the backend says of the node, or the earlier wish that it contradicts.
+// Wishes on the candidates (wishes.h), one after another. One that leaves a node without a candidate is told, with the
+// reason: what the backends say of the node or the nodes, or a least set of earlier wishes that it contradicts.
 #include "compiler/place/wishes.h"
 
 #include <fmt/format.h>
@@ -125,14 +125,61 @@ class Wisher {
       explain(judge, node, error);
       return error;
     }
-    bool told = false;
-    for (const Judge& other : judges_) {
-      if (&other == &judge || has_candidate(node, {&judge, &other})) continue;
-      error.note("it contradicts `{}`", other.wish->option);
-      told = true;
-    }
-    if (!told) error.note("it would do alone; with the options before it nothing is left");
+    error.note("it contradicts {}", contradicted(judge, node));
+    if (wish.kind == Wish::Kind::Together) explain_apart(judge, error);
     return error;
+  }
+
+  /// Earlier wishes that leave nothing together with this one, none of which could be dropped.
+  std::string contradicted(const Judge& judge, NodeId node) const {
+    std::vector<const Judge*> needed;
+    for (const Judge& other : judges_) {
+      if (&other != &judge) needed.push_back(&other);
+    }
+    for (size_t i = 0; i < needed.size();) {
+      std::vector<const Judge*> others = needed;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      others.push_back(&judge);
+      if (has_candidate(node, others)) {
+        ++i;
+      } else {
+        needed.erase(needed.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    std::string text;
+    for (const Judge* other : needed) text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->wish->option);
+    return needed.size() > 1 ? "what these say together: " + text : text;
+  }
+
+  /// Why no backend, but the host alone, has these nodes in one partition.
+  void explain_apart(const Judge& judge, support::Diagnostic& error) const {
+    const std::vector<NodeId>& nodes = judge.wish->nodes;
+    for (size_t b = 0; b < backends_.size(); ++b) {
+      const ir::Backend& backend = *backends_[b].backend;
+      const BackendCandidates& found = built_->backends[b];
+      const bool takes_all = std::any_of(found.candidates.begin(), found.candidates.end(), [&](const auto& candidate) {
+        const std::vector<NodeId>& members = candidate.members.nodes;
+        return std::includes(members.begin(), members.end(), nodes.begin(), nodes.end());
+      });
+      if (takes_all || backend.name == "host") continue;
+      const auto lacking = std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
+        return !why_not(graph_, backend, found, node).message.empty();
+      });
+      if (lacking != nodes.end()) {
+        const WhyNot why = why_not(graph_, backend, found, *lacking);
+        error.note(why.span, "`{}` cannot run `%{}`: {}", backend.name, graph_.node_name(*lacking), why.message);
+        continue;
+      }
+      std::string limit = backend.policy.join == ir::JoinKind::None ? "it joins no matches"
+                                                                    : limit_violation(graph_, backend.policy, nodes);
+      if (const match::Denied* denied = match::denied_in(found.denied, nodes)) {
+        error.note(denied->span, "`{}` denies them together: {}", backend.name, denied->message);
+      } else if (!limit.empty()) {
+        error.note(backend.policy.span, "`{}` cannot take them together: {}", backend.name, limit);
+      } else {
+        error.note(backend.span, "`{}` has no matches that make up one partition with them", backend.name);
+      }
+    }
   }
 
   std::string complaint(const Judge& judge, NodeId node) const {
@@ -160,17 +207,23 @@ class Wisher {
       error.note("`%{}` is in a partition that was given", graph_.node_name(node));
       return;
     }
+    bool is_pinned = false;
     for (NodeId concerned : judge.wish->nodes) {
       const std::optional<ir::Pin>& pin = graph_.node(concerned).pin;
       if (!pin || (judge.wish->kind != Wish::Kind::Together && concerned != node)) continue;
       error.note(pin->span, "`%{}` is pinned to `{}`", graph_.node_name(concerned), pin->device);
-      return;
+      is_pinned = true;
     }
     if (judge.wish->kind == Wish::Kind::Together && !is_convex(graph_, judge.wish->nodes)) {
       error.note("a path leaves them and comes back: what lies on it must be in the partition, too");
       return;
     }
-    if (judge.wish->kind != Wish::Kind::Place) return;
+    if (judge.wish->kind == Wish::Kind::Together) explain_apart(judge, error);
+    if (is_pinned || judge.wish->kind == Wish::Kind::Together) return;
+    if (judge.wish->kind == Wish::Kind::Forbid) {
+      explain_others(judge, node, error);
+      return;
+    }
     std::set<std::string> told;
     for (int owner : judge.owners) {
       const std::string& name = built_->problem.owners[static_cast<size_t>(owner)].backend;
@@ -178,7 +231,21 @@ class Wisher {
         if (backends_[b].backend->name != name || !told.insert(name).second) continue;
         const WhyNot why = why_not(graph_, *backends_[b].backend, built_->backends[b], node);
         if (!why.message.empty()) error.note(why.span, "{}", why.message);
+        if (why.message.empty())
+          error.note("each candidate of `{}` with it takes a node that is pinned elsewhere", name);
       }
+    }
+  }
+
+  /// Why the backends that are not forbidden do not have the node.
+  void explain_others(const Judge& judge, NodeId node, support::Diagnostic& error) const {
+    for (size_t b = 0; b < backends_.size(); ++b) {
+      const std::string& name = backends_[b].backend->name;
+      const bool is_forbidden = std::any_of(judge.owners.begin(), judge.owners.end(), [&](int owner) {
+        return built_->problem.owners[static_cast<size_t>(owner)].backend == name;
+      });
+      const WhyNot why = why_not(graph_, *backends_[b].backend, built_->backends[b], node);
+      if (!is_forbidden && !why.message.empty()) error.note(why.span, "`{}`: {}", name, why.message);
     }
   }
 
