@@ -157,7 +157,7 @@ std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& 
 
 std::string to_string(const EvolveReport& report) {
   const auto time = [](double seconds) { return human(Duration::seconds(seconds)); };
-  const auto percent = [&](double seconds) { return fmt::format("{:.2g} %", 100 * seconds / report.seed_seconds); };
+  const auto percent = [&](double seconds) { return fmt::format("{:.1f} %", 100 * seconds / report.seed_seconds); };
   std::string text =
       fmt::format("{} plan{} measured in {:.3g} s, {} generation{} over {} partition{}", report.evaluations,
                   report.evaluations == 1 ? "" : "s", report.seconds, report.generations,
