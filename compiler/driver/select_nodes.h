@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How options name nodes: by the name of a result (`conv1`, `%conv1`), by a pattern over first results (`layer1*`), by
 // operator (`op:Conv`, `op:*Pool`), or by where they are written (`model.ir:12`, `model.ir:12-20`; `:12` in short): all
-// whose statements touch these lines.
+// whose names stand on these lines.
 #pragma once
 
 #include <optional>

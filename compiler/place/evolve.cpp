@@ -39,8 +39,9 @@ class Evolution {
       const int before = result_.evaluations;
       population = next_generation(population);
       measure(population);
-      ++result_.generations;
-      idle = result_.evaluations == before ? idle + 1 : 0;
+      const bool is_new = result_.evaluations > before;
+      result_.generations += is_new ? 1 : 0;
+      idle = is_new ? 0 : idle + 1;
     }
     return std::move(result_);
   }

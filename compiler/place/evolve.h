@@ -61,7 +61,7 @@ struct Evolved {
   Genome best;  ///< least fitness; of equal ones the first that was measured
   double fitness = 0;
   int evaluations = 0;
-  int generations = 0;
+  int generations = 0;  ///< with a genome that was new, after the first
 };
 
 /// `fitness`: seconds, infinite for what does not run. `first`: genomes to begin with, at least one.

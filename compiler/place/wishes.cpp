@@ -36,7 +36,7 @@ class Wisher {
       judges_.push_back(std::move(*judge));
       std::vector<bool> left = alive;
       for (size_t c = 0; c < candidates.size(); ++c) left[c] = left[c] && judges_.back().allows(candidates[c]);
-      if (NodeId lacking = without_candidate(left); lacking.is_valid()) {
+      if (NodeId lacking = without_candidate(left, wish); lacking.is_valid()) {
         ok = unsatisfiable(judges_.back(), lacking);
         judges_.pop_back();
       } else {
@@ -100,11 +100,15 @@ class Wisher {
     return of_backend.empty() ? of_device : of_backend;
   }
 
-  NodeId without_candidate(const std::vector<bool>& alive) const {
+  /// One that the wish names, if there is such a one.
+  NodeId without_candidate(const std::vector<bool>& alive, const Wish& wish) const {
     std::vector<bool> has(graph_.node_count());
     for (size_t c = 0; c < alive.size(); ++c) {
       if (!alive[c]) continue;
       for (int node : built_->problem.candidates[c].nodes) has[static_cast<size_t>(node)] = true;
+    }
+    for (NodeId node : wish.nodes) {
+      if (!has[node.slot()]) return node;
     }
     const auto first = std::find(has.begin(), has.end(), false);
     return first == has.end() ? NodeId() : NodeId(first - has.begin());

@@ -4,6 +4,7 @@ collage_test(placement_random_test
     differential/brute_force.cpp
     differential/placement_random_test.cpp
     differential/random_problem.cpp
+    differential/strategies_random_test.cpp
   DEPENDS collage::place)
 collage_test(matcher_random_test
   SOURCES differential/matcher_random_test.cpp

@@ -22,7 +22,8 @@ class StrategyText : public testing::Test {
 };
 
 TEST_F(StrategyText, ReadsBackAsWritten) {
-  for (const char* text : {"optimal", "greedy", "eager", "tvm", "priority:npu,onednn", "single:host"}) {
+  for (const char* text :
+       {"optimal", "greedy", "eager", "merge", "tvm", "evolve", "priority:npu,onednn", "single:host"}) {
     const std::optional<Strategy> strategy = parse(text);
     ASSERT_TRUE(strategy.has_value()) << text;
     EXPECT_EQ(to_string(*strategy), text);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact search against every simpler way to decide, on random problems: it is never dearer (B18 of BYOC's list,
+// success metric 3 of RFC 62). COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "compiler/place/evaluate.h"
+#include "compiler/place/evolve.h"
+#include "compiler/place/merge_search.h"
+#include "compiler/place/strategies.h"
+#include "tests/differential/random_problem.h"
+
+namespace collage::place {
+namespace {
+
+using Kind = Strategy::Kind;
+
+uint64_t rounds(uint64_t usual) {
+  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
+  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
+}
+
+std::vector<std::string> backends_of(const Problem& problem) {
+  std::set<std::string> names;
+  for (const Owner& owner : problem.owners) {
+    if (owner.backend != "host") names.insert(owner.backend);
+  }
+  return {names.begin(), names.end()};
+}
+
+/// Only what these backends and the host have.
+Problem only(const Problem& problem, const std::string& backend) {
+  Problem part = problem;
+  std::erase_if(part.candidates, [&](const Candidate& candidate) {
+    const std::string& name = problem.owners[static_cast<size_t>(candidate.owner)].backend;
+    return name != backend && name != "host";
+  });
+  return part;
+}
+
+void expect_never_dearer(const Problem& problem, const Strategy& strategy, uint64_t seed) {
+  const std::optional<Solution> best = search_optimal(problem);
+  ASSERT_TRUE(best.has_value() && best->optimal) << seed;
+  std::string why;
+  const std::optional<Solution> found = solve(problem, strategy, {}, &why);
+  if (!found) {
+    ASSERT_FALSE(strategy.kind != Kind::Tvm) << to_string(strategy) << " seed " << seed;
+    return;
+  }
+  const Verdict verdict = evaluate(problem, *found);
+  ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+  ASSERT_EQ(std::get<Duration>(verdict).ps(), found->cost.ps()) << to_string(strategy) << " seed " << seed;
+  ASSERT_GE(found->cost, best->cost) << to_string(strategy) << " seed " << seed;
+}
+
+TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
+  for (uint64_t seed = 0; seed < rounds(400); ++seed) {
+    RandomSource random(61'000'000 + seed);
+    const Problem problem = random_problem(random, 3 + random.below(8));
+    std::vector<std::string> order = backends_of(problem);
+    for (const std::string& backend : order) expect_never_dearer(problem, {Kind::Single, {backend}}, seed);
+    do {
+      expect_never_dearer(problem, {Kind::Priority, order}, seed);
+    } while (std::next_permutation(order.begin(), order.end()));
+    for (Kind kind : {Kind::Greedy, Kind::Eager, Kind::Merge, Kind::Tvm})
+      expect_never_dearer(problem, {kind, {}}, seed);
+  }
+}
+
+TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
+  for (uint64_t seed = 0; seed < rounds(400); ++seed) {
+    RandomSource random(62'000'000 + seed);
+    const Problem whole = random_problem(random, 3 + random.below(8));
+    for (const std::string& backend : backends_of(whole)) {
+      const Problem problem = only(whole, backend);
+      expect_never_dearer(problem, {Kind::Priority, {backend}}, seed);
+      expect_never_dearer(problem, {Kind::Merge, {}}, seed);
+    }
+  }
+}
+
+/// Contracting the regions leaves no cycle.
+TEST(StrategiesRandom, MergedRegionsAreAcyclic) {
+  for (uint64_t seed = 0; seed < rounds(400); ++seed) {
+    RandomSource random(63'000'000 + seed);
+    const Problem problem = random_problem(random, 3 + random.below(10));
+    const std::vector<int> regions = merged_regions(problem);
+    const auto count = static_cast<size_t>(*std::max_element(regions.begin(), regions.end()) + 1);
+    std::vector<std::set<int>> after(count);
+    std::vector<int> waiting(count);
+    for (const ProblemValue& value : problem.values) {
+      if (value.writer < 0) continue;
+      const int from = regions[static_cast<size_t>(value.writer)];
+      for (int reader : value.readers) {
+        const int to = regions[static_cast<size_t>(reader)];
+        if (from != to && after[static_cast<size_t>(from)].insert(to).second) ++waiting[static_cast<size_t>(to)];
+      }
+    }
+    std::vector<size_t> ready;
+    for (size_t r = 0; r < count; ++r) {
+      if (waiting[r] == 0) ready.push_back(r);
+    }
+    for (size_t next = 0; next < ready.size(); ++next) {
+      for (int to : after[ready[next]]) {
+        if (--waiting[static_cast<size_t>(to)] == 0) ready.push_back(static_cast<size_t>(to));
+      }
+    }
+    ASSERT_EQ(ready.size(), count) << seed;
+  }
+}
+
+/// Whatever a genome says, its plan holds; by the predicted costs none is cheaper than the exact plan.
+TEST(StrategiesRandom, GenomesArePlans) {
+  uint64_t plans = 0;
+  for (uint64_t seed = 0; seed < rounds(200); ++seed) {
+    RandomSource random(64'000'000 + seed);
+    const Problem problem = random_problem(random, 3 + random.below(8));
+    const std::optional<Solution> best = search_optimal(problem);
+    ASSERT_TRUE(best.has_value()) << seed;
+    const PlanGenes genes(problem, *best);
+    ASSERT_EQ(genes.plan_of(Genome(best->chosen.size(), 0), {})->chosen, best->chosen) << seed;
+    for (int i = 0; i < 10; ++i) {
+      Genome genome;
+      for (int choices : genes.choices()) genome.push_back(random.below(choices));
+      const std::optional<Solution> plan = genes.plan_of(genome, {});
+      if (!plan) continue;
+      ++plans;
+      const Verdict verdict = evaluate(problem, *plan);
+      ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+      ASSERT_GE(std::get<Duration>(verdict), best->cost) << seed;
+    }
+  }
+  EXPECT_GT(plans, rounds(200));
+}
+
+}  // namespace
+}  // namespace collage::place
