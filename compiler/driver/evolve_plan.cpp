@@ -21,8 +21,11 @@ using place::Solution;
 using place::Strategy;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRuns = 5;        ///< of one evaluation
-constexpr int kFinalRuns = 21;  ///< of the seed and the best, in turn
+constexpr int kRuns = 5;  ///< of one evaluation
+/// Runs of the seed and the best in turn: as many as fit into this time, within bounds.
+constexpr double kFinalSeconds = 4;
+constexpr int kLeastFinalRuns = 5;
+constexpr int kMostFinalRuns = 21;
 /// One of many evaluations; a whole search may take as many states as it likes.
 constexpr uint64_t kMaxStates = 2'000;
 
@@ -67,9 +70,20 @@ class PlanEvolution {
         genes_.choices(), first, [&](const Genome& genome) { return fitness(genome); }, options);
     report_->evaluations = evolved.evaluations;
     report_->generations = evolved.generations;
+    latency_ = evolved.fitness;
     // The seed is measured first; it may well be the best.
     if (evolved.best == first[0] || evolved.fitness == std::numeric_limits<double>::infinity()) return std::nullopt;
-    return plans_.at(evolved.best);
+    FoundPlan best = plans_.at(evolved.best);
+    best.seconds = seed_.seconds;
+    best.states = seed_.states;
+    best.bound = seed_.bound;
+    best.optimal = false;
+    return best;
+  }
+
+  int final_runs() const {
+    const double fitting = kFinalSeconds / std::max(latency_, 1e-9);
+    return static_cast<int>(std::clamp<double>(fitting, kLeastFinalRuns, kMostFinalRuns));
   }
 
   std::optional<PlanRunner> load(const FoundPlan& plan, support::Diagnostics& diags) const {
@@ -123,6 +137,7 @@ class PlanEvolution {
   std::vector<runtime::Tensor> operands_;
   EvolveReport* report_;
   place::PlanGenes genes_;
+  double latency_ = 0;  ///< of the best, as it was measured first
   std::map<Genome, FoundPlan> plans_;
 };
 
@@ -140,7 +155,7 @@ std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& 
   std::optional<PlanRunner> best_runner;
   if (best) best_runner = evolution.load(*best, diags);
   if (best_runner) turn.push_back(&*best_runner);
-  if (runtime::Status status = run_in_turn(turn, evolution.operands(), kFinalRuns); !status) {
+  if (runtime::Status status = run_in_turn(turn, evolution.operands(), evolution.final_runs()); !status) {
     return diags.error_at(support::Code::RunFailed, input.graph.name, "{}", status.message());
   }
   report->seed_seconds = median(seed_runner->seconds);
