@@ -135,6 +135,7 @@ class Pipeline {
                                                    support::Diagnostics& diags);
   SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
   bool search_placement();
+  std::optional<FoundPlan> follow_candidate_plan(const place::Strategy& strategy, std::string* why);
   void consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found);
   void fill_report();
   plan::PlanTargets targets() const;
@@ -316,6 +317,10 @@ Next Pipeline::compare() {
   SearchInput input = search_input(built_, written_);
   std::optional<Comparison> comparison = compare_strategies(input, options_.strategy, diags_);
   if (!comparison) return Next::Failed;
+  if (std::string why; !options_.candidate_plan.empty()) {
+    std::optional<FoundPlan> followed = follow_candidate_plan({}, &why);
+    if (followed) add_row(input, options_.candidate_plan, std::move(*followed), *comparison);
+  }
   bool measures = options_.run || options_.bench > 0;
   if (measures && options_.evolve_evaluations > 0) {
     EvolveReport report;
@@ -396,18 +401,24 @@ bool Pipeline::search_placement() {
   return true;
 }
 
-/// Holds the outcome against the user's own plan, and keeps the cheaper of the two.
-void Pipeline::consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found) {
+/// The user's own plan as it is, what it does not name searched.
+std::optional<FoundPlan> Pipeline::follow_candidate_plan(const place::Strategy& strategy, std::string* why) {
   // That a wish forbids the plan is no error: it is only offered.
   support::Diagnostics quiet(sources_);
-  std::optional<FoundPlan> followed;
-  std::string why;
   if (std::optional<place::BuiltProblem> built = build_problem(offered_, nullptr, quiet)) {
-    followed = find_plan(search_input(*built, offered_), strategy, &why);
-  } else if (!quiet.records().empty()) {
-    const support::DiagnosticRecord& first = quiet.records().front();
-    why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);
+    return find_plan(search_input(*built, offered_), strategy, why);
   }
+  if (!quiet.records().empty()) {
+    const support::DiagnosticRecord& first = quiet.records().front();
+    *why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);
+  }
+  return std::nullopt;
+}
+
+/// Holds the outcome against the user's own plan, and keeps the cheaper of the two.
+void Pipeline::consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found) {
+  std::string why;
+  std::optional<FoundPlan> followed = follow_candidate_plan(strategy, &why);
   PlanVerdict verdict = judge_candidate_plan(options_.candidate_plan, offered_, std::move(followed), why, found);
   report_.offered = to_string(verdict, found->predicted);
 }
