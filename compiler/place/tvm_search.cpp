@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string_view>
@@ -18,6 +19,12 @@
 
 namespace collage::place {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// A candidate as TVM sees it: without formats.
 struct Piece {
@@ -146,14 +153,19 @@ class CoverSearch {
   }
 
   /// Pieces of the cheapest path, or nothing and the reason.
-  std::optional<std::vector<size_t>> run(uint64_t max_states, std::string* failure) {
+  std::optional<std::vector<size_t>> run(const SearchOptions& options, std::string* failure) {
+    const Clock::time_point start = Clock::now();
     add({NodeSet(slot(node_count_)), 0, Duration(), kNone, kNone});
     while (!queue_.empty()) {
       const size_t at = *queue_.begin();
       queue_.erase(queue_.begin());
       if (states_[at].next == node_count_) return path_to(at);
-      if (++expanded_ > max_states) {
-        *failure = fmt::format("TVM's search is not done after {} covered sets", max_states);
+      if (++expanded_ > options.max_states) {
+        *failure = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
+        return std::nullopt;
+      }
+      if (options.max_seconds && seconds_since(start) > *options.max_seconds) {
+        *failure = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
         return std::nullopt;
       }
       if (!expand(at, kept_at_)) expand(at, other_at_);
@@ -255,7 +267,7 @@ TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
   const std::vector<Piece> pieces = pieces_of(problem);
   CoverSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
   TvmResult result;
-  const std::optional<std::vector<size_t>> chosen = search.run(options.max_states, &result.failure);
+  const std::optional<std::vector<size_t>> chosen = search.run(options, &result.failure);
   if (!chosen) return result;
   result = complete(problem, pieces, *chosen, options);
   if (result.solution) {

@@ -44,7 +44,7 @@ struct TvmResult {
 /// only stand or fall together, for TVM knows no formats.
 std::vector<int> prune_as_tvm(const Problem& problem);
 
-/// `options.max_states` limits the covered sets that are expanded.
+/// `options.max_states` limits the covered sets that are expanded, `max_seconds` the time that takes.
 TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options);
 
 }  // namespace collage::place

@@ -129,13 +129,16 @@ class Wisher {
       explain(judge, node, error);
       return error;
     }
-    error.note("it contradicts {}", contradicted(judge, node));
-    if (wish.kind == Wish::Kind::Together) explain_apart(judge, error);
+    const std::vector<const Judge*> others = contradicted(judge, node);
+    std::string text;
+    for (const Judge* other : others) text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->wish->option);
+    error.note("it contradicts {}{}", others.size() > 1 ? "what these say together: " : "", text);
+    if (wish.kind == Wish::Kind::Together) explain_apart(judge, others, error);
     return error;
   }
 
   /// Earlier wishes that leave nothing together with this one, none of which could be dropped.
-  std::string contradicted(const Judge& judge, NodeId node) const {
+  std::vector<const Judge*> contradicted(const Judge& judge, NodeId node) const {
     std::vector<const Judge*> needed;
     for (const Judge& other : judges_) {
       if (&other != &judge) needed.push_back(&other);
@@ -150,14 +153,20 @@ class Wisher {
         needed.erase(needed.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    std::string text;
-    for (const Judge* other : needed) text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->wish->option);
-    return needed.size() > 1 ? "what these say together: " + text : text;
+    return needed;
   }
 
-  /// Why no backend, but the host alone, has these nodes in one partition.
-  void explain_apart(const Judge& judge, support::Diagnostic& error) const {
+  /// Why no backend, but the host alone, has these nodes in one partition; of those only that `others` leave.
+  void explain_apart(const Judge& judge, const std::vector<const Judge*>& others, support::Diagnostic& error) const {
     const std::vector<NodeId>& nodes = judge.wish->nodes;
+    const auto is_left = [&](const std::string& name) {
+      const std::vector<Owner>& owners = built_->problem.owners;
+      return std::all_of(others.begin(), others.end(), [&](const Judge* other) {
+        return other->wish->kind != Wish::Kind::Place ||
+               std::any_of(other->owners.begin(), other->owners.end(),
+                           [&](int owner) { return owners[static_cast<size_t>(owner)].backend == name; });
+      });
+    };
     for (size_t b = 0; b < backends_.size(); ++b) {
       const ir::Backend& backend = *backends_[b].backend;
       const BackendCandidates& found = built_->backends[b];
@@ -165,7 +174,7 @@ class Wisher {
         const std::vector<NodeId>& members = candidate.members.nodes;
         return std::includes(members.begin(), members.end(), nodes.begin(), nodes.end());
       });
-      if (takes_all || backend.name == "host") continue;
+      if (takes_all || backend.name == "host" || !is_left(backend.name)) continue;
       const auto lacking = std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
         return !why_not(graph_, backend, found, node).message.empty();
       });
@@ -222,7 +231,7 @@ class Wisher {
       error.note("a path leaves them and comes back: what lies on it must be in the partition, too");
       return;
     }
-    if (judge.wish->kind == Wish::Kind::Together) explain_apart(judge, error);
+    if (judge.wish->kind == Wish::Kind::Together) explain_apart(judge, {}, error);
     if (is_pinned || judge.wish->kind == Wish::Kind::Together) return;
     if (judge.wish->kind == Wish::Kind::Forbid) {
       explain_others(judge, node, error);

@@ -291,6 +291,10 @@ TEST_F(TvmChain, StopsAtItsBudget) {
   std::string why;
   EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
   EXPECT_EQ(why, "TVM's search is not done after 3 covered sets");
+  options = {};
+  options.max_seconds = 0;
+  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
+  EXPECT_EQ(why, "TVM's search is not done after 0 s");
 }
 
 }  // namespace
