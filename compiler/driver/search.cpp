@@ -119,7 +119,7 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
         return may_hold(input, backend, nodes);
       });
   keep_written_names(input.written, plan.placement);
-  plan.solution = std::move(*solution);
+  plan.solution = solution;
   place::Verdict verdict = place::evaluate(input.graph, plan.placement);
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
                 std::get<std::string>(verdict));
