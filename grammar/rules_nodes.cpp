@@ -110,12 +110,24 @@ Word to_word(StringAst text) {
   return {std::move(text.text), text.span};
 }
 
-FormatItemAst make_format(Word value, Word layout, Word second) {
+FormatItemAst make_format(Word value, FormatParts parts) {
   FormatItemAst item;
   item.value = std::move(value);
-  item.layout = std::move(layout);
-  (item.layout.text == "as" ? item.same_as : item.dtype) = std::move(second);
+  bool is_same = parts.size() == 2 && parts[0].word == "as" && !parts[1].word.empty();
+  if (is_same) {
+    item.same_as = Word{parts[1].word, parts[1].span};
+  } else {
+    item.format = std::move(parts);
+  }
   return item;
+}
+
+FormatPart to_part(Word word) {
+  return {std::move(word.text), 0, word.span};
+}
+
+FormatPart to_part(const NumberAst& number, bool is_negative, Span span) {
+  return {"", is_negative ? -number.value : number.value, span};
 }
 
 }  // namespace collage::grammar::rules

@@ -35,6 +35,8 @@ PatternAst make_via(PatternAst op, RepeatAst repeat);
 void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vector<PatternAst> others);
 Word to_word(StringAst text);
 /// `x: as y`, `x: NHWC f16`
-FormatItemAst make_format(Word value, Word layout, Word second);
+FormatItemAst make_format(Word value, FormatParts parts);
+FormatPart to_part(Word word);
+FormatPart to_part(const NumberAst& number, bool is_negative, Span span);
 
 }  // namespace collage::grammar::rules

@@ -29,6 +29,7 @@ struct DeviceTensor {
   bool is_absent = false;
   std::string encoding{};  ///< of a constant (encodings.h); then `encoded_bytes` lie at the address
   size_t encoded_bytes = 0;
+  std::optional<Storage> storage{};  ///< nothing: elements lie as the dtype says
 };
 
 /// One operator of a launch.
@@ -56,7 +57,7 @@ class Device {
   virtual Status copy_out(DeviceAddress from, std::span<std::byte> to) = 0;
   /// To another device over the link between them.
   virtual Status copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) = 0;
-  /// Moves a tensor to another layout inside the device.
+  /// Moves a tensor to another layout or another storage inside the device.
   virtual Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) = 0;
   virtual Status launch(std::span<const DeviceOp> ops, Duration duration) = 0;
   /// Waits until all that was issued is done.

@@ -17,6 +17,7 @@
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/lowering_call.h"
+#include "runtime/core/storage.h"
 #include "runtime/core/tensor.h"
 #include "runtime/library_program.h"
 
@@ -50,11 +51,12 @@ struct Buffer {
   int space = 0;             ///< index into Plan::spaces
   bool is_constant = false;  ///< `offset` counts in the constant region, else in the arena
   size_t offset = 0;         ///< multiple of kTensorAlignment
-  DType dtype = DType::F32;
-  Shape shape;  ///< logical
+  DType dtype = DType::F32;  ///< that operators compute in
+  Shape shape;               ///< logical
   std::string layout = "plain";
-  std::string encoding{};    ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
-  size_t encoded_bytes = 0;  ///< where there is an encoding
+  std::string encoding{};            ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
+  size_t encoded_bytes = 0;          ///< where there is an encoding
+  std::optional<Storage> storage{};  ///< nothing: elements lie as the dtype says
 };
 
 /// Loaded before the first run, in the buffer's own layout. Where the buffer has an encoding, `data` is the encoded
@@ -118,7 +120,8 @@ struct DeviceStep {
   std::vector<LoweringCall> calls{};  ///< what the rules ask for; an operator is in one of them, or in none
 };
 
-/// `from` and `to` hold the same logical tensor in other spaces or layouts.
+/// `from` and `to` hold the same logical tensor in other spaces, layouts or storages. A copy between devices changes
+/// nothing but the space.
 struct ConvertStep {
   BufferId from = -1;
   BufferId to = -1;

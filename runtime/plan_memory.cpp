@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/plan_memory.h"
 
-#include "runtime/core/layout.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::runtime {
@@ -18,7 +17,13 @@ Status PlanMemory::load(const Plan& plan) {
   for (const Buffer& buffer : plan.buffers) {
     const Space& space = spaces_[static_cast<size_t>(buffer.space)];
     const Region& region = buffer.is_constant ? space.constants : space.arena;
-    places_.push_back({space.device, region, buffer.offset, buffer.dtype, buffer.shape, buffer.layout, buffer.encoding,
+    places_.push_back({space.device,
+                       region,
+                       buffer.offset,
+                       buffer.dtype,
+                       buffer.shape,
+                       {buffer.layout, buffer.storage},
+                       buffer.encoding,
                        buffer.encoded_bytes});
   }
   if (Status status = load_constants(plan); !status) return status;
@@ -57,7 +62,7 @@ Status PlanMemory::make_spaces(const Plan& plan) {
 
 Status PlanMemory::load_constants(const Plan& plan) {
   for (const ConstantInit& init : plan.constants) {
-    if (Status status = write(init.data.view(), std::string(kPlainLayout), place(init.buffer)); !status) {
+    if (Status status = write(init.data.view(), {}, place(init.buffer)); !status) {
       return Status::error("loading constant `" + plan.buffers[static_cast<size_t>(init.buffer)].name +
                            "`: " + status.message());
     }
@@ -74,28 +79,36 @@ TensorView PlanMemory::host_view(BufferId id) const {
 DeviceTensor PlanMemory::device_tensor(BufferId id) const {
   if (id < 0) return {0, DType::F32, {}, std::string(kPlainLayout), true};
   const Place& at = place(id);
-  return {at.region.device + at.offset, at.dtype, at.shape, at.layout, false, at.encoding, at.encoded_bytes};
+  return {at.region.device + at.offset,
+          at.dtype,
+          at.shape,
+          at.form.layout,
+          false,
+          at.encoding,
+          at.encoded_bytes,
+          at.form.storage};
 }
 
-/// A device moves bytes as they lie; another layout is made on the host, on its side of the copy.
-Status PlanMemory::write(const TensorView& from, const std::string& layout, const Place& to) {
-  if (from.bytes() == 0) return Status::ok();
+/// A device moves bytes as they lie; another layout or storage is made on the host, on its side of the copy.
+Status PlanMemory::write(const TensorView& from, const MemoryForm& form, const Place& to) {
+  if (from.count() == 0) return Status::ok();
   if (to.device < 0) {
-    reorder(from, layout, {to.dtype, to.shape, to.region.host.data() + to.offset}, to.layout);
+    rewrite(from.dtype, from.shape, from.data, form, to.region.host.data() + to.offset, to.form);
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(to.device)];
   if (!to.encoding.empty()) return device.copy_in(bytes_of(from), to.region.device + to.offset);
-  if (layout == to.layout) return device.copy_in(bytes_of(from), to.region.device + to.offset);
-  Tensor staging(to.dtype, to.shape);
-  reorder(from, layout, staging.view(), to.layout);
-  return device.copy_in(bytes_of(staging.view()), to.region.device + to.offset);
+  const size_t bytes = stored_bytes(from.dtype, from.shape, to.form.storage);
+  if (form == to.form) return device.copy_in({from.data, bytes}, to.region.device + to.offset);
+  Tensor staging(DType::U8, {static_cast<int64_t>(bytes)});
+  rewrite(from.dtype, from.shape, from.data, form, staging.data(), to.form);
+  return device.copy_in({staging.data(), bytes}, to.region.device + to.offset);
 }
 
-Status PlanMemory::read(const Place& from, const TensorView& to, const std::string& layout) {
-  if (to.bytes() == 0) return Status::ok();
+Status PlanMemory::read(const Place& from, const TensorView& to, const MemoryForm& form) {
+  if (to.count() == 0) return Status::ok();
   if (from.device < 0) {
-    reorder({from.dtype, from.shape, from.region.host.data() + from.offset}, from.layout, to, layout);
+    rewrite(from.dtype, from.shape, from.region.host.data() + from.offset, from.form, to.data, form);
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(from.device)];
@@ -104,29 +117,31 @@ Status PlanMemory::read(const Place& from, const TensorView& to, const std::stri
     if (Status status = device.copy_out(from.region.device + from.offset, bytes); !status) return status;
     Result<Tensor> decoded = decode_constant(bytes, from.dtype, from.shape, from.encoding);
     if (!decoded) return decoded.status();
-    reorder(decoded->view(), kPlainLayout, to, layout);
+    rewrite(from.dtype, from.shape, decoded->data(), {}, to.data, form);
     return Status::ok();
   }
-  if (layout == from.layout) return device.copy_out(from.region.device + from.offset, {to.data, to.bytes()});
-  Tensor staging(from.dtype, from.shape);
-  if (Status status = device.copy_out(from.region.device + from.offset, {staging.data(), staging.bytes()}); !status) {
+  const size_t bytes = stored_bytes(from.dtype, from.shape, from.form.storage);
+  if (form == from.form) return device.copy_out(from.region.device + from.offset, {to.data, bytes});
+  Tensor staging(DType::U8, {static_cast<int64_t>(bytes)});
+  if (Status status = device.copy_out(from.region.device + from.offset, {staging.data(), bytes}); !status) {
     return status;
   }
-  reorder(staging.view(), from.layout, to, layout);
+  rewrite(from.dtype, from.shape, staging.data(), from.form, to.data, form);
   return Status::ok();
 }
 
 Status PlanMemory::convert(const ConvertStep& step) {
   const Place& from = place(step.from);
   const Place& to = place(step.to);
-  if (from.device < 0) return write(host_view(step.from), from.layout, to);
-  if (to.device < 0) return read(from, host_view(step.to), to.layout);
+  if (from.device < 0) return write(host_view(step.from), from.form, to);
+  if (to.device < 0) return read(from, host_view(step.to), to.form);
   DeviceTensor source = device_tensor(step.from);
   DeviceTensor target = device_tensor(step.to);
   Device& device = *devices_[static_cast<size_t>(from.device)];
   if (from.device == to.device) return device.reorder(source, target, step.cost);
   Device& peer = *devices_[static_cast<size_t>(to.device)];
-  return device.copy_peer(source.address, peer, target.address, TensorView{from.dtype, from.shape, nullptr}.bytes());
+  return device.copy_peer(source.address, peer, target.address,
+                          stored_bytes(from.dtype, from.shape, from.form.storage));
 }
 
 Result<Tensor> PlanMemory::read(BufferId id) {
@@ -134,7 +149,7 @@ Result<Tensor> PlanMemory::read(BufferId id) {
   Duration before = clock_sum();
   const Place& from = place(id);
   Tensor tensor(from.dtype, from.shape);
-  Status status = read(from, tensor.view(), std::string(kPlainLayout));
+  Status status = read(from, tensor.view(), {});
   not_counted_ += clock_sum() - before;
   if (!status) return status;
   return tensor;

@@ -46,7 +46,7 @@ class PlanMemory {
     size_t offset = 0;
     DType dtype = DType::F32;
     Shape shape;
-    std::string layout;
+    MemoryForm form;
     std::string encoding;
     size_t encoded_bytes = 0;
   };
@@ -54,8 +54,8 @@ class PlanMemory {
   Status make_spaces(const Plan& plan);
   Status load_constants(const Plan& plan);
   const Place& place(BufferId id) const { return places_[static_cast<size_t>(id)]; }
-  Status write(const TensorView& from, const std::string& layout, const Place& to);
-  Status read(const Place& from, const TensorView& to, const std::string& layout);
+  Status write(const TensorView& from, const MemoryForm& form, const Place& to);
+  Status read(const Place& from, const TensorView& to, const MemoryForm& form);
   Duration clock_sum() const;
 
   std::vector<std::unique_ptr<Device>> devices_;

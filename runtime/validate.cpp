@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/validate.h"
 
+#include <cmath>
 #include <set>
 
 #include "runtime/checked_size.h"
@@ -74,6 +75,10 @@ class Validator {
     if (!layout_permutation(buffer.layout, buffer.shape.size())) {
       return Status::error("layout `" + buffer.layout + "` does not exist for its rank");
     }
+    if (buffer.storage) {
+      if (Status status = check_storage(buffer); !status) return status;
+      bytes = stored_bytes(buffer.dtype, buffer.shape, buffer.storage);
+    }
     if (!buffer.encoding.empty()) {
       if (!buffer.is_constant || buffer.space == 0) return Status::error("only constants on devices are encoded");
       bytes = buffer.encoded_bytes;
@@ -83,6 +88,16 @@ class Validator {
     if (buffer.offset % kTensorAlignment != 0) return Status::error("its offset is not aligned");
     if (buffer.offset > region || *bytes > region - buffer.offset) return Status::error("it lies outside its arena");
     return Status::ok();
+  }
+
+  static Status check_storage(const Buffer& buffer) {
+    const Storage& storage = *buffer.storage;
+    if (storage.type > StorageType::I64) return Status::error("its storage does not exist");
+    if (buffer.is_constant) return Status::error("a constant lies as its dtype says");
+    if (!storage_mismatch(buffer.dtype, storage).empty()) return Status::error("its storage cannot hold its dtype");
+    bool is_good = !storage.quantisation || (std::isfinite(storage.quantisation->scale) &&
+                                             storage.quantisation->scale > 0 && is_integer(storage.type));
+    return is_good ? Status::ok() : Status::error("its scale is impossible");
   }
 
   Status check_constants() {
@@ -148,6 +163,7 @@ class Validator {
       if (buffer.dtype != value.dtype || buffer.shape != value.shape)
         return Status::error("its buffer does not fit the library program");
       if (buffer.layout != value.layout) return Status::error("its program has a value in another layout");
+      if (buffer.storage) return Status::error("libraries read elements as their dtype says");
       if (is_written && buffer.is_constant) return Status::error("it overwrites a constant");
     }
     return Status::ok();
@@ -185,6 +201,9 @@ class Validator {
     if (from.space != 0 && to.space != 0 && from.space != to.space && from.layout != to.layout) {
       return Status::error("a copy between devices cannot change the layout");
     }
+    if (from.space != 0 && to.space != 0 && from.space != to.space && from.storage != to.storage) {
+      return Status::error("a copy between devices cannot change the dtype");
+    }
     if (!step.kernel) return Status::ok();
     if (step.kernel->scratch_bytes > 0) return Status::error("its kernel wants scratch memory");
     return check_kernel(*step.kernel);
@@ -205,6 +224,7 @@ class Validator {
     if (call.scratch_bytes > kMostBytes) return Status::error("its kernel has an impossible scratch");
     for (BufferId id : call.buffers) {
       if (Status status = check_operand(id, 0); !status) return status;
+      if (id >= 0 && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
     }
     return Status::ok();
   }
@@ -216,6 +236,7 @@ class Validator {
         if (Status status = check_operand(id, space); !status) return status;
         if (id < 0) continue;
         if (plain && buffer_of(id).layout != kPlainLayout) return Status::error("reference kernels need plain layouts");
+        if (plain && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
         if (operands == &call.outputs && buffer_of(id).is_constant) return Status::error("it overwrites a constant");
       }
     }
@@ -232,7 +253,8 @@ class Validator {
   Status check_port(const PlanPort& port, bool is_input) const {
     if (!is_buffer(port.buffer)) return Status::error("its buffer does not exist");
     const Buffer& buffer = buffer_of(port.buffer);
-    if (buffer.space != 0 || buffer.layout != kPlainLayout) return Status::error("it is no plain host buffer");
+    if (buffer.space != 0 || buffer.layout != kPlainLayout || buffer.storage)
+      return Status::error("it is no plain host buffer");
     if (is_input && buffer.is_constant) return Status::error("it overwrites a constant");
     return Status::ok();
   }

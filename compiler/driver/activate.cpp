@@ -148,6 +148,36 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   return active;
 }
 
+bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,
+                    support::Diagnostics& diags) {
+  bool good = true;
+  for (const std::string& option : options) {
+    size_t equals = option.find('=');
+    std::string backend = equals == std::string::npos ? "" : option.substr(0, equals);
+    std::set<runtime::StorageType> types;
+    for (const std::string& name : runtime::split(option.substr(equals == std::string::npos ? 0 : equals + 1), ',')) {
+      if (std::optional<runtime::StorageType> type = runtime::parse_storage_type(name)) {
+        types.insert(*type);
+      } else {
+        good = diags.error_at(Code::BadOption, "--allow", "there is no dtype `{}`", name)
+                   .did_you_mean(support::closest(name, runtime::storage_type_names()));
+      }
+    }
+    std::vector<std::string> names;
+    bool is_known = backend.empty();
+    for (Activation& activation : *activations) {
+      names.push_back(activation.active.backend->name);
+      if (!backend.empty() && names.back() != backend) continue;
+      is_known = true;
+      activation.active.allowed.insert(types.begin(), types.end());
+    }
+    if (is_known) continue;
+    good = diags.error_at(Code::BadOption, "--allow", "no active backend is called `{}`", backend)
+               .did_you_mean(support::closest(backend, names));
+  }
+  return good;
+}
+
 plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads) {
   plan::BackendAttrs attrs;
   for (const Activation& activation : activations) {

@@ -23,6 +23,10 @@ struct Activation {
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
                                                 support::Diagnostics& diags);
 
+/// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
+bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,
+                    support::Diagnostics& diags);
+
 /// What plans can run on, with the attributes of the activations.
 plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/driver/conversion_kind.h"
 #include "compiler/place/build_problem_fixed.h"
 #include "compiler/place/to_placement.h"
 #include "compiler/support/check.h"
@@ -32,12 +33,15 @@ std::string size_text(size_t bytes) {
   return kib < 1024 ? fmt::format("{:.4g} KiB", kib) : fmt::format("{:.4g} MiB", kib / 1024);
 }
 
-/// What the partitions of each backend cost, the copies and the reorders.
+/// What the partitions of each backend cost, the copies, the reorders and the casts.
 std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
   std::map<std::string, Duration> costs;
   for (const ir::Partition& partition : placement.partitions) costs[partition.backend] += partition.cost;
   for (const ir::Conversion& conversion : placement.conversions) {
-    costs[conversion.from.space == conversion.to.space ? "reorders" : "copies"] += conversion.cost;
+    const ConversionKind kind = kind_of(conversion);
+    costs[kind == ConversionKind::Copy   ? "copies"
+          : kind == ConversionKind::Cast ? "casts"
+                                         : "reorders"] += conversion.cost;
   }
   return costs;
 }

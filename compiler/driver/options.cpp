@@ -125,6 +125,8 @@ ParsedOptions parse_options(int argc, char** argv) {
   };
   app.add_option("-r,--rules", options.rules, "rule files, or folders of them")->type_name("PATH…");
   add_list("-t,--target", options.targets, "activate only these backends: NAME[,attribute=value]…", "NAME");
+  add_list("--allow", options.allow, "values may be rounded to these dtypes where rules want it: f16,i8 or npu=f16",
+           "[BACKEND=]DTYPES");
   app.add_option("--strategy", options.strategy,
                  "optimal | greedy | eager | merge | tvm | evolve | priority:a,b | single:X")
       ->capture_default_str();

@@ -26,6 +26,7 @@ struct Options {
   std::string model;
   std::vector<std::string> rules;    ///< -r: files and folders
   std::vector<std::string> targets;  ///< -t: `npu`, `npu,lanes=16`
+  std::vector<std::string> allow;    ///< `f16,i8`, `npu=bf16`: formats that round
   std::string strategy = "optimal";
   bool compare = false;
   std::string compare_json;  ///< implies `compare`

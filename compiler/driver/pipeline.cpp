@@ -180,7 +180,7 @@ Next Pipeline::read_rules() {
   rules_ = std::move(*rules);
   if (!passes::check_phases(rules_, diags_)) return Next::Failed;
   std::optional<std::vector<Activation>> activations = activate(rules_, options_.targets, diags_);
-  if (!activations) return Next::Failed;
+  if (!activations || !allow_rounding(options_.allow, &*activations, diags_)) return Next::Failed;
   activations_ = std::move(*activations);
   for (const Activation& activation : activations_) {
     if (!options_.strict || activation.absent.empty()) continue;

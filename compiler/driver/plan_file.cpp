@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "compiler/ir/print_parts.h"
+#include "compiler/sema/build_format.h"
 #include "runtime/core/layout.h"
 
 namespace collage::driver {
@@ -204,18 +206,35 @@ class PlanReader {
       if (!item.value.is_valid()) unknown("value", token_);
       advance();
       if (!symbol(':') || !space(&item.format.space)) return false;
-      if (token_.kind == 'a') {
-        item.format.layout = runtime::canonical_layout(token_.text);
-        if (!runtime::is_known_layout(token_.text)) {
-          diags_.error(Code::WrongFormat, token_.span, "no layout is called `{}`", token_.text);
-          names_are_good_ = false;
-        }
-        advance();
-      }
+      layout(&item.format);
       if (item.value.is_valid()) into->push_back(item);
       if (token_.kind != ')' && !symbol(',')) return false;
     }
     return symbol(')');
+  }
+
+  /// `NHWC`, `f16`, `NHWC i8 scale 0.05`, or nothing
+  void layout(ir::Format* into) {
+    syntax::FormatParts parts;
+    for (; token_.kind == 'a'; advance()) {
+      syntax::FormatPart& part = parts.emplace_back();
+      part.span = token_.span;
+      const char* end = token_.text.data() + token_.text.size();
+      auto [stop, error] = std::from_chars(token_.text.data(), end, part.number);
+      if (error != std::errc() || stop != end) part.word = token_.text;
+    }
+    if (parts.empty()) return;
+    const std::string& first = parts[0].word;
+    if (!runtime::is_known_layout(first) && !runtime::parse_storage_type(first)) {
+      diags_.error(Code::WrongFormat, parts[0].span, "no layout is called `{}`", first);
+      names_are_good_ = false;
+      return;
+    }
+    std::optional<sema::MemoryLayout> built = sema::build_memory_layout(parts, /*takes_any=*/false, diags_);
+    names_are_good_ = names_are_good_ && built;
+    if (!built) return;
+    into->layout = built->layout.value_or("plain");
+    into->storage = built->storage;
   }
 
   bool nodes(ir::Partition* into) {

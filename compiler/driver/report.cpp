@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/driver/conversion_kind.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::driver {
@@ -55,18 +56,22 @@ std::string backend_row(const BackendRow& row, const Share& share, double all_ma
 
 std::string conversion_line(const ir::Graph& graph, const ir::Placement& placement) {
   Duration cost;
-  size_t reorders = 0, copies = 0;
+  size_t reorders = 0, copies = 0, casts = 0;
   double bytes = 0;
   for (const ir::Conversion& conversion : placement.conversions) {
     cost += conversion.cost;
-    bytes += static_cast<double>(graph.value(conversion.value).type.bytes());
-    (conversion.from.space == conversion.to.space ? reorders : copies)++;
+    bytes += static_cast<double>(ir::bytes_in(graph.value(conversion.value).type, conversion.from));
+    switch (kind_of(conversion)) {
+      case ConversionKind::Copy: ++copies; break;
+      case ConversionKind::Reorder: ++reorders; break;
+      case ConversionKind::Cast: ++casts; break;
+    }
   }
   std::string what;
   if (!placement.conversions.empty()) {
-    what = fmt::format("   ({}, {}, {}B)", plural(reorders, "reorder"),
+    what = fmt::format("   ({}, {}, {}{}B)", plural(reorders, "reorder"),
                        copies == 1 ? "1 copy" : fmt::format("{} copies", copies),
-                       with_prefix(bytes) + (bytes >= 1e4 ? "" : " "));
+                       casts == 0 ? "" : plural(casts, "cast") + ", ", with_prefix(bytes) + (bytes >= 1e4 ? "" : " "));
   }
   return fmt::format("{:<10}{:>17}{:>9}{:>13}{}", "conversions", placement.conversions.size(), "",
                      placement.conversions.empty() ? "-" : human(cost), what);
@@ -194,7 +199,7 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
     json["conversions"].push_back({{"value", graph.value(conversion.value).name},
                                    {"from", to_string(conversion.from)},
                                    {"to", to_string(conversion.to)},
-                                   {"bytes", graph.value(conversion.value).type.bytes()},
+                                   {"bytes", ir::bytes_in(graph.value(conversion.value).type, conversion.from)},
                                    {"cost_s", conversion.cost.seconds()}});
   }
   json["refused"] = ordered_json::object();

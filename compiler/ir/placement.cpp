@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <queue>
 #include <set>
 
+#include "runtime/core/layout.h"
+
 namespace collage::ir {
 
 std::string to_string(const Format& format) {
-  return format.layout == "plain" ? format.space : format.space + " " + format.layout;
+  std::string text = format.layout == "plain" ? format.space : format.space + " " + format.layout;
+  return format.storage ? text + " " + runtime::to_string(*format.storage) : text;
+}
+
+size_t bytes_in(const TensorType& type, const Format& format) {
+  return runtime::stored_bytes(type.dtype, type.shape, format.storage);
+}
+
+Format canonical(const Format& format, const TensorType& type) {
+  return {format.space, runtime::canonical_layout(format.layout),
+          runtime::canonical_storage(type.dtype, format.storage)};
+}
+
+std::string format_mismatch(const TensorType& type, const Format& format) {
+  if (!runtime::layout_permutation(format.layout, type.shape.size())) {
+    return fmt::format("has {} dimensions, layout {} does not exist for it", type.shape.size(), format.layout);
+  }
+  return format.storage ? runtime::storage_mismatch(type.dtype, *format.storage) : "";
 }
 
 std::vector<ValueId> boundary_inputs(const Graph& graph, const std::vector<NodeId>& nodes) {

@@ -10,24 +10,36 @@
 
 #include "compiler/ir/graph.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/storage.h"
 
 namespace collage::ir {
 
 using runtime::Duration;
 
+using runtime::Storage;
+
 /// How a tensor exists at a partition boundary. `space` is `host` or an instance, `npu[0]`; `layout` as in
-/// core/layout.h.
+/// core/layout.h; `storage` is nothing where elements lie as the value's own dtype says (core/storage.h).
 struct Format {
   std::string space = "host";
   std::string layout = "plain";
+  std::optional<Storage> storage{};
 
   friend auto operator<=>(const Format&, const Format&) = default;
 };
 
 inline const Format kHostPlain{};
 
-/// As the languages write it: `host`, `npu[0]`, `npu[0] NHWC`. A plain layout is not written.
+/// As the languages write it: `host`, `npu[0]`, `npu[0] NHWC`, `npu[0] NHWC f16`, `dsp[0] i8 scale 0.05 zero 3`. A
+/// plain layout is not written, nor is the storage that the value has anyway.
 std::string to_string(const Format& format);
+/// What a tensor of this type takes in memory in this format.
+size_t bytes_in(const TensorType& type, const Format& format);
+/// One spelling of each format: `NCHW` => plain, `f32` of an f32 value => nothing.
+Format canonical(const Format& format, const TensorType& type);
+/// Why no tensor of this type can be in this format: `has 2 dimensions, layout NHWC does not exist for it`; empty if
+/// one can.
+std::string format_mismatch(const TensorType& type, const Format& format);
 
 struct BoundaryValue {
   ValueId value;

@@ -71,4 +71,14 @@ const Backend* RuleSet::find(std::string_view backend) const {
   return nullptr;
 }
 
+std::string format_text(const FormatClause& clause, const Backend& backend) {
+  std::string text = clause.any ? "any" : clause.layout.value_or(backend.default_layout);
+  const std::optional<Storage>& storage = clause.storage ? clause.storage : backend.default_storage;
+  return storage ? text + " " + runtime::to_string(*storage) : text;
+}
+
+std::string default_format_text(const Backend& backend) {
+  return format_text({}, backend);
+}
+
 }  // namespace collage::ir

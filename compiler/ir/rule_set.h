@@ -87,13 +87,6 @@ struct Inplace {
   support::Span span;
 };
 
-/// `x: i8`: what the kernel takes. No conversion changes a dtype, so another one refuses the match.
-struct DTypeClause {
-  int capture = -1;
-  runtime::DType dtype = runtime::DType::F32;
-  support::Span span;
-};
-
 /// `knob tile in {8, 16}`: the backend's own choice; the cheapest value is taken.
 struct Knob {
   std::string name;
@@ -103,12 +96,13 @@ struct Knob {
   support::Span span;
 };
 
-/// Format of one boundary value of a match: `x: NHWC`, `y: as x`.
+/// Format of one boundary value of a match: `x: NHWC f16`, `y: as x`.
 struct FormatClause {
   int capture = -1;
-  bool any = false;  ///< reads whatever plain layout it gets
-  std::string layout = "plain";
-  int same_as = -1;  ///< capture; -1: `layout` counts
+  bool any = false;                           ///< reads whatever plain layout it gets
+  std::optional<std::string> layout{};        ///< nothing: the backend's
+  std::optional<runtime::Storage> storage{};  ///< nothing: the backend's
+  int same_as = -1;                           ///< capture; -1: the others count
   support::Span span;
 };
 
@@ -181,7 +175,6 @@ struct Rule {
   std::vector<Inner> inners;
   std::vector<Inplace> inplaces;
   std::vector<FormatClause> formats;
-  std::vector<DTypeClause> dtypes;
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   bool measured = false;
@@ -252,8 +245,9 @@ struct Backend {
   std::string library;  ///< Library, Plugin: its name
   std::vector<Need> needs;
   std::vector<std::string> conflicts;
-  std::string default_layout = "plain";  ///< of operands and results that no format clause names
-  std::vector<Phase> phases;             ///< at most one `pre` and one `post`
+  std::string default_layout = "plain";      ///< of operands and results that no format clause names
+  std::optional<Storage> default_storage{};  ///< of floats whose format clause names none
+  std::vector<Phase> phases;                 ///< at most one `pre` and one `post`
   std::vector<Rewrite> rewrites;
   std::vector<Rule> rules;
   std::vector<Deny> denies;
@@ -268,6 +262,10 @@ struct Backend {
   /// Where its partitions can run: `npu[0]`, `npu[1]`, …; `host` where it has no device.
   std::vector<std::string> instances() const;
 };
+
+/// `NHWC f16`, `any`: what a clause without `as` asks for, the backend's defaults included.
+std::string format_text(const FormatClause& clause, const Backend& backend);
+std::string default_format_text(const Backend& backend);
 
 struct RuleSet {
   std::vector<Backend> backends;  ///< in the order of registration

@@ -149,9 +149,12 @@ class PlacementVerifier {
 
   void check_layout(const BoundaryValue& item, Span span) {
     const Value& value = graph_.value(item.value);
-    if (runtime::layout_permutation(item.format.layout, value.type.shape.size())) return;
-    error(Code::WrongFormat, span, "`%{}` is `{}`, which has no layout `{}`", value.name, to_string(value.type),
-          item.format.layout);
+    if (!runtime::layout_permutation(item.format.layout, value.type.shape.size())) {
+      error(Code::WrongFormat, span, "`%{}` is `{}`, which has no layout `{}`", value.name, to_string(value.type),
+            item.format.layout);
+    } else if (std::string why = format_mismatch(value.type, item.format); !why.empty()) {
+      error(Code::WrongFormat, span, "`%{}` {}", value.name, why);
+    }
   }
 
   /// Nodes without partition count as partitions of one node: a path through them closes a cycle too.

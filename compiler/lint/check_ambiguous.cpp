@@ -39,11 +39,10 @@ std::map<std::string, std::string> formats(const ir::Backend& backend, const ir:
                                            const CaptureNames& names) {
   std::map<std::string, std::string> formats;
   for (const ir::FormatClause& format : rule.formats) {
-    std::string text = format.any            ? "any"
-                       : format.same_as >= 0 ? "as " + names[static_cast<size_t>(format.same_as)]
-                                             : format.layout;
+    std::string text =
+        format.same_as >= 0 ? "as " + names[static_cast<size_t>(format.same_as)] : ir::format_text(format, backend);
     const std::string& value = names[static_cast<size_t>(format.capture)];
-    if (value != "?" && text != backend.default_layout) formats[value] = text;
+    if (value != "?" && text != ir::default_format_text(backend)) formats[value] = text;
   }
   return formats;
 }
@@ -122,7 +121,7 @@ std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& 
 /// One rule, the same nodes, two ways.
 void check_ways(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
-  if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.dtypes.empty() || !rule.inplaces.empty()) return;
+  if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.inplaces.empty()) return;
   if (!rule.cost || rule.measured || backend.policy.measured || rule.lowering.args.empty()) return;
   for (const ir::Graph& graph : witnesses_of(backend, index, 8)) {
     std::optional<int> capture = ambiguous_capture(graph, backend, rule);

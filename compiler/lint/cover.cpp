@@ -124,7 +124,7 @@ class RuleCover {
 
   std::optional<Cover> run() {
     // What only restricts the special rule does no harm; what restricts the general one may.
-    bool is_restricted = !general_.inners.empty() || !general_.dtypes.empty() || !general_.inplaces.empty();
+    bool is_restricted = !general_.inners.empty() || !general_.inplaces.empty();
     bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty();
     if (is_restricted || !are_plain) return std::nullopt;
     if (general_.measured != special_.measured || general_.cost.has_value() != special_.cost.has_value())
@@ -178,12 +178,12 @@ class RuleCover {
     for (const ir::FormatClause& format : rule.formats) {
       auto at = mapping.find(format.capture);
       if (at == mapping.end()) continue;
-      std::string text = format.any ? "any" : format.layout;
+      std::string text = ir::format_text(format, backend_);
       if (format.same_as >= 0) {
         auto same = mapping.find(format.same_as);
         text = same == mapping.end() ? "as nothing" : "as " + std::to_string(same->second);
       }
-      if (text != backend_.default_layout) formats[at->second] = text;
+      if (text != ir::default_format_text(backend_)) formats[at->second] = text;
     }
     return formats;
   }

@@ -57,7 +57,6 @@ struct Mentioned {
       for (const ir::Clause& clause : kernel.clauses) collect(clause.condition);
       if (kernel.cost) collect(*kernel.cost);
     }
-    for (const ir::DTypeClause& clause : rule.dtypes) dtypes.push_back(clause.dtype);
   }
 
  private:

@@ -48,13 +48,6 @@ class Conditions {
     return fmt::format("`%{}` cannot be overwritten: it {}", operand.name, what);
   }
 
-  std::string dtype(const ir::DTypeClause& clause) const {
-    ValueId id = value_of(clause.capture);
-    if (!id.is_valid() || graph_.value(id).type.dtype == clause.dtype) return "";
-    return fmt::format("`%{}` is {}, the kernel takes {}: no conversion between them is allowed", graph_.value(id).name,
-                       runtime::name_of(graph_.value(id).type.dtype), runtime::name_of(clause.dtype));
-  }
-
  private:
   ValueId value_of(int capture) const { return match_.bindings[static_cast<size_t>(capture)].value; }
 
@@ -88,10 +81,6 @@ std::optional<Refusal> check_conditions(const Graph& graph, const ir::Rule& rule
   for (const ir::Inplace& inplace : rule.inplaces) {
     std::string why = conditions.inplace(inplace);
     if (!why.empty()) return refusal(Refusal::Kind::Inside, std::move(why), inplace.span);
-  }
-  for (const ir::DTypeClause& clause : rule.dtypes) {
-    std::string why = conditions.dtype(clause);
-    if (!why.empty()) return refusal(Refusal::Kind::Format, std::move(why), clause.span);
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule asks of a match besides its clauses: `needs`, `inner`, `inplace`, and the dtypes of `format`.
+// What a rule asks of a match besides its clauses: `needs`, `inner` and `inplace`.
 #pragma once
 
 #include <optional>

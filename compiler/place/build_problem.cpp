@@ -80,7 +80,7 @@ std::vector<ValueFormat> with_space(const std::vector<ValueLayout>& list, const 
                                     const LayoutTable& layouts, BuiltProblem* built) {
   std::vector<ValueFormat> result;
   for (const ValueLayout& item : list) {
-    FormatId format = intern_format({space, layouts.name(item.layout)}, &built->problem.formats);
+    FormatId format = intern_format(layouts.format(item.layout, space), &built->problem.formats);
     result.push_back({index_of_value(*built, item.value), format});
   }
   return result;
@@ -143,24 +143,25 @@ void add_wished_on_host(const Graph& graph, const std::vector<Wish>& wishes, Bui
   }
 }
 
-/// All formats in which some candidate reads or writes a value, every pair of their spaces and layouts, and the host.
+/// All formats in which some candidate reads or writes a value, every choice of their spaces, layouts and storages, and
+/// the host.
 void add_conversions(const Graph& graph, const FormatGraph& conversions, BuiltProblem* built) {
   Problem& problem = built->problem;
-  std::vector<std::set<std::string>> spaces(problem.values.size(), {"host"});
-  std::vector<std::set<std::string>> layouts(problem.values.size(), {"plain"});
+  std::vector<FormatGraph::Forms> forms(problem.values.size());
   for (const Candidate& candidate : problem.candidates) {
     for (const auto* list : {&candidate.reads, &candidate.writes}) {
       for (const ValueFormat& item : *list) {
         const ir::Format& format = problem.formats[static_cast<size_t>(item.format)];
-        spaces[static_cast<size_t>(item.value)].insert(format.space);
-        layouts[static_cast<size_t>(item.value)].insert(format.layout);
+        FormatGraph::Forms& own = forms[static_cast<size_t>(item.value)];
+        own.spaces.insert(format.space);
+        own.layouts.insert(format.layout);
+        own.storages.insert(format.storage);
+        if (list == &candidate.writes) own.written.insert(format.storage);
       }
     }
   }
   for (size_t v = 0; v < problem.values.size(); ++v) {
-    problem.values[v].conversions =
-        conversions.edges(graph.value(built->values[v]).type, {spaces[v].begin(), spaces[v].end()},
-                          {layouts[v].begin(), layouts[v].end()}, &problem.formats);
+    problem.values[v].conversions = conversions.edges(graph.value(built->values[v]).type, forms[v], &problem.formats);
   }
 }
 

@@ -10,7 +10,6 @@
 
 #include "compiler/place/format_graph.h"
 #include "compiler/place/host_cost.h"
-#include "runtime/core/layout.h"
 
 namespace collage::place {
 namespace {
@@ -167,7 +166,7 @@ class Fixer {
   std::optional<ir::Format> written_format(const Partition& partition, ValueId value) const {
     for (const auto* list : {&partition.inputs, &partition.outputs}) {
       for (const ir::BoundaryValue& item : *list) {
-        if (item.value == value) return ir::Format{item.format.space, runtime::canonical_layout(item.format.layout)};
+        if (item.value == value) return ir::canonical(item.format, graph_.value(value).type);
       }
     }
     return std::nullopt;
@@ -205,7 +204,9 @@ class Fixer {
     std::vector<ValueLayout> wanted;
     for (const auto* list : {&partition.inputs, &partition.outputs}) {
       for (const ir::BoundaryValue& item : *list) {
-        wanted.push_back({item.value, layout_index(runtime::canonical_layout(item.format.layout))});
+        ir::Format format = ir::canonical(item.format, graph_.value(item.value).type);
+        wanted.push_back(
+            {item.value, layouts_.find({format.layout, format.storage})});  // -1: no active backend names it
       }
     }
     std::optional<Cover> cover = find_cover(graph_, *active.backend, found, partition.nodes, partition.rules, wanted);
@@ -261,18 +262,10 @@ class Fixer {
     return true;
   }
 
-  /// -1 for a layout that no active backend names.
-  int layout_index(const std::string& layout) const {
-    for (size_t i = 0; i < layouts_.size(); ++i) {
-      if (layouts_.name(static_cast<int>(i)) == layout) return static_cast<int>(i);
-    }
-    return -1;
-  }
-
   bool formats_fit(const Partition& partition, const UnitUnion& members, const std::string& space) {
     for (const auto* list : {&members.reads, &members.writes}) {
       for (const ValueLayout& item : *list) {
-        ir::Format made{space, layouts_.name(item.layout)};
+        ir::Format made = layouts_.format(item.layout, space);
         std::optional<ir::Format> written = written_format(partition, item.value);
         if (!written || *written == made) continue;
         return diags_.error(Code::WrongFormat, partition.span, "partition `@{}` has `%{}` as `{}`, its rules have `{}`",
@@ -290,7 +283,7 @@ class Fixer {
     added.cost = cost;
     auto convert = [&](const std::vector<ValueLayout>& list, std::vector<ValueFormat>* out) {
       for (const ValueLayout& item : list) {
-        FormatId format = intern_format({space, layouts_.name(item.layout)}, &built_->problem.formats);
+        FormatId format = intern_format(layouts_.format(item.layout, space), &built_->problem.formats);
         out->push_back({index_of_value(*built_, item.value), format});
       }
     };

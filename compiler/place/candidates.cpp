@@ -85,7 +85,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   found.refusals = std::move(report.refusals);
   found.growth.matches = found.matches.size();
   found.growth.truncated_matches = report.truncated;
-  make_units(graph, backend, layouts, &found);
+  make_units(graph, active, layouts, &found);
   for (const Match& match : found.matches) {
     std::string violation = limit_violation(graph, backend.policy, match.nodes);
     if (violation.empty()) continue;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,20 +24,36 @@ struct ActiveBackend {
   const ir::Backend* backend = nullptr;
   match::AttrValues attrs;
   std::shared_ptr<const match::Environment> environment = nullptr;  ///< null: every need is met
+  std::set<runtime::StorageType> allowed{};  ///< `--allow`: what values may lie as though they come back changed
 };
 
-/// Layouts that occur, by index; 0 is `plain`.
+/// How a tensor lies in memory, whichever: a format without its space.
+struct TensorLayout {
+  std::string layout = "plain";
+  std::optional<runtime::Storage> storage{};
+  friend auto operator<=>(const TensorLayout&, const TensorLayout&) = default;
+};
+
+/// What occurs, by index; 0 is plain, as the value's own dtype says.
 class LayoutTable {
  public:
-  int intern(const std::string& layout);
-  const std::string& name(int layout) const { return names_[static_cast<size_t>(layout)]; }
-  size_t size() const { return names_.size(); }
+  int intern(TensorLayout layout);
+  /// -1: not there.
+  int find(const TensorLayout& layout) const;
+  const TensorLayout& at(int layout) const { return rows_[static_cast<size_t>(layout)]; }
+  ir::Format format(int layout, const std::string& space) const {
+    return {space, at(layout).layout, at(layout).storage};
+  }
+  /// `NHWC`, `plain`, `NHWC f16`
+  std::string name(int layout) const;
+  size_t size() const { return rows_.size(); }
 
  private:
-  std::vector<std::string> names_{"plain"};
+  std::vector<TensorLayout> rows_{1};
 };
 
-/// Every layout that a format clause or a default of these backends names: what an operand of format `any` may be in.
+/// Every layout, and each of them in every storage, that a format clause or a default of these backends names. What an
+/// operand of format `any` may be in are those of one storage.
 LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends);
 
 struct BackendCandidate {
@@ -61,7 +79,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
                                   const GrowthLimits& limits = {}, bool measures = false);
 
 /// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
-void make_units(const ir::Graph& graph, const ir::Backend& backend, const LayoutTable& layouts,
+void make_units(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
                 BackendCandidates* found);
 
 /// Is its cost to be measured? So it is if the partition's is, or that of one of its rules, on a backend that works in

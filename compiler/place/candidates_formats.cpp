@@ -19,6 +19,7 @@ using ir::Graph;
 using ir::ValueId;
 using match::Match;
 using match::Refusal;
+using runtime::Storage;
 
 /// More choices than this for one match are not tried; growth reports it.
 constexpr size_t kMaxChoices = 16;
@@ -27,12 +28,13 @@ constexpr int kNoLayout = -1;
 
 class FormatChooser {
  public:
-  FormatChooser(const Graph& graph, const ir::Backend& backend, const LayoutTable& layouts, size_t match_index,
+  FormatChooser(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, size_t match_index,
                 const Match& match)
       : graph_(graph),
-        backend_(backend),
+        backend_(*active.backend),
+        allowed_(active.allowed),
         layouts_(layouts),
-        rule_(backend.rules[static_cast<size_t>(match.rule)]),
+        rule_(backend_.rules[static_cast<size_t>(match.rule)]),
         match_index_(match_index),
         match_(match),
         reads_(ir::boundary_inputs(graph, match.nodes)),
@@ -46,7 +48,9 @@ class FormatChooser {
       const ir::FormatClause& clause = rule_.formats[i];
       if (!clause.any || clause.same_as >= 0 || !at_boundary(clause.capture)) continue;
       std::vector<int> possible;
+      const std::optional<Storage> storage = storage_of(clause, value_of(clause.capture));
       for (int layout = 0; layout < static_cast<int>(layouts_.size()); ++layout) {
+        if (layouts_.at(layout).storage != storage) continue;
         if (exists(layout, value_of(clause.capture))) possible.push_back(layout);
       }
       open.emplace_back(i, std::move(possible));
@@ -85,20 +89,27 @@ class FormatChooser {
 
   bool exists(int layout, ValueId value) const {
     return layout != kNoLayout &&
-           runtime::layout_permutation(layouts_.name(layout), graph_.value(value).type.shape.size()).has_value();
+           runtime::layout_permutation(layouts_.at(layout).layout, graph_.value(value).type.shape.size()).has_value();
   }
 
+  /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
   int default_layout(ValueId value) const {
-    int layout = index_of(backend_.default_layout, value);
-    return exists(layout, value) ? layout : 0;
+    int layout = index_of(backend_.default_layout, default_storage(value), value);
+    return exists(layout, value) ? layout : index_of("plain", default_storage(value), value);
   }
 
-  int index_of(const std::string& layout, ValueId value) const {
-    std::string canonical = runtime::layout_of_rank(layout, graph_.value(value).type.shape.size());
-    for (size_t i = 0; i < layouts_.size(); ++i) {
-      if (layouts_.name(static_cast<int>(i)) == canonical) return static_cast<int>(i);
-    }
-    return kNoLayout;
+  std::optional<Storage> default_storage(ValueId value) const {
+    const runtime::DType dtype = graph_.value(value).type.dtype;
+    return runtime::is_float(dtype) ? runtime::canonical_storage(dtype, backend_.default_storage) : std::nullopt;
+  }
+
+  std::optional<Storage> storage_of(const ir::FormatClause& clause, ValueId value) const {
+    if (!clause.storage) return default_storage(value);
+    return runtime::canonical_storage(graph_.value(value).type.dtype, clause.storage);
+  }
+
+  int index_of(const std::string& layout, const std::optional<Storage>& storage, ValueId value) const {
+    return layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage});
   }
 
   /// What clause `i` asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
@@ -110,7 +121,10 @@ class FormatChooser {
       if (clause->same_as < 0) {
         auto chosen = chosen_.find(i);
         if (chosen != chosen_.end()) return chosen->second;
-        return clause->any ? default_layout(value) : index_of(clause->layout, value);
+        if (!clause->layout && !clause->storage) return default_layout(value);
+        if (clause->layout) return index_of(*clause->layout, storage_of(*clause, value), value);
+        int layout = index_of(backend_.default_layout, storage_of(*clause, value), value);
+        return exists(layout, value) ? layout : index_of("plain", storage_of(*clause, value), value);
       }
       value = value_of(clause->same_as);
       if (!value.is_valid()) return 0;
@@ -123,17 +137,39 @@ class FormatChooser {
     return 0;
   }
 
+  /// `layout` as `value` can have it: another value's storage, by `as x`, may be its own dtype.
+  int canonical(int layout, ValueId value) const {
+    if (layout == kNoLayout) return layout;
+    TensorLayout own = layouts_.at(layout);
+    own.storage = runtime::canonical_storage(graph_.value(value).type.dtype, own.storage);
+    return layouts_.find(own);
+  }
+
+  /// Why the value cannot lie so; empty if it can.
+  std::string obstacle(int layout, ValueId value) const {
+    const ir::Value& described = graph_.value(value);
+    const std::optional<Storage>& storage = layouts_.at(layout).storage;
+    if (!storage) return "";
+    if (std::string why = runtime::storage_mismatch(described.type.dtype, *storage); !why.empty()) {
+      return fmt::format("`%{}` {}", described.name, why);
+    }
+    if (!runtime::is_lossy(described.type.dtype, *storage) || allowed_.contains(storage->type)) return "";
+    return fmt::format("needs `%{}` as {}, which `--allow {}` permits", described.name, runtime::to_string(*storage),
+                       runtime::name_of(storage->type));
+  }
+
   std::optional<Unit> make_unit(std::string* why) const {
     std::map<ValueId, int> layouts;
     for (size_t i = 0; i < rule_.formats.size(); ++i) {
       int capture = rule_.formats[i].capture;
       if (!at_boundary(capture)) continue;
       ValueId value = value_of(capture);
-      int layout = layout_of_clause(i);
+      int layout = canonical(layout_of_clause(i), value);
       if (!exists(layout, value)) {
         *why = fmt::format("`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
                            graph_.value(value).type.shape.size(),
-                           layout == kNoLayout ? rule_.formats[i].layout : layouts_.name(layout));
+                           layout == kNoLayout ? rule_.formats[i].layout.value_or(backend_.default_layout)
+                                               : layouts_.at(layout).layout);
         return std::nullopt;
       }
       auto [at, is_new] = layouts.emplace(value, layout);
@@ -154,6 +190,12 @@ class FormatChooser {
     };
     for (ValueId value : reads_) unit.reads.push_back(layout_of(value));
     for (ValueId value : writes_) unit.writes.push_back(layout_of(value));
+    for (const auto* list : {&unit.reads, &unit.writes}) {
+      for (const ValueLayout& item : *list) {
+        *why = obstacle(item.layout, item.value);
+        if (!why->empty()) return std::nullopt;
+      }
+    }
     std::sort(unit.reads.begin(), unit.reads.end());
     std::sort(unit.writes.begin(), unit.writes.end());
     return unit;
@@ -161,6 +203,7 @@ class FormatChooser {
 
   const Graph& graph_;
   const ir::Backend& backend_;
+  const std::set<runtime::StorageType>& allowed_;
   const LayoutTable& layouts_;
   const ir::Rule& rule_;
   size_t match_index_;
@@ -172,36 +215,52 @@ class FormatChooser {
 
 }  // namespace
 
-int LayoutTable::intern(const std::string& layout) {
-  if (layout == runtime::kChannelsLast) {
-    for (size_t rank = 3; rank <= 5; ++rank) intern(runtime::layout_of_rank(layout, rank));
-    return 0;
-  }
-  std::string canonical = runtime::canonical_layout(layout);
-  auto at = std::find(names_.begin(), names_.end(), canonical);
-  if (at == names_.end()) at = names_.insert(names_.end(), canonical);
-  return static_cast<int>(at - names_.begin());
+int LayoutTable::intern(TensorLayout layout) {
+  int known = find(layout);
+  if (known >= 0) return known;
+  rows_.push_back(std::move(layout));
+  return static_cast<int>(rows_.size() - 1);
+}
+
+int LayoutTable::find(const TensorLayout& layout) const {
+  auto at = std::find(rows_.begin(), rows_.end(), layout);
+  return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
+}
+
+std::string LayoutTable::name(int layout) const {
+  const TensorLayout& row = at(layout);
+  return row.storage ? row.layout + " " + runtime::to_string(*row.storage) : row.layout;
 }
 
 LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends) {
   LayoutTable table;
+  std::vector<Storage> storages;
+  auto add = [&](const std::optional<std::string>& layout, const std::optional<Storage>& storage) {
+    if (storage && std::find(storages.begin(), storages.end(), *storage) == storages.end())
+      storages.push_back(*storage);
+    if (layout && *layout != runtime::kChannelsLast) table.intern({runtime::canonical_layout(*layout)});
+    if (layout != runtime::kChannelsLast) return;
+    for (size_t rank = 3; rank <= 5; ++rank) table.intern({runtime::layout_of_rank(*layout, rank)});
+  };
   for (const ActiveBackend& active : backends) {
-    table.intern(active.backend->default_layout);
+    add(active.backend->default_layout, active.backend->default_storage);
     for (const ir::Rule& rule : active.backend->rules) {
-      for (const ir::FormatClause& clause : rule.formats) {
-        if (!clause.any && clause.same_as < 0) table.intern(clause.layout);
-      }
+      for (const ir::FormatClause& clause : rule.formats) add(clause.layout, clause.storage);
     }
+  }
+  const size_t layouts = table.size();
+  for (const Storage& storage : storages) {
+    for (size_t i = 0; i < layouts; ++i) table.intern({table.at(static_cast<int>(i)).layout, storage});
   }
   return table;
 }
 
-void make_units(const Graph& graph, const ir::Backend& backend, const LayoutTable& layouts, BackendCandidates* found) {
+void make_units(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, BackendCandidates* found) {
   for (size_t m = 0; m < found->matches.size(); ++m) {
     const Match& match = found->matches[m];
     bool truncated = false;
     std::string why;
-    if (!FormatChooser(graph, backend, layouts, m, match).run(&found->units, &truncated, &why)) {
+    if (!FormatChooser(graph, active, layouts, m, match).run(&found->units, &truncated, &why)) {
       found->refusals.push_back({Refusal::Kind::Format, match.rule, match.root, match.nodes, -1, why});
     }
     if (truncated) ++found->growth.truncated_formats;

@@ -27,8 +27,9 @@ std::set<ValueId> constants_of(const Graph& graph, const std::vector<NodeId>& no
 }
 
 /// As the arenas count it: every tensor starts at an aligned address.
-size_t bytes_of(const Graph& graph, ValueId value) {
-  return runtime::align_up(std::max<size_t>(1, graph.value(value).type.bytes()), runtime::kTensorAlignment);
+size_t bytes_of(const Graph& graph, ValueId value, const ir::Format& format = {}) {
+  return runtime::align_up(std::max<size_t>(1, ir::bytes_in(graph.value(value).type, format)),
+                           runtime::kTensorAlignment);
 }
 
 size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {
@@ -40,28 +41,36 @@ size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {
 /// Greatest sum of bytes alive in `instance`: a value from the step that makes it there (or its conversion, at the
 /// first reader) to its last reader; inside a partition all its values at once.
 size_t peak_activations(const Graph& graph, const Placement& placement, const std::string& instance) {
-  std::map<ValueId, std::pair<size_t, size_t>> live;
+  struct Range {
+    size_t first = 0, last = 0;
+    size_t bytes = 0;  ///< of the largest format in which partitions here have it
+  };
+  std::map<ValueId, Range> live;
   size_t steps = placement.partitions.size();
   std::vector<size_t> inside(steps, 0);
-  auto touch = [&](ValueId value, size_t step) {
-    auto [it, is_new] = live.try_emplace(value, step, step);
-    it->second.second = std::max(it->second.second, step);
+  auto touch = [&](const ir::BoundaryValue& item, size_t step) {
+    auto [it, is_new] = live.try_emplace(item.value, Range{step, step, 0});
+    it->second.last = std::max(it->second.last, step);
+    it->second.bytes = std::max(it->second.bytes, bytes_of(graph, item.value, item.format));
   };
   std::vector<int> owner = partition_of_nodes(graph, placement);
   for (size_t step = 0; step < steps; ++step) {
     const ir::Partition& partition = placement.partitions[step];
     if (partition.instance != instance) continue;
-    for (const ir::BoundaryValue& input : partition.inputs) touch(input.value, step);
+    for (const ir::BoundaryValue& input : partition.inputs) touch(input, step);
     for (const ir::BoundaryValue& output : partition.outputs) {
-      touch(output.value, step);
-      if (graph.value(output.value).is_output) touch(output.value, steps);
+      touch(output, step);
+      if (graph.value(output.value).is_output) touch(output, steps);
       for (const ir::Use& use : graph.value(output.value).uses) {
-        if (int reader = owner[use.node.slot()]; reader >= 0) touch(output.value, static_cast<size_t>(reader));
+        if (int reader = owner[use.node.slot()]; reader >= 0) touch(output, static_cast<size_t>(reader));
       }
     }
     for (NodeId node : partition.nodes) {
       for (ValueId value : graph.node(node).outputs) {
-        if (value.is_valid()) inside[step] += bytes_of(graph, value);
+        if (!value.is_valid()) continue;
+        auto at = std::find_if(partition.outputs.begin(), partition.outputs.end(),
+                               [&](const ir::BoundaryValue& output) { return output.value == value; });
+        inside[step] += at == partition.outputs.end() ? bytes_of(graph, value) : bytes_of(graph, value, at->format);
       }
     }
   }
@@ -71,7 +80,7 @@ size_t peak_activations(const Graph& graph, const Placement& placement, const st
     for (const auto& [value, range] : live) {
       NodeId producer = graph.value(value).producer;
       bool made_here = producer.is_valid() && owner[producer.slot()] == static_cast<int>(step);
-      if (range.first <= step && step <= range.second && !made_here) bytes += bytes_of(graph, value);
+      if (range.first <= step && step <= range.last && !made_here) bytes += range.bytes;
     }
     peak = std::max(peak, bytes);
   }

@@ -8,11 +8,11 @@
 namespace collage::place {
 namespace {
 
-/// A reorder reads and writes every element once, at the speed of the memory it lies in: host as in host_cost.cpp,
-/// devices a moderate figure for the DRAM beside an accelerator.
+/// A reorder or a cast reads and writes every element once, at the speed of the memory it lies in: host as in
+/// host_cost.cpp, devices a moderate figure for the DRAM beside an accelerator.
 constexpr double kHostBytesPerSecond = 10e9;
 constexpr double kDeviceBytesPerSecond = 20e9;
-constexpr double kReorderLaunchSeconds = 1e-6;
+constexpr double kRewriteLaunchSeconds = 1e-6;
 
 }  // namespace
 
@@ -54,26 +54,31 @@ std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const st
   return link->latency + Duration::seconds(static_cast<double>(bytes) / link->bytes_per_second);
 }
 
-Duration FormatGraph::reorder_cost(const std::string& space, size_t bytes) {
+Duration FormatGraph::rewrite_cost(const std::string& space, size_t bytes) {
   double rate = space == "host" ? kHostBytesPerSecond : kDeviceBytesPerSecond;
-  return Duration::seconds(kReorderLaunchSeconds + 2 * static_cast<double>(bytes) / rate);
+  return Duration::seconds(kRewriteLaunchSeconds + static_cast<double>(bytes) / rate);
 }
 
-std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const std::vector<std::string>& spaces,
-                                               const std::vector<std::string>& layouts,
+std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const Forms& forms,
                                                std::vector<ir::Format>* formats) const {
   std::vector<ir::Format> here;
-  for (const std::string& space : spaces) {
-    for (const std::string& layout : layouts) {
-      if (runtime::layout_permutation(layout, type.shape.size())) here.push_back({space, layout});
+  for (const std::string& space : forms.spaces) {
+    for (const std::string& layout : forms.layouts) {
+      if (!runtime::layout_permutation(layout, type.shape.size())) continue;
+      for (const std::optional<Storage>& storage : forms.storages) here.push_back({space, layout, storage});
     }
   }
+  auto is_final = [&](const std::optional<Storage>& storage) {
+    return storage && !forms.written.contains(storage) && runtime::is_lossy(type.dtype, *storage);
+  };
   std::vector<ConversionEdge> edges;
   for (const ir::Format& from : here) {
     for (const ir::Format& to : here) {
-      if (from == to || (from.space != to.space && from.layout != to.layout)) continue;
-      std::optional<Duration> cost = from.space == to.space ? reorder_cost(from.space, type.bytes())
-                                                            : copy_cost(from.space, to.space, type.bytes());
+      const int changes = (from.space != to.space) + (from.layout != to.layout) + (from.storage != to.storage);
+      if (changes != 1 || (from.storage != to.storage && is_final(from.storage))) continue;
+      const size_t bytes = ir::bytes_in(type, from);
+      std::optional<Duration> cost = from.space == to.space ? rewrite_cost(from.space, bytes + ir::bytes_in(type, to))
+                                                            : copy_cost(from.space, to.space, bytes);
       if (cost) edges.push_back({intern_format(from, formats), intern_format(to, formats), *cost});
     }
   }

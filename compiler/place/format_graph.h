@@ -2,13 +2,23 @@
 // What conversions exist between the formats of a value, and what they cost: the edges of the problem's graphs of
 // formats.
 //
-//     copy      host <-> device, device <-> device, in one layout    latency + bytes / bandwidth of the link
-//     reorder   between layouts in one space                         launch + 2 * bytes / bandwidth of the memory
+//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the link
+//     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
+//     cast      between storages in one space and layout          the same
+//
+// An edge changes one of the three, and bytes are those of the storage at hand: a value that is wanted as f16 elsewhere
+// is cast first and copied at half the price.
+//
+// What a conversion has rounded stays so: from a storage that loses something no cast leads back, unless some candidate
+// writes the value in that storage, so that all its readers may get it rounded anyway. Candidates that read or write a
+// lossy storage exist only where it is permitted (candidates_formats.cpp); so whatever they want can be reached.
 //
 // Devices without a link between them meet through the host: `host` always is one of the spaces.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,19 +28,30 @@
 
 namespace collage::place {
 
+using runtime::Storage;
+
 class FormatGraph {
  public:
   /// Knows the links of the devices of these backends.
   explicit FormatGraph(const std::vector<ActiveBackend>& backends);
 
-  /// All conversions of a value of `type` among `spaces` x `layouts`, as far as the layouts exist for it.
+  /// What occurs for one value. All storages can hold its dtype.
+  struct Forms {
+    std::set<std::string> spaces{"host"};
+    std::set<std::string> layouts{"plain"};
+    std::set<std::optional<Storage>> storages{std::nullopt};
+    std::set<std::optional<Storage>> written{std::nullopt};  ///< storages in which some candidate leaves it
+  };
+
+  /// All conversions of a value of `type` among spaces x layouts x storages, as far as the layouts exist for it.
   /// `formats` gains what is not there yet.
-  std::vector<ConversionEdge> edges(const ir::TensorType& type, const std::vector<std::string>& spaces,
-                                    const std::vector<std::string>& layouts, std::vector<ir::Format>* formats) const;
+  std::vector<ConversionEdge> edges(const ir::TensorType& type, const Forms& forms,
+                                    std::vector<ir::Format>* formats) const;
 
   /// Nothing where no link joins the two.
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
-  static Duration reorder_cost(const std::string& space, size_t bytes);
+  /// `bytes` are those read and those written.
+  static Duration rewrite_cost(const std::string& space, size_t bytes);
 
  private:
   const ir::Link* find_link(const std::string& from, const std::string& to) const;

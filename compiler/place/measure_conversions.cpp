@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes of layout in host memory are kernels like any other: what they take is measured, each distinct one once, all
-// in one batch. One that cannot be measured keeps its estimate.
+// in one batch. One that cannot be measured keeps its estimate, and so does one of elements that no kernel reads as
+// they lie (casts, and reorders of f16).
 #include <map>
 #include <tuple>
 
@@ -17,7 +18,7 @@ void measure_conversions(const ir::Graph& graph, CostSource& costs, BuiltProblem
     for (ConversionEdge& edge : built->problem.values[v].conversions) {
       const ir::Format& from = built->problem.formats[static_cast<size_t>(edge.from)];
       const ir::Format& to = built->problem.formats[static_cast<size_t>(edge.to)];
-      if (from.space != "host" || to.space != "host") continue;
+      if (from.space != "host" || to.space != "host" || from.storage || to.storage) continue;
       changes[{type.dtype, type.shape, from.layout, to.layout}].push_back(&edge);
     }
   }

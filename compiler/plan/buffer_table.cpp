@@ -36,8 +36,8 @@ BufferId BufferTable::of(ir::ValueId value, const ir::Format& format) {
   auto [at, is_new] = by_value_.try_emplace({value, format}, -1);
   if (!is_new) return at->second;
   const ir::Value& described = graph_.value(value);
-  BufferId id =
-      add({described.name, space(format.space), false, 0, described.type.dtype, described.type.shape, format.layout});
+  BufferId id = add({described.name, space(format.space), false, 0, described.type.dtype, described.type.shape,
+                     format.layout, "", 0, format.storage});
   if (described.is_constant()) make_resident(id, described.constant->data);
   at->second = id;
   return id;

@@ -24,17 +24,6 @@ using runtime::BufferId;
 using support::Code;
 using support::Diagnostic;
 
-Format canonical(const Format& format) {
-  return {format.space, runtime::canonical_layout(format.layout)};
-}
-
-std::optional<Format> find_format(const std::vector<ir::BoundaryValue>& boundary, ValueId value) {
-  for (const ir::BoundaryValue& entry : boundary) {
-    if (entry.value == value) return canonical(entry.format);
-  }
-  return std::nullopt;
-}
-
 class PlanBuilder {
  public:
   PlanBuilder(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets, codegen::Jit& jit,
@@ -51,6 +40,10 @@ class PlanBuilder {
 
  private:
   bool check_formats();
+  Format canonical(const Format& format, ValueId value) const {
+    return ir::canonical(format, graph_.value(value).type);
+  }
+  std::optional<Format> find_format(const std::vector<ir::BoundaryValue>& boundary, ValueId value) const;
   bool check_format(const Format& format, ValueId value, support::Span span, const std::string& where);
   bool check_partition(const ir::Partition& partition);
   Diagnostic fail(Code code, support::Span span, const std::string& where, const std::string& message);
@@ -62,6 +55,7 @@ class PlanBuilder {
   bool emit_as_placed(size_t index, runtime::Step step);
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
+  void find_rounded();
   bool emit_device(size_t index);
   bool check_encodings(const std::string& space, const std::vector<LoweringRequest>& requests);
   runtime::DeviceStep device_step(size_t index);
@@ -78,6 +72,7 @@ class PlanBuilder {
   BuiltPlan built_;
   BufferTable buffers_;
   RequestFinder requests_;
+  std::set<ValueId> rounded_;                       ///< values that some format may round
   std::set<std::pair<ValueId, Format>> available_;  ///< formats that the steps so far have made
   std::set<std::pair<ValueId, Format>> claimed_;    ///< formats of results of host partitions, which write plainly
   std::set<std::pair<ValueId, Format>> providing_;  ///< guards against conversions in a circle
@@ -92,6 +87,7 @@ std::optional<BuiltPlan> PlanBuilder::run() {
   COLLAGE_CHECK(order.size() == placement_.partitions.size(), "a placement with a cycle");
   for (int owner : ir::partition_of_nodes(graph_, placement_)) COLLAGE_CHECK(owner >= 0, "a node without a partition");
   if (!check_formats()) return std::nullopt;
+  find_rounded();
 
   for (const ir::Partition& partition : placement_.partitions) {
     std::vector<std::string> nodes;
@@ -120,6 +116,13 @@ std::optional<BuiltPlan> PlanBuilder::run() {
   return std::move(built_);
 }
 
+std::optional<Format> PlanBuilder::find_format(const std::vector<ir::BoundaryValue>& boundary, ValueId value) const {
+  for (const ir::BoundaryValue& entry : boundary) {
+    if (entry.value == value) return canonical(entry.format, value);
+  }
+  return std::nullopt;
+}
+
 Diagnostic PlanBuilder::fail(Code code, support::Span span, const std::string& where, const std::string& message) {
   return span.is_valid() ? diags_.error(code, span, "{}", message) : diags_.error_at(code, where, "{}", message);
 }
@@ -133,6 +136,9 @@ bool PlanBuilder::check_format(const Format& format, ValueId value, support::Spa
     return fail(Code::WrongFormat, span, where,
                 fmt::format("`%{}` has rank {}, layout `{}` does not exist for it", described.name,
                             described.type.shape.size(), format.layout));
+  }
+  if (std::string why = ir::format_mismatch(described.type, format); !why.empty()) {
+    return fail(Code::WrongFormat, span, where, fmt::format("`%{}` {}", described.name, why));
   }
   return true;
 }
@@ -181,19 +187,35 @@ bool PlanBuilder::check_formats() {
     std::string where = "conversion `" + conversion.name + "`";
     if (!check_format(conversion.from, conversion.value, conversion.span, where)) return false;
     if (!check_format(conversion.to, conversion.value, conversion.span, where)) return false;
-    Format from = canonical(conversion.from);
-    Format to = canonical(conversion.to);
+    Format from = canonical(conversion.from, conversion.value);
+    Format to = canonical(conversion.to, conversion.value);
     bool is_peer_copy = from.space != "host" && to.space != "host" && from.space != to.space;
-    if (is_peer_copy && from.layout != to.layout) {
-      return fail(Code::NoRoute, conversion.span, where, "a copy between devices cannot change the layout");
+    if (is_peer_copy && (from.layout != to.layout || from.storage != to.storage)) {
+      return fail(
+          Code::NoRoute, conversion.span, where,
+          fmt::format("a copy between devices cannot change the {}", from.layout != to.layout ? "layout" : "dtype"));
     }
   }
   return true;
 }
 
+void PlanBuilder::find_rounded() {
+  auto look = [&](ValueId value, const Format& format) {
+    if (canonical(format, value).storage) rounded_.insert(value);
+  };
+  for (const ir::Partition& partition : placement_.partitions) {
+    for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+      for (const ir::BoundaryValue& entry : *boundary) look(entry.value, entry.format);
+    }
+  }
+  for (const ir::Conversion& conversion : placement_.conversions) look(conversion.value, conversion.to);
+}
+
 void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
   runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
-  if (from.space == "host" && to.space == "host" && from.layout != to.layout) {
+  // Generated code reads elements as the value's dtype says; all else is the runtime's.
+  bool is_reorder = from.layout != to.layout && !from.storage && !to.storage;
+  if (from.space == "host" && to.space == "host" && is_reorder) {
     step.kernel = lower_reorder(graph_.value(value).type, from.layout, step.from, to.layout, step.to, jit_, buffers_);
   }
   built_.plan.steps.emplace_back(std::move(step));
@@ -210,8 +232,8 @@ bool PlanBuilder::provide(ValueId value, const Format& format, support::Span spa
   }
   bool is_first_visit = providing_.insert({value, format}).second;
   for (const ir::Conversion& conversion : placement_.conversions) {
-    if (conversion.value != value || canonical(conversion.to) != format || !is_first_visit) continue;
-    Format from = canonical(conversion.from);
+    if (conversion.value != value || canonical(conversion.to, value) != format || !is_first_visit) continue;
+    Format from = canonical(conversion.from, value);
     if (!provide(value, from, conversion.span, "conversion `" + conversion.name + "`")) return false;
     convert(value, from, format, conversion.cost);
     providing_.erase({value, format});
@@ -240,12 +262,16 @@ bool PlanBuilder::emit(size_t index) {
 bool PlanBuilder::emit_as_placed(size_t index, runtime::Step step) {
   const ir::Partition& partition = placement_.partitions[index];
   for (const ir::BoundaryValue& input : partition.inputs) {
-    if (!provide(input.value, canonical(input.format), partition.span, place_of(partition))) return false;
+    const Format format = canonical(input.format, input.value);
+    if (!provide(input.value, format, partition.span, place_of(partition))) return false;
+    if (rounded_.contains(input.value)) {
+      built_.results[index].rounded_operands.emplace_back(input.value, buffers_.of(input.value, format));
+    }
   }
   built_.plan.steps.push_back(std::move(step));
   for (const ir::BoundaryValue& output : partition.outputs) {
-    available_.insert({output.value, canonical(output.format)});
-    add_result(index, output.value, canonical(output.format));
+    available_.insert({output.value, canonical(output.format, output.value)});
+    add_result(index, output.value, canonical(output.format, output.value));
   }
   return true;
 }
@@ -256,14 +282,17 @@ void PlanBuilder::add_result(size_t partition, ValueId value, const Format& form
   results.values.emplace_back(value, buffers_.of(value, format));
 }
 
-/// Host code reads and writes plain tensors. Where the placement has another layout at the boundary, reorders before
-/// the step, and before the first reader of a result, make up for it. They cost nothing of their own: the partition's
-/// cost has them.
+/// Host code reads and writes plain tensors. Where the placement has another layout or storage at the boundary,
+/// conversions before the step, and before the first reader of a result, make up for it. They cost nothing of their
+/// own: the partition's cost has them.
 bool PlanBuilder::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = placement_.partitions[index];
   for (const ir::BoundaryValue& input : partition.inputs) {
+    if (rounded_.contains(input.value)) {
+      built_.results[index].rounded_operands.emplace_back(input.value, buffers_.of(input.value, ir::kHostPlain));
+    }
     if (available_.count({input.value, ir::kHostPlain}) > 0) continue;  // then no other layout is needed
-    Format format = canonical(input.format);
+    Format format = canonical(input.format, input.value);
     if (!provide(input.value, format, partition.span, place_of(partition))) return false;
     if (available_.count({input.value, ir::kHostPlain}) == 0) convert(input.value, format, ir::kHostPlain, {});
   }
@@ -286,7 +315,7 @@ bool PlanBuilder::emit_host(size_t index, const std::optional<std::string>& refu
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
   for (const ir::BoundaryValue& output : partition.outputs) {
     available_.insert({output.value, ir::kHostPlain});
-    claimed_.insert({output.value, canonical(output.format)});
+    claimed_.insert({output.value, canonical(output.format, output.value)});
     add_result(index, output.value, ir::kHostPlain);
   }
   return true;
@@ -385,7 +414,7 @@ bool PlanBuilder::place_buffers() {
       const runtime::Buffer& buffer = plan.buffers[i];
       if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
       if (places[i].root != static_cast<BufferId>(i)) continue;
-      items.push_back({ir::TensorType{buffer.dtype, buffer.shape}.bytes(), live[i]});
+      items.push_back({runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), live[i]});
       items.back().live.is_used = true;  // one that nothing touches still is a legal place
       ids.push_back(i);
     }
@@ -438,6 +467,7 @@ void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, cons
     nodes.clear();
     for (ir::NodeId node : placement.partitions[i].nodes) nodes.push_back(graph.node_name(node));
     for (auto& [value, buffer] : built->results[i].values) value = rewritten.old_values[value.slot()];
+    for (auto& [value, buffer] : built->results[i].rounded_operands) value = rewritten.old_values[value.slot()];
     for (LoweringRequest& request : built->lowerings[i]) tell_as_before(rewritten, &request);
   }
 }

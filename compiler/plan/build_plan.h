@@ -23,10 +23,12 @@ struct Fallback {
   std::string reason;
 };
 
-/// Where the results of a partition are after its last step.
+/// Where the results of a partition are after its last step, and still are those of its operands that may have been
+/// rounded on the way to it.
 struct PartitionResults {
   size_t last_step = 0;
   std::vector<std::pair<ir::ValueId, runtime::BufferId>> values;
+  std::vector<std::pair<ir::ValueId, runtime::BufferId>> rounded_operands{};
 };
 
 struct BuiltPlan {

@@ -21,20 +21,24 @@ struct CheckRow {
   double max_difference = 0;  ///< max |y - reference|; infinite where one is NaN or infinite and the other is not
   double max_magnitude = 0;   ///< max |reference|
   bool passed = false;
+  bool tells_rounding = false;  ///< an output against that of the reference on the whole model: told, not judged
 };
 
 struct CheckReport {
   double tolerance = kDefaultTolerance;
-  std::vector<CheckRow> rows;  ///< in the order of execution, model outputs last
+  std::vector<CheckRow>
+      rows;  ///< in the order of execution, model outputs last; then what formats that round cost them
 
   bool passed() const;
 };
 
-/// max |a - b| / max |b| <= tolerance passes. Integers and bools must be equal.
-CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance);
+/// max |a - b| <= tolerance * max |b| + slack passes. Integers and bools must be equal.
+CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance, double slack = 0);
 
 /// Runs the plan once. Each partition's results are compared with what the reference kernels make of the values that
 /// the partition really read, so one that fails accuses itself alone; model outputs with what their partition wrote.
+/// Where formats round, the reference is rounded as the partition's results are, and rows at the end tell how far the
+/// model's outputs are from those that nothing rounds.
 /// Expects an executor that was loaded from `built.plan`. Its observer is replaced.
 runtime::Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
                                         const std::vector<runtime::Tensor>& inputs,

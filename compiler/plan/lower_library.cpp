@@ -10,8 +10,21 @@
 namespace collage::plan {
 namespace {
 
-ir::Format format_of(const ir::BoundaryValue& entry) {
-  return {entry.format.space, runtime::canonical_layout(entry.format.layout)};
+ir::Format format_of(const ir::Graph& graph, const ir::BoundaryValue& entry) {
+  return ir::canonical(entry.format, graph.value(entry.value).type);
+}
+
+/// Libraries read elements as the dtype says.
+std::string unreadable(const ir::Graph& graph, const ir::Partition& partition) {
+  for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary) {
+      const ir::Format format = format_of(graph, entry);
+      if (!format.storage) continue;
+      return "`%" + graph.value(entry.value).name + "` as " + runtime::to_string(*format.storage) +
+             " is nothing that libraries read";
+    }
+  }
+  return "";
 }
 
 class ProgramBuilder {
@@ -80,15 +93,17 @@ runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition
 runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition,
                                                     const std::vector<LoweringRequest>& requests, int step,
                                                     const std::string& library, int threads, BufferTable& buffers) {
+  if (std::string why = unreadable(graph, partition); !why.empty()) return runtime::Status::error(why);
   runtime::LibraryStep made{step, library, make_program(graph, partition, requests), {}, {}, {}};
   auto kernel = runtime::prepare_library(library, made.program, threads);
   if (!kernel) return kernel.status();
   made.text = (*kernel)->describe();
   for (const ir::BoundaryValue& input : partition.inputs) {
-    if (!graph.value(input.value).is_constant()) made.inputs.push_back(buffers.of(input.value, format_of(input)));
+    if (!graph.value(input.value).is_constant())
+      made.inputs.push_back(buffers.of(input.value, format_of(graph, input)));
   }
   for (const ir::BoundaryValue& output : partition.outputs)
-    made.outputs.push_back(buffers.of(output.value, format_of(output)));
+    made.outputs.push_back(buffers.of(output.value, format_of(graph, output)));
   return made;
 }
 

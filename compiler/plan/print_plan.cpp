@@ -55,6 +55,7 @@ class Printer {
   void print_buffer(size_t i) {
     const runtime::Buffer& buffer = plan_.buffers[i];
     std::string layout = buffer.layout == "plain" ? "" : " " + buffer.layout;
+    if (buffer.storage) layout += " " + runtime::to_string(*buffer.storage);
     std::string encoding =
         buffer.encoding.empty() ? "" : fmt::format(" as {}, {} bytes", buffer.encoding, buffer.encoded_bytes);
     line("buffer b{} %{}: {}{} {}{} {} {}{}", i, buffer.name, plan_.spaces[static_cast<size_t>(buffer.space)].name,

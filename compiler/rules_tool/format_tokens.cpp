@@ -39,7 +39,9 @@ class Classifier {
       FormatToken& token = *tokens_[at_];
       bool is_open = token.is("(") || token.is("[") || token.is("{");
       bool is_close = token.is(")") || token.is("]") || token.is("}");
-      token.is_prefix = (token.is("-") || token.is("%")) && !ends_operand(before(1));
+      // `zero -3`: nothing is subtracted in a format.
+      bool may_end_operand = head_ != "format" && ends_operand(before(1));
+      token.is_prefix = (token.is("-") || token.is("%")) && !may_end_operand;
       if (token.kind == Kind::Sign && is_close) close(token);
       if (depth_ == 0) token.starts_statement = starts_statement(token);
       if (token.starts_statement) {

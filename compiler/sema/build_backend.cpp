@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "compiler/sema/build_clauses.h"
+#include "compiler/sema/build_format.h"
 #include "compiler/sema/check_expr.h"
-#include "runtime/core/layout.h"
 
 namespace collage::sema {
 namespace {
@@ -377,15 +377,15 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   ok = build_runtime(ast, backend, diags) && ok;
   ok = build_needs(ast.needs, &backend->needs, diags) && ok;
   for (const Word& other : ast.conflicts) backend->conflicts.push_back(other.text);
-  ok =
-      once(spans_of(ast.default_formats, [](const Word& w) { return w.span; }), "the format of a backend", diags) && ok;
+  ok = once(spans_of(ast.default_formats, [](const syntax::FormatParts& parts) { return parts[0].span; }),
+            "the format of a backend", diags) &&
+       ok;
   if (!ast.default_formats.empty()) {
-    const Word& layout = ast.default_formats[0];
-    if (runtime::is_known_layout(layout.text)) {
-      backend->default_layout = runtime::canonical_layout(layout.text);
-    } else {
-      ok = diags.error(Code::BadFormat, layout.span, "unknown layout `{}`", layout.text)
-               .did_you_mean(support::closest(layout.text, runtime::layout_names()));
+    auto format = build_memory_layout(ast.default_formats[0], /*takes_any=*/false, diags);
+    ok = ok && format;
+    if (format) {
+      backend->default_layout = format->layout.value_or("plain");
+      backend->default_storage = format->storage;
     }
   }
   ok = once(spans_of(ast.max_partitions, [](const NumberAst& n) { return n.span; }), "`max partitions`", diags) && ok;

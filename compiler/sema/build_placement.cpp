@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/sema/build_format.h"
 #include "compiler/sema/model_builder.h"
 #include "runtime/core/layout.h"
 
@@ -71,13 +72,24 @@ void ModelBuilder::find_aliases() {
 std::optional<Format> ModelBuilder::build_format(const syntax::FormatAst& ast, const ir::TensorType& type) {
   Format format;
   format.space = instance_text(ast.space);
-  if (!ast.layout) return format;
-  const std::string& layout = ast.layout->text;
-  if (!runtime::layout_permutation(layout, type.shape.size())) {
-    diags_.error(Code::WrongFormat, ast.layout->span, "`{}` has no layout `{}`", to_string(type), layout);
+  if (ast.layout.empty()) return format;
+  const syntax::FormatPart& first = ast.layout.front();
+  bool is_layout = !runtime::parse_storage_type(first.word);
+  if (is_layout && !runtime::layout_permutation(first.word, type.shape.size())) {
+    diags_.error(Code::WrongFormat, first.span, "`{}` has no layout `{}`", to_string(type), first.word);
     return std::nullopt;
   }
-  format.layout = runtime::canonical_layout(layout);
+  std::optional<MemoryLayout> built = build_memory_layout(ast.layout, /*takes_any=*/false, diags_);
+  if (!built) return std::nullopt;
+  format.layout = built->layout.value_or("plain");
+  if (built->storage) {
+    std::string mismatch = runtime::storage_mismatch(type.dtype, *built->storage);
+    if (!mismatch.empty()) {
+      diags_.error(Code::WrongFormat, first.span.to(ast.layout.back().span), "the value {}", mismatch);
+      return std::nullopt;
+    }
+    format.storage = runtime::canonical_storage(type.dtype, built->storage);
+  }
   return format;
 }
 
@@ -163,7 +175,7 @@ void ModelBuilder::add_partition_inputs(const syntax::PartitionAst& ast, int ind
     if (binding == nullptr || model_.graph.value(binding->value).is_constant()) continue;
     Format format = binding->format;
     // The search is free to make it where it is wanted.
-    if (binding->is_undecided) format = Format{space, std::string(runtime::kPlainLayout)};
+    if (binding->is_undecided) format = Format{space};
     if (format.space != space) {
       diags_
           .error(Code::WrongFormat, name.span, "partition `@{}` runs on `{}` and `%{}` is in `{}`", ast.name.text,
@@ -265,7 +277,7 @@ void ModelBuilder::finish_partitions() {
       diags_.error(Code::BadModel, partition.span, "partition `@{}` has no operator", partition.name);
       continue;
     }
-    Format plain{space_of(partition.instance), std::string(runtime::kPlainLayout)};
+    Format plain{space_of(partition.instance)};
     const auto& formats = states_[p].input_formats;
     std::vector<ValueId> inputs = boundary_inputs(model_.graph, partition.nodes);
     for (ValueId value : inputs) {

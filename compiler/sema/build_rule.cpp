@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "compiler/sema/build_clauses.h"
+#include "compiler/sema/build_format.h"
 #include "compiler/sema/build_lowering.h"
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
-#include "runtime/core/layout.h"
 
 namespace collage::sema {
 namespace {
@@ -176,22 +176,20 @@ class RuleBuilder {
     bool ok = true;
     for (const syntax::FormatItemAst& item : ast_.formats) {
       ir::FormatClause format;
-      format.span = item.value.span.to(item.same_as ? item.same_as->span : item.layout.span);
+      format.span = item.value.span.to(item.same_as ? item.same_as->span : item.format.back().span);
       format.capture = find_capture(item.value, Code::BadFormat);
       ok = ok && format.capture >= 0;
       if (item.same_as) {
         format.same_as = find_capture(*item.same_as, Code::BadFormat);
         ok = ok && format.same_as >= 0;
-      } else if (auto dtype = runtime::parse_dtype(item.layout.text); dtype && !item.dtype) {
-        ok = add_dtype(format.capture, *dtype, item) && ok;
-        continue;
-      } else if (item.layout.text == "any") {
-        format.any = true;
-      } else if (!runtime::is_known_layout(item.layout.text)) {
-        ok = diags_.error(Code::BadFormat, item.layout.span, "unknown layout `{}`", item.layout.text)
-                 .did_you_mean(support::closest(item.layout.text, runtime::layout_names()));
       } else {
-        format.layout = runtime::canonical_layout(item.layout.text);
+        auto built = build_memory_layout(item.format, /*takes_any=*/true, diags_);
+        ok = ok && built;
+        if (built) {
+          format.any = built->any;
+          format.layout = built->layout;
+          format.storage = built->storage;
+        }
       }
       for (const ir::FormatClause& other : rule_.formats) {
         if (format.capture < 0 || other.capture != format.capture) continue;
@@ -199,28 +197,8 @@ class RuleBuilder {
                  .note(other.span, "the first is here");
       }
       rule_.formats.push_back(std::move(format));
-      if (!item.dtype) continue;
-      auto dtype = runtime::parse_dtype(item.dtype->text);
-      if (dtype) {
-        ok = add_dtype(rule_.formats.back().capture, *dtype, item) && ok;
-      } else {
-        ok = diags_.error(Code::UnknownName, item.dtype->span, "unknown dtype `{}`", item.dtype->text)
-                 .did_you_mean(
-                     support::closest(item.dtype->text, {"f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool"}));
-      }
     }
     return ok && check_same_as();
-  }
-
-  bool add_dtype(int capture, runtime::DType dtype, const syntax::FormatItemAst& item) {
-    for (const ir::DTypeClause& other : rule_.dtypes) {
-      if (capture < 0 || other.capture != capture) continue;
-      return diags_.error(Code::DuplicateName, item.value.span, "`{}` has two dtypes", item.value.text)
-          .note(other.span, "the first is here");
-    }
-    support::Span end = item.dtype ? item.dtype->span : item.layout.span;
-    rule_.dtypes.push_back({capture, dtype, item.value.span.to(end)});
-    return true;
   }
 
   /// `x: as y, y: as x` says nothing.

@@ -84,7 +84,11 @@ class Dumper {
   }
 
   static std::string format(const FormatAst& ast) {
-    return ast.layout ? instance(ast.space) + " " + ast.layout->text : instance(ast.space);
+    std::string text = instance(ast.space);
+    for (const FormatPart& part : ast.layout) {
+      text += " " + (part.word.empty() ? runtime::format_double(part.number) : part.word);
+    }
+    return text;
   }
 
   static std::string scalar(const Scalar& ast) {

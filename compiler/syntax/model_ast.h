@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/support/span.h"
+#include "compiler/syntax/format_ast.h"
 #include "runtime/core/duration.h"
 
 namespace collage::syntax {
@@ -53,10 +54,10 @@ struct InstanceAst {
   support::Span span;
 };
 
-/// `npu[0] NHWC`
+/// `npu[0] NHWC f16`
 struct FormatAst {
   InstanceAst space;
-  std::optional<Name> layout;
+  FormatParts layout;
   support::Span span;
 };
 

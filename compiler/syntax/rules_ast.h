@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/support/span.h"
+#include "compiler/syntax/format_ast.h"
 
 namespace collage::syntax {
 
@@ -147,9 +148,8 @@ struct WhereAst {
 
 struct FormatItemAst {
   Word value;
-  Word layout;  ///< `NHWC`, `any`; `as` with `same_as`; `packed` with `packed_for`
+  FormatParts format;  ///< empty with `same_as`; `packed` with `packed_for`
   std::optional<Word> same_as;
-  std::optional<Word> dtype;
   std::optional<StringAst> packed_for;
 };
 
@@ -307,7 +307,7 @@ struct BackendAst {
   std::vector<RuntimeAst> runtimes;
   std::vector<NeedsAst> needs;
   std::vector<Word> conflicts;
-  std::vector<Word> default_formats;
+  std::vector<FormatParts> default_formats;
   std::vector<PhaseAst> phases;
   std::vector<DefAst> defs;
   std::vector<DenyAst> denies;

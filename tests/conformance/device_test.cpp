@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "runtime/core/layout.h"
@@ -198,6 +199,29 @@ TEST_P(DeviceConformance, ReorderMovesElements) {
   for (size_t c = 0; c < 3; ++c) {
     for (size_t hw = 0; hw < 8; ++hw) EXPECT_EQ(got[hw * 3 + c], static_cast<float>(c * 8 + hw));
   }
+}
+
+TEST_P(DeviceConformance, StoragesAreWidenedAndRounded) {
+  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  auto device = make();
+  DeviceTensor whole = put(*device, {0.5f, 2049.0f, -3.0f, 1e6f}, {4});
+  DeviceTensor half = put(*device, {0, 0}, {4});
+  half.storage = Storage{StorageType::F16};
+  ASSERT_TRUE(device->reorder(whole, half, {}));
+  DeviceTensor back = put(*device, std::vector<float>(4, -1), {4});
+  ASSERT_TRUE(device->reorder(half, back, {}));
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(get(*device, back), (std::vector<float>{0.5f, 2048.0f, -3.0f, infinity}));
+  // A launch computes in f32 on what it reads, and rounds what it writes: 2048 + 1 is 2049, which is halfway.
+  DeviceTensor ones = put(*device, std::vector<float>(4, 1), {4});
+  OpCall add{"Add", {}, {}, {}};
+  std::vector<DeviceOp> ops{{&add, {half, ones}, {half}}};
+  ASSERT_TRUE(device->launch(ops, {}));
+  ASSERT_TRUE(device->reorder(half, back, {}));
+  EXPECT_EQ(get(*device, back), (std::vector<float>{1.5f, 2048.0f, -2.0f, infinity}));
+  DeviceTensor integer = back;
+  integer.storage = Storage{StorageType::I8};
+  EXPECT_FALSE(device->reorder(half, integer, {}));
 }
 
 TEST_P(DeviceConformance, ImpossibleReordersAreRefused) {

@@ -104,11 +104,16 @@ std::string random_backend(Random& random, const std::string& name, const std::v
                           random.between(0, 4) * 50);
   }
   text += "  }\n  runtime sim\n";
-  if (random.chance(30)) text += "  format NHWC\n";
+  // f64 holds every f32: what is cast on the way comes back as it was.
+  if (random.chance(30)) text += random.chance(30) ? "  format NHWC f64\n" : "  format NHWC\n";
   int rules = random.between(1, 5);
   for (int i = 0; i < rules; ++i) {
-    text += fmt::format("  rule r{} {{\n    match {}\n    cost {} ns\n    lower \"r{}\"(x)\n  }}\n", i,
-                        random_pattern(random), random.between(1, 60) * 10, i);
+    const std::string pattern = random_pattern(random);
+    const std::string format = random.chance(15)   ? "    format x: f64\n"
+                               : random.chance(15) ? "    format x: plain, y: f64\n"
+                                                   : "";
+    text += fmt::format("  rule r{} {{\n    match {}\n{}    cost {} ns\n    lower \"r{}\"(x)\n  }}\n", i, pattern,
+                        format, random.between(1, 60) * 10, i);
   }
   const std::vector<std::string> joins = {"none", "chain", "any", "any", "kinds"};
   text += fmt::format(

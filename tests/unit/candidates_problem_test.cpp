@@ -6,6 +6,7 @@
 
 #include "compiler/place/format_graph.h"
 #include "compiler/place/host_cost.h"
+#include "compiler/place/steiner.h"
 #include "tests/unit/match_fixture.h"
 
 namespace collage::testing {
@@ -123,6 +124,39 @@ TEST(BuildProblem, ReordersExistOnBothSidesOfACopy) {
   ASSERT_TRUE(built);
   // A square of formats, both ways: host and npu[0], plain and NHWC.
   EXPECT_EQ(built->problem.values[0].conversions.size(), 8u);
+}
+
+/// All that leads from a format to another, by their texts.
+Duration cheapest(const place::Problem& problem, int value, const std::string& from, const Sets& to) {
+  auto find = [&](const std::string& text) {
+    for (size_t f = 0; f < problem.formats.size(); ++f) {
+      if (ir::to_string(problem.formats[f]) == text) return static_cast<place::FormatId>(f);
+    }
+    ADD_FAILURE() << "no format " << text;
+    return place::FormatId(0);
+  };
+  std::vector<place::FormatId> wanted;
+  for (const std::string& text : to) wanted.push_back(find(text));
+  return place::cheapest_arborescence(problem.values[static_cast<size_t>(value)].conversions, find(from), wanted).cost;
+}
+
+TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
+  Case setup;
+  setup.model("(%x: f32[1000]) -> (%y: f32[1000])", "%y = Relu(%x)")
+      .add_rules(
+          "backend npu {\n runtime sim\n device npu { link host bandwidth 1 GB/s latency 1 us }\n"
+          " rule r { match y = Relu(v) format v: f16, y: f16 cost 1 us lower \"r\" }\n}\n");
+  std::vector<place::ActiveBackend> active = setup.active();
+  active[0].allowed = {runtime::StorageType::F16};
+  auto built = place::build_problem(setup.graph, setup.rules, active, {}, setup.diags);
+  ASSERT_TRUE(built);
+  // Cast on the host: 1 us + (4000 + 2000) B / 10 GB/s; copy: 1 us + 2000 B / 1 GB/s. The other way round: 5 us for the
+  // copy of 4000 B alone.
+  EXPECT_EQ(cheapest(built->problem, 0, "host", {"npu[0] f16"}), Duration::picoseconds(4'600'000));
+  EXPECT_EQ(cheapest(built->problem, 0, "host", {"npu[0] f16", "npu[0]"}), Duration::picoseconds(5'900'000));
+  // Nothing writes %x as f16, so nothing widens what a conversion rounded; %y is written so, and comes home.
+  EXPECT_EQ(cheapest(built->problem, 0, "npu[0] f16", {"npu[0]"}), Duration::max());
+  EXPECT_EQ(cheapest(built->problem, 1, "npu[0] f16", {"host"}), Duration::picoseconds(4'600'000));
 }
 
 TEST(BuildProblem, ConflictsAndPartitionCounts) {

@@ -62,6 +62,37 @@ TEST(Placed, PrintsAsItself) {
   EXPECT_EQ(loaded.printed(), kPlaced);
 }
 
+TEST(Placed, StoragesPrintAsThemselves) {
+  const char* const text =
+      "model @m(%x: f32[1, 3, 8, 8]) -> (%y: f32[1, 3, 8, 8]) {\n"
+      "  %x.f16 = convert %x to host f16 cost 1us : f32[1, 3, 8, 8]\n"
+      "  %x.npu = convert %x.f16 to npu[0] f16 cost 8us : f32[1, 3, 8, 8]\n"
+      "  %a = partition @p0 on npu(npu[0]) cost 1us (%x.npu) -> (npu[0] NHWC i8 scale 0.05 zero -3) {\n"
+      "    %a = Relu(%x.npu) : f32[1, 3, 8, 8]\n"
+      "  }\n"
+      "  %a.host = convert %a to host NHWC i8 scale 0.05 zero -3 cost 1us : f32[1, 3, 8, 8]\n"
+      "  %a.f32 = convert %a.host to host NHWC cost 1us : f32[1, 3, 8, 8]\n"
+      "  %y.host.NHWC = partition @p1 on host(host) cost 1us (%a.f32) -> (host NHWC) {\n"
+      "    %y.host.NHWC = Relu(%a.f32) : f32[1, 3, 8, 8]\n"
+      "  }\n"
+      "  %y = convert %y.host.NHWC to host cost 1us : f32[1, 3, 8, 8]\n"
+      "}\n";
+  Loaded loaded = load(text);
+  ASSERT_TRUE(loaded.model) << loaded.errors;
+  const runtime::Storage quantised{runtime::StorageType::I8, runtime::Quantisation{0.05, -3}};
+  EXPECT_EQ(loaded.model->placement.partitions[0].outputs[0].format, (ir::Format{"npu[0]", "NHWC", quantised}));
+  EXPECT_EQ(loaded.printed(), text);
+  // The storage that a value has anyway is none.
+  Loaded own = load(
+      "model @m(%x: f32[4]) -> (%y: f32[4]) {\n"
+      "  %x.d = convert %x to npu[0] plain f32\n"
+      "  %y.d = partition @p on npu(npu[0]) (%x.d) { %y.d = Relu(%x.d) }\n"
+      "  %y = convert %y.d to host\n"
+      "}\n");
+  ASSERT_TRUE(own.model) << own.errors;
+  EXPECT_EQ(own.model->placement.conversions[0].to, kNpu);
+}
+
 // A search names conversions as it likes and lists partitions in any order: print -> parse -> print still holds.
 TEST(Placed, PrintsAPlacementThatWasNeverText) {
   Loaded loaded = load(kPlaced);

@@ -126,15 +126,6 @@ TEST(Clauses, OverwrittenOperandBelongsToNobodyElse) {
   EXPECT_EQ(smaller.refusals(), (Sets{"`%t` cannot be overwritten: it has 16 bytes, `%y` has 32"}));
 }
 
-TEST(Clauses, DTypesOfFormats) {
-  Case setup;
-  setup.model(kUnary, "%y = Relu(%x)").rule("match y = Relu(v) format v: plain i8");
-  EXPECT_EQ(setup.refusals(), (Sets{"`%x` is f32, the kernel takes i8: no conversion between them is allowed"}));
-  Case fits;
-  fits.model(kUnary, "%y = Relu(%x)").rule("match y = Relu(v) format v: f32");
-  EXPECT_EQ(fits.matched(), (Sets{"y"}));
-}
-
 std::string chosen(const Case& setup) {
   auto matches = setup.matches();
   return matches.size() == 1 ? match::name_of(setup.backend().rules[0], matches[0]) : "no match";

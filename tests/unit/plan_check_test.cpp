@@ -48,6 +48,42 @@ TEST(Check, ARightPlanPassesInEveryRow) {
   EXPECT_EQ(print(*report).find("FAILED"), std::string::npos);
 }
 
+/// Reads f16, writes i8: the partition is held against a reference that reads and writes the same, and the model
+/// against one that rounds nothing.
+TEST(Check, FormatsThatRound) {
+  const runtime::Storage half{runtime::StorageType::F16};
+  const runtime::Storage quantised{runtime::StorageType::I8, runtime::Quantisation{0.1, 0}};
+  Model model;
+  model.input("x", {1, 2, 2, 2});
+  model.node("a", "Exp", {"x"});
+  model.node("y", "Neg", {"a"});
+  model.output("y");
+  model.partition("npu", "npu[0]", {"a"}, 1, {{"a", "NHWC"}});
+  model.partition("host", "host", {"y"});
+  model.placement.partitions[0].inputs[0].format.storage = half;
+  model.placement.partitions[0].outputs[0].format.storage = quantised;
+  model.convert("x", {}, {"host", "plain", half});
+  model.convert("x", {"host", "plain", half}, {"npu[0]", "plain", half});
+  model.convert("a", {"npu[0]", "NHWC", quantised}, {"npu[0]", "NHWC"});
+  model.convert("a", {"npu[0]", "NHWC"}, {"npu[0]", "plain"});
+  model.convert("a", {"npu[0]", "plain"}, {});
+  BuiltPlan built = model.build();
+  auto executor = model.load(built);
+  auto report = check_plan(model.graph, built, *executor, model.inputs());
+  ASSERT_TRUE(report) << report.message();
+  EXPECT_TRUE(report->passed()) << print(*report);
+  ASSERT_EQ(report->rows.size(), 4u);
+  EXPECT_EQ(report->rows[0].max_difference, 0.0);
+  EXPECT_TRUE(report->rows[3].tells_rounding);
+  EXPECT_GT(report->rows[3].max_difference, 0.01);  // half a step of the scale at most, for values within its range
+  EXPECT_LE(report->rows[3].max_difference, 0.051);
+  // 8 elements: 16 bytes as f16, 8 as i8.
+  for (const runtime::Buffer& buffer : built.plan.buffers) {
+    if (buffer.storage)
+      EXPECT_EQ(runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), buffer.storage == half ? 16u : 8u);
+  }
+}
+
 TEST(Check, TheFirstFailingRowIsTheCulprit) {
   Model model;
   fill(model);

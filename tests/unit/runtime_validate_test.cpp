@@ -99,6 +99,24 @@ TEST(Validate, RefusesEveryDamage) {
       {"convert onto constant", [](Plan& p) { step<ConvertStep>(p, 1).to = kConstant; }},
       {"convert cost", [](Plan& p) { step<ConvertStep>(p, 1).cost = Duration::picoseconds(-1); }},
       {"peer reorder", [](Plan& p) { p.buffers[kPeer].layout = "NHWC"; }},
+      {"peer cast", [](Plan& p) { p.buffers[kPeer].storage = Storage{StorageType::F16}; }},
+      {"storage", [](Plan& p) { p.buffers[kDeviceIn].storage = Storage{static_cast<StorageType>(99)}; }},
+      {"storage of a float", [](Plan& p) { p.buffers[kDeviceIn].storage = Storage{StorageType::I8}; }},
+      {"storage of a constant", [](Plan& p) { p.buffers[kConstant].storage = Storage{StorageType::F16}; }},
+      {"storage that does not fit",
+       [](Plan& p) {
+         p.spaces[1].arena_bytes = p.buffers[kDeviceIn].offset + 4;
+         p.buffers[kDeviceIn].storage = Storage{StorageType::F64};
+       }},
+      {"scale",
+       [](Plan& p) {
+         p.buffers[kDeviceIn].storage = Storage{StorageType::I8, Quantisation{-1, 0}};
+       }},
+      {"scale of a half",
+       [](Plan& p) {
+         p.buffers[kDeviceIn].storage = Storage{StorageType::F16, Quantisation{1, 0}};
+       }},
+      {"host operand rounded", [](Plan& p) { p.buffers[kHostOut].storage = Storage{StorageType::F16}; }},
       {"device index", [](Plan& p) { step<DeviceStep>(p, 2).device = 2; }},
       {"device duration", [](Plan& p) { step<DeviceStep>(p, 2).duration = Duration::picoseconds(INT64_MAX); }},
       {"device operand elsewhere", [](Plan& p) { step<DeviceStep>(p, 2).device = 1; }},

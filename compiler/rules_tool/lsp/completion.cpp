@@ -9,6 +9,7 @@
 #include "compiler/rules_tool/lsp/symbols.h"
 #include "compiler/rules_tool/lsp/words.h"
 #include "runtime/core/layout.h"
+#include "runtime/core/storage.h"
 
 namespace collage::rules_tool::lsp {
 namespace {
@@ -153,6 +154,7 @@ class Completer {
     if (head == "format") {
       if (last.is(":")) {
         for (const std::string& layout : runtime::layout_names()) add(layout, ItemKind::Value);
+        for (const std::string& dtype : runtime::storage_type_names()) add(dtype, ItemKind::Value);
         words({"any", "as", "packed"}, ItemKind::Keyword);
       } else {
         captures();

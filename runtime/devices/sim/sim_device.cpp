@@ -111,6 +111,11 @@ Status SimDevice::check(const DeviceTensor& tensor) const {
     return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
                          std::to_string(tensor.shape.size()));
   }
+  if (tensor.storage) {
+    if (!storage_mismatch(tensor.dtype, *tensor.storage).empty())
+      return Status::error("a storage that cannot hold the dtype");
+    *bytes = stored_bytes(tensor.dtype, tensor.shape, tensor.storage);
+  }
   return addresses_.check(tensor.address, *bytes);
 }
 
@@ -120,7 +125,8 @@ Status SimDevice::reorder(const DeviceTensor& from, const DeviceTensor& to, Dura
   if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
   if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded tensor cannot be reordered");
   clock_.issue(duration);
-  runtime::reorder(view(from), from.layout, view(to), to.layout);
+  rewrite(from.dtype, from.shape, at(from.address), {from.layout, from.storage}, at(to.address),
+          {to.layout, to.storage});
   return Status::ok();
 }
 
@@ -150,8 +156,9 @@ void SimDevice::record(std::span<const DeviceOp> ops) {
   }
 }
 
-/// Reference kernels know the plain layout alone. What lies otherwise passes through scratch of the simulation, which
-/// is no memory of the device: the kernel that is simulated reads its layout as it lies.
+/// Reference kernels know the plain layout alone, and compute in the dtype. What lies otherwise passes through scratch
+/// of the simulation, which is no memory of the device: the kernel that is simulated reads its format as it lies, and
+/// rounds its results to it.
 Status SimDevice::run(const DeviceOp& op, const std::optional<std::set<BufferId>>& rounded_but) {
   if (op.call == nullptr) return Status::error("a launch without an operator");
   std::vector<TensorView> inputs;
@@ -169,9 +176,12 @@ Status SimDevice::run(const DeviceOp& op, const std::optional<std::set<BufferId>
         if (!decoded) return decoded.status();
         scratch.push_back(std::move(*decoded));
         kernel_view = scratch.back().view();
-      } else if (tensor.layout != kPlainLayout) {
+      } else if (tensor.layout != kPlainLayout || tensor.storage) {
         scratch.emplace_back(tensor.dtype, tensor.shape);
-        if (is_input) runtime::reorder(kernel_view, tensor.layout, scratch.back().view(), kPlainLayout);
+        if (is_input) {
+          rewrite(tensor.dtype, tensor.shape, kernel_view.data, {tensor.layout, tensor.storage}, scratch.back().data(),
+                  {});
+        }
         kernel_view = scratch.back().view();
       }
       bool rounds = is_input && rounded_but && tensor.dtype == DType::F32;
@@ -192,8 +202,8 @@ Status SimDevice::run(const DeviceOp& op, const std::optional<std::set<BufferId>
   if (Status status = run_reference(op.call->op, op.call->attrs, inputs, outputs); !status) return status;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const DeviceTensor& tensor = op.outputs[i];
-    if (tensor.is_absent || tensor.layout == kPlainLayout) continue;
-    runtime::reorder(outputs[i], kPlainLayout, view(tensor), tensor.layout);
+    if (tensor.is_absent || (tensor.layout == kPlainLayout && !tensor.storage)) continue;
+    rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, at(tensor.address), {tensor.layout, tensor.storage});
   }
   return Status::ok();
 }
