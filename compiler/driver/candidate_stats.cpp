@@ -34,6 +34,7 @@ class Signature {
       for (const place::ValueFormat& value : values) {
         const ir::Format& format = built.problem.formats[static_cast<size_t>(value.format)];
         text += fmt::format(" {}:{}", number(built.values[static_cast<size_t>(value.value)]), format.layout);
+        if (format.storage) text += " " + runtime::to_string(*format.storage);
       }
     };
     text += "|r";

@@ -23,7 +23,7 @@ struct Fallback {
   std::string reason;
 };
 
-/// Where the results of a partition are after its last step, and still are those of its operands that may have been
+/// Where the results of a partition are after its last step, and before it those of its operands that may have been
 /// rounded on the way to it.
 struct PartitionResults {
   size_t last_step = 0;

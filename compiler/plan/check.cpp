@@ -166,16 +166,20 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
     row.value = graph.value(value).name;
     report.rows.push_back(std::move(row));
   };
+  std::vector<std::map<ir::ValueId, Tensor>> read(built.results.size());
   executor.observe([&](const runtime::StepReport& step) {
+    for (size_t p = 0; p < built.results.size(); ++p) {
+      // Before the partition's step: it may write over what it has read. The first step reads model inputs as they are.
+      if (built.results[p].last_step != step.step + 1) continue;
+      for (const auto& [value, buffer] : built.results[p].rounded_operands) {
+        Result<Tensor> operand = executor.read(buffer);
+        if (operand) read[p].emplace(value, *operand);
+      }
+    }
     for (size_t p = 0; p < built.results.size(); ++p) {
       if (built.results[p].last_step != step.step) continue;
       const runtime::PlanPartition& partition = built.plan.partitions[p];
-      std::map<ir::ValueId, Tensor> read;
-      for (const auto& [value, buffer] : built.results[p].rounded_operands) {
-        Result<Tensor> operand = executor.read(buffer);
-        if (operand) read.emplace(value, *operand);
-      }
-      Result<std::vector<Tensor>> reference = replay.reference(partition, read);
+      Result<std::vector<Tensor>> reference = replay.reference(partition, read[p]);
       if (!reference) {
         failure = "the reference fails in " + partition.name + ": " + reference.message();
         continue;
