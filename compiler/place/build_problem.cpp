@@ -167,22 +167,44 @@ void add_conversions(const Graph& graph, const FormatGraph& conversions, BuiltPr
 
 /// What values and resident constants weigh on a device: as the arenas count it, every tensor starts at an aligned
 /// address.
-int64_t device_bytes(const ir::TensorType& type) {
-  return static_cast<int64_t>(runtime::align_up(std::max<size_t>(1, type.bytes()), runtime::kTensorAlignment));
+int64_t device_bytes(size_t bytes) {
+  return static_cast<int64_t>(runtime::align_up(std::max<size_t>(1, bytes), runtime::kTensorAlignment));
+}
+
+/// Of each value, in the smallest format in which it lies on a device: never more than it takes there, so that what the
+/// search proves holds. fit_memory.h counts each format as it is.
+std::vector<int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& built) {
+  const Problem& problem = built.problem;
+  std::vector<std::optional<size_t>> least(problem.values.size());
+  for (const Candidate& candidate : problem.candidates) {
+    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host") continue;
+    for (const auto* list : {&candidate.reads, &candidate.writes}) {
+      for (const ValueFormat& item : *list) {
+        const auto v = static_cast<size_t>(item.value);
+        const size_t bytes =
+            ir::bytes_in(graph.value(built.values[v]).type, problem.formats[static_cast<size_t>(item.format)]);
+        least[v] = std::min(least[v].value_or(bytes), bytes);
+      }
+    }
+  }
+  std::vector<int64_t> bytes;
+  for (size_t v = 0; v < least.size(); ++v) {
+    bytes.push_back(device_bytes(least[v].value_or(graph.value(built.values[v]).type.bytes())));
+  }
+  return bytes;
 }
 
 void add_memory(const Graph& graph, BuiltProblem* built) {
   Problem& problem = built->problem;
-  for (size_t v = 0; v < problem.values.size(); ++v) {
-    problem.values[v].bytes = device_bytes(graph.value(built->values[v]).type);
-  }
+  const std::vector<int64_t> least = least_device_bytes(graph, *built);
+  for (size_t v = 0; v < problem.values.size(); ++v) problem.values[v].bytes = least[v];
   std::map<ValueId, int> index;
   std::vector<std::vector<int>> constants_of(graph.node_count());
   for (NodeId node : graph.node_ids()) {
     for (ValueId value : graph.node(node).inputs) {
       if (!value.is_valid() || !graph.value(value).is_constant()) continue;
       const auto [it, is_new] = index.emplace(value, static_cast<int>(problem.constant_bytes.size()));
-      if (is_new) problem.constant_bytes.push_back(device_bytes(graph.value(value).type));
+      if (is_new) problem.constant_bytes.push_back(device_bytes(graph.value(value).type.bytes()));
       constants_of[node.slot()].push_back(it->second);
     }
   }
