@@ -11,6 +11,7 @@
 #include "runtime/devices/run_reference.h"
 #include "runtime/libraries/library.h"
 #include "runtime/plan_memory.h"
+#include "runtime/plan_schedule.h"
 #include "runtime/pool.h"
 #include "runtime/validate.h"
 
@@ -59,6 +60,7 @@ class PlanExecutor : public Executor {
   void observe(std::function<void(const StepReport&)> observer) override { observer_ = std::move(observer); }
   Result<Tensor> read(BufferId buffer) override;
   Duration device_time() const override { return memory_.device_time(); }
+  const Timeline& timeline() const override { return timeline_; }
   std::vector<std::string> device_log() const override { return memory_.device_log(); }
 
  private:
@@ -73,6 +75,7 @@ class PlanExecutor : public Executor {
   void allocate_scratch();
   static void forget_programs(Step& step);
 
+  void plan_tasks();
   Status take_inputs(const std::vector<Tensor>& inputs);
   Result<std::vector<Tensor>> run_steps(const std::vector<Tensor>& inputs);
   Status execute(const BoundHostStep& step);
@@ -88,6 +91,9 @@ class PlanExecutor : public Executor {
   std::vector<Tensor> scratch_;  ///< one per thread, as large as the hungriest kernel wants
   std::vector<BoundStep> steps_;
   std::function<void(const StepReport&)> observer_;
+  std::vector<Task> tasks_;         ///< by step; their lengths are known when they have run
+  std::vector<bool> is_simulated_;  ///< by step
+  Timeline timeline_;
   std::vector<double> call_seconds_;  ///< of the step that runs, if its calls are timed: a host step under observation
 };
 
@@ -101,7 +107,16 @@ Status PlanExecutor::load(const Code& code) {
     if (!status) return status;
     forget_programs(step);
   }
+  plan_tasks();
   return Status::ok();
+}
+
+void PlanExecutor::plan_tasks() {
+  is_simulated_ = simulated_steps(plan_);
+  Machine machine = machine_of(plan_.devices);
+  if (plan_.is_concurrent) tasks_ = tasks_of(plan_, machine);
+  // All on one resource: one after the other.
+  if (!plan_.is_concurrent) tasks_.assign(plan_.steps.size(), Task{{}, {0}});
 }
 
 /// Their kernels have what they need.
@@ -242,12 +257,18 @@ Result<std::vector<Tensor>> PlanExecutor::run(const std::vector<Tensor>& inputs)
 Result<std::vector<Tensor>> PlanExecutor::run_steps(const std::vector<Tensor>& inputs) {
   using Clock = std::chrono::steady_clock;
   if (Status status = take_inputs(inputs); !status) return status;
+  timeline_ = Timeline();
+  const bool is_timed = observer_ || plan_.is_concurrent;
   for (size_t i = 0; i < steps_.size(); ++i) {
     call_seconds_.clear();
-    Clock::time_point start = observer_ ? Clock::now() : Clock::time_point();
+    Clock::time_point start = is_timed ? Clock::now() : Clock::time_point();
+    Duration device_start = memory_.device_time();
     Status status = std::visit([&](const auto& step) { return execute(step); }, steps_[i]);
     if (!status) return Status::error(describe(i) + ": " + status.message());
-    if (observer_) observer_({i, std::chrono::duration<double>(Clock::now() - start).count(), call_seconds_});
+    double seconds = is_timed ? std::chrono::duration<double>(Clock::now() - start).count() : 0;
+    tasks_[i].length = is_simulated_[i] ? memory_.device_time() - device_start : Duration::seconds(seconds);
+    timeline_.add(tasks_[i]);
+    if (observer_) observer_({i, seconds, call_seconds_});
   }
   std::vector<Tensor> outputs;
   for (const PlanPort& port : plan_.outputs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/code.h"
+#include "runtime/core/schedule.h"
 #include "runtime/core/status.h"
 #include "runtime/device.h"
 #include "runtime/plan.h"
@@ -33,8 +34,12 @@ class Executor {
   virtual void observe(std::function<void(const StepReport&)> observer) = 0;
   /// Contents of a buffer now, as a plain row-major host tensor (copied out of a device if need be). For --check.
   virtual Result<Tensor> read(BufferId buffer) = 0;
-  /// Simulated time that devices and links have spent since load.
+  /// Simulated time that devices and links have spent since load, all of it added up.
   virtual Duration device_time() const = 0;
+  /// When each step of the last run started and finished: one after the other, or with overlap where the plan is
+  /// concurrent. Simulated steps take simulated time. The others take wall time, which is measured where the plan is
+  /// concurrent or observed, and is else none.
+  virtual const Timeline& timeline() const = 0;
   /// Device::log of all devices, one after another.
   virtual std::vector<std::string> device_log() const = 0;
 };

@@ -42,8 +42,10 @@ struct DeviceSpec {
     std::string to;  ///< `host` or another space
     double bytes_per_second = 0;
     Duration latency;
+    bool duplex = false;  ///< both directions at once
   };
   std::vector<Link> links;
+  bool copy_queue = false;  ///< copies overlap its launches (core/machine.h)
 };
 
 struct Buffer {
@@ -156,6 +158,9 @@ struct Plan {
   std::vector<PlanPort> inputs;
   std::vector<PlanPort> outputs;
   Duration predicted;
+  /// Steps start as soon as what they need is there and free, instead of one after another: `predicted` and simulated
+  /// time then are the makespan (plan_schedule.h).
+  bool is_concurrent = false;
 };
 
 /// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see code.h), [begin, end)

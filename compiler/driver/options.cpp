@@ -130,6 +130,11 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--strategy", options.strategy,
                  "optimal | greedy | eager | merge | tvm | evolve | priority:a,b | single:X")
       ->capture_default_str();
+  app.add_option("--objective", options.objective,
+                 "latency | makespan (devices, queues and links side by side) | throughput | energy")
+      ->capture_default_str();
+  add_list("--memory", options.memory, "a device has no more memory than this: npu[0]=4MiB, or npu=4MiB",
+           "DEVICE=SIZE");
   app.add_flag("--compare", options.compare, "a table of all strategies; with --run or --bench N also measured");
   app.add_option("--compare-json", options.compare_json, "write that table as JSON")->type_name("FILE");
   add_list("--place", options.place,

@@ -28,6 +28,8 @@ struct Options {
   std::vector<std::string> targets;  ///< -t: `npu`, `npu,lanes=16`
   std::vector<std::string> allow;    ///< `f16,i8`, `npu=bf16`: formats that round
   std::string strategy = "optimal";
+  std::string objective = "latency";
+  std::vector<std::string> memory;  ///< `npu[0]=4MiB`: caps
   bool compare = false;
   std::string compare_json;  ///< implies `compare`
   std::vector<std::string> place, forbid, together;

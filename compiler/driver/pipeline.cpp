@@ -19,6 +19,7 @@
 #include "compiler/driver/evolve_plan.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/frequent_refusals.h"
+#include "compiler/driver/memory_caps.h"
 #include "compiler/driver/model_file.h"
 #include "compiler/driver/phases.h"
 #include "compiler/driver/plan_diff.h"
@@ -37,6 +38,7 @@
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build_problem.h"
 #include "compiler/place/evaluate.h"
+#include "compiler/place/objective.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/emit_c.h"
@@ -119,7 +121,8 @@ class Pipeline {
   int exit_code() const {
     bool only_usage = true;
     for (const support::DiagnosticRecord& record : diags_.records()) {
-      bool is_usage = record.code == Code::BadOption || record.code == Code::BadStrategy;
+      bool is_usage =
+          record.code == Code::BadOption || record.code == Code::BadStrategy || record.code == Code::BadObjective;
       if (record.severity == support::Severity::Error && !is_usage) only_usage = false;
     }
     return !diags_.has_errors() ? 0 : only_usage ? 2 : 1;
@@ -143,6 +146,7 @@ class Pipeline {
   void print_times() const;
 
   const Options& options_;
+  place::Objective objective_ = place::Objective::Latency;  ///< read_model
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
   std::vector<std::pair<std::string_view, double>> times_;
@@ -153,11 +157,12 @@ class Pipeline {
   ir::RuleSet rules_;                ///< read_rules
   std::vector<BoundInput> inputs_;   ///< read_inputs
   std::vector<Activation> activations_;
-  std::vector<place::ActiveBackend> active_;  ///< read_rules: activations that are not absent
-  RewriteCounts rewrites_;                    ///< run_passes
-  Costs costs_;                               ///< build_problem
-  ir::Placement written_;                     ///< find_candidates: partitions of the model or the plan
-  ir::Placement offered_;                     ///< find_candidates: those of `--candidate-plan`
+  std::vector<place::MemoryLimit> memory_caps_;  ///< read_rules
+  std::vector<place::ActiveBackend> active_;     ///< read_rules: activations that are not absent
+  RewriteCounts rewrites_;                       ///< run_passes
+  Costs costs_;                                  ///< build_problem
+  ir::Placement written_;                        ///< find_candidates: partitions of the model or the plan
+  ir::Placement offered_;                        ///< find_candidates: those of `--candidate-plan`
   place::BuiltProblem built_;
   ir::Placement placement_;  ///< search
   Report report_;
@@ -167,6 +172,9 @@ class Pipeline {
 };
 
 Next Pipeline::read_model() {
+  std::optional<place::Objective> objective = place::parse_objective(options_.objective, "--objective", diags_);
+  if (!objective) return Next::Failed;
+  objective_ = *objective;
   std::optional<sema::Model> model = read_model_file(options_, sources_, diags_);
   if (!model) return diags_.has_errors() ? Next::Failed : Next::Done;
   model_ = std::move(*model);
@@ -190,6 +198,9 @@ Next Pipeline::read_rules() {
   for (const Activation& activation : activations_) {
     if (activation.absent.empty()) active_.push_back(activation.active);
   }
+  std::optional<std::vector<place::MemoryLimit>> caps = read_memory_caps(options_.memory, targets(), diags_);
+  if (!caps) return Next::Failed;
+  memory_caps_ = std::move(*caps);
   return stage_if(!diags_.has_errors());
 }
 
@@ -463,7 +474,10 @@ void Pipeline::fill_report() {
 }
 
 plan::PlanTargets Pipeline::targets() const {
-  return plan_targets(rules_, activations_, options_.threads);
+  plan::PlanTargets targets = plan_targets(rules_, activations_, options_.threads);
+  targets.is_concurrent = place::is_concurrent(objective_);
+  apply(memory_caps_, targets);
+  return targets;
 }
 
 std::vector<place::MemoryLimit> Pipeline::memory_limits() const {
@@ -581,7 +595,8 @@ Next Pipeline::bench() {
   if (options_.device_log) {
     for (const std::string& line : executor_->device_log()) fmt::print("{}\n", line);
   }
-  return options_.bench > 0 ? stage_if(bench_model(options_, model_.graph, inputs_, *executor_, diags_)) : Next::Stage;
+  if (options_.bench == 0) return Next::Stage;
+  return stage_if(bench_model(options_, model_.graph, plan_.plan, inputs_, *executor_, diags_));
 }
 
 void Pipeline::print_times() const {

@@ -26,15 +26,14 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
   if (!built) return std::nullopt;
   auto executor = runtime::Executor::load(built->plan, **jit, threads);
   if (!executor) return diags.error_at(Code::RunFailed, graph.name, "{}", executor.message());
-  std::vector<bool> simulated = simulated_steps(built->plan);
-  return PlanRunner{std::move(*jit), std::move(*built), std::move(*executor), std::move(simulated), {}, {}};
+  return PlanRunner{std::move(*jit), std::move(*built), std::move(*executor), {}, {}};
 }
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
                             int runs) {
   for (int r = -kWarmUp; r < runs; ++r) {
     for (PlanRunner* runner : runners) {
-      runtime::Result<TimedRun> run = time_run(*runner->executor, runner->simulated, inputs);
+      runtime::Result<TimedRun> run = time_run(*runner->executor, inputs);
       if (!run) return run.status();
       runner->outputs = std::move(run->outputs);
       if (r >= 0) runner->seconds.push_back(run->latency);

@@ -20,7 +20,6 @@ struct PlanRunner {
   std::unique_ptr<codegen::Jit> jit;  ///< before what needs its code
   plan::BuiltPlan built;
   std::unique_ptr<runtime::Executor> executor;
-  std::vector<bool> simulated;
   std::vector<runtime::Tensor> outputs;  ///< of the last run
   std::vector<double> seconds;           ///< of the runs that count
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a loaded plan takes. Steps on simulated devices and their links count with simulated time: what the host
-// spends on computing their results says nothing about the device.
+// spends on computing their results says nothing about the device. Steps of a concurrent plan overlap.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,8 @@ struct TimedRun {
   std::vector<runtime::Tensor> outputs;
 };
 
-/// True for steps whose time is simulated.
-std::vector<bool> simulated_steps(const runtime::Plan& plan);
-
-/// One run. Expects an executor that was loaded from the plan that `simulated` is about. Its observer is replaced.
-runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<bool>& simulated,
-                                   const std::vector<runtime::Tensor>& inputs);
+/// One run. The executor's observer is replaced.
+runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
 
 /// The middle one; of an even number the upper. Not empty.
 double median(std::vector<double> values);

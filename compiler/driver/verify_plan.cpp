@@ -42,12 +42,7 @@ std::string error_text(double measured, double predicted) {
 /// Measures partitions by themselves, equal ones once.
 class Soloist {
  public:
-  Soloist(const LoadedPlan& loaded, const std::vector<bool>& simulated) : loaded_(loaded) {
-    const runtime::Plan& plan = loaded.built.plan;
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      const int partition = partition_of(plan.steps[s]);
-      if (partition >= 0 && simulated[s]) simulated_.insert(plan.partitions[static_cast<size_t>(partition)].name);
-    }
+  explicit Soloist(const LoadedPlan& loaded) : loaded_(loaded) {
     for (const ir::Partition& partition : loaded.placement.partitions) by_name_[partition.name] = &partition;
   }
 
@@ -55,7 +50,7 @@ class Soloist {
   std::optional<double> alone(size_t index) {
     const std::string& name = loaded_.built.plan.partitions[index].name;
     const auto partition = by_name_.find(name);
-    if (partition == by_name_.end() || simulated_.contains(name)) return std::nullopt;
+    if (partition == by_name_.end() || partition->second->instance != "host") return std::nullopt;
     const auto [known, is_new] =
         measured_.emplace(measure::candidate_text(loaded_.graph, *partition->second), std::nullopt);
     if (!is_new) return known->second;
@@ -68,7 +63,6 @@ class Soloist {
 
  private:
   const LoadedPlan& loaded_;
-  std::set<std::string> simulated_;
   std::map<std::string, const ir::Partition*> by_name_;
   std::map<std::string, std::optional<double>> measured_;
 };
@@ -82,12 +76,11 @@ double VerifyReport::additive_error() const {
 runtime::Result<VerifyReport> verify_plan(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
                                           int runs) {
   const runtime::Plan& plan = loaded.built.plan;
-  const std::vector<bool> simulated = simulated_steps(plan);
   const size_t conversions = plan.partitions.size();  // the row behind those of the partitions
   std::vector<std::vector<double>> times(conversions + 1);
   std::vector<double> latencies;
   for (int r = -kWarmUp; r < runs; ++r) {
-    runtime::Result<TimedRun> run = time_run(loaded.executor, simulated, inputs);
+    runtime::Result<TimedRun> run = time_run(loaded.executor, inputs);
     if (!run) return run.status();
     if (r < 0) continue;
     std::vector<double> of_run(times.size(), 0);
@@ -99,7 +92,7 @@ runtime::Result<VerifyReport> verify_plan(const LoadedPlan& loaded, const std::v
     latencies.push_back(run->latency);
   }
   VerifyReport report;
-  Soloist soloist(loaded, simulated);
+  Soloist soloist(loaded);
   for (size_t p = 0; p < conversions; ++p) {
     const runtime::PlanPartition& partition = plan.partitions[p];
     const double in_run = median(times[p]);

@@ -10,10 +10,12 @@
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
 #include "compiler/plan/lower_reorder.h"
+#include "compiler/plan/overlap.h"
 #include "compiler/plan/rewrite_partitions.h"
 #include "compiler/support/check.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/plan_schedule.h"
 
 namespace collage::plan {
 namespace {
@@ -62,6 +64,9 @@ class PlanBuilder {
   BufferId device_buffer(ValueId value, const ir::Partition& partition, const std::string& encoding);
   void warn(Code code, const ir::Partition& partition, const std::string& message);
   int device_of(const std::string& instance);
+  void overlap_steps();
+  std::vector<BufferTable::Place> places();
+  void place_in_space(size_t space, const std::vector<BufferTable::Place>& places, const std::vector<LiveRange>& live);
   bool place_buffers();
 
   const ir::Graph& graph_;
@@ -112,7 +117,12 @@ std::optional<BuiltPlan> PlanBuilder::run() {
     if (!provide(output, ir::kHostPlain, value.span, "output `" + value.name + "`")) return std::nullopt;
     plan.outputs.push_back({value.name, buffers_.of(output, ir::kHostPlain)});
   }
+  if (targets_.is_concurrent) overlap_steps();
   if (!place_buffers()) return std::nullopt;
+  if (plan.is_concurrent) {
+    runtime::Machine machine = runtime::machine_of(plan.devices);
+    plan.predicted = runtime::makespan(runtime::tasks_of(plan, machine));
+  }
   return std::move(built_);
 }
 
@@ -397,46 +407,84 @@ int PlanBuilder::device_of(const std::string& instance) {
   return index;
 }
 
-/// Every space gets its device, its arena and its constants, and must have room for both.
+std::vector<BufferTable::Place> PlanBuilder::places() {
+  std::vector<BufferTable::Place> places;
+  for (size_t i = 0; i < built_.plan.buffers.size(); ++i) places.push_back(buffers_.place_of(static_cast<BufferId>(i)));
+  return places;
+}
+
+/// Makes the plan a concurrent one. Buffers lie apart while it is decided what waits for what.
+void PlanBuilder::overlap_steps() {
+  runtime::Plan& plan = built_.plan;
+  plan.is_concurrent = true;
+  for (runtime::MemorySpace& space : plan.spaces) {
+    if (space.name != "host") device_of(space.name);
+  }
+  std::vector<BufferTable::Place> places = this->places();
+  size_t end = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    runtime::Buffer& buffer = plan.buffers[i];
+    if (buffer.is_constant || places[i].root != static_cast<BufferId>(i)) continue;
+    buffer.offset = end;
+    end += runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage) + 1;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (plan.buffers[i].is_constant) continue;
+    plan.buffers[i].offset = plan.buffers[static_cast<size_t>(places[i].root)].offset + places[i].offset;
+  }
+  std::vector<size_t> place = order_steps(plan);
+  for (PartitionResults& results : built_.results) results.last_step = place[results.last_step];
+}
+
+void PlanBuilder::place_in_space(size_t s, const std::vector<BufferTable::Place>& places,
+                                 const std::vector<LiveRange>& live) {
+  runtime::Plan& plan = built_.plan;
+  std::vector<ArenaItem> items;
+  std::vector<size_t> ids;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const runtime::Buffer& buffer = plan.buffers[i];
+    if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
+    if (places[i].root != static_cast<BufferId>(i)) continue;
+    items.push_back({runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), live[i]});
+    items.back().live.is_used = true;  // one that nothing touches still is a legal place
+    ids.push_back(i);
+  }
+  ArenaLayout layout = place_in_arena(items);
+  for (size_t i = 0; i < ids.size(); ++i) plan.buffers[ids[i]].offset = layout.offsets[i];
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const runtime::Buffer& root = plan.buffers[static_cast<size_t>(places[i].root)];
+    if (root.space == static_cast<int>(s) && !root.is_constant) plan.buffers[i].offset = root.offset + places[i].offset;
+  }
+  plan.spaces[s].arena_bytes = layout.bytes;
+}
+
+/// Every space gets its device, its arena and its constants, and must have room for both. Where the buffers of a
+/// concurrent plan do not fit while steps overlap, they share bytes as if none did, and steps wait for those bytes.
 bool PlanBuilder::place_buffers() {
   runtime::Plan& plan = built_.plan;
-  std::vector<LiveRange> live = live_ranges(plan);
-  std::vector<BufferTable::Place> places;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    places.push_back(buffers_.place_of(static_cast<BufferId>(i)));
-    live[static_cast<size_t>(places[i].root)].cover(live[i]);
-  }
+  const std::vector<BufferTable::Place> places = this->places();
+  const auto over_roots = [&](std::vector<LiveRange> live) {
+    for (size_t i = 0; i < places.size(); ++i) live[static_cast<size_t>(places[i].root)].cover(live[i]);
+    return live;
+  };
+  const std::vector<LiveRange> in_turn = over_roots(live_ranges(plan));
+  const std::vector<LiveRange> live = plan.is_concurrent ? over_roots(concurrent_live_ranges(plan)) : in_turn;
   for (size_t s = 0; s < plan.spaces.size(); ++s) {
     runtime::MemorySpace& space = plan.spaces[s];
-    std::vector<ArenaItem> items;
-    std::vector<size_t> ids;
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const runtime::Buffer& buffer = plan.buffers[i];
-      if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
-      if (places[i].root != static_cast<BufferId>(i)) continue;
-      items.push_back({runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), live[i]});
-      items.back().live.is_used = true;  // one that nothing touches still is a legal place
-      ids.push_back(i);
-    }
-    ArenaLayout layout = place_in_arena(items);
-    for (size_t i = 0; i < ids.size(); ++i) plan.buffers[ids[i]].offset = layout.offsets[i];
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const runtime::Buffer& root = plan.buffers[static_cast<size_t>(places[i].root)];
-      if (root.space == static_cast<int>(s) && !root.is_constant)
-        plan.buffers[i].offset = root.offset + places[i].offset;
-    }
-    space.arena_bytes = layout.bytes;
+    place_in_space(s, places, live);
     if (s == 0) continue;
     device_of(space.name);
     space.capacity = targets_.find_device(space.name)->capacity;
-    size_t needed = space.arena_bytes + space.constant_bytes;
-    if (space.capacity == 0 || needed <= space.capacity) continue;
+    const auto needed = [&] { return space.arena_bytes + space.constant_bytes; };
+    if (space.capacity != 0 && needed() > space.capacity && plan.is_concurrent) place_in_space(s, places, in_turn);
+    if (space.capacity == 0 || needed() <= space.capacity) continue;
     auto at = std::find_if(placement_.partitions.begin(), placement_.partitions.end(),
                            [&](const ir::Partition& partition) { return partition.instance == space.name; });
     bool has_partition = at != placement_.partitions.end();
-    return fail(Code::LimitExceeded, has_partition ? at->span : support::Span{},
-                has_partition ? place_of(*at) : "device `" + space.name + "`",
-                fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed))
+    return fail(
+               Code::LimitExceeded, has_partition ? at->span : support::Span{},
+               has_partition ? place_of(*at) : "device `" + space.name + "`",
+               fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed()))
         .note("{} bytes of resident constants, {} bytes of activations", space.constant_bytes, space.arena_bytes);
   }
   return true;

@@ -12,11 +12,13 @@ class Recorder {
     for (const runtime::PlanPort& port : plan_.inputs) touch(port.buffer);
     for (const runtime::Step& step : plan_.steps) {
       std::visit([&](const auto& any) { visit(any); }, step);
+      last_ticks_.push_back(tick_);
     }
     ++tick_;
     for (const runtime::PlanPort& port : plan_.outputs) touch(port.buffer);
     return std::move(ranges_);
   }
+  const std::vector<int>& last_ticks() const { return last_ticks_; }
 
  private:
   void touch(runtime::BufferId id) {
@@ -61,6 +63,7 @@ class Recorder {
 
   const runtime::Plan& plan_;
   std::vector<LiveRange> ranges_;
+  std::vector<int> last_ticks_;
   int tick_ = 0;
 };
 
@@ -68,6 +71,12 @@ class Recorder {
 
 std::vector<LiveRange> live_ranges(const runtime::Plan& plan) {
   return Recorder(plan).run();
+}
+
+std::vector<int> last_ticks(const runtime::Plan& plan) {
+  Recorder recorder(plan);
+  recorder.run();
+  return recorder.last_ticks();
 }
 
 }  // namespace collage::plan

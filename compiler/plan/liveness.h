@@ -29,4 +29,7 @@ struct LiveRange {
 /// the last tick gives the outputs. A buffer lives from the first touch to the last.
 std::vector<LiveRange> live_ranges(const runtime::Plan& plan);
 
+/// By step: its last tick.
+std::vector<int> last_ticks(const runtime::Plan& plan);
+
 }  // namespace collage::plan

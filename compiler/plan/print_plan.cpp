@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/plan_schedule.h"
+
 namespace collage::plan {
 namespace {
 
@@ -14,13 +16,14 @@ class Printer {
   explicit Printer(const runtime::Plan& plan) : plan_(plan) {}
 
   std::string run() {
-    line("plan @{} predicted {}", plan_.model, to_string(plan_.predicted));
+    line("plan @{} predicted {}{}", plan_.model, to_string(plan_.predicted), plan_.is_concurrent ? " concurrent" : "");
     print_spaces();
     for (size_t i = 0; i < plan_.buffers.size(); ++i) print_buffer(i);
     for (const runtime::PlanPort& port : plan_.inputs) line("input %{}: {}", port.name, name(port.buffer));
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
     }
+    if (plan_.is_concurrent) print_timeline();
     for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));
     return std::move(text_);
   }
@@ -118,6 +121,19 @@ class Printer {
   void print_step(size_t i, const runtime::ConvertStep& step) {
     line("step {}: convert {} -> {} cost {}{}", i, name(step.from), name(step.to), to_string(step.cost),
          step.kernel ? " by " + step.kernel->symbol : "");
+  }
+
+  /// When each step is predicted to run, and what it holds meanwhile.
+  void print_timeline() {
+    runtime::Machine machine = runtime::machine_of(plan_.devices);
+    runtime::Timeline timeline;
+    size_t step = 0;
+    for (const runtime::Task& task : runtime::tasks_of(plan_, machine)) {
+      const runtime::Slot& slot = timeline.add(task);
+      std::vector<std::string> held;
+      for (int resource : task.resources) held.push_back(machine.names()[static_cast<size_t>(resource)]);
+      line("at {} to {}: step {} on {}", to_string(slot.start), to_string(slot.finish), step++, fmt::join(held, ", "));
+    }
   }
 
   const runtime::Plan& plan_;

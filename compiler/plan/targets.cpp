@@ -60,7 +60,9 @@ std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime
 
 void add_links(const ir::RuleSet& rules, const ir::DeviceDecl& device, runtime::DeviceSpec& spec) {
   for (const ir::Link& link : device.links) {
-    for (const std::string& to : link_ends(rules, link.to)) offer_link(spec, {to, link.bytes_per_second, link.latency});
+    for (const std::string& to : link_ends(rules, link.to)) {
+      offer_link(spec, {to, link.bytes_per_second, link.latency, link.duplex});
+    }
   }
 }
 
@@ -70,7 +72,7 @@ void add_reverse_links(PlanTargets& targets) {
     for (const runtime::DeviceSpec::Link& link : from.spec.links) {
       for (DeviceTarget& to : targets.devices) {
         if (to.spec.space != link.to) continue;
-        offer_link(to.spec, {from.spec.space, link.bytes_per_second, link.latency});
+        offer_link(to.spec, {from.spec.space, link.bytes_per_second, link.latency, link.duplex});
       }
     }
   }
@@ -115,6 +117,8 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
         device_target.spec.kind = "sim";
         device_target.spec.attrs = chosen;
         add_links(rules, device, device_target.spec);
+        device_target.spec.copy_queue =
+            std::find(device.queues.begin(), device.queues.end(), "copy") != device.queues.end();
         double bytes = device.memory_bytes.value_or(0);
         device_target.capacity =
             device.memory_bytes && bytes < kMostBytes ? std::max<size_t>(1, static_cast<size_t>(bytes)) : 0;

@@ -38,7 +38,8 @@ struct DeviceTarget {
 struct PlanTargets {
   std::vector<BackendTarget> backends;
   std::vector<DeviceTarget> devices;
-  int threads = 1;  ///< that the host's code and libraries will run on
+  int threads = 1;             ///< that the host's code and libraries will run on
+  bool is_concurrent = false;  ///< plans run with overlap: Plan::is_concurrent
 
   const BackendTarget* find_backend(std::string_view name) const;
   const DeviceTarget* find_device(std::string_view instance) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of one simulated device: each command is an event with a start and an end, computed, never measured.
-// Commands start in the order of issue, each when the one before it ends, on whatever queue: the device's time is
-// their sum, which is what the compiler predicts. The same commands give the same times.
+// The work of one simulated device: the length of each command is computed, never measured, and the clock adds them up.
+// Which commands overlap is not its business: the executor places them in time by the event model (core/schedule.h),
+// one after another or, in a concurrent plan, on queues and links of their own.
 #pragma once
 
 #include "runtime/core/duration.h"

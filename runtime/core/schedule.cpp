@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/schedule.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace collage::runtime {
+namespace {
+
+size_t at(int index) {
+  return static_cast<size_t>(index);
+}
+
+Duration sum(Duration a, Duration b) {
+  return a < Duration::max() - b ? a + b : Duration::max();
+}
+
+Duration free_at(const std::vector<Duration>& free, const Task& task) {
+  Duration time;
+  for (int resource : task.resources) {
+    if (at(resource) < free.size()) time = std::max(time, free[at(resource)]);
+  }
+  return time;
+}
+
+std::vector<int> list_order(const std::vector<Task>& tasks) {
+  const std::vector<Duration> tail = tails(tasks);
+  std::vector<std::vector<int>> next(tasks.size());
+  std::vector<size_t> waits(tasks.size());
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    waits[t] = tasks[t].after.size();
+    for (int before : tasks[t].after) next[at(before)].push_back(static_cast<int>(t));
+  }
+  std::vector<Duration> ready_at(tasks.size());
+  std::vector<int> ready, order;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    if (waits[t] == 0) ready.push_back(static_cast<int>(t));
+  }
+  std::vector<Duration> free;
+  while (!ready.empty()) {
+    const auto start = [&](int t) { return std::max(ready_at[at(t)], free_at(free, tasks[at(t)])); };
+    const auto best = std::min_element(ready.begin(), ready.end(), [&](int a, int b) {
+      const Duration x = start(a), y = start(b);
+      if (x != y) return x < y;
+      return tail[at(a)] != tail[at(b)] ? tail[at(a)] > tail[at(b)] : a < b;
+    });
+    const int t = *best;
+    const Duration finish = sum(start(t), tasks[at(t)].length);
+    ready.erase(best);
+    order.push_back(t);
+    for (int resource : tasks[at(t)].resources) {
+      if (free.size() <= at(resource)) free.resize(at(resource) + 1);
+      free[at(resource)] = finish;
+    }
+    for (int reader : next[at(t)]) {
+      ready_at[at(reader)] = std::max(ready_at[at(reader)], finish);
+      if (--waits[at(reader)] == 0) ready.push_back(reader);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+const Slot& Timeline::add(const Task& task) {
+  Duration start;
+  for (int before : task.after) start = std::max(start, slots_[at(before)].finish);
+  start = std::max(start, free_at(free_, task));
+  slots_.push_back({start, sum(start, task.length)});
+  for (int resource : task.resources) {
+    if (free_.size() <= at(resource)) free_.resize(at(resource) + 1);
+    free_[at(resource)] = slots_.back().finish;
+  }
+  makespan_ = std::max(makespan_, slots_.back().finish);
+  return slots_.back();
+}
+
+Duration makespan(const std::vector<Task>& tasks) {
+  Timeline timeline;
+  for (const Task& task : tasks) timeline.add(task);
+  return timeline.makespan();
+}
+
+std::vector<Duration> busy_times(const std::vector<Task>& tasks) {
+  std::vector<Duration> busy;
+  for (const Task& task : tasks) {
+    for (int resource : task.resources) {
+      if (busy.size() <= at(resource)) busy.resize(at(resource) + 1);
+      busy[at(resource)] = sum(busy[at(resource)], task.length);
+    }
+  }
+  return busy;
+}
+
+std::vector<Duration> tails(const std::vector<Task>& tasks) {
+  std::vector<Duration> tail(tasks.size());
+  for (size_t t = tasks.size(); t-- > 0;) {
+    tail[t] = sum(tail[t], tasks[t].length);
+    for (int before : tasks[t].after) tail[at(before)] = std::max(tail[at(before)], tail[t]);
+  }
+  return tail;
+}
+
+std::vector<int> good_order(const std::vector<Task>& tasks) {
+  std::vector<int> given(tasks.size());
+  std::iota(given.begin(), given.end(), 0);
+  std::vector<int> listed = list_order(tasks);
+  return makespan(reordered(tasks, listed)) < makespan(tasks) ? listed : given;
+}
+
+std::vector<Task> reordered(const std::vector<Task>& tasks, const std::vector<int>& order) {
+  std::vector<int> place(tasks.size());
+  for (size_t i = 0; i < order.size(); ++i) place[at(order[i])] = static_cast<int>(i);
+  std::vector<Task> result;
+  for (int t : order) {
+    Task task = tasks[at(t)];
+    for (int& before : task.after) before = place[at(before)];
+    result.push_back(std::move(task));
+  }
+  return result;
+}
+
+Duration stream_period(const std::vector<Task>& tasks) {
+  constexpr int kRounds = 64;  // looked at, half of them to settle
+  std::vector<int> stage(tasks.size());
+  int stages = 1;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    for (int before : tasks[t].after) {
+      const bool in_turn = tasks[at(before)].resources == tasks[t].resources;
+      stage[t] = std::max(stage[t], stage[at(before)] + (in_turn ? 0 : 1));
+    }
+    stages = std::max(stages, stage[t] + 1);
+  }
+  std::vector<std::vector<int>> of_stage(static_cast<size_t>(stages));
+  for (size_t t = 0; t < tasks.size(); ++t) of_stage[at(stage[t])].push_back(static_cast<int>(t));
+  // Only the rounds in which all stages are full count.
+  const int inputs = stages + kRounds;
+  Timeline timeline;
+  std::vector<std::vector<int>> placed(tasks.size(), std::vector<int>(at(inputs), -1));
+  std::vector<Duration> round_end;
+  int count = 0;
+  for (int round = 0; round < inputs; ++round) {
+    for (int s = std::min(round, stages - 1); s >= 0; --s) {
+      const int input = round - s;
+      for (int t : of_stage[at(s)]) {
+        Task task{tasks[at(t)].length, tasks[at(t)].resources, {}};
+        for (int before : tasks[at(t)].after) task.after.push_back(placed[at(before)][at(input)]);
+        timeline.add(task);
+        placed[at(t)][at(input)] = count++;
+      }
+    }
+    round_end.push_back(timeline.makespan());
+  }
+  constexpr int kCounted = kRounds / 2;
+  const Duration counted = round_end.back() - round_end[round_end.size() - 1 - kCounted];
+  Duration period = Duration::picoseconds((counted.ps() + kCounted - 1) / kCounted);
+  for (Duration busy : busy_times(tasks)) period = std::max(period, busy);
+  return period;
+}
+
+}  // namespace collage::runtime
