@@ -29,6 +29,7 @@ using collage::syntax::NumberAst;
 namespace {
 
 constexpr std::string_view kTimes[] = {"s", "ms", "us", "ns", "ps"};
+constexpr std::string_view kEnergies[] = {"J", "mJ", "uJ", "nJ", "pJ", "W", "mW"};
 constexpr std::string_view kSizes[] = {"B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
 
 template <size_t N>
@@ -132,6 +133,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "each"                { return parser::make_EACH(yyextra->span()); }
 "else"                { return parser::make_ELSE(yyextra->span()); }
 "for"                 { return parser::make_FOR(yyextra->span()); }
+"energy"              { return parser::make_ENERGY(yyextra->span()); }
 "format"              { return parser::make_FORMAT(yyextra->span()); }
 "in"                  { return parser::make_IN(yyextra->span()); }
 "include"             { return parser::make_INCLUDE(yyextra->span()); }
@@ -153,6 +155,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "or"                  { return parser::make_OR(yyextra->span()); }
 "partition"           { return parser::make_PARTITION(yyextra->span()); }
 "phase"               { return parser::make_PHASE(yyextra->span()); }
+"power"               { return parser::make_POWER(yyextra->span()); }
 "queue"               { return parser::make_QUEUE(yyextra->span()); }
 "rewrite"             { return parser::make_REWRITE(yyextra->span()); }
 "rule"                { return parser::make_RULE(yyextra->span()); }
@@ -182,7 +185,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                         bool is_rate = slash != std::string::npos && unit.substr(slash) == "/s" && is_one_of(kSizes, word);
                         size_t keep = text.size();
                         if (!is_rate) {
-                          bool is_unit = is_one_of(kTimes, word) || is_one_of(kSizes, word);
+                          bool is_unit = is_one_of(kTimes, word) || is_one_of(kSizes, word) || is_one_of(kEnergies, word);
                           keep = is_unit ? text.size() - (unit.size() - word.size()) : number;
                           unit = is_unit ? word : "";
                         }

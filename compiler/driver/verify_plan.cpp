@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "compiler/driver/time_plan.h"
 #include "compiler/measure/candidate_text.h"

@@ -18,8 +18,9 @@ struct CostTable;
 enum class ExprType { Number, Bool, String, DType, Numbers, Bools, Value, Node, Operator };
 
 /// Units are typed: they add only to themselves. Products with plain numbers keep the unit; bytes / rate is a time;
-/// number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second.
-enum class Unit { None, Time, Bytes, Rate };
+/// power * time is an energy; number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second,
+/// joules, watts.
+enum class Unit { None, Time, Bytes, Rate, Energy, Power };
 
 struct Expr {
   enum class Kind {

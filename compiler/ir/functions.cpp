@@ -81,6 +81,8 @@ std::string_view name_of(Unit unit) {
     case Unit::Time: return "time";
     case Unit::Bytes: return "size";
     case Unit::Rate: return "rate";
+    case Unit::Energy: return "energy";
+    case Unit::Power: return "power";
   }
   return "";
 }

@@ -24,6 +24,7 @@ struct Link {
   double bytes_per_second = 0;
   Duration latency;
   bool duplex = false;
+  std::optional<double> joules_per_byte;
   support::Span span;
 };
 
@@ -31,6 +32,7 @@ struct DeviceDecl {
   std::string name;
   int count = 1;
   std::optional<double> memory_bytes;
+  std::optional<double> power;  ///< watts, while it works
   std::vector<Link> links;
   std::vector<std::string> queues;
   support::Span span;
@@ -177,6 +179,7 @@ struct Rule {
   std::vector<FormatClause> formats;
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
+  std::optional<Expr> energy;   ///< an Energy: what one match takes
   bool measured = false;
   Lowering lowering;  ///< this, `measured` and `cost` are what kernels inherit
   std::vector<RuleTest> tests;
@@ -253,7 +256,8 @@ struct Backend {
   std::vector<Deny> denies;
   PartitionPolicy policy;
   std::optional<int> max_partitions;
-  support::Span span;  ///< of its name
+  std::optional<double> power;  ///< watts, of what runs its partitions in host memory
+  support::Span span;           ///< of its name
 
   const AttrDecl* find_attr(std::string_view name) const;
   const Rewrite* find_rewrite(std::string_view name) const;

@@ -462,6 +462,8 @@ std::string to_text(const EvalValue& value, ir::Unit unit) {
     std::string operator()(double n) const {
       if (unit == ir::Unit::Time) return runtime::human(ir::Duration::seconds(n));
       if (unit == ir::Unit::Bytes) return number_text(n) + " B";
+      if (unit == ir::Unit::Energy) return number_text(n) + " J";
+      if (unit == ir::Unit::Power) return number_text(n) + " W";
       if (unit == ir::Unit::Rate) return number_text(n) + " B/s";
       return number_text(n);
     }

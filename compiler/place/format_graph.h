@@ -52,9 +52,10 @@ class FormatGraph {
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
   /// `bytes` are those read and those written.
   static Duration rewrite_cost(const std::string& space, size_t bytes);
+  /// The link that a copy takes, or null.
+  const ir::Link* find_link(const std::string& from, const std::string& to) const;
 
  private:
-  const ir::Link* find_link(const std::string& from, const std::string& to) const;
   std::map<std::string, const ir::DeviceDecl*, std::less<>> devices_;  ///< by instance: `npu[0]`
 };
 

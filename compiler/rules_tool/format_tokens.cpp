@@ -16,17 +16,18 @@ bool is_one_of(const std::array<std::string_view, N>& words, std::string_view wo
 }
 
 /// A statement starts at these wherever one may start.
-constexpr std::array<std::string_view, 33> kStarts = {
+constexpr std::array<std::string_view, 35> kStarts = {
     "attr",    "backend", "coalesce", "conflicts", "cost",  "def",   "deny",    "device", "format",
     "include", "inner",   "inplace",  "join",      "knob",  "limit", "link",    "lower",  "match",
     "memory",  "needs",   "never",    "partition", "phase", "queue", "rewrite", "rule",   "rules",
-    "runtime", "test",    "kernel",   "launch",    "max",   "where"};
+    "runtime", "test",    "kernel",   "launch",    "max",   "where", "energy",  "power"};
 /// Keywords that are names too, so that brackets behind them are operands.
 constexpr std::array<std::string_view, 3> kWordKeywords = {"launch", "max", "rules"};
 /// Statements that hold a pattern, and those that hold others.
 constexpr std::array<std::string_view, 4> kPatternHeads = {"match", "def", "deny", "rewrite"};
 constexpr std::array<std::string_view, 6> kBlockHeads = {"backend", "device", "rule", "kernel", "phase", "partition"};
-constexpr std::array<std::string_view, 14> kUnits = {"s",  "ms", "us", "ns",  "ps",  "B",   "KB",
+constexpr std::array<std::string_view, 21> kUnits = {"J",  "mJ", "uJ", "nJ",  "pJ",  "W",   "mW",
+                                                     "s",  "ms", "us", "ns",  "ps",  "B",   "KB",
                                                      "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
 
 /// Tokens without comments, so that neighbours are neighbours.
@@ -113,6 +114,7 @@ class Classifier {
     if (token.is("launch")) return after(1) != nullptr && after(1)->kind == Kind::Number && head_ != "cost";
     if (token.is("max")) return is(after(1), "partitions");
     if (token.is("where")) return head_ != "deny";
+    if (token.is("energy")) return head_ != "link";
     return true;
   }
 

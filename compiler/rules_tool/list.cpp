@@ -57,8 +57,10 @@ Json devices(const ir::Backend& backend) {
                        {"bytes_per_second", number(link.bytes_per_second)},
                        {"latency_ps", link.latency.ps()},
                        {"duplex", link.duplex}});
+      if (link.joules_per_byte) links.back()["joules_per_byte"] = number(*link.joules_per_byte);
     }
     Json entry = {{"name", device.name}, {"count", device.count}};
+    if (device.power) entry["power_w"] = number(*device.power);
     if (device.memory_bytes) entry["memory_bytes"] = number(*device.memory_bytes);
     entry["links"] = std::move(links);
     entry["queues"] = device.queues;

@@ -92,6 +92,9 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
       auto value = quantity(*property.value, Unit::Time, true, "a latency", "8 us", diags);
       ok = ok && value;
       if (value) link->latency = ir::Duration::seconds(*value);
+    } else if (name == "energy" && property.value) {
+      link->joules_per_byte = quantity(*property.value, Unit::Energy, true, "the energy of a byte", "20 pJ", diags);
+      ok = ok && link->joules_per_byte;
     } else {
       auto error = diags.error(Code::UnknownName, property.name.span, "a link has no property `{}`", name);
       error.note("a link: `link host bandwidth 4 GB/s latency 8 us duplex`");
@@ -100,6 +103,13 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
   }
   if (!has_bandwidth) ok = diags.error(Code::BadDevice, ast.span, "the link has no bandwidth");
   return ok;
+}
+
+bool build_power(const std::vector<NumberAst>& asts, std::string_view what, std::optional<double>* power,
+                 Diagnostics& diags) {
+  if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), what, diags)) return false;
+  if (!asts.empty()) *power = quantity(asts[0], Unit::Power, true, "a power", "2 W", diags);
+  return asts.empty() || power->has_value();
 }
 
 bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnostics& diags) {
@@ -122,6 +132,7 @@ bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnost
     device->memory_bytes = quantity(ast.memories[0], Unit::Bytes, false, "the memory", "8 MiB", diags);
     ok = ok && device->memory_bytes;
   }
+  ok = build_power(ast.powers, "the power of a device", &device->power, diags) && ok;
   for (const syntax::LinkAst& link_ast : ast.links) {
     ir::Link link;
     ok = build_link(link_ast, &link, diags) && ok;
@@ -388,6 +399,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
       backend->default_storage = format->storage;
     }
   }
+  ok = build_power(ast.powers, "the power of a backend", &backend->power, diags) && ok;
   ok = once(spans_of(ast.max_partitions, [](const NumberAst& n) { return n.span; }), "`max partitions`", diags) && ok;
   if (!ast.max_partitions.empty()) {
     auto most = whole(ast.max_partitions[0], 1, kMostOfAnything, "`max partitions`", Code::BadLiteral, diags);

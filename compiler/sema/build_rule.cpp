@@ -39,6 +39,7 @@ class RuleBuilder {
     ok = inplaces() && ok;
     ok = formats() && ok;
     ok = cost(ast_.costs, knobs_, &rule_.measured, &rule_.cost) && ok;
+    ok = energy() && ok;
     ok = lowering() && ok;
     ok = kernels() && ok;
     for (const syntax::TestAst& test : ast_.tests) {
@@ -70,7 +71,8 @@ class RuleBuilder {
     rule_.family = ast_.name.text;
     rule_.name = ast_.variable ? ast_.name.text + "." + member_.text : ast_.name.text;
     rule_.span = ast_.name.span;
-    if (!once(ast_.matches, "match") || !once(ast_.costs, "cost") || !once(ast_.lowerings, "lower"))
+    if (!once(ast_.matches, "match") || !once(ast_.costs, "cost") || !once(ast_.energies, "energy") ||
+        !once(ast_.lowerings, "lower"))
       return std::nullopt;
     if (ast_.matches.empty()) {
       return diags_.error(Code::IncompleteRule, ast_.name.span, "rule `{}` has no `match`", ast_.name.text);
@@ -225,6 +227,13 @@ class RuleBuilder {
     *measured = cost->measured;
     *formula = std::move(cost->formula);
     return true;
+  }
+
+  bool energy() {
+    if (ast_.energies.empty()) return true;
+    rule_.energy = check_expr_of(ast_.energies[0], scope(&knobs_), ir::ExprType::Number, ir::Unit::Energy,
+                                 "the energy of a match", diags_);
+    return rule_.energy.has_value();
   }
 
   bool lowering() {

@@ -517,12 +517,15 @@ class Checker {
     if (b == Unit::None) return true;
     if (ast.text == "*") {
       bool is_size = (a == Unit::Rate && b == Unit::Time) || (a == Unit::Time && b == Unit::Rate);
-      *unit = is_size ? Unit::Bytes : b;
-      if (a == Unit::None || is_size) return true;
+      bool is_energy = (a == Unit::Power && b == Unit::Time) || (a == Unit::Time && b == Unit::Power);
+      *unit = is_size ? Unit::Bytes : is_energy ? Unit::Energy : b;
+      if (a == Unit::None || is_size || is_energy) return true;
     } else {
       if (a == b) *unit = Unit::None;
       if (a == Unit::Bytes && b == Unit::Rate) *unit = Unit::Time;
       if (a == Unit::Bytes && b == Unit::Time) *unit = Unit::Rate;
+      if (a == Unit::Energy && b == Unit::Time) *unit = Unit::Power;
+      if (a == Unit::Energy && b == Unit::Power) *unit = Unit::Time;
       if (*unit != a || a == b) return true;
     }
     return diags_.error(Code::UnitMismatch, ast.text_span, "`{}` of a {} and a {} has no meaning", ast.text,
@@ -548,6 +551,13 @@ double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
                                   {"us", 1e-6, Unit::Time},
                                   {"ns", 1e-9, Unit::Time},
                                   {"ps", 1e-12, Unit::Time},
+                                  {"J", 1, Unit::Energy},
+                                  {"mJ", 1e-3, Unit::Energy},
+                                  {"uJ", 1e-6, Unit::Energy},
+                                  {"nJ", 1e-9, Unit::Energy},
+                                  {"pJ", 1e-12, Unit::Energy},
+                                  {"W", 1, Unit::Power},
+                                  {"mW", 1e-3, Unit::Power},
                                   {"B", 1, Unit::Bytes},
                                   {"KB", 1e3, Unit::Bytes},
                                   {"MB", 1e6, Unit::Bytes},
@@ -583,8 +593,8 @@ std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScop
                        with_article(describe(*expr)));
   }
   if (expr->unit != unit) {
-    return diags.error(Code::UnitMismatch, ast.span, "{} must be a {}, found a {}", what, ir::name_of(unit),
-                       ir::name_of(expr->unit));
+    return diags.error(Code::UnitMismatch, ast.span, "{} must be {}, found {}", what, with_article(ir::name_of(unit)),
+                       with_article(ir::name_of(expr->unit)));
   }
   return expr;
 }

@@ -120,6 +120,7 @@ struct DeviceAst {
   std::vector<NumberAst> memories;
   std::vector<LinkAst> links;
   std::vector<Word> queues;
+  std::vector<NumberAst> powers;
 };
 
 struct AttrDeclAst {
@@ -236,6 +237,7 @@ struct RuleAst {
   std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
   std::vector<CostAst> costs;
+  std::vector<ExprAst> energies;
   std::vector<LowerAst> lowerings;
   std::vector<KernelAst> kernels;
   std::vector<TestAst> tests;
@@ -315,6 +317,7 @@ struct BackendAst {
   std::vector<RuleAst> rules;
   std::vector<PolicyAst> partitions;
   std::vector<NumberAst> max_partitions;
+  std::vector<NumberAst> powers;
 };
 
 struct RulesAst {
