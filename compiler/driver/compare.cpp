@@ -51,6 +51,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const std
 
   Comparison comparison;
   comparison.model = input.graph.name;
+  comparison.objective = input.objective;
   std::set<std::string> used;
   for (const Strategy& one : all) {
     CompareRow row;

@@ -32,8 +32,10 @@ double share_of(const CompareRow& row, const std::string& backend) {
 std::string print(const Comparison& comparison) {
   size_t width = 10;
   for (const CompareRow& row : comparison.rows) width = std::max(width, row.strategy.size() + 2);
-  std::string head = fmt::format("{:<12}{:<{}}{:>11}{:>8}{:>13}{:>13}", "compare", "strategy", width, "predicted",
-                                 "ratio", "partitions", "conversions");
+  const bool is_latency = comparison.objective == place::Objective::Latency;
+  std::string head =
+      fmt::format("{:<12}{:<{}}{:>11}{:>8}{:>13}{:>13}", "compare", "strategy", width,
+                  is_latency ? "predicted" : name_of(comparison.objective), "ratio", "partitions", "conversions");
   auto column = [](const std::string& backend) { return std::max<size_t>(backend.size() + 2, 10); };
   for (const std::string& backend : comparison.backends) head += fmt::format("{:>{}}", backend, column(backend));
   if (comparison.runs > 0) head += fmt::format("{:>12}{:>8}{:>12}", "measured", "ratio", "difference");
@@ -45,7 +47,7 @@ std::string print(const Comparison& comparison) {
       text += trimmed(fmt::format("{}{:>11}   {}", line, "-", row.failure));
       continue;
     }
-    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(row.plan->predicted),
+    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(comparison.objective, row.plan->predicted),
                         ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds()),
                         row.plan->placement.partitions.size(), row.plan->placement.conversions.size());
     for (const std::string& backend : comparison.backends)
@@ -67,6 +69,7 @@ std::string to_json(const Comparison& comparison) {
   using nlohmann::ordered_json;
   ordered_json json;
   json["model"] = comparison.model;
+  json["objective"] = name_of(comparison.objective);
   json["runs"] = comparison.runs;
   const CompareRow& best = comparison.rows.front();
   json["strategies"] = ordered_json::array();
@@ -78,10 +81,11 @@ std::string to_json(const Comparison& comparison) {
       json["strategies"].push_back(std::move(one));
       continue;
     }
-    one["predicted_s"] = row.plan->predicted.seconds();
+    const std::string unit = comparison.objective == place::Objective::Energy ? "_j" : "_s";
+    one["predicted" + unit] = row.plan->predicted.seconds();
     one["ratio"] = ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds());
     one["optimal"] = row.plan->optimal;
-    one["bound_s"] = row.plan->bound.seconds();
+    one["bound" + unit] = row.plan->bound.seconds();
     one["partitions"] = row.plan->placement.partitions.size();
     one["conversions"] = row.plan->placement.conversions.size();
     one["mac_share"] = ordered_json::object();

@@ -248,6 +248,10 @@ ParsedOptions parse_options(int argc, char** argv) {
   options.results = named_files(results);
   bool has_strategy = app.get_option("--strategy")->count() > 0;
   if (std::string message = conflict(options, has_strategy); !message.empty()) return usage(message);
+  bool asks_why = !options.why.empty() || !options.why_not.empty() || !options.diff_plans.empty();
+  if (asks_why && options.objective != "latency") return usage("--why, --why-not and --diff-plans answer for latency");
+  if (!options.certificate.empty() && options.objective != "latency")
+    return usage("--certificate proves latency alone");
   if (!options.run && !(expected.empty() && results.empty() && options.labels.empty())) {
     return usage("--expect, --save and --labels need --run");
   }

@@ -37,6 +37,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build_problem.h"
+#include "compiler/place/energy.h"
 #include "compiler/place/evaluate.h"
 #include "compiler/place/objective.h"
 #include "compiler/plan/build_plan.h"
@@ -47,6 +48,7 @@
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/check.h"
 #include "compiler/support/write_file.h"
+#include "runtime/plan_schedule.h"
 
 namespace collage::driver {
 namespace {
@@ -164,7 +166,8 @@ class Pipeline {
   ir::Placement written_;                        ///< find_candidates: partitions of the model or the plan
   ir::Placement offered_;                        ///< find_candidates: those of `--candidate-plan`
   place::BuiltProblem built_;
-  ir::Placement placement_;  ///< search
+  place::BuiltProblem energy_;  ///< find_candidates, where energy is the objective
+  ir::Placement placement_;     ///< search
   Report report_;
   std::unique_ptr<codegen::Jit> jit_;  ///< build_plan
   plan::BuiltPlan plan_;
@@ -285,7 +288,13 @@ SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::P
     // Time alone is the limit then.
     if (options_.max_states == 0) search_options.max_states = UINT64_MAX / kBudgetMargin;
   }
-  return {model_.graph, built, rules_, written, memory_limits(), search_options};
+  const plan::PlanTargets all = targets();
+  std::vector<runtime::DeviceSpec> devices;
+  for (const plan::DeviceTarget& device : all.devices) devices.push_back(device.spec);
+  const place::BuiltProblem* energy = objective_ == place::Objective::Energy ? &energy_ : nullptr;
+  return {model_.graph,    built,          rules_,     written,
+          memory_limits(), search_options, objective_, runtime::machine_of(devices),
+          energy};
 }
 
 Next Pipeline::diff_plans() {
@@ -319,6 +328,11 @@ Next Pipeline::find_candidates() {
   std::optional<place::BuiltProblem> built = build_problem(written_, &offered_, diags_);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
+  if (objective_ == place::Objective::Energy) {
+    std::optional<place::BuiltProblem> energy = place::with_energies(model_.graph, active_, built_, diags_);
+    if (!energy) return Next::Failed;
+    energy_ = std::move(*energy);
+  }
   if (options_.emit != Emit::Candidates) return Next::Stage;
   return emit_text(place::print_candidates(model_.graph, built_));
 }
@@ -403,6 +417,7 @@ bool Pipeline::search_placement() {
     report_.evolved = to_string(evolved);
   }
   report_.search_seconds = found->seconds;
+  report_.value = found->predicted;
   report_.bound = found->bound;
   report_.optimal = found->optimal;
   report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal && !evolves;
@@ -442,6 +457,8 @@ void Pipeline::fill_report() {
   report_.strategy = options_.strategy;
   report_.rewrites = to_string(rewrites_);
   report_.predicted = std::get<Duration>(verdict);
+  report_.objective = objective_;
+  if (!report_.searched) report_.value = objective_value(search_input(built_, written_), placement_);
   report_.candidates = built_.problem.candidates.size();
   report_.distinct = count_distinct(model_.graph, built_);
   report_.truncated = count_truncated(built_);

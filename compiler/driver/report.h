@@ -9,6 +9,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
+#include "compiler/place/objective.h"
 #include "runtime/core/duration.h"
 #include "runtime/plan.h"
 
@@ -35,14 +36,16 @@ struct Report {
   std::string costs;     ///< what measuring them took; empty: nothing was measured
   size_t measured = 0;   ///< distinct candidates measured now
   size_t cached = 0;     ///< and those known from before
-  Duration predicted;
-  Duration bound;
+  place::Objective objective = place::Objective::Latency;
+  Duration value;      ///< what the objective says of the plan
+  Duration predicted;  ///< one after the other
+  Duration bound;      ///< of `value`
   bool optimal = false;
   bool has_bound = false;  ///< other strategies than `optimal` prove nothing
   bool searched = true;    ///< false: the model came placed
   uint64_t states = 0;
   double search_seconds = 0;
-  std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their predicted cost
+  std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their values
   std::string offered;                                    ///< what became of `--candidate-plan`
   std::string evolved;                                    ///< what `evolve` measured
   std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator

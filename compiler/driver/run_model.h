@@ -32,8 +32,8 @@ bool run_model(const Options& options, const ir::Graph& graph, const std::vector
                runtime::Executor& executor, support::Diagnostics& diags);
 
 /// Times `options.bench` runs after a warm-up and prints median, least and the simulated devices' time; of a concurrent
-/// plan also the makespan, and the time per input of a stream of them. Writes them all, in order, to
-/// `options.bench_json`.
+/// plan also the makespan, and the time per input of a stream whose steps take the least that they took. Writes them
+/// all, in order, to `options.bench_json`.
 bool bench_model(const Options& options, const ir::Graph& graph, const runtime::Plan& plan,
                  const std::vector<BoundInput>& bound, runtime::Executor& executor, support::Diagnostics& diags);
 

@@ -7,8 +7,11 @@
 
 #include "compiler/driver/written_partitions.h"
 #include "compiler/place/coalesce.h"
+#include "compiler/place/energy.h"
 #include "compiler/place/evaluate.h"
+#include "compiler/place/parallel_search.h"
 #include "compiler/place/to_placement.h"
+#include "compiler/place/work_schedule.h"
 #include "compiler/support/check.h"
 
 namespace collage::driver {
@@ -87,43 +90,94 @@ std::string why_none(const SearchInput& input, const place::Strategy& strategy) 
          "it is needed";
 }
 
+ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& built,
+                           const place::Solution& solution) {
+  return place::to_placement(built.problem, solution, input.graph, built.values,
+                             [&](int c) { return built.origins[static_cast<size_t>(c)].rules; });
+}
+
+/// Of a placement that holds, or this is a fault of ours.
+Duration checked_cost(const SearchInput& input, const ir::Placement& placement) {
+  place::Verdict verdict = place::evaluate(input.graph, placement);
+  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
+                std::get<std::string>(verdict));
+  return std::get<Duration>(verdict);
+}
+
+}  // namespace
+
+Duration objective_value(const SearchInput& input, const ir::Placement& placement) {
+  if (place::is_concurrent(input.objective)) {
+    return place::value_of(place::tasks_of(input.graph, placement, input.machine), input.objective);
+  }
+  if (input.objective == place::Objective::Energy) return place::energy_of(*input.energy, placement);
+  return checked_cost(input, placement);
+}
+
+namespace {
+
+/// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
+Duration improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
+  if (strategy.kind != place::Strategy::Kind::Optimal) return {};
+  auto fits = [&](const place::Solution& other) {
+    ir::Placement placement = placement_of(input, input.built, other);
+    return std::all_of(input.limits.begin(), input.limits.end(), [&](const place::MemoryLimit& limit) {
+      return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
+    });
+  };
+  place::ParallelResult found =
+      place::search_parallel(input.built.problem, input.machine, input.objective, *solution, input.options, fits);
+  // Written down, ties between steps may fall differently: what was there before stays where that is better.
+  const auto value = [&](const place::Solution& one) {
+    return objective_value(input, placement_of(input, input.built, one));
+  };
+  if (value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
+  return found.bound;
+}
+
 }  // namespace
 
 std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
   using Clock = std::chrono::steady_clock;
   why->clear();
   Clock::time_point start = Clock::now();
+  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
   std::optional<place::Solution> solution =
-      place::solve_within_memory(input.graph, input.built, input.limits, strategy, input.options, why);
-  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      place::solve_within_memory(input.graph, built, input.limits, strategy, input.options, why);
   if (!solution) {
     if (why->empty()) *why = why_none(input, strategy);
     return std::nullopt;
   }
+  if (place::is_concurrent(input.objective)) solution->bound = improve(input, strategy, &*solution);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   FoundPlan plan = to_found_plan(input, *solution);
   plan.seconds = seconds;
   return plan;
 }
 
 FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
+  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
   FoundPlan plan;
-  plan.chosen = solution.chosen;
   plan.bound = solution.bound;
-  plan.optimal = solution.optimal;
+  plan.chosen = solution.chosen;
   plan.states = solution.states;
-  plan.placement = place::to_placement(input.built.problem, solution, input.graph, input.built.values,
-                                       [&](int c) { return input.built.origins[static_cast<size_t>(c)].rules; });
-  place::coalesce(
-      input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
-      [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
-        return may_hold(input, backend, nodes);
-      });
+  plan.placement = placement_of(input, built, solution);
+  const Duration additive = checked_cost(input, plan.placement);
+  if (input.energy != nullptr) place::restore_times(input.built, solution, &plan.placement);
+  // A partition gives its results at its end: joined ones would keep others waiting.
+  if (input.objective != place::Objective::Makespan) {
+    place::coalesce(
+        input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
+        [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
+          return may_hold(input, backend, nodes);
+        });
+  }
   keep_written_names(input.written, plan.placement);
+  checked_cost(input, plan.placement);
+  const bool overlaps = place::is_concurrent(input.objective);
+  plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
+  plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
   plan.solution = solution;
-  place::Verdict verdict = place::evaluate(input.graph, plan.placement);
-  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
-                std::get<std::string>(verdict));
-  plan.predicted = std::get<Duration>(verdict);
   return plan;
 }
 
@@ -139,8 +193,9 @@ std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& i
   using Kind = place::Strategy::Kind;
   std::vector<std::pair<std::string, Duration>> plans;
   auto add = [&](const std::string& label, const place::Strategy& strategy) {
-    auto solution = place::solve_within_memory(input.graph, input.built, input.limits, strategy, input.options);
-    if (solution) plans.emplace_back(label, solution->cost);
+    std::string why;
+    std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
+    if (plan) plans.emplace_back(label, plan->predicted);
   };
   add("host only", {Kind::Single, {"host"}});
   add("greedy", {Kind::Greedy, {}});

@@ -10,8 +10,10 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/fit_memory.h"
+#include "compiler/place/objective.h"
 #include "compiler/place/strategies.h"
 #include "compiler/support/diagnostic.h"
+#include "runtime/core/machine.h"
 
 namespace collage::driver {
 
@@ -25,18 +27,24 @@ struct SearchInput {
   const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
   std::vector<place::MemoryLimit> limits;
   place::SearchOptions options;
+  place::Objective objective = place::Objective::Latency;
+  runtime::Machine machine{};                   ///< of objectives with overlap
+  const place::BuiltProblem* energy = nullptr;  ///< `built` with energies for costs, where that is the objective
 };
 
 struct FoundPlan {
   ir::Placement placement;   ///< after partitions were joined where their backend wants it
   std::vector<int> chosen;   ///< candidates of the problem, as the search chose them
   place::Solution solution;  ///< what it was made of, before partitions were joined
-  Duration predicted;        ///< by the evaluator, which shares nothing with the search
+  Duration predicted;        ///< what the objective says of the placement, by code that the searches do not share
   Duration bound;
   bool optimal = false;
   uint64_t states = 0;
   double seconds = 0;  ///< of the search
 };
+
+/// The objective's value of a placement whose costs are times; of energy, see place/energy.h.
+Duration objective_value(const SearchInput& input, const ir::Placement& placement);
 
 /// Nothing if the strategy finds no placement; `why` then says so in one sentence.
 std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why);

@@ -6,6 +6,11 @@ collage_test(placement_random_test
     differential/random_problem.cpp
     differential/strategies_random_test.cpp
   DEPENDS collage::place)
+collage_test(parallel_random_test
+  SOURCES
+    differential/parallel_random_test.cpp
+    differential/random_problem.cpp
+  DEPENDS collage::place)
 collage_test(matcher_random_test
   SOURCES differential/matcher_random_test.cpp
   DEPENDS collage::match collage::sema collage::syntax)

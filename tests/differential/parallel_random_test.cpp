@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makespan and throughput against all solutions of small random problems: the bound is below the best there is, what is
+// found is not, and it is never worse than the sequential optimum at work in parallel. COLLAGE_RANDOM_ROUNDS scales the
+// number of problems (in percent).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "compiler/place/evaluate.h"
+#include "compiler/place/parallel_bound.h"
+#include "compiler/place/parallel_search.h"
+#include "compiler/place/work_schedule.h"
+#include "tests/differential/random_problem.h"
+
+namespace collage::place {
+namespace {
+
+uint64_t rounds(uint64_t usual) {
+  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
+  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
+}
+
+runtime::Machine random_machine(RandomSource& random) {
+  runtime::Machine machine;
+  for (const char* space : {"npu[0]", "npu[1]"}) machine.add_device(space, random.chance(60));
+  machine.add_link("npu[0]", "host", random.chance(50));
+  machine.add_link("npu[1]", "host", random.chance(50));
+  machine.add_link("npu[0]", "npu[1]", random.chance(50));
+  return machine;
+}
+
+/// Every solution once.
+void for_each_solution(const Problem& problem, const std::function<void(const Solution&)>& visit) {
+  std::vector<bool> is_covered(static_cast<size_t>(problem.node_count));
+  Solution solution;
+  const std::function<void()> cover = [&] {
+    const auto open = std::find(is_covered.begin(), is_covered.end(), false);
+    if (open == is_covered.end()) {
+      const Verdict verdict = evaluate(problem, solution);
+      if (std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) < Duration::max()) visit(solution);
+      return;
+    }
+    const int node = static_cast<int>(open - is_covered.begin());
+    for (size_t c = 0; c < problem.candidates.size(); ++c) {
+      const Candidate& candidate = problem.candidates[c];
+      const auto taken = [&](int n) { return is_covered[static_cast<size_t>(n)]; };
+      if (!std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node)) continue;
+      if (candidate.cost >= Duration::max() || std::any_of(candidate.nodes.begin(), candidate.nodes.end(), taken)) {
+        continue;
+      }
+      for (int n : candidate.nodes) is_covered[static_cast<size_t>(n)] = true;
+      solution.chosen.push_back(static_cast<int>(c));
+      cover();
+      solution.chosen.pop_back();
+      for (int n : candidate.nodes) is_covered[static_cast<size_t>(n)] = false;
+    }
+  };
+  cover();
+}
+
+/// Any order that respects what waits for what.
+std::vector<int> random_order(RandomSource& random, const std::vector<runtime::Task>& tasks) {
+  std::vector<int> order;
+  std::vector<bool> is_done(tasks.size());
+  while (order.size() < tasks.size()) {
+    std::vector<int> ready;
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      const auto done = [&](int before) { return is_done[static_cast<size_t>(before)]; };
+      if (!is_done[t] && std::all_of(tasks[t].after.begin(), tasks[t].after.end(), done)) {
+        ready.push_back(static_cast<int>(t));
+      }
+    }
+    order.push_back(ready[static_cast<size_t>(random.below(static_cast<int>(ready.size())))]);
+    is_done[static_cast<size_t>(order.back())] = true;
+  }
+  return order;
+}
+
+struct Tally {
+  int problems = 0;
+  int found_best = 0;
+  int bound_met = 0;
+};
+
+void check(uint64_t seed, Objective objective, Tally* tally) {
+  RandomSource random(seed);
+  const Problem problem = random_problem(random, 1 + random.below(7));
+  const runtime::Machine machine = random_machine(random);
+  const std::optional<Solution> start = search_optimal(problem);
+  if (!start) return;
+  const std::string name = "seed " + std::to_string(seed);
+  SolutionScheduler scheduler(problem, machine);
+  const ParallelResult found = search_parallel(problem, machine, objective, *start);
+  const ParallelResult again = search_parallel(problem, machine, objective, *start);
+  ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
+  ASSERT_TRUE(std::holds_alternative<Duration>(evaluate(problem, found.solution))) << name;
+  ASSERT_EQ(found.value, value_of(scheduler.tasks(found.solution.chosen)->tasks, objective)) << name;
+  ASSERT_LE(found.value, value_of(scheduler.tasks(start->chosen)->tasks, objective)) << name;
+  Duration best = Duration::max(), least = Duration::max();
+  for_each_solution(problem, [&](const Solution& solution) {
+    const std::vector<runtime::Task> tasks = scheduler.tasks(solution.chosen)->tasks;
+    best = std::min(best, value_of(tasks, objective));
+    const std::vector<Duration> busy = busy_times(tasks);
+    if (!busy.empty()) least = std::min(least, *std::max_element(busy.begin(), busy.end()));
+    if (objective != Objective::Makespan) return;
+    ASSERT_LE(found.bound, makespan(reordered(tasks, random_order(random, tasks)))) << name;
+  });
+  ASSERT_LE(found.bound, best) << name;
+  ASSERT_GE(found.value, best) << name;
+  if (objective == Objective::Throughput) {
+    ASSERT_LE(found.bound, least) << name;
+  }
+  ++tally->problems;
+  tally->found_best += found.value == best ? 1 : 0;
+  tally->bound_met += found.bound == best ? 1 : 0;
+}
+
+void check_all(Objective objective, uint64_t first_seed) {
+  Tally tally;
+  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+    check(first_seed + seed, objective, &tally);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  std::printf("%d problems: best found in %d, bound met in %d\n", tally.problems, tally.found_best, tally.bound_met);
+  EXPECT_GE(tally.found_best * 100, tally.problems * 95);
+  EXPECT_GE(tally.bound_met * 100, tally.problems * 40);
+}
+
+TEST(ParallelRandom, Makespan) {
+  check_all(Objective::Makespan, 7'000'000);
+}
+
+TEST(ParallelRandom, Throughput) {
+  check_all(Objective::Throughput, 8'000'000);
+}
+
+}  // namespace
+}  // namespace collage::place
