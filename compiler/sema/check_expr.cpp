@@ -30,7 +30,7 @@ std::string describe(const Expr& expr) {
 }
 
 std::string with_article(std::string_view noun) {
-  return fmt::format("{} {}", noun.starts_with('o') ? "an" : "a", noun);
+  return fmt::format("{} {}", noun.starts_with('o') || noun.starts_with('e') ? "an" : "a", noun);
 }
 
 bool is_list(const Expr& expr) {

@@ -2,8 +2,8 @@
 // Expressions of the rule language: resolves names, checks types and units.
 //
 // Units: a sum, a comparison, `min` and `max` want one unit; a product keeps the unit of its only factor that has one;
-// size / rate is a time, rate * time a size, size / time a rate, and what is divided by its own unit is plain. Power * time is an energy,
-// and divides back.
+// size / rate is a time, rate * time a size, size / time a rate, and what is divided by its own unit is plain. Power *
+// time is an energy, and divides back.
 #pragma once
 
 #include <optional>
