@@ -2,7 +2,8 @@
 // Times the placement search on the graphs of real models and on synthetic families, with synthetic backends
 // (backends.h), and holds it against its goals: gap and time.
 //
-//   placement_bench [--settings ABC] [--budget SECONDS] [--compare] [--trace] [--family NAME --nodes N[,N…]] [MODEL…]
+//   placement_bench [--settings ABC] [--budget SECONDS] [--compare] [--trace] [--certify] [--family NAME --nodes
+//   N[,N…]] [MODEL…]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 
 #include "bench/placement/backends.h"
 #include "bench/placement/skeleton.h"
+#include "compiler/check_plan/check_plan.h"
 #include "compiler/import/onnx.h"
 #include "compiler/place/evaluate.h"
 #include "compiler/place/strategies.h"
@@ -41,7 +43,7 @@ double percent(Duration cost, Duration bound) {
   return cost.ps() == 0 ? 0 : 100.0 * static_cast<double>((cost - bound).ps()) / static_cast<double>(cost.ps());
 }
 
-void measure(const bench::Skeleton& skeleton, char setting, double budget, bool trace) {
+void measure(const bench::Skeleton& skeleton, char setting, double budget, bool trace, bool certifies) {
   const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
   place::SearchOptions options;
   options.max_seconds = budget;
@@ -64,6 +66,20 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
   fmt::print("{:<22}{:>2}{:>7}{:>8}{:>9.2f} s{:>9.3f} %{:>10} states  {:>10}{}\n", skeleton.name, setting,
              problem.node_count, problem.candidates.size(), took.count(), percent(found->cost, found->bound),
              found->states, runtime::human(found->cost), right ? "" : "  WRONG");
+  if (certifies) {
+    check_plan::CertificateFile file;
+    file.problem = problem;
+    file.solution = *found;
+    file.proof = "search";
+    const auto judged = check_plan::check_plan(file);
+    if (!judged) {
+      fmt::print("    REFUSED: {}\n", judged.message());
+    } else if (judged->bound) {
+      const auto bound = Duration::picoseconds(static_cast<int64_t>(*judged->bound));
+      fmt::print("    certificate of {} rounds checked: gap {:.4f} % by the multipliers alone\n",
+                 found->certificate.rounds.size(), percent(found->cost, bound));
+    }
+  }
   std::fflush(stdout);
 }
 
@@ -113,6 +129,8 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", nodes, "sizes of the family")->delimiter(',');
   bool trace = false;
   app.add_flag("--trace", trace, "a line for each round of the search");
+  bool certifies = false;
+  app.add_flag("--certify", certifies, "check every certificate by the independent checker");
   bool compares = false;
   app.add_flag("--compare", compares, "every strategy's cost over the optimum's, and its time");
   app.add_option("models", models, "model files");
@@ -127,7 +145,7 @@ int main(int argc, char** argv) {
       if (compares) {
         compare(skeleton, setting, budget);
       } else {
-        measure(skeleton, setting, budget, trace);
+        measure(skeleton, setting, budget, trace, certifies);
       }
     }
   }

@@ -15,10 +15,10 @@ ir::RuleSet two_accelerators() {
   device.name = "npu";
   device.count = 2;
   device.memory_bytes = 8 * 1024.0 * 1024.0;
-  device.links.push_back({"host", 4e9, Duration::picoseconds(8), true, {}});
-  device.links.push_back({"npu", 12e9, Duration::picoseconds(1), false, {}});
-  device.links.push_back({"dsp", 1e9, Duration::picoseconds(2), false, {}});
-  device.links.push_back({"nobody", 1e9, Duration::picoseconds(2), false, {}});
+  device.links.push_back({"host", 4e9, Duration::picoseconds(8), true, {}, {}});
+  device.links.push_back({"npu", 12e9, Duration::picoseconds(1), false, {}, {}});
+  device.links.push_back({"dsp", 1e9, Duration::picoseconds(2), false, {}, {}});
+  device.links.push_back({"nobody", 1e9, Duration::picoseconds(2), false, {}, {}});
   npu.devices.push_back(device);
   ir::AttrDecl lanes;
   lanes.name = "lanes";
@@ -28,8 +28,8 @@ ir::RuleSet two_accelerators() {
   dsp.name = "dsp";
   ir::DeviceDecl other;
   other.name = "dsp";
-  other.links.push_back({"host", 1e9, Duration::picoseconds(5), false, {}});
-  other.links.push_back({"npu", 3e9, Duration::picoseconds(9), false, {}});
+  other.links.push_back({"host", 1e9, Duration::picoseconds(5), false, {}, {}});
+  other.links.push_back({"npu", 3e9, Duration::picoseconds(9), false, {}, {}});
   dsp.devices.push_back(other);
   ir::Backend blas;
   blas.name = "blas";

@@ -46,7 +46,8 @@ TEST(Storage, EveryHalfComesBackAsItself) {
     std::vector<float> wide = convert<float>(DType::F32, all, storage, std::nullopt);
     std::vector<uint16_t> back = halves(wide, storage);
     for (size_t i = 0; i < all.size(); ++i) {
-      if (!std::isnan(wide[i])) ASSERT_EQ(back[i], all[i]);
+      if (std::isnan(wide[i])) continue;
+      ASSERT_EQ(back[i], all[i]);
     }
   }
 }
