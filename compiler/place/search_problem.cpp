@@ -3,6 +3,7 @@
 #include "compiler/place/search_problem.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -206,10 +207,19 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
   }
 }
 
-/// More formats of one value than `cheapest_arborescence` takes at once: solutions that want them all are not seen.
+/// More formats of one value at once than `cheapest_arborescence` takes: solutions that want them all are not seen.
+/// Every reader is in one candidate, which wants a few.
 void SearchProblem::check_wanted_formats() {
+  std::vector<size_t> most(values.size(), 1);
+  for (const Move& move : moves) {
+    for (const Touch& touch : move.touches) {
+      size_t& known = most[static_cast<size_t>(touch.value)];
+      known = std::max(known, static_cast<size_t>(std::popcount(touch.wanted)));
+    }
+  }
   for (size_t v = 0; v < values.size(); ++v) {
-    if (conversions.wanted_formats(static_cast<int>(v)) > kMaxWantedFormats) complete = false;
+    const size_t at_once = values[v].readers.size() * most[v] + 1;
+    if (std::min(at_once, conversions.wanted_formats(static_cast<int>(v))) > kMaxWantedFormats) complete = false;
   }
 }
 

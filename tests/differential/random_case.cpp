@@ -93,9 +93,11 @@ std::string random_pattern(Random& random) {
   }
 }
 
-std::string random_backend(Random& random, const std::string& name, const std::vector<std::string>& others) {
-  std::string text =
-      fmt::format("backend {} version 1 {{\n  device {} count {} {{\n", name, name, random.chance(20) ? 2 : 1);
+/// `stores`: some boundaries are f64. It doubles the formats, of which brute force bears few.
+std::string random_backend(Random& random, const std::string& name, const std::vector<std::string>& others,
+                           bool stores) {
+  std::string text = fmt::format("backend {} version 1 {{\n  device {} count {} {{\n", name, name,
+                                 !stores && random.chance(20) ? 2 : 1);
   text += fmt::format("    link host bandwidth {} MB/s latency {} ns\n", random.between(1, 40) * 100,
                       random.between(0, 8) * 50);
   for (const std::string& other : others) {
@@ -105,13 +107,13 @@ std::string random_backend(Random& random, const std::string& name, const std::v
   }
   text += "  }\n  runtime sim\n";
   // f64 holds every f32: what is cast on the way comes back as it was.
-  if (random.chance(30)) text += random.chance(30) ? "  format NHWC f64\n" : "  format NHWC\n";
+  if (random.chance(30)) text += stores && random.chance(30) ? "  format NHWC f64\n" : "  format NHWC\n";
   int rules = random.between(1, 5);
   for (int i = 0; i < rules; ++i) {
     const std::string pattern = random_pattern(random);
-    const std::string format = random.chance(15)   ? "    format x: f64\n"
-                               : random.chance(15) ? "    format x: plain, y: f64\n"
-                                                   : "";
+    std::string format;
+    if (stores && random.chance(50))
+      format = random.chance(50) ? "    format x: f64\n" : "    format x: plain, y: f64\n";
     text += fmt::format("  rule r{} {{\n    match {}\n{}    cost {} ns\n    lower \"r{}\"(x)\n  }}\n", i, pattern,
                         format, random.between(1, 60) * 10, i);
   }
@@ -133,10 +135,11 @@ RandomCase random_case(uint64_t seed, int max_nodes) {
   result.model = random_model(random, max_nodes);
   result.rules = "rules 1\n";
   std::vector<std::string> names = {"a", "b", "c"};
-  names.resize(static_cast<size_t>(random.between(1, 3)));
+  const bool stores = random.chance(15);
+  names.resize(stores ? 1 : static_cast<size_t>(random.between(1, 3)));
   for (size_t i = 0; i < names.size(); ++i) {
     std::vector<std::string> others(names.begin(), names.begin() + static_cast<int64_t>(i));
-    result.rules += random_backend(random, names[i], others);
+    result.rules += random_backend(random, names[i], others, stores);
   }
   return result;
 }

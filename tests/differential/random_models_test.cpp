@@ -71,7 +71,8 @@ class RandomModels : public ::testing::Test {
 
     auto solution = place::search_optimal(built->problem);
     ASSERT_TRUE(solution);
-    ASSERT_TRUE(solution->optimal);
+    ASSERT_TRUE(solution->optimal) << solution->cost.ps() << " bound " << solution->bound.ps() << " states "
+                                   << solution->states;
     EXPECT_EQ(solution->cost, place::brute_force_cost(built->problem));
     expect_verdict(place::evaluate(built->problem, *solution), solution->cost);
 
