@@ -83,7 +83,8 @@ bool BoundTuner::ascend(Duration upper, int steps) {
     const double before = value_;
     for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
     bound_.set(rounded());
-    const double hidden = static_cast<double>(bound_.lower().ps()) - value_;
+    // A picosecond at least: rounding must not keep a level alive that gains nothing.
+    const double hidden = std::max(1.0, static_cast<double>(bound_.lower().ps()) - value_);
     const double gap = most - static_cast<double>(bound_.lower().ps());
     if (hidden > gap || value_ - before < kEnough * hidden) temperature_ *= kCooler;
     if (bound_.lower() > best && bound_.lower() < Duration::max()) {
