@@ -33,7 +33,7 @@ ChainBound::ChainBound(SearchProblem& problem)
   multipliers_.prices.resize(layout_.value_of_price.size());
   for (size_t m = 0; m < problem.moves.size(); ++m) {
     const Move& move = problem.moves[m];
-    const int64_t each = move.cost.ps() / static_cast<int64_t>(move.nodes.size());
+    const int64_t each = move.least.ps() / static_cast<int64_t>(move.nodes.size());
     const size_t first = multipliers_.shares.size();
     Duration shared;
     for (int r = first_run(static_cast<int>(m)); r < first_run(static_cast<int>(m) + 1); ++r) {
@@ -41,7 +41,7 @@ ChainBound::ChainBound(SearchProblem& problem)
       multipliers_.shares.push_back(Duration::picoseconds(each * (run.end - run.begin)));
       shared += multipliers_.shares.back();
     }
-    multipliers_.shares[first] += move.cost - shared;
+    multipliers_.shares[first] += move.least - shared;
   }
   for (const ChainLayout::Writing& writing : layout_.writings) {
     std::copy(writing.base.begin(), writing.base.end(), cells_.begin() + writing.cells);

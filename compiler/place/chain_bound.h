@@ -3,10 +3,11 @@
 // valid bound; `tune_bound.h` looks for good ones.
 //
 // Each candidate is cut into runs, its maximal stretches of consecutive positions; run j costs share(c, j), and a
-// candidate's shares add up to its cost. A chain puts runs end to end and forgets which of them belong together. What a
-// value written at w costs is exact for the reader at w+1. Every later reader r that has a choice, of formats or of
-// being in one candidate with the writer, pays price(v, r, f) for the format f in which it reads from outside; the
-// value gets these prices back for formats that it picks itself, which need not be those that were read:
+// candidate's shares add up to its cost, less what joins may save of it (problem.h). A chain puts runs end to end and
+// forgets which of them belong together. What a value written at w costs is exact for the reader at w+1. Every later
+// reader r that has a choice, of formats or of being in one candidate with the writer, pays price(v, r, f) for the
+// format f in which it reads from outside; the value gets these prices back for formats that it picks itself, which
+// need not be those that were read:
 //
 //     phi(v, w, f1) = min over F containing f1, the outputs' format, and one choice for every later reader outside of
 //                     St(w, F) - sum over such readers r of max over f in F of price(v, r, f)
@@ -26,7 +27,7 @@
 namespace collage::place {
 
 struct Multipliers {
-  std::vector<Duration> shares;  ///< by run; those of one move add up to its cost
+  std::vector<Duration> shares;  ///< by run; those of one move add up to its least cost
   std::vector<Duration> prices;
 };
 

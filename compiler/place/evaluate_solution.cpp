@@ -154,6 +154,115 @@ std::string broken_limit(const Problem& problem, const Solution& solution) {
   return "";
 }
 
+/// Takes regions away that wait for no other, until none is left.
+bool is_acyclic(const Problem& problem, const std::vector<size_t>& region_of, size_t count) {
+  std::set<std::pair<size_t, size_t>> edges;
+  for (const ProblemValue& value : problem.values) {
+    for (int reader : value.readers) {
+      if (value.writer < 0) continue;
+      const size_t from = region_of[static_cast<size_t>(value.writer)], to = region_of[static_cast<size_t>(reader)];
+      if (from != to) edges.emplace(from, to);
+    }
+  }
+  std::vector<int> waits(count, 0);
+  for (const auto& edge : edges) ++waits[edge.second];
+  std::vector<size_t> ready;
+  for (size_t r = 0; r < count; ++r) {
+    if (waits[r] == 0) ready.push_back(r);
+  }
+  size_t run = 0;
+  for (; !ready.empty(); ++run) {
+    const size_t r = ready.back();
+    ready.pop_back();
+    for (auto it = edges.lower_bound({r, 0}); it != edges.end() && it->first == r; ++it) {
+      if (--waits[it->second] == 0) ready.push_back(it->second);
+    }
+  }
+  return run == count;
+}
+
+/// What the regions of a solution save, or what is wrong with them. `partition_of`: the place in `chosen`, by node.
+class Regions {
+ public:
+  Regions(const Problem& problem, const Solution& solution, const std::vector<size_t>& partition_of)
+      : problem_(problem), solution_(solution), partition_of_(partition_of) {
+    for (size_t p = 0; p < solution.region.size(); ++p) members_[solution.region[p]].push_back(p);
+  }
+
+  std::variant<Duration, std::string> judge() const {
+    if (solution_.region.empty()) return Duration();
+    if (solution_.region.size() != solution_.chosen.size()) return std::string("not every candidate has a region");
+    Duration saved;
+    for (const auto& [region, members] : members_) {
+      if (members.size() == 1) continue;
+      const Owner& owner = problem_.owners[static_cast<size_t>(candidate(members.front()).owner)];
+      for (size_t p : members) {
+        if (candidate(p).owner != candidate(members.front()).owner) return std::string("a region has two owners");
+        if (!candidate(p).may_join || !owner.joins) return fmt::format("candidate {} is no unit of a region", p);
+      }
+      if (std::string reason = check_formats(members); !reason.empty()) return reason;
+      for (size_t i = 1; i < members.size(); ++i) saved += *owner.joins;
+    }
+    std::vector<size_t> region_of;
+    std::map<int, size_t> index;
+    for (size_t p : partition_of_) region_of.push_back(index.emplace(solution_.region[p], index.size()).first->second);
+    if (!is_acyclic(problem_, region_of, index.size())) return std::string("the regions form a cycle");
+    return saved;
+  }
+
+ private:
+  const Candidate& candidate(size_t p) const { return problem_.candidates[static_cast<size_t>(solution_.chosen[p])]; }
+
+  static FormatSet formats_of(const std::vector<ValueFormat>& list, int value) {
+    FormatSet formats;
+    for (const ValueFormat& item : list) {
+      if (item.value == value) formats.insert(item.format);
+    }
+    return formats;
+  }
+
+  /// Every two units agree on what both touch; all hang together by what they exchange.
+  std::string check_formats(const std::vector<size_t>& members) const {
+    std::set<size_t> reached = {members.front()};
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (size_t a : members) {
+        for (size_t b : members) {
+          if (a == b || !exchange(a, b)) continue;
+          if (reached.contains(a) == reached.contains(b)) continue;
+          reached.insert({a, b});
+          grew = true;
+        }
+      }
+    }
+    if (reached.size() != members.size()) return "a region is not connected";
+    for (size_t v = 0; v < problem_.values.size(); ++v) {
+      FormatSet all;
+      int touching = 0;
+      for (size_t p : members) {
+        FormatSet formats = formats_of(candidate(p).reads, static_cast<int>(v));
+        formats.merge(formats_of(candidate(p).writes, static_cast<int>(v)));
+        if (!formats.empty()) ++touching;
+        all.merge(formats);
+      }
+      if (touching > 1 && all.size() > 1) return fmt::format("a region touches value {} in two formats", v);
+    }
+    return "";
+  }
+
+  /// `a` writes what `b` reads.
+  bool exchange(size_t a, size_t b) const {
+    return std::any_of(candidate(a).writes.begin(), candidate(a).writes.end(), [&](const ValueFormat& write) {
+      return formats_of(candidate(b).reads, write.value) == FormatSet{write.format};
+    });
+  }
+
+  const Problem& problem_;
+  const Solution& solution_;
+  const std::vector<size_t>& partition_of_;
+  std::map<int, std::vector<size_t>> members_;
+};
+
 }  // namespace
 
 Verdict evaluate(const Problem& problem, const Solution& solution) {
@@ -176,6 +285,9 @@ Verdict evaluate(const Problem& problem, const Solution& solution) {
   if (order.size() != none) return std::string("the partitions form a cycle");
   if (std::string reason = broken_limit(problem, solution); !reason.empty()) return reason;
   if (std::string reason = broken_memory(problem, solution.chosen, order, partition_of); !reason.empty()) return reason;
+  const std::variant<Duration, std::string> saved = Regions(problem, solution, partition_of).judge();
+  if (const auto* reason = std::get_if<std::string>(&saved)) return *reason;
+  total -= std::get<Duration>(saved);
 
   for (size_t v = 0; v < problem.values.size(); ++v) {
     const ProblemValue& value = problem.values[v];

@@ -26,7 +26,7 @@ std::vector<FormatId> swapped_formats(const Problem& problem, const std::string&
 }
 
 using Formats = std::vector<std::pair<int, FormatId>>;
-using Twin = std::tuple<std::vector<int>, std::string, Duration, Formats, Formats, std::vector<int>>;
+using Twin = std::tuple<std::vector<int>, std::string, Duration, Formats, Formats, std::vector<int>, bool>;
 
 Twin describe(const Candidate& candidate, const std::vector<FormatId>* swapped) {
   const auto list = [&](const std::vector<ValueFormat>& items) {
@@ -37,8 +37,8 @@ Twin describe(const Candidate& candidate, const std::vector<FormatId>* swapped) 
     std::sort(result.begin(), result.end());
     return result;
   };
-  return {candidate.nodes,       candidate.rule,         candidate.cost,
-          list(candidate.reads), list(candidate.writes), candidate.constants};
+  return {candidate.nodes,        candidate.rule,      candidate.cost,    list(candidate.reads),
+          list(candidate.writes), candidate.constants, candidate.may_join};
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ InstanceSymmetry::InstanceSymmetry(const Problem& problem) : places_(problem.for
 bool InstanceSymmetry::are_equal(const Problem& problem, int a, int b) const {
   const Owner& x = problem.owners[static_cast<size_t>(a)];
   const Owner& y = problem.owners[static_cast<size_t>(b)];
-  if (x.memory != y.memory || x.instance == y.instance) return false;
+  if (x.memory != y.memory || x.joins != y.joins || x.instance == y.instance) return false;
   const auto conflicts_with = [](const Owner& owner, int other) {
     return std::find(owner.conflicts.begin(), owner.conflicts.end(), other) != owner.conflicts.end();
   };

@@ -3,6 +3,7 @@
 #include "compiler/place/layered_search.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace collage::place {
@@ -38,6 +39,7 @@ size_t LayeredSearch::KeyHash::operator()(const std::vector<int64_t>& key) const
 
 Duration LayeredSearch::run(size_t width, Incumbent& best) {
   steps_.clear();
+  joined_.clear();
   put_aside_ = Duration::max();
   layers_.assign(static_cast<size_t>(problem_.node_count) + 1, {});
   Entry first;
@@ -82,22 +84,42 @@ std::vector<LayeredSearch::Entry*> LayeredSearch::select(Layer& layer, size_t wi
 
 void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
   budget_.count_state();
+  const RegionRules& regions = transitions_.regions();
   for (int move : problem_.moves_at[static_cast<size_t>(entry.state.position)]) {
-    std::optional<SearchState> next = transitions_.choose(entry.state, move);
-    if (!next) continue;
-    Entry after;
-    after.bound = std::max(entry.bound, transitions_.bound(*next, best.cost));
-    after.count = entry.count + 1;
-    if (after.bound >= Duration::max() || is_beyond(after, best)) continue;
-    after.step = static_cast<int>(steps_.size());
-    steps_.push_back({entry.step, move});
-    std::vector<int64_t> key = transitions_.key(*next);
-    if (memory_.limits != nullptr && !add_memory(entry, move, after, key)) continue;
-    after.state = std::move(*next);
-    Layer& layer = layers_[static_cast<size_t>(after.state.position)];
-    const auto [it, is_new] = layer.try_emplace(std::move(key));
-    if (is_new || better(after, it->second)) it->second = std::move(after);
+    if (problem_.moves[static_cast<size_t>(move)].joiner < 0) {
+      choose(entry, move, {}, best);
+      continue;
+    }
+    bool all = true;
+    for (const std::vector<int>& joined :
+         regions.choices(entry.state.regions, problem_.moves[static_cast<size_t>(move)], all)) {
+      choose(entry, move, joined, best);
+    }
+    if (!all) put_aside_ = std::min(put_aside_, entry.bound);
   }
+}
+
+void LayeredSearch::choose(const Entry& entry, int move, const std::vector<int>& joined, const Incumbent& best) {
+  std::optional<SearchState> next = transitions_.choose(entry.state, move, joined);
+  if (!next) return;
+  Entry after;
+  after.bound = std::max(entry.bound, transitions_.bound(*next, best.cost));
+  after.count = entry.count + 1;
+  if (after.bound >= Duration::max() || is_beyond(after, best)) return;
+  after.step = static_cast<int>(steps_.size());
+  steps_.push_back({entry.step, move, -1});
+  if (!joined.empty()) {
+    steps_.back().joined = static_cast<int>(joined_.size());
+    std::vector<int>& names = joined_.emplace_back();
+    for (int r : joined) names.push_back(entry.state.regions[static_cast<size_t>(r)].first);
+    std::sort(names.begin(), names.end());
+  }
+  std::vector<int64_t> key = transitions_.key(*next);
+  if (memory_.limits != nullptr && !add_memory(entry, move, after, key)) return;
+  after.state = std::move(*next);
+  Layer& layer = layers_[static_cast<size_t>(after.state.position)];
+  const auto [it, is_new] = layer.try_emplace(std::move(key));
+  if (is_new || better(after, it->second)) it->second = std::move(after);
 }
 
 bool LayeredSearch::better(const Entry& a, const Entry& b) const {
@@ -106,13 +128,21 @@ bool LayeredSearch::better(const Entry& a, const Entry& b) const {
   return earlier(a.step, b.step);
 }
 
-/// Of two paths of equal length, which has the smaller move where they first differ.
+/// Of two paths of equal length, which has the smaller move where they first differ, or joins less of what came first.
 bool LayeredSearch::earlier(int a, int b) const {
   bool result = false;
   while (a != b) {
     const Step& left = steps_[static_cast<size_t>(a)];
     const Step& right = steps_[static_cast<size_t>(b)];
-    if (left.move != right.move) result = left.move < right.move;
+    if (left.move != right.move) {
+      result = left.move < right.move;
+    } else if (left.joined >= 0 || right.joined >= 0) {
+      const std::vector<int> nothing;
+      const auto names = [&](const Step& s) {
+        return s.joined < 0 ? &nothing : &joined_[static_cast<size_t>(s.joined)];
+      };
+      if (*names(left) != *names(right)) result = *names(left) < *names(right);
+    }
     a = left.previous;
     b = right.previous;
   }
@@ -159,18 +189,43 @@ std::vector<int> LayeredSearch::candidates(int step, int move) const {
   return chosen;
 }
 
+/// Follows the joins along a path of `count` moves.
+std::vector<int> LayeredSearch::regions_of(int step, size_t count) const {
+  std::vector<const Step*> path;
+  for (; step >= 0; step = steps_[static_cast<size_t>(step)].previous)
+    path.push_back(&steps_[static_cast<size_t>(step)]);
+  std::reverse(path.begin(), path.end());
+  std::vector<int> into(count);  // an earlier move of the region, or itself
+  std::map<int, int> first_of;   // by name
+  for (size_t i = 0; i < path.size(); ++i) {
+    into[i] = static_cast<int>(i);
+    int name = problem_.moves[static_cast<size_t>(path[i]->move)].nodes.front();
+    if (path[i]->joined >= 0) {
+      const std::vector<int>& names = joined_[static_cast<size_t>(path[i]->joined)];
+      name = std::min(name, names.front());
+      for (int joined : names) into[i] = std::min(into[i], first_of.at(joined));
+      for (int joined : names) into[static_cast<size_t>(first_of.at(joined))] = into[i];
+    }
+    first_of[name] = into[i];
+  }
+  for (int& move : into) move = into[static_cast<size_t>(move)];
+  return into;
+}
+
 void LayeredSearch::finish(const Entry& entry, Incumbent& best) const {
-  Incumbent found{entry.state.cost, entry.count, {}};
+  Incumbent found{entry.state.cost, entry.count, {}, {}};
   for (int step = entry.step; step >= 0; step = steps_[static_cast<size_t>(step)].previous) {
     found.moves.push_back(steps_[static_cast<size_t>(step)].move);
   }
   std::reverse(found.moves.begin(), found.moves.end());
+  found.regions = regions_of(entry.step, found.moves.size());
   if (memory_.limits != nullptr) {
-    const std::vector<int> chosen = candidates(entry.step, -1);
+    std::vector<int> chosen;
+    for (int move : found.moves) chosen.push_back(problem_.moves[static_cast<size_t>(move)].source);
     if (!memory_.limits->fits(chosen)) return;
-    if (memory_.on_solution) memory_.on_solution(chosen);
+    if (memory_.on_solution) memory_.on_solution(chosen, found.regions);
   }
-  const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves); };
+  const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves, of.regions); };
   if (rank(found) < rank(best)) best = std::move(found);
 }
 

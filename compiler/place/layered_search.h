@@ -39,7 +39,8 @@ class SearchBudget {
 struct Incumbent {
   Duration cost = Duration::max();
   int count = 0;
-  std::vector<int> moves;  ///< in the order in which they cover the first uncovered node
+  std::vector<int> moves;    ///< in the order in which they cover the first uncovered node
+  std::vector<int> regions;  ///< by move: the first move of its region
 
   bool exists() const { return cost < Duration::max(); }
 };
@@ -50,8 +51,8 @@ struct MemoryRule {
   /// Null: no two partial solutions are merged, which is exact. Otherwise the bytes that candidates surely add: those
   /// are merged that hold about as much, which is not.
   const std::vector<int64_t>* sure_bytes = nullptr;
-  /// Called with every solution that keeps the limits.
-  std::function<void(const std::vector<int>&)> on_solution = nullptr;
+  /// Called with every solution that keeps the limits: candidates and their regions.
+  std::function<void(const std::vector<int>&, const std::vector<int>&)> on_solution = nullptr;
 };
 
 class LayeredSearch {
@@ -68,6 +69,7 @@ class LayeredSearch {
   struct Step {
     int previous = -1;
     int move = -1;
+    int joined = -1;  ///< index into `joined_`; -1: with nothing
   };
   struct Entry {
     SearchState state;
@@ -85,10 +87,12 @@ class LayeredSearch {
 
   std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);
   void expand(const Entry& entry, const Incumbent& best);
+  void choose(const Entry& entry, int move, const std::vector<int>& joined, const Incumbent& best);
   bool better(const Entry& a, const Entry& b) const;
   bool earlier(int a, int b) const;
   void finish(const Entry& entry, Incumbent& best) const;
   std::vector<int> candidates(int step, int move) const;
+  std::vector<int> regions_of(int step, size_t count) const;
   bool add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const;
 
   SearchProblem& problem_;
@@ -98,6 +102,7 @@ class LayeredSearch {
   MemoryRule memory_;
   std::vector<Layer> layers_;
   std::vector<Step> steps_;
+  std::vector<std::vector<int>> joined_;  ///< names of regions (open_regions.h)
   Duration put_aside_ = Duration::max();
 };
 

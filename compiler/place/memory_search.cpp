@@ -35,7 +35,7 @@ class MemorySearch {
       : problem_(problem), limits_(problem), options_(options) {}
 
   std::optional<Solution> solve() {
-    const std::optional<Solution> first = search_unlimited(problem_, options_, nullptr, {});
+    const std::optional<Solution> first = search_unlimited(problem_, options_, nullptr, nullptr);
     if (!first) return std::nullopt;
     states_ = first->states;
     if (limits_.fits(first->chosen)) return first;
@@ -48,8 +48,7 @@ class MemorySearch {
     rest.max_states = std::max<uint64_t>(1, options_.max_states - std::min(options_.max_states, states_));
     const bool is_proven = best_ && best_->cost <= bound_;
     if (!is_proven && (!best_ || problem_.node_count <= kNodesApart)) {
-      std::optional<Solution> exact =
-          search_unlimited(problem_, rest, &limits_, best_ ? best_->chosen : std::vector<int>());
+      std::optional<Solution> exact = search_unlimited(problem_, rest, &limits_, best_ ? &*best_ : nullptr);
       if (exact) {
         states_ += exact->states;
         bound_ = std::max(bound_, exact->bound);
@@ -123,14 +122,14 @@ class MemorySearch {
         const double room = price[i] * static_cast<double>(limits_.instances()[i].bytes);
         credit += Duration::picoseconds(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
       }
-      const std::optional<Solution> found = search_unlimited(priced, part_of_budget(kPriceSteps), nullptr, {});
+      const std::optional<Solution> found = search_unlimited(priced, part_of_budget(kPriceSteps), nullptr, nullptr);
       if (!found) return;
       states_ += found->states;
       if (found->bound - credit > bound_) {
         bound_ = found->bound - credit;
         price_ = price;
       }
-      if (!consider(found->chosen)) drop_one(priced, found->chosen);
+      if (!consider(found->chosen, found->region)) drop_one(priced, found->chosen);
       chosen = found->chosen;
       if (step + 1 == kPriceSteps && problem_.node_count > kNodesApart) sort_by_bytes(priced);
     }
@@ -162,7 +161,7 @@ class MemorySearch {
         std::vector<double> prices(price_.size(), 0);
         prices[static_cast<size_t>(full)] = price;
         const std::optional<Solution> found = search_unlimited(
-            part_of(with_prices(prices), kept), part_of_budget(kCaseSteps * std::size(kCases)), nullptr, {});
+            part_of(with_prices(prices), kept), part_of_budget(kCaseSteps * std::size(kCases)), nullptr, nullptr);
         if (!found) break;
         states_ += found->states;
         const double room = price * static_cast<double>(capacity - from);
@@ -174,7 +173,7 @@ class MemorySearch {
           chosen.push_back(kept[static_cast<size_t>(c)]);
           if (limits_.instance_of(chosen.back()) == full) held += sure_[static_cast<size_t>(chosen.back())];
         }
-        consider(chosen);
+        consider(chosen, found->region);
         price = held > capacity - from ? price * factor : price / factor;
         factor = std::sqrt(factor);
       }
@@ -199,7 +198,9 @@ class MemorySearch {
     MemoryRule rule;
     rule.limits = &limits_;
     rule.sure_bytes = &sure_;
-    rule.on_solution = [this](const std::vector<int>& chosen) { consider(chosen); };
+    rule.on_solution = [this](const std::vector<int>& chosen, const std::vector<int>& region) {
+      consider(chosen, region);
+    };
     LayeredSearch layers(search, chain, budget, rule);
     layers.run(1, best);
     if (!best.exists()) return;
@@ -248,12 +249,12 @@ class MemorySearch {
       const std::vector<int> kept =
           candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
       const std::optional<Solution> found =
-          search_unlimited(part_of(priced, kept), part_of_budget(kPriceSteps * kDropsTried), nullptr, {});
+          search_unlimited(part_of(priced, kept), part_of_budget(kPriceSteps * kDropsTried), nullptr, nullptr);
       if (!found) continue;
       states_ += found->states;
       std::vector<int> names;
       for (int c : found->chosen) names.push_back(kept[static_cast<size_t>(c)]);
-      consider(names);
+      consider(names, found->region);
     }
   }
 
@@ -308,12 +309,12 @@ class MemorySearch {
       const std::vector<int> kept =
           candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
       const std::optional<Solution> found =
-          search_unlimited(part_of(problem_, kept), part_of_budget(kPriceSteps), nullptr, {});
+          search_unlimited(part_of(problem_, kept), part_of_budget(kPriceSteps), nullptr, nullptr);
       if (!found) return;
       states_ += found->states;
       chosen.clear();
       for (int c : found->chosen) chosen.push_back(kept[static_cast<size_t>(c)]);
-      if (consider(chosen)) return;
+      if (consider(chosen, found->region)) return;
     }
   }
 
@@ -324,10 +325,11 @@ class MemorySearch {
   }
 
   /// Keeps a solution that fits and is better.
-  bool consider(const std::vector<int>& chosen) {
+  bool consider(const std::vector<int>& chosen, const std::vector<int>& region) {
     if (!limits_.fits(chosen)) return false;
     Solution solution;
     solution.chosen = chosen;
+    solution.region = region;
     const Verdict verdict = evaluate(problem_, solution);
     if (!std::holds_alternative<Duration>(verdict)) return false;
     solution.cost = std::get<Duration>(verdict);

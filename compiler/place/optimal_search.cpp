@@ -9,7 +9,7 @@ namespace collage::place {
 
 std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options) {
   if (MemoryLimits(problem).can_bind()) return search_within_memory(problem, options);
-  return search_unlimited(problem, options, nullptr, {});
+  return search_unlimited(problem, options, nullptr, nullptr);
 }
 
 }  // namespace collage::place

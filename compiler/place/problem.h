@@ -10,6 +10,21 @@
 // in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
 // whose nodes are formats and whose edges are `conversions[v]`. Constants are resident and no values here.
 //
+// Large engines take any connected region at the sum of its parts plus one launch. Their regions are not listed: their
+// candidates are single matches ("units"), each with its launch, and a solution may join units of one owner into
+// regions. The quotient with regions contracted is acyclic, too, and the cost falls by
+//
+//     sum over owners o of joins(o) * (units of o - regions of o)
+//
+//     a: npu 5us -> b: npu 4us, joins 2us   =>   one region { a; b } of 7us
+//
+// A region is connected by values that one unit writes and another reads in that very format; two of its units that
+// touch the same value do so in one format.
+//
+// Regions lie within the parts of an owner that hang together by values that some unit writes and some unit reads in
+// the same format. So a unit costs at least  cost - joins + joins * nodes / nodes of its part  (rounded down): its
+// share of the one launch that a part pays if it is used.
+//
 // Limits: counts of partitions, conflicts, and memory. A limited instance holds, at every step of the execution (the
 // topological order of the quotient by smallest node, one candidate a step):
 //   - the distinct constants of all chosen candidates that run there;
@@ -66,6 +81,7 @@ struct Candidate {
   int owner = 0;                    ///< index into Problem::owners
   std::string rule;                 ///< breaks ties: smaller first
   std::vector<int> constants;       ///< indices into Problem::constant_bytes, ascending: resident where it runs
+  bool may_join = false;            ///< a unit of its owner's regions; costs `joins` or more
 };
 
 /// One instance of one backend.
@@ -75,6 +91,9 @@ struct Owner {
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
   std::vector<int> conflicts;                    ///< owners of backends that may not be in one plan with this one
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
+  /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
+  /// candidate, joined or not.
+  std::optional<Duration> joins = std::nullopt;
 };
 
 struct Problem {
@@ -97,7 +116,7 @@ struct Problem {
 struct Certificate {
   struct Share {
     int candidate = 0;
-    std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's cost
+    std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's least cost
   };
   struct Price {
     int value = 0;
@@ -117,7 +136,8 @@ struct Certificate {
 /// Candidates of one solution, ascending by their first node, and what they cost.
 struct Solution {
   std::vector<int> chosen;
-  Duration cost;            ///< of candidates and conversions together
+  std::vector<int> region;  ///< of each chosen one, by any number; empty: each is its own
+  Duration cost;            ///< of candidates and conversions together, less what joins save
   Duration bound;           ///< proven: no solution costs less
   bool optimal = false;     ///< cost == bound
   uint64_t states = 0;      ///< expanded by the search

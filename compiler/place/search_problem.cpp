@@ -74,6 +74,7 @@ SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std
   add_moves(problem, position);
   check_wanted_formats();
   add_limits(problem);
+  add_joiners(problem);
 }
 
 namespace {
@@ -162,7 +163,7 @@ std::vector<int> SearchProblem::ranked_candidates(const Problem& problem, const 
       const auto same = std::find_if(others.begin(), others.end(), [&](size_t other) {
         const Candidate& known = candidate_of(here[other]);
         return same_formats(known.reads, candidate.reads) && same_formats(known.writes, candidate.writes) &&
-               known.constants == candidate.constants;
+               known.constants == candidate.constants && known.may_join == candidate.may_join;
       });
       if (same == others.end()) {
         others.push_back(i);
@@ -187,6 +188,7 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
     Move move;
     move.source = c;
     move.cost = candidate.cost;
+    move.least = candidate.cost;
     for (int node : candidate.nodes) move.nodes.push_back(position[static_cast<size_t>(node)]);
     std::sort(move.nodes.begin(), move.nodes.end());
     if (!is_convex(graph, reach, move.nodes) || !add_touches(candidate, move)) continue;
@@ -289,6 +291,93 @@ void SearchProblem::add_limits(const Problem& problem) {
     if (problem.owners[o].max_partitions && counter != counters.end()) move.counter = counter->second;
     move.flag = flags[o];
     for (int other : conflicts[o]) move.conflicts.push_back(flags[static_cast<size_t>(other)]);
+  }
+}
+
+void SearchProblem::add_joiners(const Problem& problem) {
+  std::vector<int> joiner_of(problem.owners.size(), -1);
+  for (Move& move : moves) {
+    const Candidate& candidate = problem.candidates[static_cast<size_t>(move.source)];
+    const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
+    if (!candidate.may_join || !owner.joins) continue;
+    int& index = joiner_of[static_cast<size_t>(candidate.owner)];
+    if (index < 0) {
+      index = static_cast<int>(joiners.size());
+      joiners.push_back({*owner.joins, {}, {}, {}});
+      for (const SearchValue& value : values) {
+        joiners.back().uses.push_back({std::vector<FormatMask>(value.readers.size()), 0, false});
+      }
+    }
+    move.joiner = index;
+    COLLAGE_CHECK(move.cost >= *owner.joins, "candidate {} costs less than a join of it saves", move.source);
+    for (const Touch& touch : move.touches) {
+      const SearchValue& value = values[static_cast<size_t>(touch.value)];
+      Joiner::Uses& uses = joiners[static_cast<size_t>(index)].uses[static_cast<size_t>(touch.value)];
+      if (touch.written) {
+        if (touch.format >= 0) uses.written |= conversions.bit(touch.value, touch.format);
+        // Nobody reads a format without a bit, but a reader of another one must not be joined with its writer.
+        if (touch.format >= 0 && conversions.bit(touch.value, touch.format) == 0) uses.varied = true;
+        continue;
+      }
+      for (size_t r = 0; r < value.readers.size(); ++r) {
+        if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) uses.read[r] |= touch.wanted;
+      }
+    }
+  }
+  for (size_t j = 0; j < joiners.size(); ++j) {
+    for (Joiner::Uses& uses : joiners[j].uses) {
+      FormatMask all = uses.written;
+      for (FormatMask read : uses.read) all |= read;
+      uses.varied |= (all & (all - 1)) != 0;
+    }
+    find_parts(problem, joiners[j], static_cast<int>(j));
+  }
+}
+
+/// Nodes of one unit, and of units that may exchange a value, are in one part.
+void SearchProblem::find_parts(const Problem& problem, Joiner& joiner, int index) {
+  std::vector<int> root(static_cast<size_t>(node_count), -1);
+  const auto find = [&](int node) {
+    while (root[static_cast<size_t>(node)] != node) node = root[static_cast<size_t>(node)];
+    return node;
+  };
+  const auto unite = [&](int a, int b) {
+    for (int node : {a, b}) {
+      if (root[static_cast<size_t>(node)] < 0) root[static_cast<size_t>(node)] = node;
+    }
+    const int one = find(a), other = find(b), low = std::min(one, other);
+    for (int node : {a, b, one, other}) root[static_cast<size_t>(node)] = low;
+  };
+  std::map<std::pair<int, FormatId>, int> writers;  // a node with the writer
+  for (const Move& move : moves) {
+    if (move.joiner != index) continue;
+    for (int node : move.nodes) unite(move.nodes.front(), node);
+    for (const Touch& touch : move.touches) {
+      if (touch.written && touch.format >= 0) writers.emplace(std::pair(touch.value, touch.format), move.nodes.front());
+    }
+  }
+  for (const Move& move : moves) {
+    if (move.joiner != index) continue;
+    for (const ValueFormat& read : problem.candidates[static_cast<size_t>(move.source)].reads) {
+      const auto writer = writers.find({read.value, read.format});
+      if (writer != writers.end()) unite(writer->second, move.nodes.front());
+    }
+  }
+  joiner.part_of.assign(root.size(), -1);
+  std::map<int, int> part_of_root;
+  for (int node = 0; node < node_count; ++node) {
+    if (root[static_cast<size_t>(node)] < 0) continue;
+    const auto [it, is_new] = part_of_root.emplace(find(node), static_cast<int>(joiner.parts.size()));
+    if (is_new) joiner.parts.emplace_back();
+    joiner.parts[static_cast<size_t>(it->second)].push_back(node);
+    joiner.part_of[static_cast<size_t>(node)] = it->second;
+  }
+  for (Move& move : moves) {
+    if (move.joiner != index) continue;
+    const size_t part = static_cast<size_t>(joiner.part_of[static_cast<size_t>(move.nodes.front())]);
+    const int64_t nodes = static_cast<int64_t>(move.nodes.size());
+    const int64_t launch = joiner.saved.ps() * nodes / static_cast<int64_t>(joiner.parts[part].size());
+    move.least = move.cost - joiner.saved + Duration::picoseconds(launch);
   }
 }
 

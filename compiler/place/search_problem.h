@@ -28,6 +28,8 @@ struct Move {
   int source = 0;          ///< index into Problem::candidates
   std::vector<int> nodes;  ///< ascending
   Duration cost;
+  Duration least;              ///< with what joining it may save (Joiner): what the chain bound counts
+  int joiner = -1;             ///< index into SearchProblem::joiners: may be part of its regions
   bool opaque = false;         ///< contracting it adds paths
   int shape = 0;               ///< the first move of the same nodes
   std::vector<Touch> touches;  ///< by value
@@ -40,6 +42,22 @@ struct SearchValue {
   int writer = -1;
   std::vector<int> readers;              ///< ascending
   std::vector<FormatMask> reader_wants;  ///< formats in which some candidate reads it for that reader
+};
+
+/// An owner whose candidates may be joined into regions, and how they touch values.
+///
+/// Its nodes fall into parts that no exchange of values between units connects: a region lies within one. So a part
+/// that is used at all pays one launch, and each unit in it at least its nodes' share of one.
+struct Joiner {
+  Duration saved;                       ///< by each join
+  std::vector<int> part_of;             ///< by node; -1: in no unit
+  std::vector<std::vector<int>> parts;  ///< nodes, ascending
+  struct Uses {
+    std::vector<FormatMask> read;  ///< by reader: formats in which units with it read the value from outside
+    FormatMask written = 0;        ///< formats in which units write it
+    bool varied = false;           ///< more than one format in all
+  };
+  std::vector<Uses> uses;  ///< by value
 };
 
 struct SearchProblem {
@@ -59,6 +77,7 @@ struct SearchProblem {
   std::vector<std::vector<int>> values_read;     ///< by node
   std::vector<int> counter_limits;
   int flag_count = 0;
+  std::vector<Joiner> joiners;
   bool complete = true;  ///< false: a candidate was left out that a solution could have used
   ConversionCosts conversions;
   InstanceSymmetry symmetry;
@@ -70,6 +89,8 @@ struct SearchProblem {
   void check_wanted_formats();
   bool add_touches(const Candidate& candidate, Move& move);
   void add_limits(const Problem& problem);
+  void add_joiners(const Problem& problem);
+  void find_parts(const Problem& problem, Joiner& joiner, int index);
 };
 
 }  // namespace collage::place

@@ -34,7 +34,7 @@ std::vector<int64_t> Transitions::key(const SearchState& state) const {
   key.push_back(static_cast<int64_t>(state.covered.size()));
   key.insert(key.end(), state.covered.begin(), state.covered.end());
   key.push_back(static_cast<int64_t>(state.live.size()));
-  if (problem_.symmetry.exists()) {
+  if (problem_.symmetry.exists() && state.regions.empty()) {
     InstanceSymmetry::Renaming rename(problem_.symmetry);
     for (const LiveValue& entry : state.live) {
       const FormatId written = rename(entry.written);
@@ -52,6 +52,7 @@ std::vector<int64_t> Transitions::key(const SearchState& state) const {
   key.insert(key.end(), state.open.begin(), state.open.end());
   key.push_back(-1);
   key.insert(key.end(), state.used.begin(), state.used.end());
+  RegionRules::add_to_key(state.regions, key);
   return key;
 }
 
@@ -61,7 +62,7 @@ SearchState Transitions::initial() const {
   return state;
 }
 
-std::optional<SearchState> Transitions::choose(const SearchState& state, int move_index) {
+std::optional<SearchState> Transitions::choose(const SearchState& state, int move_index, std::span<const int> joined) {
   const Move& move = problem_.moves[static_cast<size_t>(move_index)];
   for (int node : move.nodes) {
     if (contains(state.covered, node)) return std::nullopt;
@@ -86,6 +87,13 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
     ++after.position;
   }
   after.covered.assign(all.begin() + static_cast<std::ptrdiff_t>(passed), all.end());
+  if (regions_.apply()) {
+    const Covered covered{after.position, after.covered};
+    if (!regions_.choose(state.regions, move, joined, covered, after.regions)) return std::nullopt;
+    for (size_t i = 0; i < joined.size(); ++i) {
+      after.cost -= problem_.joiners[static_cast<size_t>(move.joiner)].saved;
+    }
+  }
 
   after.used = state.used;
   if (move.counter >= 0) ++after.used[static_cast<size_t>(move.counter)];
@@ -248,13 +256,14 @@ Duration Transitions::bound(const SearchState& state, Duration enough) {
   for (const Ahead& ahead : state.ahead) {
     if (ahead.from < state.position) others -= ahead.cost.ps();
   }
+  const Duration may_save = regions_.may_save(state.regions, {state.position, state.covered});
   const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
     int64_t chain = kNoWay;
     for (int s = 0; s < last - first; ++s) {
       chain = std::min(chain, rests[s] + crossing_costs_[static_cast<size_t>(s)]);
     }
     if (is_no_way(chain)) return Duration::max();
-    return state.cost + std::max(Duration(), Duration::picoseconds(chain + others - counted_twice));
+    return state.cost + std::max(Duration(), Duration::picoseconds(chain + others - counted_twice)) - may_save;
   };
   int64_t shares = 0;
   for (int run : state.runs_ahead) shares += chain_.share(run).ps();

@@ -8,7 +8,8 @@
 //     yet, and the formats demanded so far, canonical;
 //   - the open partitions: opaque ones that some uncovered node still reaches, with which a later opaque one could
 //     close a cycle;
-//   - counts of partitions and used owners, where limits speak of them.
+//   - counts of partitions and used owners, where limits speak of them;
+//   - the open regions of large engines (open_regions.h).
 // Cost so far: candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds
 // St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
 #pragma once
@@ -16,9 +17,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compiler/place/chain_bound.h"
+#include "compiler/place/open_regions.h"
 #include "compiler/place/search_problem.h"
 
 namespace collage::place {
@@ -45,6 +48,7 @@ struct SearchState {
   std::vector<LiveValue> live;  ///< by value
   std::vector<int> open;        ///< shapes, ascending
   std::vector<int> used;        ///< counters, then flags
+  std::vector<OpenRegion> regions;
   std::vector<Ahead> ahead;     ///< not part of the key
   std::vector<int> runs_ahead;  ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Duration cost;
@@ -53,7 +57,7 @@ struct SearchState {
 class Transitions {
  public:
   Transitions(SearchProblem& problem, const ChainBound& chain)
-      : problem_(problem), chain_(chain), rests_(static_cast<size_t>(problem.node_count) + 1) {}
+      : problem_(problem), chain_(chain), regions_(problem), rests_(static_cast<size_t>(problem.node_count) + 1) {}
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
   void look_ahead(bool wanted) { looks_ahead_ = wanted; }
@@ -62,8 +66,10 @@ class Transitions {
   std::vector<int64_t> key(const SearchState& state) const;
 
   SearchState initial() const;
-  /// The state after choosing a move that covers the first uncovered node; nothing if it cannot be chosen.
-  std::optional<SearchState> choose(const SearchState& state, int move);
+  /// The state after choosing a move that covers the first uncovered node, joined with some open regions (by index);
+  /// nothing if it cannot be chosen.
+  std::optional<SearchState> choose(const SearchState& state, int move, std::span<const int> joined = {});
+  const RegionRules& regions() const { return regions_; }
   /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
   Duration bound(const SearchState& state, Duration enough = Duration::max());
 
@@ -78,6 +84,7 @@ class Transitions {
 
   SearchProblem& problem_;
   const ChainBound& chain_;
+  RegionRules regions_;
   bool looks_ahead_ = true;
   // Room for `bound`.
   std::vector<char> undecided_;

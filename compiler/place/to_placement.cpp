@@ -34,21 +34,29 @@ class Writer {
     for (ir::ValueId value : graph.value_ids()) names_.insert(graph.value(value).name);
   }
 
-  ir::Partition partition(const Candidate& candidate) {
-    const Owner& owner = problem_.owners[static_cast<size_t>(candidate.owner)];
+  /// One candidate, or the units of a region.
+  ir::Partition partition(const std::vector<const Candidate*>& units) {
+    const Owner& owner = problem_.owners[static_cast<size_t>(units.front()->owner)];
     ir::Partition partition;
     partition.backend = owner.backend;
     partition.instance = owner.instance;
-    partition.cost = candidate.cost;
-    for (int node : candidate.nodes) partition.nodes.emplace_back(node);
+    std::vector<ValueFormat> reads, writes;
+    for (const Candidate* unit : units) {
+      partition.cost += unit->cost;
+      if (unit != units.front()) partition.cost -= *owner.joins;
+      for (int node : unit->nodes) partition.nodes.emplace_back(node);
+      reads.insert(reads.end(), unit->reads.begin(), unit->reads.end());
+      writes.insert(writes.end(), unit->writes.begin(), unit->writes.end());
+    }
+    std::sort(partition.nodes.begin(), partition.nodes.end());
     for (ir::ValueId value : ir::boundary_inputs(graph_, partition.nodes)) {
-      for (FormatId format : formats_of(candidate.reads, value)) {
+      for (FormatId format : formats_of(reads, value)) {
         partition.inputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
         wanted_[slot(value)].push_back(format);
       }
     }
     for (ir::ValueId value : ir::boundary_outputs(graph_, partition.nodes)) {
-      const FormatId format = formats_of(candidate.writes, value).front();
+      const FormatId format = formats_of(writes, value).front();
       partition.outputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
       written_[slot(value)] = format;
     }
@@ -82,7 +90,8 @@ class Writer {
     COLLAGE_CHECK(it != index_of_.end(), "value %{} is not part of the problem", graph_.value(value).name);
     std::vector<FormatId> formats;
     for (const ValueFormat& entry : list) {
-      if (entry.value == it->second) formats.push_back(entry.format);
+      if (entry.value != it->second) continue;
+      if (std::find(formats.begin(), formats.end(), entry.format) == formats.end()) formats.push_back(entry.format);
     }
     COLLAGE_CHECK(!formats.empty(), "a candidate does not say in which format %{} crosses", graph_.value(value).name);
     return formats;
@@ -109,9 +118,23 @@ ir::Placement to_placement(const Problem& problem, const Solution& solution, con
                            const std::function<std::vector<std::string>(int candidate)>& rules_of) {
   Writer writer(problem, graph, values);
   ir::Placement placement;
-  for (int c : solution.chosen) {
-    placement.partitions.push_back(writer.partition(problem.candidates[static_cast<size_t>(c)]));
-    placement.partitions.back().rules = rules_of(c);
+  std::map<int, std::vector<int>> units_of;  // by region
+  for (size_t i = 0; i < solution.chosen.size(); ++i) {
+    units_of[solution.region.empty() ? static_cast<int>(i) : solution.region[i]].push_back(solution.chosen[i]);
+  }
+  for (auto& [region, chosen] : units_of) {
+    const auto candidate = [&](int c) { return &problem.candidates[static_cast<size_t>(c)]; };
+    std::sort(chosen.begin(), chosen.end(),
+              [&](int a, int b) { return candidate(a)->nodes.front() < candidate(b)->nodes.front(); });
+    std::vector<const Candidate*> units;
+    std::vector<std::string> rules;
+    for (int c : chosen) {
+      units.push_back(candidate(c));
+      const std::vector<std::string> own = rules_of(c);
+      rules.insert(rules.end(), own.begin(), own.end());
+    }
+    placement.partitions.push_back(writer.partition(units));
+    placement.partitions.back().rules = std::move(rules);
   }
   placement.conversions = writer.conversions();
   number_partitions(graph, placement);

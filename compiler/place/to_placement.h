@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From chosen candidates to a written plan: partitions with their boundaries, and the conversions that feed them.
+// From chosen candidates to a written plan: partitions with their boundaries, one for each region of joined units, and
+// the conversions that feed them.
 #pragma once
 
 #include <functional>

@@ -121,7 +121,7 @@ void BoundTuner::step(double temperature) {
 Multipliers BoundTuner::rounded() const {
   Multipliers result = bound_.multipliers();
   for (int move : free_moves_) {
-    Duration rest = problem_.moves[static_cast<size_t>(move)].cost;
+    Duration rest = problem_.moves[static_cast<size_t>(move)].least;
     const int last = bound_.first_run(move + 1) - 1;
     for (int r = bound_.first_run(move); r < last; ++r) {
       result.shares[static_cast<size_t>(r)] = Duration::picoseconds(std::llround(point_[static_cast<size_t>(r)]));

@@ -3,6 +3,7 @@
 #include "compiler/place/unlimited_search.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "compiler/place/certify.h"
@@ -47,30 +48,35 @@ class OptimalSearch {
         stage_(std::make_unique<Stage>(problem)) {}
 
   /// A solution to begin with, in the order of its first positions.
-  void start_from(const std::vector<int>& known) {
-    if (known.empty()) return;
+  void start_from(const Solution& known) {
     std::vector<int> move_of(problem_.candidates.size(), -1);
     for (size_t m = 0; m < stage_->search.moves.size(); ++m) {
       move_of[static_cast<size_t>(source(static_cast<int>(m)))] = static_cast<int>(m);
     }
-    Solution solution;
-    solution.chosen = known;
-    const Verdict verdict = evaluate(problem_, solution);
+    const Verdict verdict = evaluate(problem_, known);
     if (!std::holds_alternative<Duration>(verdict)) return;
-    best_.cost = std::get<Duration>(verdict);
-    best_.count = static_cast<int>(known.size());
-    for (int c : known) best_.moves.push_back(move_of[static_cast<size_t>(c)]);
-    if (std::find(best_.moves.begin(), best_.moves.end(), -1) != best_.moves.end()) {
-      best_ = {};
-      return;
+    std::vector<std::pair<int, int>> moves;  // with the region
+    for (size_t i = 0; i < known.chosen.size(); ++i) {
+      const int move = move_of[static_cast<size_t>(known.chosen[i])];
+      if (move < 0) return;
+      moves.emplace_back(move, known.region.empty() ? static_cast<int>(i) : known.region[i]);
     }
-    std::sort(best_.moves.begin(), best_.moves.end());
+    std::sort(moves.begin(), moves.end());
+    best_.cost = std::get<Duration>(verdict);
+    best_.count = static_cast<int>(known.chosen.size());
+    std::map<int, int> first_of;
+    for (const auto& [move, region] : moves) {
+      best_.regions.push_back(first_of.emplace(region, static_cast<int>(best_.moves.size())).first->second);
+      best_.moves.push_back(move);
+    }
   }
 
   std::optional<Solution> solve() {
     is_complete_ = stage_->search.complete;
+    joins_ = !stage_->search.joiners.empty();
     const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
-    run(1);
+    // The first unit of a region pays its whole launch: no single state sees that it is worth it.
+    run(joins_ ? kTuningWidth : 1);
     tune(temperature);
     // The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
     LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
@@ -78,6 +84,7 @@ class OptimalSearch {
     if (!best_.exists()) return std::nullopt;
     Solution solution;
     for (int move : best_.moves) solution.chosen.push_back(source(move));
+    if (joins_) solution.region = best_.regions;
     solution.cost = best_.cost;
     if (is_complete_) {
       solution.bound = bound_;
@@ -118,7 +125,7 @@ class OptimalSearch {
     const int steps = problem_.node_count > kLargeGraph ? kStepsPerChunk / 2 : kStepsPerChunk;
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
       const bool goes_on = tuner->ascend(best_.cost, steps);
-      run(chunk < kNarrowChunks ? 1 : kTuningWidth);
+      run(chunk < kNarrowChunks && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
       if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
       const std::vector<Duration> lower = stage_->chain.lower_with_moves();
@@ -165,14 +172,15 @@ class OptimalSearch {
   Duration bound_;
   bool is_closed_ = false;
   bool is_complete_ = true;
+  bool joins_ = false;
 };
 
 }  // namespace
 
 std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
-                                         const MemoryLimits* memory, const std::vector<int>& known) {
+                                         const MemoryLimits* memory, const Solution* known) {
   OptimalSearch search(problem, options, memory);
-  search.start_from(known);
+  if (known != nullptr) search.start_from(*known);
   return search.solve();
 }
 

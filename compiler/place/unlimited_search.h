@@ -11,8 +11,8 @@
 namespace collage::place {
 
 /// `memory`: null, or limits that every solution keeps; no two partial solutions are then merged. `known`: a solution
-/// to begin with, or none.
+/// to begin with, or null.
 std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
-                                         const MemoryLimits* memory, const std::vector<int>& known);
+                                         const MemoryLimits* memory, const Solution* known);
 
 }  // namespace collage::place

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// See brute_force.h. All exact covers, first uncovered node first; a cover is dropped early only where it costs no less
-// than the best answer even if the rest were covered with the cheapest candidates, without further conversions and
-// regardless of cycles and limits (a table over all node sets). Arborescences by growing every set of reached formats
-// edge by edge.
+// See brute_force.h. All exact covers, first uncovered node first, and all divisions of their units into regions; a
+// cover is dropped early only where it costs no less than the best answer even if the rest were covered with the
+// cheapest candidates, all joined, without further conversions and regardless of cycles and limits (a table over all
+// node sets). Arborescences by growing every set of reached formats edge by edge.
 #include "tests/differential/brute_force.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class BruteForce {
     for (uint32_t covered = all; covered-- > 0;) {
       for (size_t c : at_[static_cast<size_t>(std::countr_one(covered))]) {
         if ((masks_[c] & covered) != 0) continue;
-        rest_[covered] = std::min(rest_[covered], problem.candidates[c].cost + rest_[covered | masks_[c]]);
+        rest_[covered] = std::min(rest_[covered], least(c) + rest_[covered | masks_[c]]);
       }
     }
   }
@@ -45,15 +45,105 @@ class BruteForce {
     if (now + rest_[covered] >= best_) return;
     const int first = std::countr_one(covered);
     if (first == problem_.node_count) {
-      if (within_limits() && is_acyclic() && within_memory()) best_ = now;
+      if (within_limits() && is_acyclic(chosen_masks()) && within_memory()) divide(0, now);
       return;
     }
     for (size_t c : at_[static_cast<size_t>(first)]) {
       if ((masks_[c] & covered) != 0) continue;
       chosen_.push_back(c);
-      extend(covered | masks_[c], cost + problem_.candidates[c].cost);
+      extend(covered | masks_[c], cost + least(c));
       chosen_.pop_back();
     }
+  }
+
+  /// The cost of a unit as if it were joined with another; its region pays the rest once.
+  Duration least(size_t c) const {
+    const Candidate& candidate = problem_.candidates[c];
+    return candidate.cost - (may_join(c) ? *owner_of(c).joins : Duration());
+  }
+
+  const Owner& owner_of(size_t c) const { return problem_.owners[static_cast<size_t>(problem_.candidates[c].owner)]; }
+  bool may_join(size_t c) const { return problem_.candidates[c].may_join && owner_of(c).joins; }
+
+  /// Every way to divide the chosen candidates, from the i-th on, into regions.
+  void divide(size_t i, Duration cost) {
+    if (cost >= best_) return;
+    if (i == chosen_.size()) {
+      std::vector<uint32_t> masks;
+      for (const std::vector<size_t>& region : regions_) {
+        if (region.size() > 1 && !is_region(region)) return;
+        masks.push_back(0);
+        for (size_t c : region) masks.back() |= masks_[c];
+      }
+      if (is_acyclic(masks)) best_ = cost;
+      return;
+    }
+    const size_t c = chosen_[i];
+    regions_.push_back({c});
+    divide(i + 1, cost + (may_join(c) ? *owner_of(c).joins : Duration()));
+    regions_.pop_back();
+    for (size_t r = 0; r < regions_.size() && may_join(c); ++r) {
+      if (!may_join(regions_[r].front()) || &owner_of(regions_[r].front()) != &owner_of(c)) continue;
+      regions_[r].push_back(c);
+      divide(i + 1, cost);
+      regions_[r].pop_back();
+    }
+  }
+
+  /// Units that agree in pairs, and of which none is left when one goes from neighbour to neighbour.
+  bool is_region(const std::vector<size_t>& units) const {
+    std::vector<size_t> todo = {units.front()};
+    std::vector<size_t> left(units.begin() + 1, units.end());
+    while (!todo.empty()) {
+      const size_t unit = todo.back();
+      todo.pop_back();
+      for (size_t i = 0; i < left.size();) {
+        if (!exchange(unit, left[i]) && !exchange(left[i], unit)) {
+          ++i;
+          continue;
+        }
+        todo.push_back(left[i]);
+        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    for (size_t a : units) {
+      for (size_t b : units) {
+        if (a < b && !agree(a, b)) return false;
+      }
+    }
+    return left.empty();
+  }
+
+  bool exchange(size_t writer, size_t reader) const {
+    for (const ValueFormat& write : problem_.candidates[writer].writes) {
+      int equal = 0, other = 0;
+      for (const ValueFormat& read : problem_.candidates[reader].reads) {
+        if (read.value == write.value) ++(read.format == write.format ? equal : other);
+      }
+      if (equal > 0 && other == 0) return true;
+    }
+    return false;
+  }
+
+  bool agree(size_t a, size_t b) const {
+    const auto touches = [&](size_t c) {
+      std::vector<ValueFormat> all = problem_.candidates[c].reads;
+      const std::vector<ValueFormat>& writes = problem_.candidates[c].writes;
+      all.insert(all.end(), writes.begin(), writes.end());
+      return all;
+    };
+    for (const ValueFormat& x : touches(a)) {
+      for (const ValueFormat& y : touches(b)) {
+        if (x.value == y.value && x.format != y.format) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<uint32_t> chosen_masks() const {
+    std::vector<uint32_t> masks;
+    for (size_t c : chosen_) masks.push_back(masks_[c]);
+    return masks;
   }
 
   bool within_limits() const {
@@ -72,13 +162,13 @@ class BruteForce {
   }
 
   /// Runs partitions one after the other as long as some partition has all it reads.
-  bool is_acyclic() const {
+  bool is_acyclic(const std::vector<uint32_t>& partitions) const {
     uint32_t done = 0;
     for (bool moved = true; moved;) {
       moved = false;
-      for (size_t c : chosen_) {
-        if ((done & masks_[c]) != 0 || !is_ready(c, done)) continue;
-        done |= masks_[c];
+      for (uint32_t mask : partitions) {
+        if ((done & mask) != 0 || !is_ready(mask, done)) continue;
+        done |= mask;
         moved = true;
       }
     }
@@ -92,7 +182,7 @@ class BruteForce {
     while (order.size() < chosen_.size()) {
       size_t next = problem_.candidates.size();
       for (size_t c : chosen_) {
-        if ((done & masks_[c]) != 0 || !is_ready(c, done)) continue;
+        if ((done & masks_[c]) != 0 || !is_ready(masks_[c], done)) continue;
         const bool is_first =
             next == problem_.candidates.size() || std::countr_zero(masks_[c]) < std::countr_zero(masks_[next]);
         if (is_first) next = c;
@@ -154,11 +244,11 @@ class BruteForce {
   }
 
   /// All that it reads was made by `done` or by itself.
-  bool is_ready(size_t c, uint32_t done) const {
+  bool is_ready(uint32_t mask, uint32_t done) const {
     for (const ProblemValue& value : problem_.values) {
-      if (value.writer < 0 || ((done | masks_[c]) >> value.writer & 1) != 0) continue;
+      if (value.writer < 0 || ((done | mask) >> value.writer & 1) != 0) continue;
       for (int reader : value.readers) {
-        if ((masks_[c] >> reader & 1) != 0) return false;
+        if ((mask >> reader & 1) != 0) return false;
       }
     }
     return true;
@@ -214,6 +304,7 @@ class BruteForce {
   std::vector<uint32_t> masks_;
   std::vector<Duration> rest_;  // by covered set
   std::vector<size_t> chosen_;
+  std::vector<std::vector<size_t>> regions_;
   std::map<std::pair<size_t, FormatId>, std::vector<Duration>> trees_;
   Duration best_ = Duration::max();
 };

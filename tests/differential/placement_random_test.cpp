@@ -160,6 +160,31 @@ TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
   EXPECT_GT(binding, rounds(2'000) / 10);  // a memory that is never too small would test nothing
 }
 
+TEST(PlacementRandom, JoinedIntoRegions) {
+  uint64_t joined = 0;
+  for (uint64_t seed = 0; seed < rounds(6'000); ++seed) {
+    RandomSource random(20'000'000 + seed);
+    const Problem problem = joining_problem(random, 1 + random.below(8));
+    check(problem, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+    const std::optional<Solution> found = search_optimal(problem);
+    if (!found) continue;
+    joined += std::set<int>(found->region.begin(), found->region.end()).size() < found->region.size() ? 1 : 0;
+  }
+  EXPECT_GT(joined, rounds(6'000) / 5);
+}
+
+TEST(PlacementRandom, JoinedIntoRegionsUnderATinyBudget) {
+  for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
+    RandomSource random(21'000'000 + seed);
+    SearchOptions options;
+    options.max_states = static_cast<uint64_t>(1 + random.below(40));
+    options.tie_states = 0;
+    check(joining_problem(random, 4 + random.below(5)), "seed " + std::to_string(seed), options);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {
   for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
     RandomSource random(4'000'000 + seed);

@@ -284,4 +284,43 @@ Problem ring_problem(RandomSource& random, int length) {
   return problem;
 }
 
+Problem joining_problem(RandomSource& random, int node_count) {
+  Problem problem = random.chance(20)   ? crossing_problem(random, 1 + random.below(2))
+                    : random.chance(15) ? ring_problem(random, 3 + random.below(2))
+                                        : random_problem(random, node_count, random.chance(90));
+  if (problem.owners.size() == 1) {
+    problem.owners.push_back({"npu", "npu[0]", {}, {}});
+    problem.owners.push_back({"lib", "host", {}, {}});
+    for (Candidate& candidate : problem.candidates) candidate.owner = random.below(3);
+  }
+  for (size_t o = 1; o < problem.owners.size(); ++o) {
+    if (random.chance(25)) continue;
+    problem.owners[o].joins = units(random.below(7));
+    problem.owners[o].max_partitions.reset();
+    // Enough units, in few formats, for regions of some size.
+    const FormatId usual = random.below(static_cast<int>(problem.formats.size()));
+    const int stays = random.chance(40) ? 100 : 85;
+    for (int node = 0; node < problem.node_count; ++node) {
+      if (random.chance(25)) continue;
+      std::set<int> nodes = {node};
+      if (random.chance(12)) nodes = random_nodes(random, problem, 2 + random.below(2));
+      add_candidate(random, problem, nodes, static_cast<int>(o), 6);
+      Candidate& added = problem.candidates.back();
+      for (auto* list : {&added.reads, &added.writes}) {
+        for (ValueFormat& item : *list) {
+          if (random.chance(stays)) item.format = usual;
+        }
+      }
+      const auto same_value = [](const ValueFormat& a, const ValueFormat& b) { return a.value == b.value; };
+      added.reads.erase(std::unique(added.reads.begin(), added.reads.end(), same_value), added.reads.end());
+    }
+  }
+  for (Candidate& candidate : problem.candidates) {
+    const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
+    candidate.may_join = owner.joins && random.chance(95);
+    if (candidate.may_join && candidate.cost < Duration::max()) candidate.cost += *owner.joins;
+  }
+  return problem;
+}
+
 }  // namespace collage::place
