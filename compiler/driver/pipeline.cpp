@@ -277,6 +277,8 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
   if (!costs_.source) costs_ = open_costs(options_, active_, diags);
   build_options.costs = costs_.source.get();
   build_options.offered = offered;
+  // `collage-check-plan`, schedules and energies know candidates, not how they are joined.
+  build_options.lists_regions = !options_.certificate.empty() || objective_ != place::Objective::Latency;
   return place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
 }
 

@@ -108,6 +108,7 @@ void add_candidates(int backend, int first_owner, size_t instances, const Layout
       added.writes = with_space(candidate.members.writes, space, layouts, built);
       added.owner = owner;
       added.rule = join(candidate.rules, ",");
+      added.may_join = found.joins_in_search;
       built->problem.candidates.push_back(std::move(added));
       built->origins.push_back({backend, matches, candidate.rules, -1, static_cast<int>(c), candidate.measured});
     }
@@ -140,6 +141,25 @@ void add_wished_on_host(const Graph& graph, const std::vector<Wish>& wishes, Bui
       return c.nodes == nodes && built->problem.owners[static_cast<size_t>(c.owner)].backend == "host";
     });
     if (!exists) add_on_host(graph, wish.nodes, built);
+  }
+}
+
+/// Units that exchange a value with no other unit of their owner stay alone: bounds need not hope for a join then.
+void find_lone_units(Problem* problem) {
+  using Place = std::tuple<int, int, FormatId>;  // owner, value, format
+  std::set<Place> read, written;
+  for (const Candidate& candidate : problem->candidates) {
+    if (!candidate.may_join) continue;
+    for (const ValueFormat& item : candidate.reads) read.emplace(candidate.owner, item.value, item.format);
+    for (const ValueFormat& item : candidate.writes) written.emplace(candidate.owner, item.value, item.format);
+  }
+  for (Candidate& candidate : problem->candidates) {
+    const auto meets = [&](const std::vector<ValueFormat>& list, const std::set<Place>& others) {
+      return std::any_of(list.begin(), list.end(), [&](const ValueFormat& item) {
+        return others.contains({candidate.owner, item.value, item.format});
+      });
+    };
+    candidate.may_join = candidate.may_join && (meets(candidate.reads, written) || meets(candidate.writes, read));
   }
 }
 
@@ -263,8 +283,16 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
   add_values(graph, &built);
   std::vector<int> first_owner = add_owners(backends, &built.problem);
   for (size_t b = 0; b < backends.size(); ++b) {
-    built.backends.push_back(find_candidates(graph, backends[b], layouts, options.growth, options.costs != nullptr));
+    built.backends.push_back(
+        find_candidates(graph, backends[b], layouts, options.growth, options.costs != nullptr, options.lists_regions));
+    for (const Wish& wish : options.wishes) {
+      if (wish.kind != Wish::Kind::Together) continue;
+      add_wished_region(graph, backends[b], wish.nodes, &built.backends.back());
+    }
     add_candidates(static_cast<int>(b), first_owner[b], backends[b].backend->instances().size(), layouts, &built);
+    for (size_t i = 0; i < backends[b].backend->instances().size() && built.backends[b].joins_in_search; ++i) {
+      built.problem.owners[static_cast<size_t>(first_owner[b]) + i].joins = backends[b].backend->policy.launch;
+    }
   }
   add_host_singles(graph, &built);
   add_wished_on_host(graph, options.wishes, &built);
@@ -284,6 +312,7 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
     ok = ok && apply_pins(graph, registered, backends, &built, diags);
     if (!ok || !apply_wishes(graph, backends, options.wishes, &built, diags)) return std::nullopt;
   }
+  find_lone_units(&built.problem);
   add_conversions(graph, FormatGraph(backends), &built);
   add_memory(graph, &built);
   if (options.costs != nullptr) measure_conversions(graph, *options.costs, &built);

@@ -40,6 +40,7 @@ struct BuildOptions {
   CostSource* costs = nullptr;  ///< of candidates that are to be measured; null: their estimates count
   std::vector<Wish> wishes;
   const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
+  bool lists_regions = false;  ///< of large engines as candidates, too, instead of joining them in the search
 };
 
 /// `fixed`: partitions of the input, to be kept. Nothing after an error.

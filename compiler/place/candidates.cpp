@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "compiler/place/build_problem_fixed.h"
 #include "compiler/place/host_cost.h"
+#include "runtime/checked_size.h"
 
 namespace collage::place {
 
@@ -36,6 +38,35 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
     const ir::Kernel& kernel = kernel_of(backend, found, unit);
     return kernel.measured && !kernel.cost;
   });
+}
+
+/// Whether a device could be too small for some plan: memory is counted by candidates, not by regions.
+bool may_lack_memory(const ir::Graph& graph, const ir::Backend& backend) {
+  double bytes = 0;
+  for (ir::ValueId value : graph.value_ids()) {
+    bytes += static_cast<double>(std::max(graph.value(value).type.bytes(), runtime::kTensorAlignment));
+  }
+  // Every tensor may be rounded up to an aligned size.
+  return std::any_of(backend.devices.begin(), backend.devices.end(), [&](const ir::DeviceDecl& device) {
+    return device.memory_bytes && *device.memory_bytes < 2 * bytes;
+  });
+}
+
+/// Any connected region is a candidate, and costs the sum of its matches and one launch. Without a launch nothing is
+/// saved by joins, and they matter to those alone who count partitions.
+bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found) {
+  const ir::PartitionPolicy& policy = backend.policy;
+  const bool no_limits = policy.join == ir::JoinKind::Any && policy.max_depth == 0 && policy.max_ops == 0 &&
+                         policy.max_exits == 0 && policy.taps && policy.never_starts.empty() && found.denied.empty() &&
+                         !backend.max_partitions;
+  if (!no_limits || policy.launch <= Duration() || policy.cost || policy.measured || may_lack_memory(graph, backend))
+    return false;
+  for (size_t u = 0; u < found.units.size(); ++u) {
+    const ir::Kernel& kernel = kernel_of(backend, found, u);
+    if (kernel.measured || !(found.units[u].cost >= 0)) return false;
+    if (!kernel.cost && backend.runtime == ir::RuntimeKind::HostJit) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -75,7 +106,7 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
 }
 
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
-                                  const GrowthLimits& limits, bool measures) {
+                                  const GrowthLimits& limits, bool measures, bool lists_regions) {
   const ir::Backend& backend = *active.backend;
   BackendCandidates found;
   found.backend = backend.name;
@@ -91,7 +122,10 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
     if (violation.empty()) continue;
     found.refusals.push_back({Refusal::Kind::Limit, match.rule, match.root, match.nodes, -1, std::move(violation)});
   }
-  for (UnitUnion& members : grow(graph, backend.policy, found.units, limits, &found.growth)) {
+  found.joins_in_search = !lists_regions && takes_any_region(graph, backend, found);
+  ir::PartitionPolicy policy = backend.policy;
+  if (found.joins_in_search) policy.join = ir::JoinKind::None;
+  for (UnitUnion& members : grow(graph, policy, found.units, limits, &found.growth)) {
     const Match& first = found.matches[found.units[members.units.front()].match];
     if (const match::Denied* denied = match::denied_in(found.denied, members.nodes)) {
       found.refusals.push_back(
@@ -109,6 +143,20 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
     found.refusals.push_back({Refusal::Kind::Cost, first.rule, first.root, members.nodes, -1, std::move(why)});
   }
   return found;
+}
+
+void add_wished_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
+                       BackendCandidates* found) {
+  if (!found->joins_in_search || nodes.size() < 2 || !is_convex(graph, nodes) || !is_connected(graph, nodes)) return;
+  const bool exists = std::any_of(found->candidates.begin(), found->candidates.end(),
+                                  [&](const BackendCandidate& c) { return c.members.nodes == nodes; });
+  std::optional<Cover> cover = find_cover(graph, *active.backend, *found, nodes, {}, {});
+  if (exists || !cover) return;
+  std::string why;
+  const std::optional<Duration> cost = candidate_cost(graph, active, *found, cover->members, &why);
+  if (!cost) return;
+  std::vector<std::string> rules = rule_names(*active.backend, *found, cover->members.units);
+  found->candidates.push_back({std::move(cover->members), *cost, std::move(rules), false, ""});
 }
 
 }  // namespace collage::place

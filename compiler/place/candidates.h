@@ -72,11 +72,18 @@ struct BackendCandidates {
   std::vector<match::Refusal> refusals;
   std::vector<match::Denied> denied;  ///< node sets that no partition of the backend may hold
   GrowthReport growth;
+  /// A large engine: the candidates are its matches, and the search joins them (problem.h). Each join saves the launch.
+  bool joins_in_search = false;
 };
 
-/// `measures`: costs can be measured, so that a candidate may lack an estimate.
+/// `measures`: costs can be measured, so that a candidate may lack an estimate. `lists_regions`: of large engines, too.
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
-                                  const GrowthLimits& limits = {}, bool measures = false);
+                                  const GrowthLimits& limits = {}, bool measures = false, bool lists_regions = false);
+
+/// Adds exactly these nodes (ascending) as one candidate of a backend whose regions are joined in the search, where
+/// matches make them up: for wishes, which speak of single candidates.
+void add_wished_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
+                       BackendCandidates* found);
 
 /// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
 void make_units(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,

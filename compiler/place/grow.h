@@ -76,6 +76,9 @@ std::string limit_violation(const ir::Graph& graph, const ir::PartitionPolicy& p
 /// Nodes on the longest path inside.
 int depth_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 
+/// The nodes (ascending) hang together by values that one of them makes and another reads.
+bool is_connected(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+
 /// No path leaves the nodes (ascending) and comes back.
 bool is_convex(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 

@@ -37,6 +37,27 @@ int depth_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   return deepest;
 }
 
+bool is_connected(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::set<NodeId> left(nodes.begin(), nodes.end());
+  std::vector<NodeId> todo;
+  const auto visit = [&](NodeId node) {
+    if (left.erase(node) > 0) todo.push_back(node);
+  };
+  if (!nodes.empty()) visit(nodes.front());
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    for (ValueId input : graph.node(node).inputs) {
+      if (input.is_valid() && graph.value(input).producer.is_valid()) visit(graph.value(input).producer);
+    }
+    for (ValueId output : graph.node(node).outputs) {
+      if (!output.is_valid()) continue;
+      for (const ir::Use& use : graph.value(output).uses) visit(use.node);
+    }
+  }
+  return left.empty();
+}
+
 bool is_convex(const Graph& graph, const std::vector<NodeId>& nodes) {
   if (nodes.empty()) return true;
   // Ids are a topological order, so only nodes between the first and the last can lie on such a path.

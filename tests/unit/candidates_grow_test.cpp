@@ -173,7 +173,7 @@ TEST(Grow, FindsWhatTryingAllSetsFinds) {
                             "join any limit taps yes",
                             "join any limit exits 2",
                             "join any limit exits 2, taps yes",
-                            "join any limit exits any, taps yes",
+                            "join any limit exits any, taps yes, ops 100",
                             "join any limit exits any",
                             "join any limit depth 3, exits 2, taps yes",
                             "join any limit ops 4",
