@@ -89,10 +89,12 @@ Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>
   return costs;
 }
 
-std::string costs_line(const measure::MeasuringStats& stats) {
+std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy) {
   if (stats.measured + stats.from_cache == 0) return "";
-  std::string text =
-      fmt::format("{} measured, {} from cache   {:.1f} s", stats.measured, stats.from_cache, stats.seconds);
+  std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
+  if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
+  text += fmt::format("   {:.1f} s", stats.seconds);
+  if (lazy.below > 0) text += fmt::format("   {} below their bound, which was lowered", lazy.below);
   size_t failed = 0;
   const std::string* most = nullptr;
   for (const auto& [reason, count] : stats.failures) {

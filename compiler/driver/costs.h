@@ -8,6 +8,7 @@
 #include "compiler/driver/activate.h"
 #include "compiler/driver/options.h"
 #include "compiler/measure/measured_costs.h"
+#include "compiler/place/build_problem.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
@@ -23,7 +24,7 @@ struct Costs {
 /// be used, or a measuring process that is not there, is a warning.
 Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags);
 
-/// `88 measured, 224 from cache   2.1 s`, and what failed. Empty if there was nothing to measure.
-std::string costs_line(const measure::MeasuringStats& stats);
+/// `31 measured, 57 from cache, 224 not needed   2.1 s`, and what failed. Empty if there was nothing to measure.
+std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);
 
 }  // namespace collage::driver

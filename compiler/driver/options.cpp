@@ -183,6 +183,11 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->type_name("HOW")
       ->envname("COLLAGE_COSTS")
       ->check(CLI::IsMember({"measured", "estimate"}));
+  std::string measure = "lazy";
+  app.add_option("--measure", measure, "lazy: no more than proves the best plan | all: every candidate")
+      ->type_name("WHICH")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"lazy", "all"}));
   app.add_option("--cost-db", options.cost_db,
                  "where measured costs are kept (default: in the user's cache); empty: measured anew each time")
       ->type_name("FILE")
@@ -259,6 +264,7 @@ ParsedOptions parse_options(int argc, char** argv) {
     return usage("--plan is followed, --candidate-plan considered: give one of them");
   }
   if (!options.bench_json.empty() && options.bench == 0) return usage("--bench-json needs --bench");
+  options.measure_all = measure == "all";
   if (!costs.empty()) options.costs = costs == "measured" ? CostMode::Measured : CostMode::Estimate;
   if (!scale.empty()) {
     std::optional<double> value = parse_fraction(scale);

@@ -60,6 +60,7 @@ struct Options {
   int evolve_evaluations = 24;   ///< plans that `evolve` measures
 
   CostMode costs = CostMode::Choose;
+  bool measure_all = false;            ///< not only what the best plan needs
   std::optional<std::string> cost_db;  ///< empty: none; absent: the user's cache
   double measure_timeout = 10;         ///< seconds for one candidate
 

@@ -35,6 +35,7 @@
 #include "compiler/driver/written_partitions.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
+#include "compiler/measure/machine_limits.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build_problem.h"
 #include "compiler/place/energy.h"
@@ -56,6 +57,8 @@ namespace {
 namespace fs = std::filesystem;
 using support::Code;
 
+/// Enough for a plan that is good, not for its proof.
+constexpr uint64_t kProbeStates = 1'000;
 /// The search multiplies and adds to its budget of states.
 constexpr uint64_t kBudgetMargin = 1024;
 
@@ -138,6 +141,7 @@ class Pipeline {
   std::optional<ir::Placement> read_plan_beside(const std::string& path, const std::string& option);
   std::optional<place::BuiltProblem> build_problem(const ir::Placement& written, const ir::Placement* offered,
                                                    support::Diagnostics& diags);
+  bool measures_lazily() const;
   SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
   bool search_placement();
   std::optional<FoundPlan> follow_candidate_plan(const place::Strategy& strategy, std::string* why);
@@ -279,7 +283,24 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
   build_options.offered = offered;
   // `collage-check-plan`, schedules and energies know candidates, not how they are joined.
   build_options.lists_regions = !options_.certificate.empty() || objective_ != place::Objective::Latency;
+  place::LazyMeasuring lazy;
+  if (costs_.source && measures_lazily()) {
+    lazy.machine = measure::machine_limits(options_.threads);
+    lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
+      SearchInput input = search_input(built, written);
+      if (is_probe) input.options.max_states = std::min(input.options.max_states, kProbeStates);
+      return place::solve_within_memory(input.graph, input.built, input.limits, {}, input.options);
+    };
+    build_options.lazy = &lazy;
+  }
   return place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
+}
+
+/// Only the exact search can say which costs do not matter, and only if nothing else asks for them.
+bool Pipeline::measures_lazily() const {
+  const bool asks_for_all = options_.measure_all || options_.compare || !options_.diff_plans.empty() ||
+                            !options_.why.empty() || !options_.why_not.empty() || options_.emit == Emit::Candidates;
+  return !asks_for_all && options_.strategy == "optimal" && objective_ == place::Objective::Latency;
 }
 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
@@ -466,7 +487,8 @@ void Pipeline::fill_report() {
   report_.truncated = count_truncated(built_);
   if (costs_.source) {
     const measure::MeasuringStats& stats = costs_.source->stats();
-    report_.costs = costs_line(stats);
+    report_.costs = costs_line(stats, built_.lazy);
+    report_.not_needed = built_.lazy.not_needed;
     report_.measured = stats.measured;
     report_.cached = stats.from_cache;
   }

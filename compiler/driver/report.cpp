@@ -243,7 +243,8 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
   json["candidates"] = {{"total", report.candidates},
                         {"distinct", report.distinct},
                         {"measured", report.measured},
-                        {"cached", report.cached}};
+                        {"cached", report.cached},
+                        {"not_needed", report.not_needed}};
   json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -31,11 +31,12 @@ struct Report {
   std::string rule_summary;          ///< `host 4, npu 3: 7 rules`
   std::string rewrites;              ///< `layer_norm 12x`; empty: none was applied
   size_t candidates = 0;
-  size_t distinct = 0;   ///< by structure, formats and backend: those that would be measured apart
-  size_t truncated = 0;  ///< seeds whose growth a cap stopped
-  std::string costs;     ///< what measuring them took; empty: nothing was measured
-  size_t measured = 0;   ///< distinct candidates measured now
-  size_t cached = 0;     ///< and those known from before
+  size_t distinct = 0;    ///< by structure, formats and backend: those that would be measured apart
+  size_t truncated = 0;   ///< seeds whose growth a cap stopped
+  std::string costs;      ///< what measuring them took; empty: nothing was measured
+  size_t measured = 0;    ///< distinct candidates measured now
+  size_t cached = 0;      ///< and those known from before
+  size_t not_needed = 0;  ///< and those that the proof of the plan did without
   place::Objective objective = place::Objective::Latency;
   Duration value;      ///< what the objective says of the plan
   Duration predicted;  ///< one after the other

@@ -158,6 +158,10 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
 FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
   const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
   FoundPlan plan;
+  for (int c : solution.chosen) {
+    const place::CandidateOrigin& origin = built.origins[static_cast<size_t>(c)];
+    if (origin.measured && !origin.is_open) plan.measured.push_back({origin.measurement, origin.spread});
+  }
   plan.bound = solution.bound;
   plan.chosen = solution.chosen;
   plan.states = solution.states;
@@ -195,10 +199,14 @@ std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& i
   auto add = [&](const std::string& label, const place::Strategy& strategy) {
     std::string why;
     std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
-    if (plan) plans.emplace_back(label, plan->predicted);
+    if (!plan) return;
+    const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
+                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].is_open; });
+    plans.emplace_back(has_bounds ? label + " at least" : label, plan->predicted);
   };
   add("host only", {Kind::Single, {"host"}});
-  add("greedy", {Kind::Greedy, {}});
+  // What greed takes depends on costs that were not measured then.
+  if (input.built.lazy.not_needed == 0) add("greedy", {Kind::Greedy, {}});
   return plans;
 }
 

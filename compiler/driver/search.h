@@ -10,6 +10,7 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/fit_memory.h"
+#include "compiler/place/noise.h"
 #include "compiler/place/objective.h"
 #include "compiler/place/strategies.h"
 #include "compiler/support/diagnostic.h"
@@ -33,10 +34,11 @@ struct SearchInput {
 };
 
 struct FoundPlan {
-  ir::Placement placement;   ///< after partitions were joined where their backend wants it
-  std::vector<int> chosen;   ///< candidates of the problem, as the search chose them
-  place::Solution solution;  ///< what it was made of, before partitions were joined
-  Duration predicted;        ///< what the objective says of the placement, by code that the searches do not share
+  ir::Placement placement;                    ///< after partitions were joined where their backend wants it
+  std::vector<int> chosen;                    ///< candidates of the problem, as the search chose them
+  place::Solution solution;                   ///< what it was made of, before partitions were joined
+  std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
+  Duration predicted;  ///< what the objective says of the placement, by code that the searches do not share
   Duration bound;
   bool optimal = false;
   uint64_t states = 0;

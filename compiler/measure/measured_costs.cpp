@@ -21,7 +21,7 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const std::vector<pla
   }
 }
 
-std::optional<Measurement> MeasuredCosts::look_up(const Key& key) {
+std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   if (options_.database == nullptr) return std::nullopt;
   std::optional<Measurement> found = options_.database->find(key.first, key.second);
   // With more time than was given then, it may end well.
@@ -40,7 +40,7 @@ Measurement MeasuredCosts::measure_now(const Key& key) {
 
 void MeasuredCosts::look_up_all(std::vector<const Key*>* unknown) {
   std::erase_if(*unknown, [&](const Key* key) {
-    std::optional<Measurement> found = look_up(*key);
+    std::optional<Measurement> found = stored(*key);
     if (!found) return false;
     known_[*key] = std::move(*found);
     ++stats_.from_cache;
@@ -62,16 +62,60 @@ void MeasuredCosts::measure_all(std::vector<const Key*> unknown) {
   stats_.measured += unknown.size();
 }
 
-std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
-                                                        const std::vector<ir::Partition>& candidates) {
-  auto start = std::chrono::steady_clock::now();
+std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
+                                                       const std::vector<ir::Partition>& candidates) const {
   std::vector<Key> keys;
-  std::vector<const Key*> unknown;  // in the order of the candidates, so that a progress means the same every time
   for (const ir::Partition& candidate : candidates) {
     auto environment = environments_.find(candidate.backend);
     if (environment == environments_.end()) environment = environments_.find("");
     keys.emplace_back(environment->second, candidate_text(graph, candidate));
   }
+  return keys;
+}
+
+int MeasuredCosts::id_of(const Key& key) {
+  return ids_.emplace(key, static_cast<int>(ids_.size())).first->second;
+}
+
+place::MeasuredCost MeasuredCosts::answer(const Key& key) {
+  const Measurement& measurement = known_.at(key);
+  place::MeasuredCost answer;
+  answer.id = id_of(key);
+  if (measurement.failed()) {
+    answer.failure = measurement.failure;
+    // What crashed twice in a row may well crash the run; it is not stored, but its estimate does not count now.
+    answer.lasting = measurement.lasting || measurement.crashed;
+  } else {
+    answer.cost = measurement.cost;
+    answer.spread = measurement.spread;
+  }
+  return answer;
+}
+
+std::vector<place::KnownCost> MeasuredCosts::look_up(const ir::Graph& graph,
+                                                     const std::vector<ir::Partition>& candidates) {
+  std::vector<place::KnownCost> found;
+  for (const Key& key : keys_of(graph, candidates)) {
+    const bool is_new = !ids_.contains(key);
+    place::KnownCost& entry = found.emplace_back();
+    entry.id = id_of(key);
+    bool is_known = known_.contains(key);
+    if (!is_known && is_new) {
+      if (std::optional<Measurement> measurement = stored(key)) {
+        is_known = known_.emplace(key, std::move(*measurement)).second;
+        ++stats_.from_cache;
+      }
+    }
+    if (is_known) entry.cost = answer(key);
+  }
+  return found;
+}
+
+std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
+                                                        const std::vector<ir::Partition>& candidates) {
+  auto start = std::chrono::steady_clock::now();
+  const std::vector<Key> keys = keys_of(graph, candidates);
+  std::vector<const Key*> unknown;  // in the order of the candidates, so that a progress means the same every time
   for (const Key& key : keys) {
     if (known_.try_emplace(key).second) unknown.push_back(&key);
   }
@@ -82,17 +126,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     if (measurement.failed()) ++stats_.failures[measurement.failure];
   }
   std::vector<place::MeasuredCost> answers;
-  for (const Key& key : keys) {
-    const Measurement& measurement = known_.at(key);
-    place::MeasuredCost& answer = answers.emplace_back();
-    if (measurement.failed()) {
-      answer.failure = measurement.failure;
-      // What crashed twice in a row may well crash the run; it is not stored, but its estimate does not count now.
-      answer.lasting = measurement.lasting || measurement.crashed;
-    } else {
-      answer.cost = measurement.cost;
-    }
-  }
+  for (const Key& key : keys) answers.push_back(answer(key));
   stats_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return answers;
 }

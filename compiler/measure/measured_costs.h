@@ -39,12 +39,17 @@ class MeasuredCosts : public place::CostSource {
 
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
                                            const std::vector<ir::Partition>& candidates) override;
+  std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override;
   const MeasuringStats& stats() const { return stats_; }
 
  private:
   /// A candidate's environment and text.
   using Key = std::pair<std::string, std::string>;
-  std::optional<Measurement> look_up(const Key& key);
+  std::optional<Measurement> stored(const Key& key);
+  std::vector<Key> keys_of(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) const;
+  int id_of(const Key& key);
+  /// Of what is known.
+  place::MeasuredCost answer(const Key& key);
   /// Takes those that the database has by now out of the list.
   void look_up_all(std::vector<const Key*>* unknown);
   void measure_all(std::vector<const Key*> unknown);
@@ -55,6 +60,7 @@ class MeasuredCosts : public place::CostSource {
   Worker worker_;
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
   std::map<Key, Measurement> known_;
+  std::map<Key, int> ids_;
   MeasuringStats stats_;
 };
 

@@ -216,6 +216,7 @@ std::vector<int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& 
 
 void add_memory(const Graph& graph, BuiltProblem* built) {
   Problem& problem = built->problem;
+  problem.constant_bytes.clear();
   const std::vector<int64_t> least = least_device_bytes(graph, *built);
   for (size_t v = 0; v < problem.values.size(); ++v) problem.values[v].bytes = least[v];
   std::map<ValueId, int> index;
@@ -229,6 +230,7 @@ void add_memory(const Graph& graph, BuiltProblem* built) {
     }
   }
   for (Candidate& candidate : problem.candidates) {
+    candidate.constants.clear();
     if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host") continue;
     for (int node : candidate.nodes) {
       const std::vector<int>& own = constants_of[static_cast<size_t>(node)];
@@ -237,6 +239,15 @@ void add_memory(const Graph& graph, BuiltProblem* built) {
     std::sort(candidate.constants.begin(), candidate.constants.end());
     candidate.constants.erase(std::unique(candidate.constants.begin(), candidate.constants.end()),
                               candidate.constants.end());
+  }
+}
+
+/// What is measured at all is yet to be.
+void mark_open(bool measures, BuiltProblem* built) {
+  for (size_t i = 0; i < built->origins.size(); ++i) {
+    CandidateOrigin& origin = built->origins[i];
+    origin.is_open = measures && origin.measured;
+    origin.estimate = built->problem.candidates[i].cost;
   }
 }
 
@@ -264,7 +275,9 @@ void add_on_host(const Graph& graph, const std::vector<NodeId>& nodes, BuiltProb
   }
   added.owner = kImplicitHost;
   built->problem.candidates.push_back(std::move(added));
-  built->origins.emplace_back().measured = true;
+  CandidateOrigin& origin = built->origins.emplace_back();
+  origin.measured = origin.is_open = true;
+  origin.estimate = built->problem.candidates.back().cost;
 }
 
 int index_of_value(const BuiltProblem& built, ValueId value) {
@@ -305,16 +318,31 @@ std::optional<BuiltProblem> build_problem(const Graph& graph, const ir::RuleSet&
   ok = apply_pins(graph, registered, backends, &built, diags) && ok;
   ok = ok && apply_wishes(graph, backends, options.wishes, &built, diags);
   if (!ok) return std::nullopt;
-  if (options.costs != nullptr) {
-    ok = measure_candidates(graph, fixed, *options.costs, &built, diags);
-    // What cannot run is gone now: the implicit host steps in, unless it was the last candidate of a pinned node.
+  // What cannot run is gone then: the implicit host steps in, unless it was the last candidate of a pinned node.
+  auto complete = [&] {
     add_host_singles(graph, &built);
-    ok = ok && apply_pins(graph, registered, backends, &built, diags);
-    if (!ok || !apply_wishes(graph, backends, options.wishes, &built, diags)) return std::nullopt;
+    return apply_pins(graph, registered, backends, &built, diags) &&
+           apply_wishes(graph, backends, options.wishes, &built, diags);
+  };
+  auto convert = [&] {
+    find_lone_units(&built.problem);
+    add_conversions(graph, FormatGraph(backends), &built);
+    add_memory(graph, &built);
+  };
+  mark_open(options.costs != nullptr, &built);
+  if (options.costs != nullptr && options.lazy != nullptr) {
+    if (!measure_lazily(graph, backends, fixed, options, {complete, convert}, &built, diags)) return std::nullopt;
+    return built;
   }
-  find_lone_units(&built.problem);
-  add_conversions(graph, FormatGraph(backends), &built);
-  add_memory(graph, &built);
+  if (options.costs != nullptr) {
+    MomentFailures moment;
+    for (auto asked = unmeasured_candidates(built); ok && !asked.empty(); asked = unmeasured_candidates(built)) {
+      ok = measure_candidates(graph, fixed, *options.costs, asked, &built, &moment, diags) && complete();
+    }
+    report(moment, diags);
+    if (!ok) return std::nullopt;
+  }
+  convert();
   if (options.costs != nullptr) measure_conversions(graph, *options.costs, &built);
   return built;
 }

@@ -5,12 +5,14 @@
 // Expects a verified graph and a checked RuleSet. After: every node has a candidate, or an error says why not.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/placement.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/candidates.h"
+#include "compiler/place/cost_floor.h"
 #include "compiler/place/cost_source.h"
 #include "compiler/place/problem.h"
 #include "compiler/place/wishes.h"
@@ -26,6 +28,17 @@ struct CandidateOrigin {
   int fixed = -1;                  ///< index of the partition of the input that it is
   int candidate = -1;              ///< index into that backend's candidates
   bool measured = false;           ///< its cost is to be measured
+  bool is_open = false;            ///< and it was not: what it has is a bound
+  Duration estimate = {};          ///< what it costs without a measurement
+  Duration spread = {};            ///< of its measurement
+  int measurement = -1;            ///< which one: CostSource::look_up
+};
+
+/// What lazy measuring did.
+struct LazyStats {
+  size_t rounds = 0;
+  size_t not_needed = 0;  ///< distinct measurements that were not made
+  size_t below = 0;       ///< costs that came out below their bound
 };
 
 struct BuiltProblem {
@@ -33,11 +46,20 @@ struct BuiltProblem {
   std::vector<ir::ValueId> values;          ///< of Problem::values
   std::vector<CandidateOrigin> origins;     ///< of Problem::candidates
   std::vector<BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
+  LazyStats lazy;
+};
+
+/// How `build_problem` searches where it measures lazily: with the strategy and within the limits that are to be used
+/// afterwards. A probe may be any good solution.
+struct LazyMeasuring {
+  MachineLimits machine;
+  std::function<std::optional<Solution>(const BuiltProblem& built, bool is_probe)> solve;
 };
 
 struct BuildOptions {
   GrowthLimits growth;
-  CostSource* costs = nullptr;  ///< of candidates that are to be measured; null: their estimates count
+  CostSource* costs = nullptr;          ///< of candidates that are to be measured; null: their estimates count
+  const LazyMeasuring* lazy = nullptr;  ///< null: all of these are measured
   std::vector<Wish> wishes;
   const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
   bool lists_regions = false;  ///< of large engines as candidates, too, instead of joining them in the search

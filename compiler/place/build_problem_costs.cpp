@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs come into the problem: all candidates that are to be measured are asked for at once, since equal ones
-// are one measurement and a source may have most of them stored.
+// Measured costs come into the problem: candidates are asked for in batches, since equal ones are one measurement and a
+// source may have most of them stored.
 #include "compiler/place/build_problem_fixed.h"
 
 namespace collage::place {
@@ -10,8 +10,20 @@ using ir::Graph;
 using ir::NodeId;
 using support::Code;
 
-/// The candidate as if it had been chosen, in the formats that it really sees.
-ir::Partition as_partition(const Graph& graph, const BuiltProblem& built, size_t index) {
+/// The refusal that `--why-not` and the summary show.
+void refuse(BuiltProblem* built, size_t index, const std::string& why) {
+  const CandidateOrigin& origin = built->origins[index];
+  BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
+  BackendCandidate& candidate = found.candidates[static_cast<size_t>(origin.candidate)];
+  if (!candidate.failure.empty()) return;  // another instance of it came first
+  candidate.failure = why;
+  const match::Match& first = found.matches[found.units[candidate.members.units.front()].match];
+  found.refusals.push_back({match::Refusal::Kind::Cost, first.rule, first.root, candidate.members.nodes, -1, why});
+}
+
+}  // namespace
+
+ir::Partition candidate_partition(const Graph& graph, const BuiltProblem& built, size_t index) {
   const Problem& problem = built.problem;
   const Candidate& candidate = problem.candidates[index];
   const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
@@ -36,40 +48,36 @@ ir::Partition as_partition(const Graph& graph, const BuiltProblem& built, size_t
   return partition;
 }
 
-/// The refusal that `--why-not` and the summary show.
-void refuse(BuiltProblem* built, size_t index, const std::string& why) {
-  const CandidateOrigin& origin = built->origins[index];
-  BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
-  BackendCandidate& candidate = found.candidates[static_cast<size_t>(origin.candidate)];
-  if (!candidate.failure.empty()) return;  // another instance of it came first
-  candidate.failure = why;
-  const match::Match& first = found.matches[found.units[candidate.members.units.front()].match];
-  found.refusals.push_back({match::Refusal::Kind::Cost, first.rule, first.root, candidate.members.nodes, -1, why});
+std::vector<size_t> unmeasured_candidates(const BuiltProblem& built) {
+  std::vector<size_t> list;
+  for (size_t i = 0; i < built.origins.size(); ++i) {
+    if (built.origins[i].is_open) list.push_back(i);
+  }
+  return list;
 }
 
-}  // namespace
-
-bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
+bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSource& costs,
+                        const std::vector<size_t>& asked, BuiltProblem* built, MomentFailures* moment,
                         support::Diagnostics& diags) {
-  std::vector<size_t> asked;
   std::vector<ir::Partition> partitions;
-  for (size_t i = 0; i < built->origins.size(); ++i) {
-    if (!built->origins[i].measured) continue;
-    asked.push_back(i);
-    partitions.push_back(as_partition(graph, *built, i));
-  }
+  for (size_t i : asked) partitions.push_back(candidate_partition(graph, *built, i));
   std::vector<MeasuredCost> answers = costs.measure(graph, partitions);
   bool ok = true;
   std::vector<bool> cannot_run(built->origins.size());
-  size_t estimated = 0;
-  const std::string* reason = nullptr;  // of the first of those
+  moment->asked += answers.size();
   for (size_t a = 0; a < answers.size(); ++a) {
-    const CandidateOrigin& origin = built->origins[asked[a]];
+    CandidateOrigin& origin = built->origins[asked[a]];
     Candidate& candidate = built->problem.candidates[asked[a]];
+    origin.is_open = false;
+    origin.measurement = answers[a].id;
     if (answers[a].cost) {
       candidate.cost = *answers[a].cost;
-    } else if (!answers[a].lasting && candidate.cost > Duration()) {
-      if (estimated++ == 0) reason = &answers[a].failure;
+      origin.spread = answers[a].spread;
+      continue;
+    }
+    candidate.cost = origin.estimate;
+    if (!answers[a].lasting && candidate.cost > Duration()) {
+      if (moment->estimated++ == 0) moment->reason = answers[a].failure;
     } else if (origin.fixed >= 0) {
       if (candidate.cost > Duration()) continue;
       const ir::Partition& written = fixed.partitions[static_cast<size_t>(origin.fixed)];
@@ -82,13 +90,15 @@ bool measure_candidates(const Graph& graph, const ir::Placement& fixed, CostSour
       cannot_run[asked[a]] = true;
     }
   }
-  if (estimated > 0) {
-    diags.warning_at(Code::BackendFailed, "costs", "{} of {} candidates could not be measured now and {} estimated: {}",
-                     estimated, answers.size(), estimated == 1 ? "is" : "are", *reason);
-  }
   size_t at = 0;
   filter_candidates(built, [&](const Candidate&) { return !cannot_run[at++]; });
   return ok;
+}
+
+void report(const MomentFailures& moment, support::Diagnostics& diags) {
+  if (moment.estimated == 0) return;
+  diags.warning_at(Code::BackendFailed, "costs", "{} of {} candidates could not be measured now and {} estimated: {}",
+                   moment.estimated, moment.asked, moment.estimated == 1 ? "is" : "are", moment.reason);
 }
 
 }  // namespace collage::place

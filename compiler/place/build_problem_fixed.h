@@ -2,6 +2,9 @@
 // What the user has decided already: nodes pinned to a device, and partitions that the input model has.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/place/build_problem.h"
@@ -24,15 +27,51 @@ bool apply_offered(const ir::Graph& graph, const ir::RuleSet& registered, const 
                    const ir::Placement& offered, const LayoutTable& layouts, bool measures, BuiltProblem* built,
                    support::Diagnostics& diags);
 
-/// Asks `costs` for all candidates that are to be measured, at once. One that cannot run leaves the problem, with a
-/// refusal that says why; the implicit host's and the partitions of `fixed` stay, at their estimates. So does any that
-/// has an estimate and failed for a reason of the moment; one warning counts those. False after an error: such a
-/// partition has none.
-bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs, BuiltProblem* built,
+/// A candidate as if it had been chosen, in the formats that it really sees.
+ir::Partition candidate_partition(const ir::Graph& graph, const BuiltProblem& built, size_t index);
+
+/// Candidates that are to be measured and have not been.
+std::vector<size_t> unmeasured_candidates(const BuiltProblem& built);
+
+/// Measurements that failed for a reason of the moment.
+struct MomentFailures {
+  size_t estimated = 0;  ///< candidates that keep their estimate
+  size_t asked = 0;      ///< of so many
+  std::string reason;    ///< of the first
+};
+
+/// Asks `costs` for these candidates, at once. One that cannot run leaves the problem, with a refusal that says why;
+/// the implicit host's and the partitions of `fixed` stay, at their estimates. So does any that has an estimate and
+/// failed for a reason of the moment. False after an error: a partition of `fixed` has no cost.
+bool measure_candidates(const ir::Graph& graph, const ir::Placement& fixed, CostSource& costs,
+                        const std::vector<size_t>& asked, BuiltProblem* built, MomentFailures* moment,
                         support::Diagnostics& diags);
+
+/// One warning, if there were any.
+void report(const MomentFailures& moment, support::Diagnostics& diags);
+
+/// Changes of layout in host memory, each distinct one once.
+struct HostChanges {
+  ir::Graph kernels;  ///< a node for each
+  std::vector<ir::Partition> partitions;
+  std::vector<std::vector<std::pair<size_t, size_t>>> edges;  ///< its conversions: value and edge
+};
+HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built);
 
 /// Puts measured costs in the place of the estimates of changes of layout in host memory.
 void measure_conversions(const ir::Graph& graph, CostSource& costs, BuiltProblem* built);
+
+/// What `measure_lazily` leaves to its caller.
+struct ProblemSteps {
+  std::function<bool()> complete;  ///< after candidates went: others step in, pins and wishes hold. False: an error
+  std::function<void()> convert;   ///< conversions and memory of the candidates that there are, anew
+};
+
+/// Measures no more than the best plan needs (lazy_costs.h). Where there is no plan, everything. What was not measured
+/// has its bound as cost and is still `is_open`. False after an error.
+bool measure_lazily(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
+                    const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built,
+                    support::Diagnostics& diags);
 
 /// Removes candidates that a wish forbids (wishes.h). False after an error: a wish that leaves a node without
 /// candidates.

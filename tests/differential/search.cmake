@@ -27,3 +27,8 @@ collage_executable(ilp_cases
     ${CMAKE_CURRENT_LIST_DIR}/ilp_cases.cpp
     ${CMAKE_CURRENT_LIST_DIR}/random_problem.cpp
   DEPENDS collage::check_plan collage::place)
+collage_test(lazy_costs_test
+  SOURCES
+    differential/lazy_costs_test.cpp
+    differential/random_problem.cpp
+  DEPENDS collage::place)

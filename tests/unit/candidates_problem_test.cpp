@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "compiler/place/format_graph.h"
 #include "compiler/place/host_cost.h"
+#include "compiler/place/optimal_search.h"
 #include "compiler/place/steiner.h"
 #include "tests/unit/match_fixture.h"
 
@@ -209,13 +212,37 @@ class FakeCosts : public place::CostSource {
         answer.cost = Duration::picoseconds(1000 * static_cast<int64_t>(candidate.nodes.size()));
       }
     }
+    for (const ir::Partition& candidate : candidates) known.insert(key_of(candidate));
     return answers;
   }
+
+  std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override {
+    std::vector<place::KnownCost> found;
+    for (const ir::Partition& candidate : candidates) {
+      const auto id = ids.emplace(key_of(candidate), static_cast<int>(ids.size())).first->second;
+      place::KnownCost& entry = found.emplace_back();
+      entry.id = id;
+      if (!known.contains(key_of(candidate))) continue;
+      const std::vector<std::string> before = asked;
+      entry.cost = measure(graph, {candidate})[0];
+      asked = before;
+    }
+    return found;
+  }
+
+ private:
+  using Key = std::pair<std::string, std::vector<ir::NodeId>>;
+  static Key key_of(const ir::Partition& candidate) { return {candidate.backend, candidate.nodes}; }
+
+  std::set<Key> known;
+  std::map<Key, int> ids;
 };
 
-std::optional<place::BuiltProblem> measured_problem(Case& setup, place::CostSource& costs) {
+std::optional<place::BuiltProblem> measured_problem(Case& setup, place::CostSource& costs,
+                                                    const place::LazyMeasuring* lazy = nullptr) {
   place::BuildOptions options;
   options.costs = &costs;
+  options.lazy = lazy;
   return place::build_problem(setup.graph, setup.rules, setup.active(), setup.placement, setup.diags, options);
 }
 
@@ -237,6 +264,50 @@ TEST(MeasuredCosts, OneMeasuredMemberMakesTheCandidateMeasured) {
                                         "fast host {a, y} 2ns rules relu, tanh reads %x: host writes %y: host",
                                         "host host {y} 1ns reads %a: host writes %y: host",
                                         "fast host {y} 7us rules tanh reads %a: host writes %y: host"}));
+}
+
+place::LazyMeasuring lazily() {
+  place::LazyMeasuring lazy;
+  lazy.solve = [](const place::BuiltProblem& built, bool) { return place::search_optimal(built.problem); };
+  return lazy;
+}
+
+/// Those that were asked for, without those that were known.
+std::set<std::string> distinct(const FakeCosts& costs) {
+  return {costs.asked.begin(), costs.asked.end()};
+}
+
+TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
+  Case setup;
+  setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+  place::LazyMeasuring lazy = lazily();
+  // With 8 bytes a second floors are far above what is measured, and have to be mended.
+  for (double rate : {1e18, 8.0}) {
+    FakeCosts source;
+    lazy.machine = {rate, rate};
+    auto built = measured_problem(setup, source, &lazy);
+    ASSERT_TRUE(built) << setup.diags.render();
+    auto best = place::search_optimal(built->problem);
+    ASSERT_TRUE(best);
+    EXPECT_EQ(best->cost, Duration::picoseconds(2000));
+    for (int c : best->chosen) EXPECT_FALSE(built->origins[static_cast<size_t>(c)].is_open);
+    EXPECT_EQ(built->lazy.not_needed + distinct(source).size(), 4u);
+  }
+}
+
+TEST(LazyMeasuring, WhatCannotRunIsRefusedAndTheHostStepsIn) {
+  Case setup;
+  setup.model(kUnary, "%y = Relu(%x)")
+      .add_rules("backend host {\n runtime host_jit\n rule relu { match Relu(v) cost measured lower \"r\" }\n}\n");
+  FakeCosts costs;
+  costs.failing = "Relu";
+  const place::LazyMeasuring lazy = lazily();
+  auto built = measured_problem(setup, costs, &lazy);
+  ASSERT_TRUE(built) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 1u);
+  EXPECT_EQ(built->origins[0].backend, -1);
+  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
 }
 
 TEST(MeasuredCosts, WithoutMeasuringACandidateWithoutEstimateIsRefused) {

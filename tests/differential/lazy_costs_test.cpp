@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lazy measuring on random problems against measuring everything: the same plan, with fewer questions. And plans that
+// stay while costs are measured anew, each time with other noise. COLLAGE_RANDOM_ROUNDS scales the number of problems
+// (in percent).
+#include "compiler/place/lazy_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "compiler/place/evaluate.h"
+#include "compiler/place/noise.h"
+#include "compiler/place/optimal_search.h"
+#include "tests/differential/random_problem.h"
+#include "tests/unit/search_sketch.h"
+
+namespace collage::place {
+namespace {
+
+uint64_t rounds(uint64_t usual) {
+  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
+  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
+}
+
+Duration times(Duration duration, double factor) {
+  return Duration::picoseconds(static_cast<int64_t>(static_cast<double>(duration.ps()) * factor));
+}
+
+/// A problem of which no cost is known. Candidates of one owner that cost the same are one measurement, and conversions
+/// between the same formats.
+class FakeMachine {
+ public:
+  /// `ratio`: from a cost to its floor.
+  template <typename Ratio>
+  FakeMachine(const Problem& problem, Ratio ratio) : open_problem(problem) {
+    std::map<std::tuple<int, int, int64_t>, int> items;
+    const auto item_of = [&](int a, int b, Duration cost) {
+      const auto [at, is_new] = items.emplace(std::tuple(a, b, cost.ps()), static_cast<int>(costs_.size()));
+      if (is_new) {
+        costs_.push_back(cost);
+        // Infinite costs are too large for exact arithmetic.
+        const Duration floor = cost < Duration::max() ? times(cost, ratio()) : Duration();
+        open.items.push_back({floor, 0, {}, false});
+      }
+      return at->second;
+    };
+    for (const Candidate& candidate : problem.candidates) {
+      open.of_candidate.push_back(item_of(-1, candidate.owner, candidate.cost));
+    }
+    for (const ProblemValue& value : problem.values) {
+      std::vector<int>& edges = open.of_conversion.emplace_back();
+      for (const ConversionEdge& edge : value.conversions) edges.push_back(item_of(edge.from, edge.to, edge.cost));
+    }
+    cannot_run.resize(costs_.size());
+  }
+
+  std::optional<Solution> run(const LazyOptions& options) {
+    for (;;) {
+      last.reset();
+      const LazyOutcome outcome = measure_best_plans(
+          &open_problem, &open, [&](const Problem& problem, bool is_probe) { return solve(problem, is_probe); },
+          [&](const std::vector<int>& items) { return ask(items); }, options);
+      below += outcome.below;
+      if (outcome.finished || outcome.asked == 0) return last;
+    }
+  }
+
+  size_t distinct() const { return costs_.size(); }
+
+  Problem open_problem;
+  OpenCosts open;
+  std::vector<bool> cannot_run;  ///< by item
+  std::set<int> asked;
+  size_t below = 0;
+  std::optional<Solution> last;
+
+ private:
+  std::optional<Solution> solve(const Problem& problem, bool is_probe) {
+    SearchOptions options;
+    if (is_probe) options.max_states = 1;
+    last = search_optimal(problem, options);
+    return last;
+  }
+
+  std::vector<std::optional<Duration>> ask(const std::vector<int>& items) {
+    std::vector<std::optional<Duration>> answers;
+    for (int item : items) {
+      EXPECT_TRUE(asked.insert(item).second) << "asked twice for " << item;
+      const bool fails = cannot_run[static_cast<size_t>(item)];
+      answers.push_back(fails ? std::nullopt : std::optional(costs_[static_cast<size_t>(item)]));
+    }
+    return answers;
+  }
+
+  std::vector<Duration> costs_;
+};
+
+LazyOptions floors_alone() {
+  LazyOptions options;
+  options.headroom = std::numeric_limits<double>::infinity();
+  return options;
+}
+
+struct Tally {
+  size_t asked = 0, distinct = 0, below = 0, problems = 0;
+};
+
+/// Problems with random floors; `fails` says which candidates cannot run.
+template <typename MakeRatio>
+Tally compare(uint64_t first_seed, uint64_t count, const LazyOptions& options, MakeRatio make_ratio,
+              int percent_failing = 0) {
+  Tally tally;
+  for (uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
+    RandomSource random(seed);
+    Problem problem = random_problem(random, 1 + random.below(9));
+    FakeMachine machine(problem, [&] { return make_ratio(random); });
+    for (size_t c = 0; c < problem.candidates.size(); ++c) {
+      const bool is_spare = problem.candidates[c].owner == 0;
+      const auto item = static_cast<size_t>(machine.open.of_candidate[c]);
+      if (!is_spare && random.chance(percent_failing)) machine.cannot_run[item] = true;
+    }
+    for (size_t c = 0; c < problem.candidates.size(); ++c) {
+      if (machine.cannot_run[static_cast<size_t>(machine.open.of_candidate[c])])
+        problem.candidates[c].cost = Duration::max();
+    }
+    const std::optional<Solution> expected = search_optimal(problem);
+    const std::optional<Solution> found = machine.run(options);
+    EXPECT_EQ(found.has_value(), expected.has_value()) << "seed " << seed;
+    if (!found || !expected) continue;
+    EXPECT_EQ(found->cost.ps(), expected->cost.ps()) << "seed " << seed;
+    EXPECT_EQ(found->chosen, expected->chosen) << "seed " << seed;
+    EXPECT_EQ(std::get<Duration>(evaluate(problem, *found)).ps(), expected->cost.ps()) << "seed " << seed;
+    tally.asked += machine.asked.size();
+    tally.distinct += machine.distinct();
+    tally.below += machine.below;
+    ++tally.problems;
+    if (::testing::Test::HasFailure()) return tally;
+  }
+  return tally;
+}
+
+double between(RandomSource& random, double low, double high) {
+  return low + (high - low) * random.below(1001) / 1000;
+}
+
+TEST(LazyCosts, TheSamePlanAsMeasuringEverything) {
+  const Tally tally =
+      compare(0, rounds(1'500), floors_alone(), [](RandomSource& random) { return between(random, 0.4, 1); });
+  EXPECT_EQ(tally.below, 0u);
+  EXPECT_LT(tally.asked, tally.distinct * 3 / 4) << tally.distinct;
+}
+
+TEST(LazyCosts, ExactFloorsNeedThePlanAlone) {
+  const Tally tally = compare(10'000, rounds(300), floors_alone(), [](RandomSource&) { return 1.0; });
+  EXPECT_LT(tally.asked, tally.distinct / 2) << tally.distinct;
+}
+
+TEST(LazyCosts, NoFloorsAtAll) {
+  compare(20'000, rounds(300), floors_alone(), [](RandomSource&) { return 0.0; });
+}
+
+TEST(LazyCosts, WhatIsKnownOfAKindSavesQuestions) {
+  const auto low = [](RandomSource& random) { return 1 / between(random, 6, 11); };
+  const Tally alone = compare(30'000, rounds(500), floors_alone(), low);
+  const Tally learning = compare(30'000, rounds(500), {}, low);
+  EXPECT_EQ(learning.below, 0u);
+  EXPECT_LT(learning.asked, alone.asked);
+}
+
+TEST(LazyCosts, BoundsThatAreTooHighAreLowered) {
+  const Tally tally = compare(40'000, rounds(500), {}, [](RandomSource&) { return 3.0; });
+  EXPECT_GE(tally.below, tally.problems / 2);
+}
+
+TEST(LazyCosts, WhatCannotRunDropsOut) {
+  compare(
+      50'000, rounds(800), floors_alone(), [](RandomSource& random) { return between(random, 0.4, 1); }, 20);
+}
+
+// ---- noise ----
+
+TEST(Noise, SharedPartsCancelOut) {
+  const auto ps = [](int64_t n) { return Duration::picoseconds(n); };
+  const MeasuredPart a{0, ps(3'000'000)}, b{1, ps(4'000'000)}, c{2, ps(12'000'000)};
+  EXPECT_EQ(noise_between({a, b}, {a, b}), ps(0));
+  EXPECT_EQ(noise_between({a, b}, {}), ps(5'000'000));
+  EXPECT_EQ(noise_between({a, c}, {b, c}), ps(5'000'000));
+  EXPECT_EQ(noise_between({b, b, b}, {b}), ps(8'000'000));
+  // Without a measurement in common each stands for itself.
+  EXPECT_EQ(noise_between({{-1, ps(3'000'000)}}, {{-1, ps(4'000'000)}}), ps(5'000'000));
+}
+
+/// Twelve nodes in a row, each alone on one of two libraries that take the same time but for a little.
+Problem two_alike() {
+  std::vector<std::pair<int, int>> edges;
+  for (int node = 1; node < 12; ++node) edges.emplace_back(node - 1, node);
+  Sketch sketch(12, edges);
+  const int other = sketch.add_owner("other", "host");
+  for (int node = 0; node < 12; ++node) {
+    sketch.add({node}, 1'000'000 + 1'000 * (node % 3), 0);
+    sketch.add({node}, 1'002'000 - 500 * (node % 4), other);
+  }
+  return sketch.problem;
+}
+
+TEST(Noise, TwentyCompilationsKeepThePlan) {
+  const Problem truth = two_alike();
+  constexpr double kSpread = 50'000;
+  std::mt19937_64 engine(7);
+  const auto measured = [&] {
+    // Half of the runs lie within the spread, whose quartiles are 0.674 standard deviations from the median.
+    std::normal_distribution<double> noise(0, kSpread / 2 / 0.674);
+    Problem problem = truth;
+    for (Candidate& candidate : problem.candidates) {
+      // The median of nine runs is a third as uncertain as one.
+      candidate.cost += Duration::picoseconds(static_cast<int64_t>(noise(engine) / 3));
+    }
+    return problem;
+  };
+  const auto parts = [&](const Solution& solution) {
+    std::vector<MeasuredPart> list;
+    for (int c : solution.chosen) list.push_back({c, Duration::picoseconds(static_cast<int64_t>(kSpread))});
+    return list;
+  };
+  std::optional<Solution> saved = search_optimal(measured());
+  ASSERT_TRUE(saved);
+  const std::vector<int> first = saved->chosen;
+  size_t others = 0;
+  for (int compilation = 0; compilation < 20; ++compilation) {
+    const Problem problem = measured();
+    const std::optional<Solution> best = search_optimal(problem);
+    ASSERT_TRUE(best);
+    others += static_cast<size_t>(best->chosen != saved->chosen);
+    const Duration kept = std::get<Duration>(evaluate(problem, *saved));
+    if (kept - best->cost > noise_between(parts(*saved), parts(*best))) saved = best;
+    EXPECT_EQ(saved->chosen, first) << "compilation " << compilation;
+  }
+  // The search alone would have gone to and fro.
+  EXPECT_GT(others, 10u);
+  // What is better by more than the noise is taken.
+  Problem faster = truth;
+  for (Candidate& candidate : faster.candidates) {
+    if (candidate.owner == 1) candidate.cost = times(candidate.cost, 0.8);
+  }
+  const std::optional<Solution> best = search_optimal(faster);
+  ASSERT_TRUE(best);
+  EXPECT_GT(std::get<Duration>(evaluate(faster, *saved)) - best->cost, noise_between(parts(*saved), parts(*best)));
+}
+
+}  // namespace
+}  // namespace collage::place
