@@ -17,10 +17,13 @@ PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& o
     return verdict;
   }
   verdict.predicted = followed->predicted;
-  if (followed->predicted <= found->predicted) {
+  verdict.noise = place::noise_between(followed->measured, found->measured);
+  if (followed->predicted - found->predicted <= verdict.noise) {
     verdict.is_kept = true;
     verdict.partitions_kept = verdict.partitions;
+    verdict.searched = found->predicted;
     found->placement = std::move(followed->placement);
+    found->measured = std::move(followed->measured);
     found->predicted = followed->predicted;
     found->optimal = found->optimal && found->predicted == found->bound;
     return verdict;
@@ -37,6 +40,11 @@ PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& o
 
 std::string to_string(const PlanVerdict& verdict, Duration outcome) {
   if (!verdict.why_not.empty()) return fmt::format("{}: cannot be followed: {}", verdict.file, verdict.why_not);
+  if (verdict.is_kept && verdict.searched < verdict.predicted) {
+    const auto percent = [&](Duration part) { return 100 * part.seconds() / verdict.predicted.seconds(); };
+    return fmt::format("{}: kept the saved plan: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
+                       percent(verdict.predicted - verdict.searched), percent(verdict.noise));
+  }
   if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);
   const Duration gain = verdict.predicted - outcome;
   return fmt::format("{}: {} as it is; the search saves {} ({:.2g} %) and keeps {} of its {} partition{}", verdict.file,

@@ -15,13 +15,16 @@ struct PlanVerdict {
   std::string file;
   std::string why_not;   ///< it cannot be followed; empty where it can
   Duration predicted;    ///< of the plan as it is
+  Duration noise;        ///< of its difference from the outcome of the search
+  Duration searched;     ///< of what the search found
   bool is_kept = false;  ///< it is the outcome
   size_t partitions = 0;
   size_t partitions_kept = 0;
 };
 
 /// What became of `offered`. `followed` is the outcome of following it, or nothing for the reason in `why_not`. Where
-/// it is predicted at no more than `found`, it takes the place of that: ties are the user's.
+/// it is predicted at no more than `found`, or above it by less than measured costs are uncertain by (place/noise.h),
+/// it takes the place of that: ties are the user's, and a saved plan stays while costs are measured anew.
 PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& offered,
                                  std::optional<FoundPlan> followed, const std::string& why_not, FoundPlan* found);
 
