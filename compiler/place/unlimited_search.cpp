@@ -18,7 +18,7 @@
 namespace collage::place {
 namespace {
 
-/// Steps of the tuner between two rounds, and the width of these rounds, after so many of width 1.
+/// Steps of the tuner between two rounds, and the width of these rounds.
 constexpr int kStepsPerChunk = 50;
 /// In graphs with more nodes a chunk is half as long: a step takes long there.
 constexpr int kLargeGraph = 2'500;
@@ -26,7 +26,8 @@ constexpr int kLargeGraph = 2'500;
 constexpr size_t kWorthPercent = 8;
 /// Hardly any go while the gap is more than one in so many.
 constexpr int64_t kHopelessPart = 40;
-constexpr int kNarrowChunks = 3;
+/// The bound rises fast while a chunk gains one in so many of the cost.
+constexpr int64_t kFastPart = 125;
 constexpr size_t kTuningWidth = 4;
 
 /// The problem with the candidates that may still be in a better solution, and all that is built upon it.
@@ -123,9 +124,12 @@ class OptimalSearch {
     if (!best_.exists()) return;
     auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
     const int steps = problem_.node_count > kLargeGraph ? kStepsPerChunk / 2 : kStepsPerChunk;
-    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
+    while (!tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent()) {
+      const Duration before = stage_->chain.lower();
       const bool goes_on = tuner->ascend(best_.cost, steps);
-      run(chunk < kNarrowChunks && !joins_ ? 1 : kTuningWidth);
+      // While the bound still rises fast, better multipliers make better solutions than more states do.
+      const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kFastPart;
+      run(rises && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
       if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
       const std::vector<Duration> lower = stage_->chain.lower_with_moves();
