@@ -103,6 +103,7 @@ IDENT     [A-Za-z_][A-Za-z0-9_]*
 "}"                   { return parser::make_RBRACE(yyextra->span()); }
 ","                   { return parser::make_COMMA(yyextra->span()); }
 ":"                   { return parser::make_COLON(yyextra->span()); }
+"+"                   { return parser::make_PLUS(yyextra->span()); }
 "="                   { return parser::make_EQUALS(yyextra->span()); }
 "->"                  { return parser::make_ARROW(yyextra->span()); }
 "_"                   { return parser::make_BLANK(yyextra->span()); }
@@ -120,6 +121,8 @@ IDENT     [A-Za-z_][A-Za-z0-9_]*
 "in"                  { return parser::make_IN(yyextra->span()); }
 "to"                  { return parser::make_TO(yyextra->span()); }
 "rule"                { return parser::make_RULE(yyextra->span()); }
+"split"               { return parser::make_SPLIT(yyextra->span()); }
+"along"               { return parser::make_ALONG(yyextra->span()); }
 "cost"                { return parser::make_COST(yyextra->span()); }
 "true"                { return parser::make_TRUE(yyextra->span()); }
 "false"               { return parser::make_FALSE(yyextra->span()); }

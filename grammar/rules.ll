@@ -161,6 +161,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "rule"                { return parser::make_RULE(yyextra->span()); }
 "rules"               { return parser::make_RULES(yyextra->span()); }
 "runtime"             { return parser::make_RUNTIME(yyextra->span()); }
+"split"               { return parser::make_SPLIT(yyextra->span()); }
 "test"                { return parser::make_TEST(yyextra->span()); }
 "via"                 { return parser::make_VIA(yyextra->span()); }
 "when"                { return parser::make_WHEN(yyextra->span()); }

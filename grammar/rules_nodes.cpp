@@ -110,6 +110,11 @@ Word to_word(StringAst text) {
   return {std::move(text.text), text.span};
 }
 
+void expect_word(ScanState& state, const Word& word, std::string_view wanted) {
+  if (word.text != wanted)
+    state.error(Code::SyntaxError, word.span, fmt::format("expected `{}`, found `{}`", wanted, word.text));
+}
+
 FormatItemAst make_format(Word value, FormatParts parts) {
   FormatItemAst item;
   item.value = std::move(value);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,8 @@ PatternAst make_via(PatternAst op, RepeatAst repeat);
 /// `(a, _) = Split(x)`: gives `op` the names, which were read as patterns.
 void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vector<PatternAst> others);
 Word to_word(StringAst text);
+/// A word that has to be this one.
+void expect_word(ScanState& state, const Word& word, std::string_view wanted);
 /// `x: as y`, `x: NHWC f16`
 FormatItemAst make_format(Word value, FormatParts parts);
 FormatPart to_part(Word word);

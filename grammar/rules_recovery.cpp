@@ -44,6 +44,7 @@ static bool starts_statement(parser::symbol_kind_type kind) {
     case kind_of::S_REWRITE:
     case kind_of::S_RULE:
     case kind_of::S_RUNTIME:
+    case kind_of::S_SPLIT:
     case kind_of::S_TEST:
     case kind_of::S_WHERE:
     case kind_of::S_SEMICOLON: return true;

@@ -114,9 +114,7 @@ Status PlanExecutor::load(const Code& code) {
 void PlanExecutor::plan_tasks() {
   is_simulated_ = simulated_steps(plan_);
   Machine machine = machine_of(plan_.devices);
-  if (plan_.is_concurrent) tasks_ = tasks_of(plan_, machine);
-  // All on one resource: one after the other.
-  if (!plan_.is_concurrent) tasks_.assign(plan_.steps.size(), Task{{}, {0}});
+  tasks_ = plan_.is_concurrent ? tasks_of(plan_, machine) : tasks_in_lanes(plan_);
 }
 
 /// Their kernels have what they need.

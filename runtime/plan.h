@@ -155,6 +155,9 @@ struct Plan {
   std::vector<ConstantInit> constants;
   std::vector<PlanPartition> partitions;
   std::vector<Step> steps;
+  /// By step; empty: all 0. Steps of lane 0 run alone. Between two of them steps of different lanes run at once: the
+  /// parts of a partition that is split over devices. A step of a lane touches nothing that another lane writes there.
+  std::vector<int> lanes{};
   std::vector<PlanPort> inputs;
   std::vector<PlanPort> outputs;
   Duration predicted;

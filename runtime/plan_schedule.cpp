@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace collage::runtime {
@@ -160,6 +161,19 @@ std::vector<Task> tasks_of(const Plan& plan, Machine& machine) {
     after.erase(static_cast<int>(s));
     task.after.assign(after.begin(), after.end());
     tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+/// A lane is a resource. A step of lane 0 holds all of them, so that it runs alone.
+std::vector<Task> tasks_in_lanes(const Plan& plan) {
+  const int last = plan.lanes.empty() ? 0 : *std::max_element(plan.lanes.begin(), plan.lanes.end());
+  std::vector<int> all(static_cast<size_t>(last) + 1);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Task> tasks(plan.steps.size());
+  for (size_t s = 0; s < tasks.size(); ++s) {
+    const int lane = plan.lanes.empty() ? 0 : plan.lanes[s];
+    tasks[s].resources = lane == 0 ? all : std::vector<int>{lane};
   }
   return tasks;
 }

@@ -22,6 +22,9 @@ std::vector<std::vector<BufferId>> touched_buffers(const Plan& plan);
 /// the others.
 std::vector<Task> tasks_of(const Plan& plan, Machine& machine);
 
+/// By step, of a plan that is not concurrent: one after the other, but for lanes. The lengths are left open.
+std::vector<Task> tasks_in_lanes(const Plan& plan);
+
 /// True for steps whose time is simulated.
 std::vector<bool> simulated_steps(const Plan& plan);
 

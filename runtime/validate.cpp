@@ -23,6 +23,9 @@ class Validator {
       if (Status status = check_buffer(plan_.buffers[i]); !status) return in("buffer", i, status);
     }
     if (Status status = check_constants(); !status) return status;
+    bool fits = plan_.lanes.empty() || plan_.lanes.size() == plan_.steps.size();
+    for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size());
+    if (!fits) return Status::error("damaged plan: its lanes are not those of its steps");
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       Status status = std::visit([&](const auto& step) { return check_step(step); }, plan_.steps[i]);
       if (!status) return in("step", i, status);

@@ -41,6 +41,7 @@ class Signature {
     boundary(candidate.reads);
     text += "|w";
     boundary(candidate.writes);
+    if (candidate.split) text += fmt::format("|s {} {}", name_of(candidate.split->axis), candidate.shares.size());
     return text;
   }
 

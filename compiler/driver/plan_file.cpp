@@ -154,13 +154,18 @@ class PlanReader {
     read.span = token_.span;
     check_name(read);
     advance();
-    if (!word("on") || !name(&read.backend, "a backend") || !symbol('(') || !space(&read.instance) || !symbol(')'))
+    if (!word("on") || !name(&read.backend, "a backend") || !symbol('(') || !instances(&read.instance) || !symbol(')'))
       return false;
-    if (!rules(&read)) return false;
+    Token split;
+    if (!split_of(&read, &split) || !rules(&read)) return false;
     if (token_.kind == '(') {
       if (!boundary(&read.inputs) || !symbol('>') || !boundary(&read.outputs)) return false;
     }
     if (!nodes(&read)) return false;
+    if (read.split && !std::binary_search(read.nodes.begin(), read.nodes.end(), read.split->node) && names_are_good_) {
+      diags_.error(Code::PartitionSplit, split.span, "partition `@{}` does not hold `%{}`", read.name, split.text);
+      names_are_good_ = false;
+    }
     placement_.partitions.push_back(std::move(read));
     return true;
   }
@@ -183,6 +188,33 @@ class PlanReader {
     if (!name(&index, "the number of an instance") || !symbol(']')) return false;
     *into += "[" + index + "]";
     return true;
+  }
+
+  /// `npu[0] + npu[1]`
+  bool instances(std::string* into) {
+    for (;;) {
+      std::string one;
+      if (!space(&one)) return false;
+      *into += (into->empty() ? "" : "+") + one;
+      if (token_.kind != '+') return true;
+      advance();
+    }
+  }
+
+  /// `split %c along channels`
+  bool split_of(ir::Partition* into, Token* at) {
+    if (!is_word("split")) return true;
+    advance();
+    if (token_.kind != '%') return wrong("a node, `%x`");
+    *at = token_;
+    NodeId node = graph_.find_node(token_.text);
+    if (!node.is_valid()) unknown("node", token_);
+    advance();
+    if (!word("along")) return false;
+    std::optional<ir::SplitAxis> axis = token_.kind == 'a' ? ir::find_split_axis(token_.text) : std::nullopt;
+    if (!axis) return wrong("`batch`, `channels` or `rows`");
+    into->split = ir::PartitionSplit{node, *axis};
+    return advance(), true;
   }
 
   bool rules(ir::Partition* into) {
@@ -303,7 +335,11 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
   std::string text = "plan 1\n";
   for (const ir::Partition& partition : placement.partitions) {
     text += fmt::format("partition {} on {}({})", ir::sigil_name('@', partition.name), partition.backend,
-                        partition.instance);
+                        fmt::join(ir::instances_of(partition.instance), " + "));
+    if (partition.split) {
+      text += fmt::format(" split {} along {}", ir::sigil_name('%', graph.node_name(partition.split->node)),
+                          name_of(partition.split->axis));
+    }
     for (size_t i = 0; i < partition.rules.size(); ++i)
       text += (i == 0 ? " rule " : ", ") + ir::quoted(partition.rules[i]);
     text +=

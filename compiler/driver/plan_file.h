@@ -5,6 +5,7 @@
 //     plan 1
 //     partition @p0 on host(host) rule "pointwise" { %a, %b }
 //     partition @p1 on npu(npu[0]) rule "conv_act.Relu" (%b: npu[0] NHWC) -> (%y: npu[0] NHWC) { %c, %y }
+//     partition @p2 on npu(npu[0] + npu[1]) split %d along channels rule "conv" { %d }
 //
 // The head is that of a partition in the model language. Rules and formats may be left out: then the cheapest that fit
 // are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. What was

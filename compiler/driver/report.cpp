@@ -227,6 +227,9 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
                                   {"inputs", boundary(partition.inputs)},
                                   {"outputs", boundary(partition.outputs)},
                                   {"cost_s", partition.cost.seconds()}});
+    if (!partition.split) continue;
+    json["partitions"].back()["split"] = {{"node", graph.node_name(partition.split->node)},
+                                          {"along", name_of(partition.split->axis)}};
   }
   json["conversions"] = ordered_json::array();
   for (const ir::Conversion& conversion : placement.conversions) {

@@ -59,6 +59,7 @@ class Reporter {
     boundary("reads", home.inputs, true);
     boundary("writes", home.outputs, false);
     cost(node, home);
+    splits(node, home);
     bool has_less = false;
     for (const std::string& name : other_backends(home.backend)) row(name, instead(node, name, &has_less));
     if (has_less) line("  {}", why_not_best(explained_));
@@ -126,7 +127,33 @@ class Reporter {
     row("cost", parts);
   }
 
+  /// How it is split, or would be: each way that the backend's rules offer, at its cost, and what stops the others.
+  void splits(NodeId node, const ir::Partition& home) {
+    std::string_view label = "split";
+    const auto tell = [&](const std::string& text) {
+      row(label, text);
+      label = "";
+    };
+    if (home.split) {
+      tell(fmt::format("%{} along {} into {} parts at once", graph_.node_name(home.split->node),
+                       name_of(home.split->axis), ir::instances_of(home.instance).size()));
+    }
+    int index = index_of_backend(explained_, home.backend);
+    if (index < 0) return;
+    const place::BackendCandidates& found = built().backends[static_cast<size_t>(index)];
+    for (const place::BackendCandidate& candidate : found.candidates) {
+      if (!candidate.split || candidate.split->split == home.split || candidate.members.nodes != home.nodes) continue;
+      tell(fmt::format("into {} parts along {}: {}, copies included", candidate.split->parts.size(),
+                       name_of(candidate.split->split.axis), human(candidate.cost)));
+    }
+    for (const match::Refusal& refusal : found.split_refusals) {
+      if (std::binary_search(refusal.nodes.begin(), refusal.nodes.end(), node) && refusal.nodes == home.nodes)
+        tell("not into " + refusal.message);
+    }
+  }
+
   std::string parts_of_cost(const place::Candidate& candidate, const place::CandidateOrigin& origin) const {
+    if (candidate.split) return "copies to the instances and back, the longest part, cut and join on the host";
     if (origin.fixed >= 0) return "of a partition that the model or the plan fixes";
     if (origin.measured && explained_.measures) return "measured";
     if (origin.backend < 0) return "estimated from the work of its operators";

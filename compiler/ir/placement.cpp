@@ -32,6 +32,26 @@ std::string format_mismatch(const TensorType& type, const Format& format) {
   return format.storage ? runtime::storage_mismatch(type.dtype, *format.storage) : "";
 }
 
+std::vector<std::string> instances_of(std::string_view instance) {
+  std::vector<std::string> all;
+  for (size_t begin = 0; begin <= instance.size();) {
+    size_t end = std::min(instance.find('+', begin), instance.size());
+    all.emplace_back(instance.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+bool runs_on(std::string_view instance, std::string_view one) {
+  std::vector<std::string> all = instances_of(instance);
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string boundary_space(std::string_view instance) {
+  bool is_memory = instance.ends_with(']') && instance.find('+') == std::string_view::npos;
+  return is_memory ? std::string(instance) : "host";
+}
+
 std::vector<ValueId> boundary_inputs(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::vector<ValueId> inputs;
   std::set<ValueId> seen;

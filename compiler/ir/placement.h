@@ -5,10 +5,13 @@
 // together (`print.h`) they are a placed model, and a placed model parses into the two again.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/split.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/storage.h"
 
@@ -47,17 +50,34 @@ struct BoundaryValue {
   friend bool operator==(const BoundaryValue&, const BoundaryValue&) = default;
 };
 
+/// `split %c along channels`: the nodes are cut into as many parts as there are instances, which run at once
+/// (split.h). Operands come from the host, the result is joined there, and all formats at the boundary are plain host
+/// ones. The partition's cost has everything in it: copies, parts, join.
+struct PartitionSplit {
+  NodeId node;
+  SplitAxis axis = SplitAxis::Batch;
+  friend bool operator==(const PartitionSplit&, const PartitionSplit&) = default;
+};
+
 struct Partition {
   std::string name;                ///< `p3`; unique
   std::string backend;             ///< rule file's backend name: `npu`, `host`
-  std::string instance;            ///< where it runs: `npu[0]`, `host`
+  std::string instance;            ///< where it runs: `npu[0]`, `host`; of a split one `npu[0]+npu[1]`
   std::vector<std::string> rules;  ///< rules whose matches make it up, in order of their first node; may repeat
   Duration cost;
   std::vector<NodeId> nodes;           ///< ascending
   std::vector<BoundaryValue> inputs;   ///< values made outside, constants excluded, in order of first use
   std::vector<BoundaryValue> outputs;  ///< values read outside or graph outputs, in id order
   support::Span span;
+  std::optional<PartitionSplit> split{};
 };
+
+/// Where a partition runs: `npu[0]+npu[1]` => `npu[0]`, `npu[1]`.
+std::vector<std::string> instances_of(std::string_view instance);
+/// Is this instance one of those?
+bool runs_on(std::string_view instance, std::string_view one);
+/// The memory of its boundary values: `npu[0]`; `host` of a split one, and where the name has no number.
+std::string boundary_space(std::string_view instance);
 
 /// One value gains one more format. Several conversions of a value form a tree that starts at the writer's format.
 struct Conversion {

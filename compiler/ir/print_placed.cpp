@@ -24,6 +24,13 @@ std::string suffix(const Format& format) {
   return text;
 }
 
+/// `npu[0]+npu[1]` => `npu[0] + npu[1]`
+std::string instances_text(const std::string& instance) {
+  std::string text;
+  for (const std::string& one : instances_of(instance)) text += (text.empty() ? "" : " + ") + one;
+  return text;
+}
+
 class PlacedPrinter {
  public:
   PlacedPrinter(const Graph& graph, const Placement& placement)
@@ -127,7 +134,11 @@ class PlacedPrinter {
     }
     if (results.empty()) results = "_";  // nobody reads what it makes
     text_ += "  " + results + " = partition " + sigil_name('@', partition.name) + " on " + partition.backend + "(" +
-             partition.instance + ")";
+             instances_text(partition.instance) + ")";
+    if (partition.split) {
+      text_ += " split " + sigil_name('%', made_name(graph_.first_output(partition.split->node))) + " along " +
+               std::string(name_of(partition.split->axis));
+    }
     for (size_t i = 0; i < partition.rules.size(); ++i)
       text_ += (i == 0 ? " rule " : ", ") + quoted(partition.rules[i]);
     text_ += " cost " + runtime::to_string(partition.cost) + " (" + inputs + ")";

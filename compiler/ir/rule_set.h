@@ -14,6 +14,7 @@
 #include "compiler/ir/expr.h"
 #include "compiler/ir/pattern.h"
 #include "compiler/ir/placement.h"
+#include "compiler/ir/split.h"
 #include "compiler/ir/template.h"
 #include "runtime/core/attributes.h"
 
@@ -87,6 +88,15 @@ struct Inplace {
   int operand = -1;
   int result = -1;
   support::Span span;
+};
+
+/// `split c along channels into devices(npu)`: the match may also run cut along an axis of `c`, on several instances
+/// of the device at once.
+struct SplitClause {
+  int capture = -1;
+  SplitAxis axis = SplitAxis::Batch;
+  std::string device;
+  support::Span span;  ///< of the axis
 };
 
 /// `knob tile in {8, 16}`: the backend's own choice; the cheapest value is taken.
@@ -177,6 +187,7 @@ struct Rule {
   std::vector<Inner> inners;
   std::vector<Inplace> inplaces;
   std::vector<FormatClause> formats;
+  std::vector<SplitClause> splits;  ///< one per axis
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   std::optional<Expr> energy;   ///< an Energy: what one match takes

@@ -35,8 +35,9 @@ enum class Family {
 
 Family family_of(const OpDef& op) {
   static constexpr std::array<std::string_view, 21> kBroadcast = {
-      "Add", "And", "BitShift", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
-      "Min", "Mod", "Mul",      "Or",  "PRelu", "Pow",     "Sub",            "Sum",  "Where",       "Xor"};
+      "Add",  "And",         "BitShift", "Div",  "Equal", "Greater", "GreaterOrEqual",
+      "Less", "LessOrEqual", "Max",      "Mean", "Min",   "Mod",     "Mul",
+      "Or",   "PRelu",       "Pow",      "Sub",  "Sum",   "Where",   "Xor"};
   if (op.name == "Conv" || op.name == "ConvInteger" || op.name == "QLinearConv") return Family::Conv;
   if (op.name == "ConvTranspose") return Family::ConvTranspose;
   if (op.name == "MatMul" || op.name == "MatMulInteger" || op.name == "QLinearMatMul") return Family::Product;
@@ -137,7 +138,8 @@ class NodeCutter {
   bool parameters(const Operands& at, bool along_cut) {
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       if (i == at.left || i == at.right || !has(i) || runtime::element_count(shape(i)) == 1) continue;
-      if (shape(i).size() != 1 || !goes_with_right(i)) return fail(fmt::format("operand {} of {} has a shape of its own", i, node_.op->name));
+      if (shape(i).size() != 1 || !goes_with_right(i))
+        return fail(fmt::format("operand {} of {} has a shape of its own", i, node_.op->name));
       if (along_cut) set(i, 0);
     }
     return true;
@@ -338,9 +340,8 @@ class Splitter {
       *why = fmt::format("`%{}` is not cut where the result is", graph_.node_name(at));
       return std::nullopt;
     }
-    bool reads_slice = std::any_of(wanted.begin(), wanted.end(), [&](const auto& item) {
-      return item.first != result_ && !item.second.is_whole();
-    });
+    bool reads_slice = std::any_of(wanted.begin(), wanted.end(),
+                                   [&](const auto& item) { return item.first != result_ && !item.second.is_whole(); });
     if (!reads_slice && whole.end > result.end - result.begin) {
       *why = "no operand is cut";
       return std::nullopt;

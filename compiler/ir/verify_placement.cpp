@@ -21,6 +21,7 @@ class PlacementVerifier {
   /// Later checks rely on earlier ones, so a stage that fails is the last.
   bool run() {
     check_nodes();
+    if (valid_) check_splits();
     if (valid_) check_boundaries();
     if (valid_) check_formats();
     if (valid_) check_cycles();
@@ -57,6 +58,30 @@ class PlacementVerifier {
               .note(graph_.node(node).span, "the node");
         }
       }
+    }
+  }
+
+  void check_splits() {
+    for (const Partition& partition : placement_.partitions) {
+      if (!partition.split) continue;
+      std::vector<std::string> instances = instances_of(partition.instance);
+      SplitNodes split = split_nodes(graph_, partition.nodes, partition.split->node, partition.split->axis,
+                                     static_cast<int>(instances.size()));
+      if (split.parts.empty()) {
+        error(Code::PartitionSplit, partition.span, "partition `@{}` cannot be cut along {}: {}", partition.name,
+              name_of(partition.split->axis), split.why);
+      }
+      for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+        for (const BoundaryValue& item : *boundary) {
+          if (item.format == kHostPlain) continue;
+          error(Code::WrongFormat, partition.span, "partition `@{}` is split and has `%{}` in `{}`", partition.name,
+                graph_.value(item.value).name, to_string(item.format))
+              .note("what is split is cut and joined in plain host memory");
+        }
+      }
+      std::set<std::string> distinct(instances.begin(), instances.end());
+      if (distinct.size() == instances.size()) continue;
+      error(Code::PartitionSplit, partition.span, "partition `@{}` names an instance twice", partition.name);
     }
   }
 

@@ -125,7 +125,8 @@ class RuleCover {
   std::optional<Cover> run() {
     // What only restricts the special rule does no harm; what restricts the general one may.
     bool is_restricted = !general_.inners.empty() || !general_.inplaces.empty();
-    bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty();
+    bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty() &&
+                     special_.splits.empty();
     if (is_restricted || !are_plain) return std::nullopt;
     if (general_.measured != special_.measured || general_.cost.has_value() != special_.cost.has_value())
       return std::nullopt;

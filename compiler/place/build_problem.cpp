@@ -13,6 +13,7 @@
 #include "compiler/place/build_problem_fixed.h"
 #include "compiler/place/format_graph.h"
 #include "compiler/place/host_cost.h"
+#include "compiler/place/split_candidates.h"
 #include "compiler/support/check.h"
 #include "runtime/checked_size.h"
 
@@ -47,14 +48,23 @@ void add_values(const Graph& graph, BuiltProblem* built) {
   }
 }
 
-/// Owners of one backend are neighbours; `first[b]` is the first of backend `b`.
+/// Owners of one backend are neighbours, its groups behind its instances; `first[b]` is the first of backend `b`.
 std::vector<int> add_owners(const std::vector<ActiveBackend>& backends, Problem* problem) {
   problem->owners.push_back({"host", "host", std::nullopt, {}});
   std::vector<int> first;
   for (const ActiveBackend& active : backends) {
     first.push_back(static_cast<int>(problem->owners.size()));
-    for (const std::string& instance : active.backend->instances()) {
+    const std::vector<std::string> instances = active.backend->instances();
+    for (const std::string& instance : instances) {
       problem->owners.push_back({active.backend->name, instance, active.backend->max_partitions, {}});
+    }
+    for (const InstanceGroup& group : split_groups(*active.backend)) {
+      Owner owner{active.backend->name, "", active.backend->max_partitions, {}};
+      for (int member : group.members) {
+        owner.instance += (owner.instance.empty() ? "" : "+") + instances[static_cast<size_t>(member)];
+        owner.members.push_back(first.back() + member);
+      }
+      problem->owners.push_back(std::move(owner));
     }
   }
   for (const ActiveBackend& active : backends) {
@@ -92,15 +102,31 @@ std::vector<int> indices(const std::vector<NodeId>& nodes) {
   return result;
 }
 
+/// Where a candidate can run: each instance, or each group of as many instances of its device as it has parts.
+std::vector<int> owners_of(const BackendCandidate& candidate, const Problem& problem, int first, size_t instances) {
+  std::vector<int> owners;
+  if (!candidate.split) {
+    for (size_t i = 0; i < instances; ++i) owners.push_back(first + static_cast<int>(i));
+    return owners;
+  }
+  const std::string& backend = problem.owners[static_cast<size_t>(first)].backend;
+  for (size_t o = static_cast<size_t>(first) + instances; o < problem.owners.size(); ++o) {
+    const Owner& group = problem.owners[o];
+    bool fits = group.backend == backend && group.members.size() == candidate.split->parts.size() &&
+                group.instance.starts_with(candidate.split->device + "[");
+    if (fits) owners.push_back(static_cast<int>(o));
+  }
+  return owners;
+}
+
 void add_candidates(int backend, int first_owner, size_t instances, const LayoutTable& layouts, BuiltProblem* built) {
   const BackendCandidates& found = built->backends[static_cast<size_t>(backend)];
   for (size_t c = 0; c < found.candidates.size(); ++c) {
     const BackendCandidate& candidate = found.candidates[c];
     std::vector<size_t> matches;
     for (size_t unit : candidate.members.units) matches.push_back(found.units[unit].match);
-    for (size_t i = 0; i < instances; ++i) {
-      int owner = first_owner + static_cast<int>(i);
-      const std::string space = built->problem.owners[static_cast<size_t>(owner)].instance;
+    for (int owner : owners_of(candidate, built->problem, first_owner, instances)) {
+      const std::string space = ir::boundary_space(built->problem.owners[static_cast<size_t>(owner)].instance);
       Candidate added;
       added.nodes = indices(candidate.members.nodes);
       added.cost = candidate.cost;
@@ -108,7 +134,8 @@ void add_candidates(int backend, int first_owner, size_t instances, const Layout
       added.writes = with_space(candidate.members.writes, space, layouts, built);
       added.owner = owner;
       added.rule = join(candidate.rules, ",");
-      added.may_join = found.joins_in_search;
+      added.may_join = found.joins_in_search && !candidate.split;
+      if (candidate.split) add_shares(*candidate.split, built->problem.owners[static_cast<size_t>(owner)], &added);
       built->problem.candidates.push_back(std::move(added));
       built->origins.push_back({backend, matches, candidate.rules, -1, static_cast<int>(c), candidate.measured});
     }
@@ -231,7 +258,8 @@ void add_memory(const Graph& graph, BuiltProblem* built) {
   }
   for (Candidate& candidate : problem.candidates) {
     candidate.constants.clear();
-    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host") continue;
+    // What is split has constants of its own: its shares.
+    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host" || candidate.split) continue;
     for (int node : candidate.nodes) {
       const std::vector<int>& own = constants_of[static_cast<size_t>(node)];
       candidate.constants.insert(candidate.constants.end(), own.begin(), own.end());
@@ -262,6 +290,14 @@ std::string names(const Graph& graph, const BuiltProblem& built, const std::vect
 }
 
 }  // namespace
+
+void add_shares(const SplitCandidate& split, const Owner& group, Candidate* candidate) {
+  candidate->split = split.split;
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    candidate->shares.push_back({group.members[i], static_cast<int64_t>(split.parts[i].constants),
+                                 static_cast<int64_t>(split.parts[i].values)});
+  }
+}
 
 void add_on_host(const Graph& graph, const std::vector<NodeId>& nodes, BuiltProblem* built) {
   Candidate added;
@@ -366,6 +402,10 @@ std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
     if (!built.origins[i].rules.empty()) text += " rules " + join(built.origins[i].rules, ", ");
     if (!candidate.reads.empty()) text += " reads " + names(graph, built, candidate.reads);
     if (!candidate.writes.empty()) text += " writes " + names(graph, built, candidate.writes);
+    if (candidate.split) {
+      text +=
+          fmt::format(" split %{} along {}", graph.node_name(candidate.split->node), name_of(candidate.split->axis));
+    }
     text += "\n";
   }
   return text;

@@ -117,6 +117,12 @@ class Fixer {
     if (backend == -2) return false;
     int owner = find_owner(partition);
     if (owner < 0) return false;
+    const bool is_group = !built_->problem.owners[static_cast<size_t>(owner)].members.empty();
+    if (is_group != partition.split.has_value()) {
+      return diags_.error(Code::PartitionSplit, partition.span, "partition `@{}` is {}", partition.name,
+                          is_group ? "on several instances and is not split" : "split, and on one instance");
+    }
+    if (partition.split) return add_split(partition, index, backend, owner);
     if (backend >= 0) {
       Result result = add_matched(partition, index, backend, owner);
       if (result != Result::NoCover) return result == Result::Added;
@@ -247,6 +253,36 @@ class Fixer {
     for (size_t unit : cover->members.units) origin.matches.push_back(found.units[unit].match);
     push(partition, cover->members, space, owner, *cost, std::move(origin));
     return Result::Added;
+  }
+
+  /// One of the ways to split that the backend offers, at its cost where none is written.
+  bool add_split(const Partition& partition, int index, int backend, int owner) {
+    if (backend < 0) return unsupported(partition, backend);
+    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
+    const Owner& group = built_->problem.owners[static_cast<size_t>(owner)];
+    const BackendCandidate* best = nullptr;
+    for (const BackendCandidate& candidate : found.candidates) {
+      bool fits = candidate.split && candidate.split->split == *partition.split &&
+                  candidate.members.nodes == partition.nodes && candidate.split->parts.size() == group.members.size() &&
+                  (partition.rules.empty() || candidate.rules == partition.rules);
+      if (fits && (best == nullptr || candidate.cost < best->cost)) best = &candidate;
+    }
+    if (best == nullptr) {
+      auto error =
+          diags_.error(Code::PartitionUnsupported, partition.span,
+                       "backend `{}` has no rule that splits partition `@{}` so", partition.backend, partition.name);
+      for (const match::Refusal& refusal : found.split_refusals) {
+        if (refusal.nodes == partition.nodes) error.note(refusal.span, "{}", refusal.message);
+      }
+      return error;
+    }
+    if (!formats_fit(partition, best->members, "host")) return false;
+    CandidateOrigin origin{backend, {}, best->rules, index, -1, false};
+    for (size_t unit : best->members.units) origin.matches.push_back(found.units[unit].match);
+    Duration cost = partition.cost > Duration() ? partition.cost : best->cost;
+    push(partition, best->members, "host", owner, cost, std::move(origin));
+    add_shares(*best->split, group, &built_->problem.candidates.back());
+    return true;
   }
 
   bool add_on_host(const Partition& partition, int index) {

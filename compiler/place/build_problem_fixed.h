@@ -78,6 +78,9 @@ bool measure_lazily(const ir::Graph& graph, const std::vector<ActiveBackend>& ba
 bool apply_wishes(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,
                   BuiltProblem* built, support::Diagnostics& diags);
 
+/// Makes a candidate one that is split over the members of a group.
+void add_shares(const SplitCandidate& split, const Owner& group, Candidate* candidate);
+
 /// A candidate of the implicit host rule, which can run any nodes as one partition. `nodes`: ascending, convex.
 void add_on_host(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BuiltProblem* built);
 

@@ -68,7 +68,8 @@ class Pinner {
       // Instances of a backend count from its first owner.
       size_t first = i;
       while (first > 0 && all[first - 1].backend == pin.device) --first;
-      if (pin.instance < 0 || i - first == static_cast<size_t>(pin.instance)) owners.insert(static_cast<int>(i));
+      bool is_it = all[i].members.empty() && i - first == static_cast<size_t>(pin.instance);
+      if (pin.instance < 0 || is_it) owners.insert(static_cast<int>(i));
     }
     return owners;
   }

@@ -5,6 +5,7 @@
 
 #include "compiler/place/build_problem_fixed.h"
 #include "compiler/place/host_cost.h"
+#include "compiler/place/split_candidates.h"
 #include "runtime/checked_size.h"
 
 namespace collage::place {
@@ -142,6 +143,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
     }
     found.refusals.push_back({Refusal::Kind::Cost, first.rule, first.root, members.nodes, -1, std::move(why)});
   }
+  find_splits(graph, active, layouts, &found);
   return found;
 }
 

@@ -56,12 +56,26 @@ class LayoutTable {
 /// operand of format `any` may be in are those of one storage.
 LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends);
 
+/// What a part of a split candidate needs of its instance's memory.
+struct PartMemory {
+  size_t constants = 0;
+  size_t values = 0;  ///< operands, results and what is between them, while it runs
+};
+
+/// A match that runs cut over several instances (split_candidates.h).
+struct SplitCandidate {
+  ir::PartitionSplit split;
+  std::string device;
+  std::vector<PartMemory> parts;
+};
+
 struct BackendCandidate {
   UnitUnion members;
   Duration cost;                   ///< by formula; 0 where `measured` has no estimate
   std::vector<std::string> rules;  ///< in order of their first node
   bool measured = false;           ///< its cost is to be measured
   std::string failure;             ///< it was, and cannot run: no candidate any more
+  std::optional<SplitCandidate> split{};
 };
 
 struct BackendCandidates {
@@ -70,7 +84,8 @@ struct BackendCandidates {
   std::vector<Unit> units;
   std::vector<BackendCandidate> candidates;
   std::vector<match::Refusal> refusals;
-  std::vector<match::Denied> denied;  ///< node sets that no partition of the backend may hold
+  std::vector<match::Refusal> split_refusals;  ///< why a match with a `split` is not offered so
+  std::vector<match::Denied> denied;           ///< node sets that no partition of the backend may hold
   GrowthReport growth;
   /// A large engine: the candidates are its matches, and the search joins them (problem.h). Each join saves the launch.
   bool joins_in_search = false;

@@ -31,7 +31,7 @@ class Joiner {
   Joiner(const ir::Graph& graph, ir::Placement& placement, const std::function<bool(const ir::Partition&)>& may_join,
          const MayHold& may_hold)
       : graph_(graph), partitions_(placement.partitions), may_hold_(may_hold) {
-    for (const ir::Partition& partition : partitions_) open_.push_back(may_join(partition));
+    for (const ir::Partition& partition : partitions_) open_.push_back(!partition.split && may_join(partition));
     alive_.assign(partitions_.size(), true);
     partition_of_.assign(graph.node_count(), -1);
     for (size_t p = 0; p < partitions_.size(); ++p) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/place/split_candidates.h"
 #include "compiler/place/to_placement.h"
 #include "runtime/checked_size.h"
 
@@ -56,6 +57,7 @@ size_t peak_activations(const Graph& graph, const Placement& placement, const st
   std::vector<int> owner = partition_of_nodes(graph, placement);
   for (size_t step = 0; step < steps; ++step) {
     const ir::Partition& partition = placement.partitions[step];
+    if (std::optional<PartMemory> part = part_memory(graph, partition, instance)) inside[step] += part->values;
     if (partition.instance != instance) continue;
     for (const ir::BoundaryValue& input : partition.inputs) touch(input, step);
     for (const ir::BoundaryValue& output : partition.outputs) {
@@ -156,10 +158,11 @@ class MemoryFitter {
     for (size_t c = 0; c < built_.problem.candidates.size(); ++c) {
       const Candidate& candidate = built_.problem.candidates[c];
       const std::string& instance = built_.problem.owners[static_cast<size_t>(candidate.owner)].instance;
-      auto banned = banned_.find(instance);
-      bool stays = built_.origins[c].fixed >= 0 || banned == banned_.end() ||
-                   std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
-                                [&](int node) { return banned->second.count(NodeId(node)) > 0; });
+      bool stays = built_.origins[c].fixed >= 0 || std::none_of(banned_.begin(), banned_.end(), [&](const auto& item) {
+                     return ir::runs_on(instance, item.first) &&
+                            std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
+                                        [&](int node) { return item.second.count(NodeId(node)) > 0; });
+                   });
       if (!stays) continue;
       original.push_back(static_cast<int>(c));
       allowed.candidates.push_back(candidate);
@@ -174,7 +177,7 @@ class MemoryFitter {
   bool ban(const Placement& placement, const MemoryLimit& limit) {
     std::vector<Leaver> leavers;
     for (const ir::Partition& partition : placement.partitions) {
-      if (partition.instance != limit.instance || is_fixed(partition)) continue;
+      if (!ir::runs_on(partition.instance, limit.instance) || is_fixed(partition)) continue;
       for (NodeId node : partition.nodes) {
         if (!can_leave(node, limit.instance)) continue;
         leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node.slot()]});
@@ -200,7 +203,7 @@ class MemoryFitter {
   bool can_leave(NodeId node, const std::string& instance) const {
     const Problem& problem = built_.problem;
     return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const Candidate& candidate) {
-      return problem.owners[static_cast<size_t>(candidate.owner)].instance != instance &&
+      return !ir::runs_on(problem.owners[static_cast<size_t>(candidate.owner)].instance, instance) &&
              std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
     });
   }
@@ -226,10 +229,12 @@ class MemoryFitter {
 
 size_t memory_needed(const Graph& graph, const Placement& placement, const std::string& instance) {
   std::set<ValueId> constants;
+  size_t cut = 0;
   for (const ir::Partition& partition : placement.partitions) {
     if (partition.instance == instance) constants.merge(constants_of(graph, partition.nodes));
+    if (std::optional<PartMemory> part = part_memory(graph, partition, instance)) cut += part->constants;
   }
-  return bytes_of(graph, constants) + peak_activations(graph, placement, instance);
+  return bytes_of(graph, constants) + cut + peak_activations(graph, placement, instance);
 }
 
 std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,

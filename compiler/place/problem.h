@@ -31,7 +31,8 @@
 //   - all values that the step's own candidate makes, where it runs there;
 //   - every other value that leaves a candidate there, from its writer's step to its last reader's, wherever that runs
 //     (model outputs: to the end);
-//   - every other value that candidates there read and that is made elsewhere, from the first such step to the last.
+//   - every other value that candidates there read and that is made elsewhere, from the first such step to the last;
+//   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
 //
 // Nodes are 0 … node_count-1 in topological order. Nothing here knows operators, rules or files, so tests can build
 // random problems directly.
@@ -72,7 +73,14 @@ struct ValueFormat {
   FormatId format = 0;
 };
 
-/// A set of nodes that one backend instance runs as a unit.
+/// What a candidate on several instances needs of one of them. It reads and writes in host memory.
+struct Share {
+  int owner = 0;          ///< a single instance
+  int64_t constants = 0;  ///< bytes, its own: resident
+  int64_t bytes = 0;      ///< of its values, at the candidate's step
+};
+
+/// A set of nodes that one backend instance runs as a unit, or several, each a part of all (`shares`).
 struct Candidate {
   std::vector<int> nodes;  ///< ascending, not empty
   Duration cost;
@@ -82,9 +90,12 @@ struct Candidate {
   std::string rule;                 ///< breaks ties: smaller first
   std::vector<int> constants;       ///< indices into Problem::constant_bytes, ascending: resident where it runs
   bool may_join = false;            ///< a unit of its owner's regions; costs `joins` or more
+  std::vector<Share> shares;        ///< one for each of the owner's members; empty: it runs on one instance
+  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
 };
 
-/// One instance of one backend.
+/// One instance of one backend, or several that run the parts of a candidate at once: `npu[0]+npu[1]`. Such a group
+/// counts as one partition of its backend, and its memory is that of its members.
 struct Owner {
   std::string backend;
   std::string instance;
@@ -94,6 +105,7 @@ struct Owner {
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
   std::optional<Duration> joins = std::nullopt;
+  std::vector<int> members{};                    ///< of a group: the owners of its instances
 };
 
 struct Problem {

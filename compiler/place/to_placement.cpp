@@ -40,6 +40,7 @@ class Writer {
     ir::Partition partition;
     partition.backend = owner.backend;
     partition.instance = owner.instance;
+    partition.split = units.front()->split;
     std::vector<ValueFormat> reads, writes;
     for (const Candidate* unit : units) {
       partition.cost += unit->cost;

@@ -93,11 +93,20 @@ class Wisher {
     const std::string index = wish.instance < 0 ? "" : fmt::format("[{}]", wish.instance);
     std::set<int> of_backend, of_device;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].instance.ends_with(index)) continue;
+      // A split candidate runs on no single instance; it runs on one that is forbidden.
+      bool is_group = !all[i].members.empty() && wish.instance >= 0;
+      if (is_group ? wish.kind == Wish::Kind::Place || !has_member(all[i], index) : !all[i].instance.ends_with(index))
+        continue;
       if (all[i].backend == wish.target) of_backend.insert(static_cast<int>(i));
       if (all[i].instance.substr(0, all[i].instance.find('[')) == wish.target) of_device.insert(static_cast<int>(i));
     }
     return of_backend.empty() ? of_device : of_backend;
+  }
+
+  bool has_member(const Owner& group, const std::string& index) const {
+    return std::any_of(group.members.begin(), group.members.end(), [&](int member) {
+      return built_->problem.owners[static_cast<size_t>(member)].instance.ends_with(index);
+    });
   }
 
   /// One that the wish names, if there is such a one.

@@ -7,6 +7,7 @@
 #include "compiler/ir/op_def.h"
 #include "compiler/plan/arena.h"
 #include "compiler/plan/buffer_table.h"
+#include "compiler/plan/expand_splits.h"
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
 #include "compiler/plan/lower_reorder.h"
@@ -28,11 +29,13 @@ using support::Diagnostic;
 
 class PlanBuilder {
  public:
-  PlanBuilder(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets, codegen::Jit& jit,
-              support::Diagnostics& diags)
+  /// `splits`: what the placement was made of, if it has parts of splits.
+  PlanBuilder(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
+              const ExpandedSplits* splits, codegen::Jit& jit, support::Diagnostics& diags)
       : graph_(graph),
         placement_(placement),
         targets_(targets),
+        splits_(splits),
         jit_(jit),
         diags_(diags),
         buffers_(graph, built_.plan),
@@ -52,7 +55,7 @@ class PlanBuilder {
   static std::string place_of(const ir::Partition& partition) { return "partition `" + partition.name + "`"; }
 
   bool provide(ValueId value, const Format& format, support::Span span, const std::string& where);
-  void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost);
+  void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost, int lane = 0);
   bool emit(size_t index);
   bool emit_as_placed(size_t index, runtime::Step step);
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
@@ -67,17 +70,20 @@ class PlanBuilder {
   void overlap_steps();
   std::vector<BufferTable::Place> places();
   void place_in_space(size_t space, const std::vector<BufferTable::Place>& places, const std::vector<LiveRange>& live);
+  void fill_lanes(size_t steps, int lane);
   bool place_buffers();
 
   const ir::Graph& graph_;
   const ir::Placement& placement_;
   const PlanTargets& targets_;
+  const ExpandedSplits* splits_;
   codegen::Jit& jit_;
   support::Diagnostics& diags_;
   BuiltPlan built_;
   BufferTable buffers_;
   RequestFinder requests_;
   std::set<ValueId> rounded_;                       ///< values that some format may round
+  int lane_ = 0;                                    ///< of the steps of the partition that is emitted
   std::set<std::pair<ValueId, Format>> available_;  ///< formats that the steps so far have made
   std::set<std::pair<ValueId, Format>> claimed_;    ///< formats of results of host partitions, which write plainly
   std::set<std::pair<ValueId, Format>> providing_;  ///< guards against conversions in a circle
@@ -110,13 +116,17 @@ std::optional<BuiltPlan> PlanBuilder::run() {
     available_.insert({input, ir::kHostPlain});
   }
   for (size_t index : order) {
+    lane_ = splits_ == nullptr ? 0 : splits_->partition_lanes[index];
     if (!emit(index)) return std::nullopt;
+    fill_lanes(plan.steps.size(), lane_);
   }
+  lane_ = 0;
   for (ValueId output : graph_.outputs()) {
     const ir::Value& value = graph_.value(output);
     if (!provide(output, ir::kHostPlain, value.span, "output `" + value.name + "`")) return std::nullopt;
     plan.outputs.push_back({value.name, buffers_.of(output, ir::kHostPlain)});
   }
+  fill_lanes(plan.steps.size(), 0);
   if (targets_.is_concurrent) overlap_steps();
   if (!place_buffers()) return std::nullopt;
   if (plan.is_concurrent) {
@@ -131,6 +141,11 @@ std::optional<Format> PlanBuilder::find_format(const std::vector<ir::BoundaryVal
     if (entry.value == value) return canonical(entry.format, value);
   }
   return std::nullopt;
+}
+
+/// The steps up to this one that are in no lane yet are in this one.
+void PlanBuilder::fill_lanes(size_t steps, int lane) {
+  if (splits_ != nullptr) built_.plan.lanes.resize(steps, lane);
 }
 
 Diagnostic PlanBuilder::fail(Code code, support::Span span, const std::string& where, const std::string& message) {
@@ -221,7 +236,8 @@ void PlanBuilder::find_rounded() {
   for (const ir::Conversion& conversion : placement_.conversions) look(conversion.value, conversion.to);
 }
 
-void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost) {
+void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost, int lane) {
+  fill_lanes(built_.plan.steps.size(), lane_);
   runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
   // Generated code reads elements as the value's dtype says; all else is the runtime's.
   bool is_reorder = from.layout != to.layout && !from.storage && !to.storage;
@@ -229,6 +245,7 @@ void PlanBuilder::convert(ValueId value, const Format& from, const Format& to, r
     step.kernel = lower_reorder(graph_.value(value).type, from.layout, step.from, to.layout, step.to, jit_, buffers_);
   }
   built_.plan.steps.emplace_back(std::move(step));
+  fill_lanes(built_.plan.steps.size(), lane);
   available_.insert({value, to});
 }
 
@@ -245,7 +262,8 @@ bool PlanBuilder::provide(ValueId value, const Format& format, support::Span spa
     if (conversion.value != value || canonical(conversion.to, value) != format || !is_first_visit) continue;
     Format from = canonical(conversion.from, value);
     if (!provide(value, from, conversion.span, "conversion `" + conversion.name + "`")) return false;
-    convert(value, from, format, conversion.cost);
+    auto index = static_cast<size_t>(&conversion - placement_.conversions.data());
+    convert(value, from, format, conversion.cost, splits_ == nullptr ? 0 : splits_->conversion_lanes[index]);
     providing_.erase({value, format});
     return true;
   }
@@ -417,6 +435,7 @@ std::vector<BufferTable::Place> PlanBuilder::places() {
 void PlanBuilder::overlap_steps() {
   runtime::Plan& plan = built_.plan;
   plan.is_concurrent = true;
+  plan.lanes.clear();
   for (runtime::MemorySpace& space : plan.spaces) {
     if (space.name != "host") device_of(space.name);
   }
@@ -494,8 +513,10 @@ bool PlanBuilder::place_buffers() {
 
 namespace {
 
-/// Values that the model before does not have are told by their names alone.
-void tell_as_before(const RewrittenModel& rewritten, LoweringRequest* request) {
+/// Values that the model before does not have are told by their names alone. `rewritten` has another graph and the old
+/// values.
+template <typename Rewritten>
+void tell_as_before(const Rewritten& rewritten, LoweringRequest* request) {
   request->nodes.clear();
   for (RequestArg& arg : request->args) {
     if (!arg.value.is_valid()) continue;
@@ -520,14 +541,59 @@ void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, cons
   }
 }
 
+/// A plan of expanded splits in terms of the placement before. The parts stay partitions of the plan, behind the
+/// others; what a split one makes is what its join makes.
+void tell_as_before(const ir::Graph& graph, const ir::Placement& placement, const ExpandedSplits& splits,
+                    BuiltPlan* built) {
+  const size_t count = placement.partitions.size();
+  for (std::vector<LoweringRequest>& requests : built->lowerings) {
+    for (LoweringRequest& request : requests) tell_as_before(splits, &request);
+  }
+  for (size_t i = count; i < built->lowerings.size(); ++i) {
+    std::vector<LoweringRequest>& all = built->lowerings[splits.origins[i]];
+    std::move(built->lowerings[i].begin(), built->lowerings[i].end(), std::back_inserter(all));
+  }
+  built->lowerings.resize(count);
+  built->results.resize(count);
+  for (PartitionResults& results : built->results) {
+    for (auto& [value, buffer] : results.values) value = splits.old_values[value.slot()];
+  }
+  for (Fallback& fallback : built->fallbacks) fallback.partition = splits.origins[fallback.partition];
+  runtime::Duration in_turn;
+  for (const ir::Conversion& conversion : placement.conversions) in_turn += conversion.cost;
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Partition& partition = placement.partitions[i];
+    in_turn += partition.cost;
+    if (!partition.split) continue;
+    runtime::PlanPartition& told = built->plan.partitions[i];
+    told.backend = partition.backend;
+    told.instance = partition.instance;
+    told.nodes.clear();
+    for (ir::NodeId node : partition.nodes) told.nodes.push_back(graph.node_name(node));
+  }
+  if (!built->plan.is_concurrent) built->plan.predicted = in_turn;
+}
+
+std::optional<BuiltPlan> build_without_splits(const ir::Graph& graph, const ir::Placement& placement,
+                                              const PlanTargets& targets, const ExpandedSplits* splits,
+                                              codegen::Jit& jit, support::Diagnostics& diags) {
+  std::optional<RewrittenModel> rewritten = rewrite_partitions(graph, placement, targets);
+  if (!rewritten) return PlanBuilder(graph, placement, targets, splits, jit, diags).run();
+  std::optional<BuiltPlan> built =
+      PlanBuilder(rewritten->graph, rewritten->placement, targets, splits, jit, diags).run();
+  if (built) tell_as_before(graph, placement, *rewritten, &*built);
+  return built;
+}
+
 }  // namespace
 
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
                                     codegen::Jit& jit, support::Diagnostics& diags) {
-  std::optional<RewrittenModel> rewritten = rewrite_partitions(graph, placement, targets);
-  if (!rewritten) return PlanBuilder(graph, placement, targets, jit, diags).run();
-  std::optional<BuiltPlan> built = PlanBuilder(rewritten->graph, rewritten->placement, targets, jit, diags).run();
-  if (built) tell_as_before(graph, placement, *rewritten, &*built);
+  std::optional<ExpandedSplits> splits = expand_splits(graph, placement, targets);
+  if (!splits) return build_without_splits(graph, placement, targets, nullptr, jit, diags);
+  std::optional<BuiltPlan> built =
+      build_without_splits(splits->graph, splits->placement, targets, &*splits, jit, diags);
+  if (built) tell_as_before(graph, placement, *splits, &*built);
   return built;
 }
 

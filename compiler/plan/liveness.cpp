@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/liveness.h"
 
+#include <algorithm>
+
 namespace collage::plan {
 namespace {
 
@@ -10,10 +12,14 @@ class Recorder {
 
   std::vector<LiveRange> run() {
     for (const runtime::PlanPort& port : plan_.inputs) touch(port.buffer);
-    for (const runtime::Step& step : plan_.steps) {
-      std::visit([&](const auto& any) { visit(any); }, step);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const bool is_alone = plan_.lanes.empty() || plan_.lanes[s] == 0;
+      if (is_alone) end_lanes();
+      std::visit([&](const auto& any) { visit(any); }, plan_.steps[s]);
       last_ticks_.push_back(tick_);
+      if (is_alone) begin_lanes();
     }
+    end_lanes();
     ++tick_;
     for (const runtime::PlanPort& port : plan_.outputs) touch(port.buffer);
     return std::move(ranges_);
@@ -26,6 +32,21 @@ class Recorder {
     LiveRange& range = ranges_[static_cast<size_t>(id)];
     if (!range.is_used) range = {true, tick_, tick_};
     range.last = tick_;
+    if (!plan_.lanes.empty()) touched_.push_back(id);
+  }
+
+  /// Lanes run at once, so what their steps touch lives from the first of them to the last.
+  void end_lanes() {
+    for (runtime::BufferId id : touched_) {
+      LiveRange& range = ranges_[static_cast<size_t>(id)];
+      range.first = std::min(range.first, lanes_begin_);
+      range.last = tick_;
+    }
+    touched_.clear();
+  }
+  void begin_lanes() {
+    touched_.clear();
+    lanes_begin_ = tick_ + 1;
   }
 
   void visit(const runtime::OpCall& call) {
@@ -65,6 +86,8 @@ class Recorder {
   std::vector<LiveRange> ranges_;
   std::vector<int> last_ticks_;
   int tick_ = 0;
+  std::vector<runtime::BufferId> touched_;  ///< since the last step that ran alone
+  int lanes_begin_ = 0;                     ///< the first tick after it
 };
 
 }  // namespace

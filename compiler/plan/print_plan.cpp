@@ -22,6 +22,7 @@ class Printer {
     for (const runtime::PlanPort& port : plan_.inputs) line("input %{}: {}", port.name, name(port.buffer));
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
+      if (!plan_.lanes.empty() && plan_.lanes[i] > 0) line("  lane {}", plan_.lanes[i]);
     }
     if (plan_.is_concurrent) print_timeline();
     for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));

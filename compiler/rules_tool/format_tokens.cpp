@@ -16,11 +16,11 @@ bool is_one_of(const std::array<std::string_view, N>& words, std::string_view wo
 }
 
 /// A statement starts at these wherever one may start.
-constexpr std::array<std::string_view, 35> kStarts = {
-    "attr",    "backend", "coalesce", "conflicts", "cost",  "def",   "deny",    "device", "format",
-    "include", "inner",   "inplace",  "join",      "knob",  "limit", "link",    "lower",  "match",
-    "memory",  "needs",   "never",    "partition", "phase", "queue", "rewrite", "rule",   "rules",
-    "runtime", "test",    "kernel",   "launch",    "max",   "where", "energy",  "power"};
+constexpr std::array<std::string_view, 36> kStarts = {
+    "attr",    "backend", "coalesce", "conflicts", "cost",   "def",   "deny",    "device", "format",
+    "include", "inner",   "inplace",  "join",      "knob",   "limit", "link",    "lower",  "match",
+    "memory",  "needs",   "never",    "partition", "phase",  "queue", "rewrite", "rule",   "rules",
+    "runtime", "split",   "test",     "kernel",    "launch", "max",   "where",   "energy", "power"};
 /// Keywords that are names too, so that brackets behind them are operands.
 constexpr std::array<std::string_view, 3> kWordKeywords = {"launch", "max", "rules"};
 /// Statements that hold a pattern, and those that hold others.

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/ir/placement.h"
 #include "compiler/sema/build_format.h"
 #include "compiler/sema/model_builder.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
 
+using ir::boundary_space;
 using ir::Format;
+using ir::instances_of;
 using ir::Partition;
 using ir::ValueId;
 using support::Code;
@@ -42,10 +45,6 @@ const std::vector<Name>& results_of(const syntax::Statement& statement) {
 }
 
 }  // namespace
-
-std::string space_of(const std::string& instance) {
-  return instance.ends_with(']') ? instance : "host";
-}
 
 /// `%y.npu0 = partition … ; %y = convert %y.npu0 to host` with the output `%y`: the logical value is called `y`, and
 /// `y.npu0` only names the format in which it was made. So `y.npu0` => `y`.
@@ -154,21 +153,25 @@ std::optional<int> ModelBuilder::declare(const syntax::PartitionAst& ast) {
   Partition partition;
   partition.name = ast.name.text;
   partition.backend = ast.backend.text;
-  partition.instance = instance_text(ast.instance);
+  for (const syntax::InstanceAst& instance : ast.instances) {
+    partition.instance += (partition.instance.empty() ? "" : "+") + instance_text(instance);
+  }
   for (const syntax::Scalar& rule : ast.rules) partition.rules.push_back(std::get<std::string>(rule.value));
   partition.cost = ast.cost.value_or(runtime::Duration());
   partition.span = ast.name.span;
   model_.placement.partitions.push_back(std::move(partition));
   states_.push_back({ast.has_body, {}});
-  if (ast.instance.index && (*ast.instance.index < 0 || *ast.instance.index > std::numeric_limits<int>::max())) {
-    diags_.error(Code::BadLiteral, ast.instance.span, "no device has an instance {}", *ast.instance.index);
+  for (const syntax::InstanceAst& instance : ast.instances) {
+    if (instance.index && (*instance.index < 0 || *instance.index > std::numeric_limits<int>::max()))
+      diags_.error(Code::BadLiteral, instance.span, "no device has an instance {}", *instance.index);
   }
+  if (ast.split) splits_.emplace_back(index, &*ast.split);
   return index;
 }
 
 void ModelBuilder::add_partition_inputs(const syntax::PartitionAst& ast, int index) {
   std::string instance = model_.placement.partitions[static_cast<size_t>(index)].instance;
-  std::string space = space_of(instance);
+  std::string space = boundary_space(instance);
   for (const Name& name : ast.inputs) {
     const Binding* binding = find(name);
     body_inputs_.insert(name.text);
@@ -210,7 +213,7 @@ void ModelBuilder::visit(const syntax::PartitionAst& ast) {
     diags_.error(Code::WrongArity, ast.formats[0].span, "{} results have {} formats", ast.results.size(),
                  ast.formats.size());
   }
-  std::string space = space_of(model_.placement.partitions[at].instance);
+  std::string space = boundary_space(model_.placement.partitions[at].instance);
   for (size_t i = 0; i < ast.results.size(); ++i) {
     const Name& result = ast.results[i];
     if (result.is_absent()) continue;
@@ -277,7 +280,8 @@ void ModelBuilder::finish_partitions() {
       diags_.error(Code::BadModel, partition.span, "partition `@{}` has no operator", partition.name);
       continue;
     }
-    Format plain{space_of(partition.instance)};
+    build_split(partition, static_cast<int>(p));
+    Format plain{boundary_space(partition.instance)};
     const auto& formats = states_[p].input_formats;
     std::vector<ValueId> inputs = boundary_inputs(model_.graph, partition.nodes);
     for (ValueId value : inputs) {
@@ -295,6 +299,40 @@ void ModelBuilder::finish_partitions() {
     }
   }
   imply_conversions();
+}
+
+/// `split %c along channels`: the node is known once the body is.
+void ModelBuilder::build_split(Partition& partition, int index) {
+  auto written = std::find_if(splits_.begin(), splits_.end(), [&](const auto& s) { return s.first == index; });
+  size_t count = instances_of(partition.instance).size();
+  if (written == splits_.end()) {
+    if (count == 1) return;
+    diags_
+        .error(Code::PartitionSplit, partition.span, "partition `@{}` is on {} instances and is not split",
+               partition.name, count)
+        .note("`split %… along …` names the operator and the axis along which it is cut");
+    return;
+  }
+  const syntax::PartitionSplitAst& ast = *written->second;
+  if (count == 1) {
+    diags_.error(Code::PartitionSplit, ast.span, "partition `@{}` is split, and on one instance", partition.name);
+    return;
+  }
+  std::optional<ir::SplitAxis> axis = ir::find_split_axis(ast.axis.text);
+  if (!axis) {
+    diags_.error(Code::PartitionSplit, ast.axis.span, "no axis is called `{}`", ast.axis.text)
+        .did_you_mean(support::closest(ast.axis.text, ir::split_axis_names()))
+        .note("the axes are {}", fmt::join(ir::split_axis_names(), ", "));
+    return;
+  }
+  auto node = std::find_if(partition.nodes.begin(), partition.nodes.end(),
+                           [&](ir::NodeId id) { return model_.graph.node_name(id) == ast.node.text; });
+  if (node == partition.nodes.end()) {
+    diags_.error(Code::PartitionSplit, ast.node.span, "no operator in partition `@{}` computes `%{}`", partition.name,
+                 ast.node.text);
+    return;
+  }
+  partition.split = ir::PartitionSplit{*node, *axis};
 }
 
 /// Copies that partitions without a body need. Their cost is unknown to the text and stays zero until it is priced.

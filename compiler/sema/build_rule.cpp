@@ -38,6 +38,7 @@ class RuleBuilder {
     ok = inners() && ok;
     ok = inplaces() && ok;
     ok = formats() && ok;
+    ok = splits() && ok;
     ok = cost(ast_.costs, knobs_, &rule_.measured, &rule_.cost) && ok;
     ok = energy() && ok;
     ok = lowering() && ok;
@@ -215,6 +216,65 @@ class RuleBuilder {
                                  [&](const ir::FormatClause& f) { return f.capture == at->same_as; });
         at = next == rule_.formats.end() ? nullptr : &*next;
       }
+    }
+    return true;
+  }
+
+  bool splits() {
+    bool ok = true;
+    for (const syntax::SplitAst& ast : ast_.splits) {
+      ir::SplitClause split;
+      split.capture = find_capture(ast.name, Code::UnknownName);
+      split.device = ast.device.text;
+      bool is_right = split.capture >= 0 && is_node(split.capture, ast.name);
+      ok = check_split_device(ast.device) && is_right && ok;
+      for (const Word& word : ast.axes) {
+        split.span = word.span;
+        std::optional<ir::SplitAxis> axis = ir::find_split_axis(word.text);
+        if (!axis) {
+          ok = diags_.error(Code::SplitAxis, word.span, "no axis is called `{}`", word.text)
+                   .did_you_mean(support::closest(word.text, ir::split_axis_names()))
+                   .note("the axes are {}", fmt::join(ir::split_axis_names(), ", "));
+          continue;
+        }
+        split.axis = *axis;
+        ok = (!is_right || check_split(split, word)) && ok;
+        rule_.splits.push_back(split);
+      }
+    }
+    return ok;
+  }
+
+  bool is_node(int capture, const Word& word) {
+    if (rule_.captures[static_cast<size_t>(capture)].type == ExprType::Node) return true;
+    return diags_.error(Code::BadSplit, word.span, "`{}` is a value: only an operator can be split", word.text)
+        .note(rule_.captures[static_cast<size_t>(capture)].span, "it stands for an operand here");
+  }
+
+  bool check_split_device(const Word& word) {
+    const std::vector<ir::DeviceDecl>& devices = context_.backend.devices;
+    auto device = std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d.name == word.text; });
+    if (device == devices.end()) {
+      std::vector<std::string> names;
+      for (const ir::DeviceDecl& known : devices) names.push_back(known.name);
+      return diags_
+          .error(Code::SplitDevices, word.span, "backend `{}` has no device `{}`", context_.backend.name, word.text)
+          .did_you_mean(support::closest(word.text, names));
+    }
+    if (device->count > 1) return true;
+    return diags_.error(Code::SplitDevices, word.span, "there is one `{}`, and nothing to split over", word.text)
+        .note(device->span, "`device {} count 2` declares two", word.text);
+  }
+
+  bool check_split(const ir::SplitClause& split, const Word& word) {
+    for (const ir::OpDef* op : capture_ops_[static_cast<size_t>(split.capture)]) {
+      if (ir::can_split(*op, split.axis)) continue;
+      return diags_.error(Code::SplitAxis, word.span, "`{}` cannot be cut along {}", op->name, word.text);
+    }
+    for (const ir::SplitClause& other : rule_.splits) {
+      if (other.axis != split.axis || other.capture != split.capture || other.device != split.device) continue;
+      return diags_.error(Code::BadSplit, word.span, "the rule is split along {} twice", word.text)
+          .note(other.span, "the first is here");
     }
     return true;
   }

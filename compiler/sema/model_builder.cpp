@@ -362,7 +362,7 @@ void ModelBuilder::bind_results(const syntax::OpAst& op, NodeId node, int partit
     binding.is_visible = current_ < 0;
     binding.is_undecided = partition < 0;
     if (partition >= 0)
-      binding.format.space = space_of(model_.placement.partitions[static_cast<size_t>(partition)].instance);
+      binding.format.space = ir::boundary_space(model_.placement.partitions[static_cast<size_t>(partition)].instance);
     if (node.is_valid()) {
       binding.value = model_.graph.node(node).outputs[i];
       model_.graph.value(binding.value).span = name.span;

@@ -15,9 +15,6 @@
 
 namespace collage::sema {
 
-/// `npu[0]` is its own memory space; whatever has no instance number works in host memory.
-std::string space_of(const std::string& instance);
-
 class ModelBuilder {
  public:
   ModelBuilder(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags)
@@ -70,6 +67,7 @@ class ModelBuilder {
   std::optional<int> membership_of(const syntax::OpAst& op);
   std::optional<ir::Format> build_format(const syntax::FormatAst& ast, const ir::TensorType& type);
   void finish_partitions();
+  void build_split(ir::Partition& partition, int index);
   void imply_conversions();
   bool report_partition_cycle(const syntax::Name& name);
 
@@ -81,9 +79,10 @@ class ModelBuilder {
   std::map<std::string, std::string, std::less<>> aliases_;  ///< name of a value -> name of the output it becomes
   std::map<std::string, int, std::less<>> partition_names_;
   std::vector<PartitionState> states_;
-  std::map<ir::ValueId, ir::Format> written_;       ///< format in which a partition makes a value
-  std::set<std::string, std::less<>> body_inputs_;  ///< names that the current body may read
-  int current_ = -1;                                ///< partition whose body is visited
+  std::vector<std::pair<int, const syntax::PartitionSplitAst*>> splits_;  ///< by partition, as written
+  std::map<ir::ValueId, ir::Format> written_;                             ///< format in which a partition makes a value
+  std::set<std::string, std::less<>> body_inputs_;                        ///< names that the current body may read
+  int current_ = -1;                                                      ///< partition whose body is visited
   size_t statement_ = 0;
   int suggestions_left_ = 20;  ///< looking for near names takes time
 };

@@ -48,8 +48,13 @@ class Dumper {
   }
 
   void operator()(const PartitionAst& partition) {
-    line(fmt::format("partition @{} on {}({}) ({}) -> {}", partition.name.text, partition.backend.text,
-                     instance(partition.instance), names(partition.inputs), names(partition.results)),
+    std::string where;
+    for (const InstanceAst& one : partition.instances) where += (where.empty() ? "" : " + ") + instance(one);
+    std::string split = partition.split
+                            ? fmt::format(" split %{} along {}", partition.split->node.text, partition.split->axis.text)
+                            : "";
+    line(fmt::format("partition @{} on {}({}){} ({}) -> {}", partition.name.text, partition.backend.text, where, split,
+                     names(partition.inputs), names(partition.results)),
          partition.name.span);
     ++depth_;
     for (const BodyStatement& statement : partition.body) std::visit(*this, statement);

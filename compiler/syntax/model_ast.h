@@ -111,13 +111,21 @@ struct ConvertAst {
 
 using BodyStatement = std::variant<OpAst, ConstAst>;
 
+/// `split %c along channels`
+struct PartitionSplitAst {
+  Name node;
+  Name axis;
+  support::Span span;
+};
+
 /// `%a = partition @p3 on onednn(host) rule "conv_relu" cost 41us (%x) -> (host) { … }`, or without results and
 /// body a declaration that operators join by `in @p3`.
 struct PartitionAst {
   std::vector<Name> results;
   Name name;
   Name backend;
-  InstanceAst instance;
+  std::vector<InstanceAst> instances;  ///< several of a split one
+  std::optional<PartitionSplitAst> split;
   std::vector<Scalar> rules;
   std::optional<runtime::Duration> cost;
   bool has_body = false;

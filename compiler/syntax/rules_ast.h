@@ -209,6 +209,14 @@ struct InplaceAst {
   Word result;
 };
 
+/// `split c along channels, rows into devices(npu)`
+struct SplitAst {
+  Word name;
+  std::vector<Word> axes;
+  Word device;
+  Span span;
+};
+
 /// `knob tile in {8, 16, 32}`
 struct KnobAst {
   Word name;
@@ -234,6 +242,7 @@ struct RuleAst {
   std::vector<WhereAst> clauses;
   std::vector<InnerAst> inners;
   std::vector<InplaceAst> inplaces;
+  std::vector<SplitAst> splits;
   std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
   std::vector<CostAst> costs;

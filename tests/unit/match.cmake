@@ -11,5 +11,6 @@ collage_test(candidates_test
     unit/candidates_grow_test.cpp
     unit/candidates_problem_test.cpp
     unit/candidates_regions_test.cpp
+    unit/candidates_split_test.cpp
   DEPENDS collage::place collage::sema)
 collage_test(rewrite_test SOURCES unit/rewrite_test.cpp DEPENDS collage::match collage::sema)

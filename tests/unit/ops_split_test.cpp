@@ -120,8 +120,10 @@ TEST(SplitNodes, RandomConvolutionsAndWhatFollows) {
     ValueId b = m.constant("b", {group * outside});
     std::vector<std::pair<std::string, runtime::AttrValue>> attrs = {
         {"group", group}, {"strides", m.picks(2, 1, 3)}, {"dilations", m.picks(2, 1, 2)}};
-    if (m.pick(0, 3) == 0) attrs.emplace_back("auto_pad", std::string(m.pick(0, 1) == 0 ? "SAME_UPPER" : "SAME_LOWER"));
-    else attrs.emplace_back("pads", m.picks(4, 0, 3));
+    if (m.pick(0, 3) == 0)
+      attrs.emplace_back("auto_pad", std::string(m.pick(0, 1) == 0 ? "SAME_UPPER" : "SAME_LOWER"));
+    else
+      attrs.emplace_back("pads", m.picks(4, 0, 3));
     ValueId c = m.add("Conv", {x, w, m.pick(0, 1) == 0 ? b : ValueId()}, "c", attrs);
     if (!c.is_valid()) continue;
     if (m.pick(0, 1) == 0) {
@@ -196,8 +198,8 @@ TEST(SplitNodes, TransposedConvolutionAndNormalisation) {
   ValueId x = m.input("x", {3, 4, 5, 5});
   ValueId c = m.add("ConvTranspose", {x, m.constant("w", {4, 6, 3, 3}), m.constant("b", {6})}, "c",
                     {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 1}}});
-  ValueId y = m.add("BatchNormalization", {c, m.constant("p", {6}), m.constant("q", {6}), m.constant("r", {6}),
-                                           m.constant("v", {6})}, "y");
+  ValueId y = m.add("BatchNormalization",
+                    {c, m.constant("p", {6}), m.constant("q", {6}), m.constant("r", {6}), m.constant("v", {6})}, "y");
   m.graph.mark_output(y);
   EXPECT_EQ(m.check(SplitAxis::Batch, 2), 2u);
   EXPECT_EQ(m.check(SplitAxis::Rows, 2), 0u);
@@ -213,8 +215,8 @@ TEST(SplitNodes, Reasons) {
   EXPECT_EQ(few.why, "3 channels for 4 parts");
 
   Model groups(2);
-  groups.graph.mark_output(groups.add("Conv", {groups.input("x", {1, 2, 5, 5}), groups.constant("w", {8, 1, 1, 1})}, "c",
-                                      {{"group", int64_t{2}}}));
+  groups.graph.mark_output(groups.add("Conv", {groups.input("x", {1, 2, 5, 5}), groups.constant("w", {8, 1, 1, 1})},
+                                      "c", {{"group", int64_t{2}}}));
   EXPECT_EQ(groups.check(SplitAxis::Channels, 2), 2u);
   EXPECT_EQ(groups.check(SplitAxis::Channels, 4), 0u);
   EXPECT_EQ(groups.why, "2 groups for 4 parts");

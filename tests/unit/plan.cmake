@@ -5,5 +5,6 @@ collage_test(plan_test
     unit/plan_check_test.cpp
     unit/plan_lowering_test.cpp
     unit/plan_random_test.cpp
+    unit/plan_split_test.cpp
     unit/plan_targets_test.cpp
   DEPENDS collage::encodings collage::place collage::plan collage::runtime collage::sema)

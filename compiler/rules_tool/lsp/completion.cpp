@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/split.h"
 #include "compiler/rules_tool/lsp/symbols.h"
 #include "compiler/rules_tool/lsp/words.h"
 #include "runtime/core/layout.h"
@@ -160,7 +161,12 @@ class Completer {
         captures();
       }
     }
-    if (head == "inner" || head == "inplace" || head == "test") captures();
+    if (head == "inner" || head == "inplace" || head == "split" || head == "test") captures();
+    if (head == "split") {
+      words(ir::split_axis_names(), ItemKind::Value);
+      words({"along", "into", "devices"}, ItemKind::Keyword);
+      names_of("device", ItemKind::Value);
+    }
     if (head == "link") names_of("device", ItemKind::Value);
     if (scope_.around("phase") != nullptr) names_of("rewrite", ItemKind::Value);
   }

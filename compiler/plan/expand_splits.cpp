@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/expand_splits.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/ir/op_def.h"
+#include "compiler/ir/verify.h"
+#include "compiler/place/split_candidates.h"
+#include "compiler/support/check.h"
+#include "runtime/device.h"
+
+namespace collage::plan {
+namespace {
+
+using ir::Format;
+using ir::Graph;
+using ir::NodeId;
+using ir::Partition;
+using ir::ValueId;
+using runtime::Duration;
+
+class Expander {
+ public:
+  Expander(const Graph& graph, const ir::Placement& placement, const PlanTargets& targets)
+      : from_(graph), placement_(placement), targets_(targets), new_values_(graph.value_count()) {}
+
+  ExpandedSplits run() {
+    result_.graph.name = from_.name;
+    for (ValueId id : from_.inputs()) {
+      const ir::Value& value = from_.value(id);
+      new_values_[id.slot()] = result_.graph.add_input(value.name, value.type, value.span);
+    }
+    result_.placement = placement_;
+    for (size_t p = 0; p < placement_.partitions.size(); ++p) {
+      result_.origins.push_back(p);
+      result_.partition_lanes.push_back(0);
+    }
+    for (size_t index : ir::execution_order(from_, placement_)) {
+      if (placement_.partitions[index].split) {
+        expand(index);
+      } else {
+        copy(index);
+      }
+    }
+    for (size_t c = 0; c < placement_.conversions.size(); ++c) {
+      ir::Conversion& conversion = result_.placement.conversions[c];
+      conversion.value = outside(conversion.value);
+    }
+    for (ir::Conversion& conversion : added_) result_.placement.conversions.push_back(std::move(conversion));
+    result_.conversion_lanes.assign(placement_.conversions.size(), 0);
+    result_.conversion_lanes.insert(result_.conversion_lanes.end(), added_lanes_.begin(), added_lanes_.end());
+    for (ValueId output : from_.outputs()) result_.graph.mark_output(outside(output));
+    result_.old_values.resize(result_.graph.value_count());
+    for (ValueId old : from_.value_ids()) {
+      if (new_values_[old.slot()].is_valid()) result_.old_values[new_values_[old.slot()].slot()] = old;
+    }
+    ir::verify(result_.graph);
+    return std::move(result_);
+  }
+
+ private:
+  /// What stands for a value of the model before.
+  ValueId outside(ValueId old) {
+    if (!old.is_valid()) return old;
+    const ir::Value& value = from_.value(old);
+    if (!new_values_[old.slot()].is_valid() && value.is_constant()) {
+      new_values_[old.slot()] = result_.graph.add_constant(value.name, *value.constant, value.span);
+    }
+    return new_values_[old.slot()];
+  }
+
+  /// Neither model has it.
+  std::string fresh_name(const std::string& base) const {
+    std::string name = base;
+    for (int i = 1; from_.find_value(name).is_valid() || result_.graph.find_value(name).is_valid(); ++i) {
+      name = base + "." + std::to_string(i);
+    }
+    return name;
+  }
+
+  void copy(size_t index) {
+    Partition& copied = result_.placement.partitions[index];
+    copied.nodes.clear();
+    for (NodeId id : placement_.partitions[index].nodes) {
+      const ir::Node& node = from_.node(id);
+      std::vector<ValueId> inputs;
+      for (ValueId input : node.inputs) inputs.push_back(outside(input));
+      std::vector<std::string> names;
+      std::vector<ir::TensorType> types;
+      for (ValueId output : node.outputs) {
+        names.push_back(output.is_valid() ? from_.value(output).name : "");
+        types.push_back(output.is_valid() ? from_.value(output).type : ir::TensorType{});
+      }
+      NodeId made = result_.graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types),
+                                           node.span);
+      result_.graph.node(made).origin = node.origin;
+      copied.nodes.push_back(made);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].is_valid()) new_values_[node.outputs[i].slot()] = result_.graph.node(made).outputs[i];
+      }
+    }
+    for (ir::BoundaryValue& input : copied.inputs) input.value = outside(input.value);
+    for (ir::BoundaryValue& output : copied.outputs) output.value = outside(output.value);
+  }
+
+  void expand(size_t index) {
+    const Partition& partition = placement_.partitions[index];
+    const std::vector<std::string> instances = ir::instances_of(partition.instance);
+    ir::SplitNodes split = ir::split_nodes(from_, partition.nodes, partition.split->node, partition.split->axis,
+                                           static_cast<int>(instances.size()));
+    COLLAGE_CHECK(split.parts.size() == instances.size(), "partition {} cannot be cut: {}", partition.name, split.why);
+    ValueId result = partition.outputs.front().value;
+    place::HostShare host = place::host_share(from_, split.parts, from_.value(result).type);
+    std::vector<std::vector<ValueId>> operands = cut(index, split, host.cut);
+    std::vector<ValueId> made;
+    for (size_t i = 0; i < split.parts.size(); ++i) {
+      made.push_back(
+          add_part(index, split.parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join));
+    }
+    join(index, result, split.parts.front().result.axis, made, host.join);
+  }
+
+  /// Adds the slices that parts read; the result has the operands of each part.
+  std::vector<std::vector<ValueId>> cut(size_t index, const ir::SplitNodes& split, Duration cost) {
+    std::vector<std::vector<ValueId>> operands(split.parts.size());
+    std::vector<NodeId> nodes;
+    for (size_t p = 0; p < split.parts.size(); ++p) {
+      for (const auto& [value, slice] : split.parts[p].reads) {
+        operands[p].push_back(slice.is_whole() ? outside(value) : slice_of(value, slice, p, &nodes));
+      }
+    }
+    if (nodes.empty()) return operands;
+    Partition cut;
+    cut.backend = cut.instance = "host";
+    cut.cost = cost;
+    cut.nodes = std::move(nodes);
+    cut.inputs = plain(ir::boundary_inputs(result_.graph, cut.nodes), "host");
+    for (NodeId node : cut.nodes) cut.outputs.push_back({result_.graph.node(node).outputs[0], ir::kHostPlain});
+    add(index, std::move(cut), ".cut", 0);
+    return operands;
+  }
+
+  ValueId slice_of(ValueId value, const ir::Slice& slice, size_t part, std::vector<NodeId>* nodes) {
+    const ir::Value& whole = from_.value(value);
+    std::vector<ValueId> inputs = {outside(value)};
+    for (int64_t number : {slice.begin, slice.end, static_cast<int64_t>(slice.axis)}) {
+      ir::Constant constant;
+      constant.data = runtime::Tensor(runtime::DType::I64, {1});
+      constant.data.as<int64_t>()[0] = number;
+      inputs.push_back(result_.graph.add_constant(fresh_name(whole.name + ".slice"), std::move(constant)));
+    }
+    std::string name = fresh_name(whole.name + "." + std::to_string(part));
+    NodeId node = result_.graph.add_node(*ir::find_op("Slice"), std::move(inputs), {}, {std::move(name)},
+                                         {{whole.type.dtype, shape_of_slice(whole.type.shape, slice)}});
+    nodes->push_back(node);
+    return result_.graph.node(node).outputs[0];
+  }
+
+  /// The part's nodes on its instance, and copies of what it reads and makes. `time` is for all of that.
+  ValueId add_part(size_t index, const ir::SplitPart& part, size_t number, const std::string& instance,
+                   const std::vector<ValueId>& operands, Duration time) {
+    const Partition& partition = placement_.partitions[index];
+    Graph& graph = result_.graph;
+    std::map<ValueId, ValueId> made;
+    std::vector<NodeId> nodes;
+    for (size_t i = 0; i < operands.size(); ++i) made.emplace(part.graph.inputs()[i], operands[i]);
+    for (NodeId id : part.graph.node_ids()) {
+      const ir::Node& node = part.graph.node(id);
+      std::vector<ValueId> inputs;
+      for (ValueId input : node.inputs) {
+        const bool is_constant = input.is_valid() && part.graph.value(input).is_constant();
+        if (is_constant && made.count(input) == 0) made.emplace(input, constant(part.graph.value(input)));
+        inputs.push_back(input.is_valid() ? made.at(input) : input);
+      }
+      const ir::Value& output = part.graph.value(node.outputs[0]);
+      NodeId copied =
+          graph.add_node(*node.op, std::move(inputs), node.attrs,
+                         {fresh_name(output.name + "." + std::to_string(number))}, {output.type}, node.span);
+      graph.node(copied).origin = node.origin;
+      nodes.push_back(copied);
+      made.emplace(node.outputs[0], graph.node(copied).outputs[0]);
+    }
+    ValueId result = graph.node(nodes.back()).outputs[0];
+    const int lane = 1 + static_cast<int>(number);
+    Partition added;
+    added.backend = partition.backend;
+    added.instance = instance;
+    added.rules = partition.rules;
+    added.nodes = std::move(nodes);
+    added.inputs = plain(ir::boundary_inputs(graph, added.nodes), instance);
+    added.outputs = plain({result}, instance);
+    for (const ir::BoundaryValue& input : added.inputs) time = time - copied(input.value, "host", instance, lane);
+    time = time - copied(result, instance, "host", lane);
+    added.cost = std::max(time, Duration());
+    add(index, std::move(added), "." + std::to_string(number), lane);
+    return result;
+  }
+
+  /// A constant that is not cut is one for all parts.
+  ValueId constant(const ir::Value& value) {
+    ValueId old = from_.find_value(value.name);
+    if (from_.value(old).type == value.type) return outside(old);
+    return result_.graph.add_constant(fresh_name(value.name), *value.constant, value.span);
+  }
+
+  /// Sees to it that a value gets there. What that takes, by the link of the device.
+  Duration copied(ValueId value, const std::string& from, const std::string& to, int lane) {
+    const std::string& device = from == "host" ? to : from;
+    const DeviceTarget* target = targets_.find_device(device);
+    Duration cost;
+    for (const runtime::DeviceSpec::Link& link :
+         target == nullptr ? std::vector<runtime::DeviceSpec::Link>() : target->spec.links) {
+      if (link.to == "host") cost = runtime::transfer_time(link, result_.graph.value(value).type.bytes());
+    }
+    Format wanted{to, "plain"};
+    bool is_there = std::any_of(placement_.conversions.begin(), placement_.conversions.end(),
+                                [&](const auto& c) { return new_values_[c.value.slot()] == value && c.to == wanted; });
+    is_there = is_there || std::any_of(added_.begin(), added_.end(),
+                                       [&](const ir::Conversion& c) { return c.value == value && c.to == wanted; });
+    if (is_there) return cost;
+    std::string name = fresh_name(result_.graph.value(value).name + "." + to);
+    added_.push_back({value, {from, "plain"}, wanted, cost, std::move(name), {}});
+    added_lanes_.push_back(lane);
+    return cost;
+  }
+
+  void join(size_t index, ValueId result, int axis, const std::vector<ValueId>& parts, Duration cost) {
+    const ir::Value& value = from_.value(result);
+    runtime::AttrMap attrs;
+    attrs.set("axis", static_cast<int64_t>(axis));
+    NodeId node =
+        result_.graph.add_node(*ir::find_op("Concat"), parts, std::move(attrs), {value.name}, {value.type}, value.span);
+    new_values_[result.slot()] = result_.graph.node(node).outputs[0];
+    Partition& partition = result_.placement.partitions[index];
+    partition.backend = partition.instance = "host";
+    partition.rules.clear();
+    partition.cost = cost;
+    partition.nodes = {node};
+    partition.inputs = plain(parts, "host");
+    partition.outputs = plain({new_values_[result.slot()]}, "host");
+    partition.split.reset();
+  }
+
+  static std::vector<ir::BoundaryValue> plain(const std::vector<ValueId>& values, const std::string& space) {
+    std::vector<ir::BoundaryValue> boundary;
+    for (ValueId value : values) boundary.push_back({value, {space, "plain"}});
+    return boundary;
+  }
+
+  void add(size_t index, Partition partition, const std::string& suffix, int lane) {
+    partition.name = placement_.partitions[index].name + suffix;
+    partition.span = placement_.partitions[index].span;
+    result_.placement.partitions.push_back(std::move(partition));
+    result_.origins.push_back(index);
+    result_.partition_lanes.push_back(lane);
+  }
+
+  const Graph& from_;
+  const ir::Placement& placement_;
+  const PlanTargets& targets_;
+  ExpandedSplits result_;
+  std::vector<ValueId> new_values_;    ///< by value of the model before
+  std::vector<ir::Conversion> added_;  ///< copies of parts
+  std::vector<int> added_lanes_;
+};
+
+}  // namespace
+
+std::optional<ExpandedSplits> expand_splits(const Graph& graph, const ir::Placement& placement,
+                                            const PlanTargets& targets) {
+  bool any = std::any_of(placement.partitions.begin(), placement.partitions.end(),
+                         [](const Partition& partition) { return partition.split.has_value(); });
+  if (!any) return std::nullopt;
+  return Expander(graph, placement, targets).run();
+}
+
+}  // namespace collage::plan
