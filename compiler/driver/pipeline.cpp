@@ -41,6 +41,7 @@
 #include "compiler/place/energy.h"
 #include "compiler/place/evaluate.h"
 #include "compiler/place/objective.h"
+#include "compiler/place/split_limits.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/emit_c.h"
@@ -293,7 +294,10 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
     };
     build_options.lazy = &lazy;
   }
-  return place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
+  std::optional<place::BuiltProblem> built =
+      place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
+  if (built) place::leave_out_splits(memory_limits(), objective_, &*built);
+  return built;
 }
 
 /// Only the exact search can say which costs do not matter, and only if nothing else asks for them.

@@ -49,7 +49,8 @@ class Energies {
   Duration of_candidate(const Candidate& candidate, const CandidateOrigin& origin) {
     if (std::optional<double> joules = by_rules(origin)) return Duration::seconds(*joules);
     const Owner& owner = built_.problem.owners[static_cast<size_t>(candidate.owner)];
-    if (owner.instance != "host") return at_power(of_space(owner.instance), candidate.cost);
+    const double devices = static_cast<double>(std::max<size_t>(1, owner.members.size()));
+    if (owner.instance != "host") return at_power(devices * of_space(owner.instance), candidate.cost);
     const ActiveBackend* active = find(owner.backend);
     return at_power(active != nullptr && active->backend->power ? *active->backend->power : of_space("host"),
                     candidate.cost);

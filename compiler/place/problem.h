@@ -105,7 +105,7 @@ struct Owner {
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
   std::optional<Duration> joins = std::nullopt;
-  std::vector<int> members{};                    ///< of a group: the owners of its instances
+  std::vector<int> members{};  ///< of a group: the owners of its instances
 };
 
 struct Problem {

@@ -78,11 +78,22 @@ class Emitter {
   SolutionScheduler::Tasks made_;
 };
 
+/// Of several instances: each of them, from the first copy to the join.
+std::vector<int> work_on(runtime::Machine& machine, const std::string& instance) {
+  std::vector<int> resources;
+  for (const std::string& one : ir::instances_of(instance)) {
+    const std::vector<int> own = machine.of_work(one);
+    resources.insert(resources.end(), own.begin(), own.end());
+  }
+  std::sort(resources.begin(), resources.end());
+  return resources;
+}
+
 }  // namespace
 
 SolutionScheduler::SolutionScheduler(const Problem& problem, runtime::Machine machine)
     : problem_(problem), machine_(std::move(machine)) {
-  for (const Owner& owner : problem.owners) of_owner_.push_back(machine_.of_work(owner.instance));
+  for (const Owner& owner : problem.owners) of_owner_.push_back(work_on(machine_, owner.instance));
   for (const ir::Format& from : problem.formats) {
     auto& row = of_conversion_.emplace_back();
     for (const ir::Format& to : problem.formats) row.push_back(machine_.of_conversion(from.space, to.space));
@@ -195,7 +206,7 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const ir::Placement& placemen
   for (ir::ValueId input : graph.inputs()) emitter.has_input(input.index);
   for (size_t p : ir::execution_order(graph, placement)) {
     const ir::Partition& partition = placement.partitions[p];
-    const std::vector<int> resources = machine.of_work(partition.instance);
+    const std::vector<int> resources = work_on(machine, partition.instance);
     const bool good = emitter.emit(
         {static_cast<int>(p), partition.cost, &resources, boundary(partition.inputs), boundary(partition.outputs)});
     COLLAGE_CHECK(good, "partition {} reads what nothing makes", partition.name);

@@ -7,6 +7,7 @@
 #include "compiler/place/evaluate.h"
 #include "compiler/place/fit_memory.h"
 #include "compiler/place/split_candidates.h"
+#include "compiler/place/split_limits.h"
 #include "compiler/place/strategies.h"
 #include "tests/unit/match_fixture.h"
 
@@ -136,6 +137,45 @@ TEST(SplitCandidates, ALargeConvolutionGainsASmallOneStaysWhole) {
         .add_rules(npu(2, "split c along " + axis + " into devices(npu)"));
     EXPECT_FALSE(best(small, true).second) << axis;
   }
+}
+
+TEST(SplitCandidates, LeftOutWhereAMemoryCouldBeFull) {
+  Case setup;
+  auto built = setup.model(kHead, kConv).add_rules(npu(2, "split c along channels into devices(npu)")).problem();
+  ASSERT_TRUE(built);
+  const size_t whole = built->problem.candidates.size();
+  // All of w, x and y, and a part: half of w, x and half of y.
+  const size_t most = 128 + 384 + 768 + 64 + 384 + 384;
+  place::leave_out_splits({{"npu[1]", most}}, place::Objective::Latency, &*built);
+  EXPECT_EQ(splits(setup, *built).size(), 1u);
+  EXPECT_EQ(refusals(*built), std::vector<std::string>{});
+  place::leave_out_splits({{"npu[1]", most - 1}}, place::Objective::Latency, &*built);
+  EXPECT_EQ(splits(setup, *built), Sets{});
+  EXPECT_EQ(refusals(*built),
+            std::vector<std::string>{"2 parts along channels: the memory of npu[1] might not be enough for all"});
+  EXPECT_EQ(built->problem.candidates.size(), whole - 1);
+  EXPECT_EQ(built->origins.size(), whole - 1);
+}
+
+TEST(SplitCandidates, LeftOutOfOtherObjectives) {
+  Case setup;
+  auto built = setup.model(kHead, kConv).add_rules(npu(2, "split c along channels into devices(npu)")).problem();
+  ASSERT_TRUE(built);
+  place::leave_out_splits({}, place::Objective::Makespan, &*built);
+  EXPECT_EQ(splits(setup, *built), Sets{});
+  EXPECT_EQ(refusals(*built),
+            std::vector<std::string>{"2 parts along channels: splits are for latency, not for makespan"});
+}
+
+TEST(SplitCandidates, NotOfRoundedValues) {
+  Case setup;
+  std::string rules = npu(2, "format y: f16 split c along channels into devices(npu)");
+  std::vector<place::ActiveBackend> all = setup.model(kHead, kConv).add_rules(rules).active();
+  all[0].allowed = {runtime::StorageType::F16};
+  place::BackendCandidates found = place::find_candidates(setup.graph, all[0], place::layouts_in_play(all), {});
+  EXPECT_TRUE(std::none_of(found.candidates.begin(), found.candidates.end(), [](const auto& c) { return c.split; }));
+  ASSERT_EQ(found.split_refusals.size(), 1u);
+  EXPECT_EQ(found.split_refusals[0].message, "2 parts along channels: parts are not cast, and one is f16");
 }
 
 TEST(SplitCandidates, WishesAndPins) {
