@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -304,7 +305,12 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
 bool Pipeline::measures_lazily() const {
   const bool asks_for_all = options_.measure_all || options_.compare || !options_.diff_plans.empty() ||
                             !options_.why.empty() || !options_.why_not.empty() || options_.emit == Emit::Candidates;
-  return !asks_for_all && options_.strategy == "optimal" && objective_ == place::Objective::Latency;
+  // Splits may be left out after the problem is built: what the plan then needs must be measured too.
+  const bool has_splits = std::any_of(active_.begin(), active_.end(), [](const place::ActiveBackend& active) {
+    return std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
+                       [](const ir::Rule& rule) { return !rule.splits.empty(); });
+  });
+  return !asks_for_all && !has_splits && options_.strategy == "optimal" && objective_ == place::Objective::Latency;
 }
 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {

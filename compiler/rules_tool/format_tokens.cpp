@@ -109,6 +109,7 @@ class Classifier {
     if (token.kind != Kind::Keyword && token.kind != Kind::Name) return false;
     if (in_phase()) return !last->is("after") && !last->is("never") && !token.is("after");
     if (!is_one_of(kStarts, token.text)) return false;
+    if (last->is("rule")) return false;  // its name
     bool can_end = last->kind != Kind::Sign || last->is(")") || last->is("]") || last->is("}") || last->is("?");
     if (!can_end || last->is("in") || last->is("with")) return false;
     if (token.is("launch")) return after(1) != nullptr && after(1)->kind == Kind::Number && head_ != "cost";

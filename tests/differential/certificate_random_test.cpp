@@ -373,8 +373,16 @@ TEST(CertificateRandom, ACycleIsRefused) {
   problem.owners = {{"host", "host", {}, {}}};
   problem.node_count = 4;  // 0 -> 2, 1 -> 3, with 0 and 3, 1 and 2 together
   problem.values = {{0, {2}, false, {}}, {1, {3}, false, {}}, {2, {}, true, {}}, {3, {}, true, {}}};
-  problem.candidates = {{{0, 3}, {}, {{1, 0}}, {{0, 0}, {3, 0}}, 0, "a", {}},
-                        {{1, 2}, {}, {{0, 0}}, {{1, 0}, {2, 0}}, 0, "b", {}}};
+  place::Candidate a, b;
+  a.nodes = {0, 3};
+  a.reads = {{1, 0}};
+  a.writes = {{0, 0}, {3, 0}};
+  a.rule = "a";
+  b.nodes = {1, 2};
+  b.reads = {{0, 0}};
+  b.writes = {{1, 0}, {2, 0}};
+  b.rule = "b";
+  problem.candidates = {a, b};
   Solution solution;
   solution.chosen = {0, 1};
   solution.optimal = true;

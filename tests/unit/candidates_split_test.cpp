@@ -175,7 +175,7 @@ TEST(SplitCandidates, NotOfRoundedValues) {
   place::BackendCandidates found = place::find_candidates(setup.graph, all[0], place::layouts_in_play(all), {});
   EXPECT_TRUE(std::none_of(found.candidates.begin(), found.candidates.end(), [](const auto& c) { return c.split; }));
   ASSERT_EQ(found.split_refusals.size(), 1u);
-  EXPECT_EQ(found.split_refusals[0].message, "2 parts along channels: parts are not cast, and one is f16");
+  EXPECT_EQ(found.split_refusals[0].message, "2 parts along channels: parts are not cast, and one is plain f16");
 }
 
 TEST(SplitCandidates, WishesAndPins) {

@@ -119,6 +119,11 @@ TEST_F(RulesFormat, ShuffledTokensThatParse) {
   EXPECT_GT(parsed, 100);
 }
 
+TEST_F(RulesFormat, ARuleMayHaveTheNameOfAClause) {
+  const std::string text = "rules 1\nbackend b version 1 {\n  rule split {\n    match y = Split(x, ..)\n  }\n}\n";
+  EXPECT_EQ(format(text), text);
+}
+
 TEST_F(RulesFormat, NothingAndCommentsAlone) {
   EXPECT_EQ(format(""), "");
   EXPECT_EQ(format("\n\n"), "");
