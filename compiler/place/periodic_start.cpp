@@ -16,7 +16,7 @@ constexpr int kSmallGraph = 2'500;
 /// Positions to either side that make up the context of a position, largest first.
 constexpr int kRadii[] = {40, 10, 2};
 /// Windows may have one in so many of the nodes.
-constexpr size_t kWindowPart = 4;
+constexpr size_t kWindowPart = 3;
 constexpr int kStepsPerChunk = 50;
 constexpr int kChunks = 5;
 constexpr int kSolvedChunks = 2;

@@ -20,8 +20,10 @@ namespace {
 
 /// Steps of the tuner between two rounds, and the width of these rounds.
 constexpr int kStepsPerChunk = 50;
-/// In graphs with more nodes a chunk is half as long: a step takes long there.
+/// In graphs with more nodes a chunk is half as long, and the rounds of the first ones are narrow: all takes long
+/// there.
 constexpr int kLargeGraph = 2'500;
+constexpr int kNarrowChunks = 1;
 /// Taking candidates away is worth a rebuilt problem if so many per cent go.
 constexpr size_t kWorthPercent = 8;
 /// Hardly any go while the gap is more than one in so many.
@@ -123,13 +125,15 @@ class OptimalSearch {
   void tune(double temperature) {
     if (!best_.exists()) return;
     auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
-    const int steps = problem_.node_count > kLargeGraph ? kStepsPerChunk / 2 : kStepsPerChunk;
-    while (!tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent()) {
+    const bool is_large = problem_.node_count > kLargeGraph;
+    const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
+    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
       const Duration before = stage_->chain.lower();
       const bool goes_on = tuner->ascend(best_.cost, steps);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
       const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kFastPart;
-      run(rises && !joins_ ? 1 : kTuningWidth);
+      const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
+      run(is_narrow && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
       if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
       const std::vector<Duration> lower = stage_->chain.lower_with_moves();
