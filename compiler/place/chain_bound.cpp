@@ -73,7 +73,7 @@ void ChainBound::price_cells() {
     const size_t subsets = size_t{1} << value.bits.size();
     for (const ChainLayout::Reader& reader : value.readers) {
       // gain(F) = gain(F without its highest format), or that format's price where it is more.
-      int64_t* gain = &gains_[static_cast<size_t>(reader.gains)];
+      int64_t* gain = gains_.data() + reader.gains;
       gain[0] = -kNoWay;
       for (size_t subset = 1; subset < subsets; ++subset) {
         const uint32_t high = std::bit_floor(static_cast<uint32_t>(subset));
@@ -90,12 +90,12 @@ void ChainBound::price_cells() {
     if (!writing.pays) continue;
     const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
     const size_t subsets = writing.base.size();
-    int64_t* phi = &cells_[static_cast<size_t>(writing.cells)];
+    int64_t* phi = cells_.data() + writing.cells;
     for (size_t subset = 0; subset < subsets; ++subset) {
       phi[subset] = (subset & value.always) == value.always ? writing.base[subset] : kNoWay;
     }
     for (int r : writing.outside) {
-      const int64_t* gain = &gains_[static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains)];
+      const int64_t* gain = gains_.data() + value.readers[static_cast<size_t>(r)].gains;
       for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(kNoWay, phi[subset] - gain[subset]);
     }
     for (size_t bit = 1; bit < subsets; bit <<= 1) {
@@ -107,8 +107,8 @@ void ChainBound::price_cells() {
 int64_t ChainBound::cells_of_link(int end, int start) const {
   const std::vector<int>& writings = layout_.end[static_cast<size_t>(end)];
   const int position_start = start;
-  const int* link = &layout_.links[static_cast<size_t>(layout_.link_from[static_cast<size_t>(end)] +
-                                                       position_start * static_cast<int>(writings.size()))];
+  const int* link = layout_.links.data() + layout_.link_from[static_cast<size_t>(end)] +
+                    position_start * static_cast<int>(writings.size());
   int64_t cost = 0;
   for (size_t i = 0; i < writings.size(); ++i) cost = std::min(kNoWay, cost + cells_[static_cast<size_t>(link[i])]);
   return cost;
@@ -397,7 +397,7 @@ bool ChainBound::completions(int value, FormatId written, FormatMask have, std::
   }
   for (size_t r = 0; r < formats.readers.size(); ++r) {
     if (undecided[r] == 0) continue;
-    const int64_t* gain = &gains_[static_cast<size_t>(formats.readers[r].gains)];
+    const int64_t* gain = gains_.data() + formats.readers[r].gains;
     for (size_t subset = 0; subset < table.size(); ++subset) {
       table[subset] = std::min(kNoWay, table[subset] - gain[subset]);
     }

@@ -83,7 +83,7 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
     if (!value.exact) continue;
     const size_t subsets = size_t{1} << value.bits.size();
     for (const ChainLayout::Reader& reader : value.readers) {
-      double* gain = &gains_[static_cast<size_t>(reader.gains)];
+      double* gain = gains_.data() + reader.gains;
       gain[0] = -kNever;
       for (size_t subset = 1; subset < subsets; ++subset) {
         const uint32_t high = std::bit_floor(static_cast<uint32_t>(subset));
@@ -99,7 +99,7 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
   for (const ChainLayout::Writing& writing : layout_.writings) {
     if (!writing.pays && is_priced_) continue;
     const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
-    double* phi = &cells_[static_cast<size_t>(writing.cells)];
+    double* phi = cells_.data() + writing.cells;
     const size_t subsets = writing.base.size();
     if (!value.exact) {
       for (size_t i = 0; i < subsets; ++i) phi[i] = to_double(writing.base[i]);
@@ -109,7 +109,7 @@ void SmoothChain::price_cells(const std::vector<double>& point) {
       phi[subset] = (subset & value.always) == value.always ? to_double(writing.base[subset]) : kNever;
     }
     for (int r : writing.outside) {
-      const double* gain = &gains_[static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains)];
+      const double* gain = gains_.data() + value.readers[static_cast<size_t>(r)].gains;
       for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(kNever, phi[subset] - gain[subset]);
     }
     for (size_t bit = 1; bit < subsets; bit <<= 1) {
@@ -153,7 +153,7 @@ void SmoothChain::backward(const std::vector<double>& point, double temperature)
     }
     for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
       const size_t at = static_cast<size_t>(e);
-      double* weights = &link_weight_[static_cast<size_t>(link_weights_from_[at])];
+      double* weights = link_weight_.data() + link_weights_from_[at];
       const size_t width = layout_.end[at].size();
       const int* link = layout_.links.data() + layout_.link_from[at];
       double least = kNever;
@@ -190,7 +190,7 @@ void SmoothChain::forward(std::vector<double>& slope) {
     for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
       const size_t at = static_cast<size_t>(e);
       if (chance_of_end_[at] < kUnlikely) continue;
-      const double* weights = &link_weight_[static_cast<size_t>(link_weights_from_[at])];
+      const double* weights = link_weight_.data() + link_weights_from_[at];
       const size_t width = layout_.end[at].size();
       const int* link = layout_.links.data() + layout_.link_from[at];
       for (int s = first; s < last; ++s, link += width) {
