@@ -7,8 +7,9 @@
 #include "compiler/place/chain_bound.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
+
+#include "compiler/place/chain_cells.h"
 
 namespace collage::place {
 namespace {
@@ -43,72 +44,26 @@ ChainBound::ChainBound(SearchProblem& problem)
     }
     multipliers_.shares[first] += move.least - shared;
   }
-  for (const ChainLayout::Writing& writing : layout_.writings) {
-    std::copy(writing.base.begin(), writing.base.end(), cells_.begin() + writing.cells);
-  }
-  // What never changes is worked out once: with prices of zero.
-  for (ChainLayout::Writing& writing : layout_.writings) {
-    if (layout_.values[static_cast<size_t>(writing.value)].exact) writing.pays = true;
-  }
-  set(multipliers_);
-  for (ChainLayout::Writing& writing : layout_.writings) {
-    const ChainLayout::ValueFormats& formats = layout_.values[static_cast<size_t>(writing.value)];
-    writing.pays = formats.exact && std::any_of(writing.outside.begin(), writing.outside.end(), [&](int r) {
-                     return formats.readers[static_cast<size_t>(r)].first_price >= 0;
-                   });
-  }
+  price_cells(true);
+  backward();
 }
 
 void ChainBound::set(Multipliers multipliers) {
   multipliers_ = std::move(multipliers);
-  price_cells();
+  price_cells(false);
   backward();
 }
 
-void ChainBound::price_cells() {
-  const size_t prices = multipliers_.prices.size();
-  for (size_t p = 0; p < prices; ++p) cells_[p] = multipliers_.prices[p].ps();
-  for (const ChainLayout::ValueFormats& value : layout_.values) {
-    if (!value.exact) continue;
-    const size_t subsets = size_t{1} << value.bits.size();
-    for (const ChainLayout::Reader& reader : value.readers) {
-      // gain(F) = gain(F without its highest format), or that format's price where it is more.
-      int64_t* gain = gains_.data() + reader.gains;
-      gain[0] = -kNoWay;
-      for (size_t subset = 1; subset < subsets; ++subset) {
-        const uint32_t high = std::bit_floor(static_cast<uint32_t>(subset));
-        int64_t best = gain[subset ^ high];
-        if ((reader.wanted & high) != 0) {
-          const int at = std::popcount(reader.wanted & (high - 1));
-          best = std::max(best, reader.first_price < 0 ? 0 : cells_[static_cast<size_t>(reader.first_price + at)]);
-        }
-        gain[subset] = best;
-      }
-    }
-  }
-  for (const ChainLayout::Writing& writing : layout_.writings) {
-    if (!writing.pays) continue;
-    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
-    const size_t subsets = writing.base.size();
-    int64_t* phi = cells_.data() + writing.cells;
-    for (size_t subset = 0; subset < subsets; ++subset) {
-      phi[subset] = (subset & value.always) == value.always ? writing.base[subset] : kNoWay;
-    }
-    for (int r : writing.outside) {
-      const int64_t* gain = gains_.data() + value.readers[static_cast<size_t>(r)].gains;
-      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(kNoWay, phi[subset] - gain[subset]);
-    }
-    for (size_t bit = 1; bit < subsets; bit <<= 1) {
-      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(phi[subset], phi[subset | bit]);
-    }
-  }
+void ChainBound::price_cells(bool all) {
+  std::transform(multipliers_.prices.begin(), multipliers_.prices.end(), cells_.begin(),
+                 [](Duration price) { return price.ps(); });
+  place::price_cells(layout_, kNoWay, all, gains_, cells_);
 }
 
 int64_t ChainBound::cells_of_link(int end, int start) const {
   const std::vector<int>& writings = layout_.end[static_cast<size_t>(end)];
-  const int position_start = start;
-  const int* link = layout_.links.data() + layout_.link_from[static_cast<size_t>(end)] +
-                    position_start * static_cast<int>(writings.size());
+  const int* link =
+      layout_.links.data() + layout_.link_from[static_cast<size_t>(end)] + start * static_cast<int>(writings.size());
   int64_t cost = 0;
   for (size_t i = 0; i < writings.size(); ++i) cost = std::min(kNoWay, cost + cells_[static_cast<size_t>(link[i])]);
   return cost;
@@ -194,7 +149,6 @@ void ChainBound::lower_through_all_runs(const std::vector<int64_t>& start, std::
   std::vector<int64_t> near_start(start_.size(), kNoWay), near_end(end_.size(), kNoWay);
   // What is between the first run's end and a later start depends on the end alone: kept while moves share it.
   int end = -1;
-  std::vector<int64_t> between;
   size_t from = 0, to = 0;
   const auto clean = [&] {
     for (size_t q = from; q <= to; ++q) {
@@ -290,81 +244,6 @@ std::vector<int64_t> ChainBound::rest_with_runs(int position, std::span<const in
   }
   start.resize(static_cast<size_t>(layout_.starts_from[from + 1] - first_start));
   return start;
-}
-
-ChainBound::Slope ChainBound::slope() const {
-  Slope slope;
-  slope.prices.resize(layout_.value_of_price.size());
-  // phi's cell, back to the writing and the set of formats that attains it.
-  const auto give_back = [&](int w, FormatMask next) {
-    const ChainLayout::Writing& writing = layout_.writings[static_cast<size_t>(w)];
-    if (!writing.pays) return;
-    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
-    const uint32_t needs = layout_.subset_of(writing.value, next) | value.always;
-    uint32_t picked = 0;
-    int64_t best = kNoWay;
-    for (uint32_t subset = 0; subset < writing.base.size(); ++subset) {
-      if ((subset & needs) != needs) continue;
-      int64_t cost = writing.base[subset];
-      for (int r : writing.outside) {
-        const size_t gains = static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains);
-        cost = std::min(kNoWay, cost - gains_[gains + subset]);
-      }
-      if (cost < best) {
-        best = cost;
-        picked = subset;
-      }
-    }
-    for (int r : writing.outside) {
-      const ChainLayout::Reader& reader = value.readers[static_cast<size_t>(r)];
-      if (reader.first_price < 0) continue;
-      int price = reader.first_price, dearest = -1;
-      for (uint32_t wanted = reader.wanted; wanted != 0; wanted &= wanted - 1, ++price) {
-        if ((picked & wanted & -wanted) == 0) continue;
-        if (dearest < 0 || this->price(price) > this->price(dearest)) dearest = price;
-      }
-      if (dearest >= 0) --slope.prices[static_cast<size_t>(dearest)];
-    }
-  };
-  const auto give_back_of_cell = [&](int cell) {
-    const auto at = std::upper_bound(layout_.writings.begin(), layout_.writings.end(), cell,
-                                     [](int wanted, const ChainLayout::Writing& w) { return wanted < w.cells; });
-    give_back(static_cast<int>(at - layout_.writings.begin()) - 1, 0);
-  };
-  int end = 0;
-  for (size_t q = 0; q < static_cast<size_t>(problem_.node_count);) {
-    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
-    int start = first;
-    while (start < last &&
-           (is_no_way(start_[static_cast<size_t>(start)]) ||
-            start_[static_cast<size_t>(start)] + cells_of_link(end, start - first) != end_[static_cast<size_t>(end)])) {
-      ++start;
-    }
-    if (start == last) break;
-    const std::vector<int>& writings = layout_.end[static_cast<size_t>(end)];
-    for (size_t i = 0; i < writings.size(); ++i) {
-      give_back(writings[i], layout_.start[static_cast<size_t>(start)][i]);
-    }
-    int k = layout_.pass_from[q];
-    while (layout_.pass_start[static_cast<size_t>(k)] != start ||
-           local_[static_cast<size_t>(k)] + end_[static_cast<size_t>(layout_.pass_end[static_cast<size_t>(k)])] !=
-               start_[static_cast<size_t>(start)]) {
-      ++k;
-    }
-    const size_t at = static_cast<size_t>(k);
-    slope.runs.push_back(layout_.pass_runs[at]);
-    for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
-      const int cell = layout_.terms[static_cast<size_t>(t)];
-      if (cell < static_cast<int>(slope.prices.size())) {
-        ++slope.prices[static_cast<size_t>(cell)];
-      } else {
-        give_back_of_cell(cell);
-      }
-    }
-    end = layout_.pass_end[at];
-    q = static_cast<size_t>(layout_.runs[static_cast<size_t>(slope.runs.back())].end);
-  }
-  return slope;
 }
 
 Duration ChainBound::completion(int value, FormatId written, FormatMask have, std::span<const char> undecided,

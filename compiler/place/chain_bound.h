@@ -73,20 +73,14 @@ class ChainBound {
   bool completions(int value, FormatId written, FormatMask have, std::span<const char> undecided,
                    std::vector<int64_t>& table) const;
 
-  /// The cheapest chain, as counts: how often a run is on it, and how often a price is paid less how often it is got
-  /// back. The bound's supergradient.
-  struct Slope {
-    std::vector<int> runs;    ///< indices, in order
-    std::vector<int> prices;  ///< by price
-  };
-  Slope slope() const;
-
  private:
-  void price_cells();
+  /// `all`: those that no price changes too.
+  void price_cells(bool all);
   void backward();
   void forward(size_t from, size_t to, std::vector<int64_t>& start_costs, std::vector<int64_t>& end_costs,
                const std::function<void(size_t)>& at_run) const;
   void lower_through_all_runs(const std::vector<int64_t>& start, std::vector<Duration>& lower) const;
+  /// `start`: counted from the first at its position.
   int64_t cells_of_link(int end, int start) const;
 
   SearchProblem& problem_;

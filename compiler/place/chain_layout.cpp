@@ -336,17 +336,4 @@ FormatMask ChainLayout::mask_of(int value, uint32_t subset) const {
   return mask;
 }
 
-std::vector<Duration> ChainLayout::dearest_conversions() const {
-  std::vector<Duration> dearest(values.size());
-  for (const Writing& writing : writings) {
-    if (!values[static_cast<size_t>(writing.value)].exact) continue;
-    for (int64_t cost : writing.base) {
-      if (is_no_way(cost)) continue;
-      Duration& most = dearest[static_cast<size_t>(writing.value)];
-      most = std::max(most, from_cell(cost));
-    }
-  }
-  return dearest;
-}
-
 }  // namespace collage::place

@@ -90,8 +90,6 @@ struct ChainLayout {
   /// St(written, F) by subset, of a value with tables that some candidate writes so.
   const std::vector<int64_t>& base_of(int value, FormatId written) const;
   FormatMask mask_of(int value, uint32_t subset) const;
-  /// The most that serving any set of readers of a value can cost.
-  std::vector<Duration> dearest_conversions() const;
 
  private:
   struct Builder;

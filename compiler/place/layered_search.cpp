@@ -9,10 +9,6 @@
 namespace collage::place {
 namespace {
 
-/// In graphs with more nodes, rounds of width 1 take their bounds without regard to runs ahead: they are quick, and
-/// prove nothing anyway.
-constexpr int kLargeGraph = 2'500;
-
 template <typename Entry>
 bool is_beyond(const Entry& entry, const Incumbent& best) {
   return entry.bound > best.cost || (entry.bound == best.cost && entry.count > best.count);
@@ -43,6 +39,7 @@ Duration LayeredSearch::run(size_t width, Incumbent& best) {
   put_aside_ = Duration::max();
   layers_.assign(static_cast<size_t>(problem_.node_count) + 1, {});
   Entry first;
+  // In large graphs rounds of width 1 are to be quick; they prove nothing anyway.
   transitions_.look_ahead(width > 1 || problem_.node_count <= kLargeGraph);
   first.state = transitions_.initial();
   first.bound = transitions_.bound(first.state);

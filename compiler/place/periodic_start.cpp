@@ -12,7 +12,6 @@
 namespace collage::place {
 namespace {
 
-constexpr int kSmallGraph = 2'500;
 /// Positions to either side that make up the context of a position, largest first.
 constexpr int kRadii[] = {40, 10, 2};
 /// Windows may have one in so many of the nodes.
@@ -238,7 +237,7 @@ class Windows {
 }  // namespace
 
 double start_from_windows(const Problem& problem, const SearchProblem& search, ChainBound& bound) {
-  if (search.node_count < kSmallGraph) return 0;
+  if (search.node_count <= kLargeGraph) return 0;
   return Windows(problem, search, bound).run();
 }
 

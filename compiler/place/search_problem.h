@@ -15,6 +15,9 @@
 
 namespace collage::place {
 
+/// Graphs with more nodes are large: the search starts them in another way and takes shorter steps.
+inline constexpr int kLargeGraph = 2'500;
+
 /// What choosing a candidate decides about one value.
 struct Touch {
   int value = 0;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "compiler/place/chain_cells.h"
+
 namespace collage::place {
 namespace {
 
@@ -66,7 +68,9 @@ SmoothChain::SmoothChain(const ChainLayout& layout, int node_count)
 }
 
 double SmoothChain::evaluate(const std::vector<double>& point, double temperature, std::vector<double>& slope) {
-  price_cells(point);
+  std::copy(point.begin() + static_cast<std::ptrdiff_t>(layout_.runs.size()), point.end(), cells_.begin());
+  price_cells(layout_, kNever, !is_priced_, gains_, cells_);
+  is_priced_ = true;
   backward(point, temperature);
   std::fill(slope.begin(), slope.end(), 0.0);
   forward(slope);
@@ -74,49 +78,6 @@ double SmoothChain::evaluate(const std::vector<double>& point, double temperatur
   double value = end_[0];
   for (int cell : layout_.input_cells) value += cells_[static_cast<size_t>(cell)];
   return value;
-}
-
-void SmoothChain::price_cells(const std::vector<double>& point) {
-  const size_t runs = layout_.runs.size();
-  std::copy(point.begin() + static_cast<std::ptrdiff_t>(runs), point.end(), cells_.begin());
-  for (const ChainLayout::ValueFormats& value : layout_.values) {
-    if (!value.exact) continue;
-    const size_t subsets = size_t{1} << value.bits.size();
-    for (const ChainLayout::Reader& reader : value.readers) {
-      double* gain = gains_.data() + reader.gains;
-      gain[0] = -kNever;
-      for (size_t subset = 1; subset < subsets; ++subset) {
-        const uint32_t high = std::bit_floor(static_cast<uint32_t>(subset));
-        double best = gain[subset ^ high];
-        if ((reader.wanted & high) != 0) {
-          const int at = std::popcount(reader.wanted & (high - 1));
-          best = std::max(best, reader.first_price < 0 ? 0.0 : cells_[static_cast<size_t>(reader.first_price + at)]);
-        }
-        gain[subset] = best;
-      }
-    }
-  }
-  for (const ChainLayout::Writing& writing : layout_.writings) {
-    if (!writing.pays && is_priced_) continue;
-    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
-    double* phi = cells_.data() + writing.cells;
-    const size_t subsets = writing.base.size();
-    if (!value.exact) {
-      for (size_t i = 0; i < subsets; ++i) phi[i] = to_double(writing.base[i]);
-      continue;
-    }
-    for (size_t subset = 0; subset < subsets; ++subset) {
-      phi[subset] = (subset & value.always) == value.always ? to_double(writing.base[subset]) : kNever;
-    }
-    for (int r : writing.outside) {
-      const double* gain = gains_.data() + value.readers[static_cast<size_t>(r)].gains;
-      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(kNever, phi[subset] - gain[subset]);
-    }
-    for (size_t bit = 1; bit < subsets; bit <<= 1) {
-      for (size_t subset = 0; subset < subsets; ++subset) phi[subset] = std::min(phi[subset], phi[subset | bit]);
-    }
-  }
-  is_priced_ = true;
 }
 
 void SmoothChain::backward(const std::vector<double>& point, double temperature) {

@@ -23,7 +23,6 @@ class SmoothChain {
   double evaluate(const std::vector<double>& point, double temperature, std::vector<double>& slope);
 
  private:
-  void price_cells(const std::vector<double>& point);
   void backward(const std::vector<double>& point, double temperature);
   void forward(std::vector<double>& slope);
   void give_back(double temperature, std::vector<double>& slope);

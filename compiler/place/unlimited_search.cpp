@@ -20,9 +20,7 @@ namespace {
 
 /// Steps of the tuner between two rounds, and the width of these rounds.
 constexpr int kStepsPerChunk = 50;
-/// In graphs with more nodes a chunk is half as long, and the rounds of the first ones are narrow: all takes long
-/// there.
-constexpr int kLargeGraph = 2'500;
+/// Large graphs: a chunk is half as long, and the rounds of the first ones are narrow.
 constexpr int kNarrowChunks = 1;
 /// Taking candidates away is worth a rebuilt problem if so many per cent go.
 constexpr size_t kWorthPercent = 8;
@@ -34,9 +32,10 @@ constexpr size_t kTuningWidth = 4;
 
 /// The problem with the candidates that may still be in a better solution, and all that is built upon it.
 struct Stage {
-  explicit Stage(Problem given) : problem(std::move(given)), search(problem), chain(search) {}
+  explicit Stage(const Problem& whole) : search(whole), chain(search) {}
+  explicit Stage(std::unique_ptr<const Problem> some) : part(std::move(some)), search(*part), chain(search) {}
 
-  Problem problem;
+  std::unique_ptr<const Problem> part;  ///< null: the whole problem, which is the caller's
   SearchProblem search;
   ChainBound chain;
 };
@@ -52,10 +51,7 @@ class OptimalSearch {
 
   /// A solution to begin with, in the order of its first positions.
   void start_from(const Solution& known) {
-    std::vector<int> move_of(problem_.candidates.size(), -1);
-    for (size_t m = 0; m < stage_->search.moves.size(); ++m) {
-      move_of[static_cast<size_t>(source(static_cast<int>(m)))] = static_cast<int>(m);
-    }
+    const std::vector<int> move_of = moves_of_candidates(stage_->search);
     const Verdict verdict = evaluate(problem_, known);
     if (!std::holds_alternative<Duration>(verdict)) return;
     std::vector<std::pair<int, int>> moves;  // with the region
@@ -101,6 +97,15 @@ class OptimalSearch {
 
  private:
   int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
+
+  /// By candidate of the whole problem; -1: none.
+  std::vector<int> moves_of_candidates(const SearchProblem& search) const {
+    std::vector<int> move_of(problem_.candidates.size(), -1);
+    for (size_t m = 0; m < search.moves.size(); ++m) {
+      move_of[static_cast<size_t>(search.moves[m].source)] = static_cast<int>(m);
+    }
+    return move_of;
+  }
 
   /// A round of the layers, and what it proves.
   void run(size_t width) {
@@ -151,15 +156,12 @@ class OptimalSearch {
       if (lower[m] <= best_.cost) kept.push_back(source(static_cast<int>(m)));
     }
     std::sort(kept.begin(), kept.end());
-    auto next = std::make_unique<Stage>(part_of(problem_, kept));
+    auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
     for (Move& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
-    std::vector<int> move_of(problem_.candidates.size(), -1);
-    for (size_t m = 0; m < next->search.moves.size(); ++m) {
-      move_of[static_cast<size_t>(next->search.moves[m].source)] = static_cast<int>(m);
-    }
+    const std::vector<int> move_of = moves_of_candidates(next->search);
     for (int& move : best_.moves) move = move_of[static_cast<size_t>(source(move))];
     stage_ = std::move(next);
     raise(std::min(best_.cost, stage_->chain.lower()));
