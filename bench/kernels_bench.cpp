@@ -19,6 +19,7 @@
 #include "compiler/ir/infer.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/diagnostic.h"
+#include "runtime/core/external_functions.h"
 
 namespace {
 
@@ -65,13 +66,13 @@ class Runner {
   void run() const {
     for (const Call& c : calls_) {
       if (threads_ == 1) {
-        c.function(c.buffers[0].data(), runtime::outside_table(), 0, c.extent);
+        c.function(c.buffers[0].data(), runtime::external_table(), 0, c.extent);
         continue;
       }
 #pragma omp parallel num_threads(threads_)
       {
         int64_t t = omp_get_thread_num();
-        c.function(c.buffers[static_cast<size_t>(t)].data(), runtime::outside_table(), c.extent * t / threads_,
+        c.function(c.buffers[static_cast<size_t>(t)].data(), runtime::external_table(), c.extent * t / threads_,
                    c.extent * (t + 1) / threads_);
       }
     }

@@ -1,8 +1,12 @@
-# collage_library(NAME SOURCES … [DEPENDS …] [PRIVATE_DEPENDS …]) makes the library of one floor, `collage_NAME`, with the
-# alias `collage::NAME`. DEPENDS are the lower floors whose headers its own headers show.
+# collage_library(NAME [OWN_OPTIONS] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library of one floor, `collage_NAME`, with
+# the alias `collage::NAME`, from every .cpp file in and below the folder that calls it: a new file needs no row here.
+# DEPENDS are the lower floors whose headers its own headers show. WITHOUT leaves out sources whose path, relative to the
+# folder, matches.
+#
+# collage_executable(NAME [OWN_OPTIONS] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp files of the folder.
 
 add_library(collage_options INTERFACE)
-target_include_directories(collage_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(collage_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_compile_features(collage_options INTERFACE cxx_std_20)
 if(COLLAGE_SANITIZE)
   target_compile_options(collage_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -26,16 +30,57 @@ if(COLLAGE_TIDY)
   set(CMAKE_CXX_CLANG_TIDY ${CLANG_TIDY})
 endif()
 
+# The headers of the standard library, compiled once for the runtime, and once with fmt for what may use fmt
+# (precompiled/*.h). A file still includes what it uses: with COLLAGE_PRECOMPILED=OFF everything builds without them.
+option(COLLAGE_PRECOMPILED "Precompile the headers of the standard library and of fmt" ON)
+function(collage_precompiled_headers name header)
+  if(COLLAGE_PRECOMPILED)
+    add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/empty.cpp)
+    target_link_libraries(${name} PRIVATE collage_options collage_warnings ${ARGN})
+    target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/${header})
+  endif()
+endfunction()
+collage_precompiled_headers(collage_precompiled_runtime standard.h)
+collage_precompiled_headers(collage_precompiled_compiler with_fmt.h fmt::fmt)
+
+# Targets with compile options of their own, such as OpenMP's, say `own`: a precompiled header serves equal options only.
+function(collage_precompile target own)
+  if(NOT COLLAGE_PRECOMPILED)
+    return()
+  endif()
+  if(own)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/standard.h)
+    return()
+  endif()
+  cmake_path(APPEND PROJECT_SOURCE_DIR runtime OUTPUT_VARIABLE runtime)
+  cmake_path(IS_PREFIX runtime ${CMAKE_CURRENT_SOURCE_DIR} in_runtime)
+  if(in_runtime)
+    target_precompile_headers(${target} REUSE_FROM collage_precompiled_runtime)
+  else()
+    target_link_libraries(${target} PRIVATE fmt::fmt)
+    target_precompile_headers(${target} REUSE_FROM collage_precompiled_compiler)
+  endif()
+endfunction()
+
 function(collage_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
-  add_library(collage_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "OWN_OPTIONS" "" "DEPENDS;PRIVATE_DEPENDS;WITHOUT" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  foreach(without IN LISTS ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX ${without})
+  endforeach()
+  add_library(collage_${name} STATIC ${sources})
   add_library(collage::${name} ALIAS collage_${name})
   target_link_libraries(collage_${name} PUBLIC collage_options ${ARG_DEPENDS} PRIVATE collage_warnings ${ARG_PRIVATE_DEPENDS})
   set_target_properties(collage_${name} PROPERTIES EXPORT_NAME ${name})
+  collage_precompile(collage_${name} "${ARG_OWN_OPTIONS}")
 endfunction()
 
 function(collage_executable name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE collage_options collage_warnings ${ARG_DEPENDS})
+  collage_precompile(${name} "${ARG_OWN_OPTIONS}")
 endfunction()

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "bench/placement/skeleton.h"
-#include "compiler/place/problem.h"
+#include "compiler/place/problem/problem.h"
 
 namespace collage::bench {
 

@@ -12,9 +12,10 @@
 
 #include "bench/placement/backends.h"
 #include "bench/placement/skeleton.h"
-#include "compiler/check_plan/check_plan.h"
+#include "compiler/certificate/check_certificate.h"
 #include "compiler/import/onnx.h"
-#include "compiler/place/evaluate.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/strategies.h"
 #include "compiler/sema/build_graph.h"
 

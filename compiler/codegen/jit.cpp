@@ -9,11 +9,11 @@
 #include <map>
 #include <utility>
 
-#include "compiler/codegen/executable_memory.h"
-#include "compiler/codegen/fuse.h"
-#include "compiler/codegen/lower_group.h"
-#include "compiler/codegen/lowerings.h"
-#include "compiler/codegen/object_code.h"
+#include "compiler/codegen/llvm/executable_memory.h"
+#include "compiler/codegen/llvm/object_code.h"
+#include "compiler/codegen/lower/fuse.h"
+#include "compiler/codegen/lower/lower_group.h"
+#include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {

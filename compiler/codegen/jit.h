@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "runtime/code.h"
 #include "runtime/core/status.h"
+#include "runtime/exec/code.h"
 
 namespace collage::codegen {
 

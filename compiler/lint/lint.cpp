@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lint/lint.h"
 
-#include "compiler/lint/check_alternatives.h"
-#include "compiler/lint/check_ambiguous.h"
-#include "compiler/lint/check_conditions.h"
-#include "compiler/lint/check_conflicts.h"
-#include "compiler/lint/check_costs.h"
-#include "compiler/lint/check_limits.h"
-#include "compiler/lint/check_lowerings.h"
-#include "compiler/lint/check_shadowed.h"
-#include "compiler/lint/check_tests.h"
+#include "compiler/lint/checks/check_alternatives.h"
+#include "compiler/lint/checks/check_ambiguous.h"
+#include "compiler/lint/checks/check_conditions.h"
+#include "compiler/lint/checks/check_conflicts.h"
+#include "compiler/lint/checks/check_costs.h"
+#include "compiler/lint/checks/check_limits.h"
+#include "compiler/lint/checks/check_lowerings.h"
+#include "compiler/lint/checks/check_shadowed.h"
+#include "compiler/lint/checks/check_tests.h"
 
 namespace collage::lint {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/place/candidates.h"
+#include "compiler/place/candidates/candidates.h"
 
 namespace collage::measure {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "compiler/place/cost_floor.h"
+#include "compiler/place/costs/cost_floor.h"
 
 namespace collage::measure {
 

@@ -10,8 +10,8 @@
 
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/worker.h"
-#include "compiler/place/candidates.h"
-#include "compiler/place/cost_source.h"
+#include "compiler/place/candidates/candidates.h"
+#include "compiler/place/costs/cost_source.h"
 
 namespace collage::measure {
 

@@ -14,8 +14,8 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/sema/build_graph.h"
-#include "runtime/executor.h"
-#include "runtime/pool.h"
+#include "runtime/exec/executor.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::measure {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "compiler/place/greedy_search.h"
-#include "compiler/place/merge_search.h"
-#include "compiler/place/subproblem.h"
-#include "compiler/place/tvm_search.h"
+#include "compiler/place/baselines/greedy_search.h"
+#include "compiler/place/baselines/merge_search.h"
+#include "compiler/place/baselines/tvm_search.h"
+#include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/place/optimal_search.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::place {

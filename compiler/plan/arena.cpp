@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::plan {

@@ -10,7 +10,7 @@
 
 #include "compiler/ir/placement.h"
 #include "runtime/core/status.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

@@ -16,7 +16,7 @@
 #include "compiler/support/check.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
-#include "runtime/plan_schedule.h"
+#include "runtime/plan/plan_schedule.h"
 
 namespace collage::plan {
 namespace {

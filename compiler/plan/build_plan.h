@@ -13,7 +13,7 @@
 #include "compiler/plan/lowering_requests.h"
 #include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/plan/build_plan.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 
 namespace collage::plan {
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "compiler/codegen/c_source.h"
+#include "compiler/codegen/c/c_source.h"
 
 namespace collage::plan {
 

@@ -6,9 +6,9 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/verify.h"
-#include "compiler/place/split_candidates.h"
+#include "compiler/place/candidates/split_candidates.h"
 #include "compiler/support/check.h"
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 
 namespace collage::plan {
 namespace {

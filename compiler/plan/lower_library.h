@@ -10,7 +10,7 @@
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/lowering_requests.h"
 #include "runtime/core/status.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

@@ -8,7 +8,7 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/graph.h"
 #include "compiler/plan/buffer_table.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

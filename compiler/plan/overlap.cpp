@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/plan_schedule.h"
+#include "runtime/plan/plan_schedule.h"
 
 namespace collage::plan {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/plan/liveness.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

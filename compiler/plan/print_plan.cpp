@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/plan_schedule.h"
+#include "runtime/plan/plan_schedule.h"
 
 namespace collage::plan {
 namespace {

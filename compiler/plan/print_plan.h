@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

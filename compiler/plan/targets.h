@@ -9,7 +9,7 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/match/evaluate.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::plan {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 
 namespace collage::runtime {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "runtime/core/status.h"
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 
 namespace collage::runtime {
 

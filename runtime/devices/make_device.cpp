@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the rows of device_list.def to devices. Expects nothing of a spec: it may come from a damaged package.
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 
 namespace collage::runtime {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 #include "runtime/core/text.h"
 
 namespace collage::runtime {

@@ -18,7 +18,7 @@
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
-#include "runtime/pool.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 #include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"

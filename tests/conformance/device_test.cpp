@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every device must do, run on every row of runtime/devices/device_list.def.
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 
 #include <gtest/gtest.h>
 

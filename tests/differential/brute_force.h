@@ -2,7 +2,7 @@
 // The placement problem solved by trying everything, for small problems: an oracle that shares no code with the search.
 #pragma once
 
-#include "compiler/place/problem.h"
+#include "compiler/place/problem/problem.h"
 
 namespace collage::place {
 

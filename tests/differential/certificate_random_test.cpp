@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <functional>
 
-#include "compiler/check_plan/check_plan.h"
-#include "compiler/place/evaluate.h"
-#include "compiler/place/optimal_search.h"
+#include "compiler/certificate/check_certificate.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/multipliers.h"
 #include "tests/differential/random_problem.h"

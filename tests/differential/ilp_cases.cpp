@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/check_plan/certificate_file.h"
-#include "compiler/place/optimal_search.h"
+#include "compiler/certificate/certificate_file.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "tests/differential/random_problem.h"
 
 namespace {

@@ -2,7 +2,7 @@
 // Lazy measuring on random problems against measuring everything: the same plan, with fewer questions. And plans that
 // stay while costs are measured anew, each time with other noise. COLLAGE_RANDOM_ROUNDS scales the number of problems
 // (in percent).
-#include "compiler/place/lazy_costs.h"
+#include "compiler/place/costs/lazy_costs.h"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@
 #include <set>
 #include <tuple>
 
-#include "compiler/place/evaluate.h"
-#include "compiler/place/noise.h"
-#include "compiler/place/optimal_search.h"
+#include "compiler/place/costs/noise.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "tests/differential/random_problem.h"
-#include "tests/unit/search_sketch.h"
+#include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "compiler/place/chain_bound.h"
-#include "compiler/place/search_order.h"
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/search_order.h"
 
 namespace collage::place {
 namespace {

@@ -9,10 +9,11 @@
 #include <cstdlib>
 #include <functional>
 
-#include "compiler/place/evaluate.h"
-#include "compiler/place/parallel_bound.h"
-#include "compiler/place/parallel_search.h"
-#include "compiler/place/work_schedule.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/schedule/parallel_bound.h"
+#include "compiler/place/schedule/parallel_search.h"
+#include "compiler/place/schedule/work_schedule.h"
 #include "tests/differential/random_problem.h"
 
 namespace collage::place {

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <set>
 
-#include "compiler/place/chain_bound.h"
-#include "compiler/place/evaluate.h"
-#include "compiler/place/optimal_search.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/tune_bound.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/strategies.h"
-#include "compiler/place/tune_bound.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
 

@@ -21,19 +21,19 @@
 #include <map>
 #include <set>
 
-#include "compiler/driver/activate.h"
+#include "compiler/driver/input/activate.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/place/build_problem.h"
-#include "compiler/place/coalesce.h"
+#include "compiler/place/build/build_problem.h"
+#include "compiler/place/build/coalesce.h"
+#include "compiler/place/build/to_placement.h"
 #include "compiler/place/strategies.h"
-#include "compiler/place/to_placement.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/sema/constants.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "tests/differential/random_onnx_shrink.h"
 #include "tests/differential/reference_jit.h"
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "compiler/place/problem.h"
+#include "compiler/place/problem/problem.h"
 
 namespace collage::place {
 

@@ -20,13 +20,13 @@ collage_test(certificate_random_test
     differential/certificate_random_test.cpp
     differential/multipliers.cpp
     differential/random_problem.cpp
-  DEPENDS collage::check_plan collage::place)
+  DEPENDS collage::certificate collage::place)
 # For tests/nightly: a program, because its cases go to another one.
 collage_executable(ilp_cases
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/ilp_cases.cpp
     ${CMAKE_CURRENT_LIST_DIR}/random_problem.cpp
-  DEPENDS collage::check_plan collage::place)
+  DEPENDS collage::certificate collage::place)
 collage_test(lazy_costs_test
   SOURCES
     differential/lazy_costs_test.cpp

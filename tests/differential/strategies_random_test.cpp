@@ -7,9 +7,10 @@
 #include <cstdlib>
 #include <set>
 
-#include "compiler/place/evaluate.h"
-#include "compiler/place/evolve.h"
-#include "compiler/place/merge_search.h"
+#include "compiler/place/baselines/evolve.h"
+#include "compiler/place/baselines/merge_search.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/strategies.h"
 #include "tests/differential/random_problem.h"
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <set>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 #include "runtime/core/layout.h"
 #include "runtime/devices/run_reference.h"
 #include "runtime/encodings/encodings.h"

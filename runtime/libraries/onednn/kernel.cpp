@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/checked_size.h"
+#include "runtime/core/checked_size.h"
 #include "runtime/libraries/onednn/builder.h"
-#include "runtime/pool.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime::onednn {
 namespace {

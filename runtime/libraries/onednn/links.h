@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/libraries/onednn/layout.h"
-#include "runtime/library_program.h"
+#include "runtime/plan/library_program.h"
 
 namespace collage::runtime::onednn {
 

@@ -6,7 +6,7 @@
 #include "runtime/libraries/onednn/builder.h"
 #include "runtime/libraries/onednn/kernel.h"
 #include "runtime/libraries/onednn/simplify.h"
-#include "runtime/pool.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library_program.h"
+#include "runtime/plan/library_program.h"
 
 namespace collage::runtime::onednn {
 

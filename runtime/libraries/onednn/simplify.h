@@ -14,7 +14,7 @@
 // What a pattern leaves without readers is dropped.
 #pragma once
 
-#include "runtime/library_program.h"
+#include "runtime/plan/library_program.h"
 
 namespace collage::runtime::onednn {
 

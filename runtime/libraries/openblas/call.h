@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/core/status.h"
-#include "runtime/library_program.h"
+#include "runtime/plan/library_program.h"
 
 namespace collage::runtime::openblas {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/kernels/window.h"
 #include "runtime/libraries/openblas/call.h"
-#include "runtime/pool.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime::openblas {
 namespace {

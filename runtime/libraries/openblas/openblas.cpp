@@ -8,7 +8,7 @@
 
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/openblas/call.h"
-#include "runtime/pool.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime {
 namespace {

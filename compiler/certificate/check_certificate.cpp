@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// See check_certificate.h.
+#include "compiler/certificate/check_certificate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace collage::check_plan {
+
+using runtime::Result;
+using runtime::Status;
+
+Result<Wide> cost_of_plan(const CertificateFile& file) {
+  const place::Problem& problem = file.problem;
+  std::vector<place::FormatId> written(problem.values.size(), problem.host_plain);
+  std::vector<std::vector<place::FormatId>> wanted(problem.values.size());
+  Wide total = 0;
+  for (int c : file.solution.chosen) {
+    const place::Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+    total += candidate.cost.ps();
+    for (const place::ValueFormat& write : candidate.writes) written[static_cast<size_t>(write.value)] = write.format;
+    for (const place::ValueFormat& read : candidate.reads) {
+      wanted[static_cast<size_t>(read.value)].push_back(read.format);
+    }
+  }
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    std::vector<place::FormatId>& formats = wanted[v];
+    if (problem.values[v].is_output) formats.push_back(problem.host_plain);
+    std::sort(formats.begin(), formats.end());
+    formats.erase(std::unique(formats.begin(), formats.end()), formats.end());
+    std::erase(formats, written[v]);
+    if (formats.empty()) continue;
+    if (formats.size() > FormatTrees::kMostWanted) {
+      return Status::error(fmt::format("{} is read in {} formats at once, more than can be priced",
+                                       value_text(file, static_cast<int>(v)), formats.size()));
+    }
+    const FormatTrees trees(problem.values[v].conversions, formats);
+    const Wide cost = trees.cost(written[v], (uint32_t{1} << formats.size()) - 1);
+    if (cost >= kUnreachable) {
+      return Status::error(fmt::format("no conversions lead from where {} is written to all formats it is read in",
+                                       value_text(file, static_cast<int>(v))));
+    }
+    total += cost;
+  }
+  return total;
+}
+
+Result<Judgement> check_plan(const CertificateFile& file) {
+  const place::Solution& solution = file.solution;
+  if (Status status = check_problem(file); !status) return status;
+  if (Status status = check_execution(file); !status) return status;
+  Judgement judgement;
+  const Result<Wide> cost = cost_of_plan(file);
+  if (!cost) return cost.status();
+  judgement.cost = *cost;
+  if (*cost != solution.cost.ps()) {
+    return Status::error(
+        fmt::format("the plan costs {}, the file says {}", time_text(*cost), time_text(solution.cost.ps())));
+  }
+  if (solution.bound > solution.cost) {
+    return Status::error(fmt::format("the bound {} is above the cost {}", time_text(solution.bound.ps()),
+                                     time_text(solution.cost.ps())));
+  }
+  if (solution.optimal != (solution.bound == solution.cost)) {
+    return Status::error(solution.optimal ? "the plan is called optimal, and its bound is below its cost"
+                                          : "the bound meets the cost, and the plan is not called optimal");
+  }
+  const bool has_multipliers = !solution.certificate.order.empty();
+  if (has_multipliers) {
+    const Result<Wide> bound = bound_of_multipliers(file);
+    if (!bound) return bound.status();
+    judgement.bound = *bound;
+    if (*bound < solution.certificate.bound.ps()) {
+      return Status::error(fmt::format("the multipliers prove {}, the file says {}", time_text(*bound),
+                                       time_text(solution.certificate.bound.ps())));
+    }
+    if (*bound > *cost) {
+      return Status::error(fmt::format("the multipliers prove {}, above the cost of the plan: this judge is at fault",
+                                       time_text(*bound)));
+    }
+  }
+  if (file.proof == "multipliers" && (!has_multipliers || *judgement.bound < solution.bound.ps())) {
+    return Status::error(has_multipliers ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
+                                                       "prove {}",
+                                                       time_text(solution.bound.ps()), time_text(*judgement.bound))
+                                         : "the bound is said to be proven by multipliers, and there are none");
+  }
+  if (file.proof == "none" && solution.bound.ps() > 0) {
+    return Status::error("there is a bound, and nothing is said to prove it");
+  }
+  return judgement;
+}
+
+std::string node_text(const CertificateFile& file, int node) {
+  const std::string& name = file.names.nodes[static_cast<size_t>(node)];
+  return name.empty() ? fmt::format("node {}", node) : fmt::format("`%{}`", name);
+}
+
+std::string value_text(const CertificateFile& file, int value) {
+  const std::string& name = file.names.values[static_cast<size_t>(value)];
+  return name.empty() ? fmt::format("value {}", value) : fmt::format("value `%{}`", name);
+}
+
+std::string candidate_text(const CertificateFile& file, int candidate) {
+  const place::Candidate& described = file.problem.candidates[static_cast<size_t>(candidate)];
+  return fmt::format("candidate {} ({} on {})", candidate, described.rule,
+                     file.problem.owners[static_cast<size_t>(described.owner)].instance);
+}
+
+std::string time_text(Wide time) {
+  if (time > INT64_MAX || time < INT64_MIN) return "a time beyond measure";
+  return runtime::to_string(place::Duration::picoseconds(static_cast<int64_t>(time)));
+}
+
+}  // namespace collage::check_plan

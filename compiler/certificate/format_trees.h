@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What it costs to give a value all formats of a set, from each format in which it could be written: the judge's own
+// cheapest arborescences.
+//
+//     cost(u, {u})  = 0
+//     cost(u, A)    = min( cost(u, B) + cost(u, A - B),  conversion(u -> v) + cost(v, A) )
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+
+namespace collage::check_plan {
+
+/// Sums of times that cannot overflow.
+__extension__ using Wide = __int128;
+inline constexpr Wide kUnreachable = Wide{1} << 100;
+
+class FormatTrees {
+ public:
+  /// More formats than this at once are not priced.
+  static constexpr size_t kMostWanted = 12;
+
+  /// Bit i of a set is `wanted[i]`; at most kMostWanted.
+  FormatTrees(const std::vector<place::ConversionEdge>& edges, const std::vector<place::FormatId>& wanted);
+
+  /// `kUnreachable`: some format of the set cannot be had.
+  Wide cost(place::FormatId written, uint32_t set) const;
+
+ private:
+  struct Edge {
+    size_t from = 0;
+    size_t to = 0;
+    Wide cost = 0;
+  };
+  Wide& cell(uint32_t set, size_t slot) { return costs_[set * slots_.size() + slot]; }
+  void fill(uint32_t set, const std::vector<Edge>& edges);
+
+  std::map<place::FormatId, size_t> slots_;
+  std::vector<size_t> slot_of_wanted_;
+  std::vector<Wide> costs_;
+};
+
+}  // namespace collage::check_plan

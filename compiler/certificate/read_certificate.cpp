@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// read_certificate of certificate_file.h. The first thing that is wrong is kept; what is read after it is thrown away.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/certificate/certificate_file.h"
+
+namespace collage::check_plan {
+namespace {
+
+using nlohmann::json;
+using place::Duration;
+
+/// No time and no number of bytes is larger: sums of them fit into the 128 bits that the judges add them up in.
+constexpr int64_t kLargest = int64_t{1} << 60;
+
+struct Range {
+  int64_t least = 0;
+  int64_t most = 0;
+
+  static Range index(size_t count) { return {0, static_cast<int64_t>(count) - 1}; }
+};
+/// Of all values together. Tables are shared in the file, so a small one could ask for any number.
+constexpr size_t kMostConversions = size_t{1} << 25;
+constexpr Range kAmount = {0, kLargest};
+constexpr Range kMultiplier = {-kLargest, kLargest};
+
+/// A place in the file: `candidates[3]`.
+struct Place {
+  const json& at;
+  std::string_view name;
+  int64_t index = -1;
+
+  std::string text() const { return index < 0 ? std::string(name) : fmt::format("{}[{}]", name, index); }
+};
+
+class Reader {
+ public:
+  runtime::Result<CertificateFile> read(std::string_view text) {
+    const json root = json::parse(text, nullptr, false);
+    if (root.is_discarded()) return runtime::Status::error("it is not JSON");
+    if (!root.is_object() || !root.contains("collage_certificate")) {
+      return runtime::Status::error("it is no certificate of `collagec --certificate`");
+    }
+    const Place top{root, "the file"};
+    const int64_t version = integer(top, "collage_certificate", {0, kLargest});
+    if (fault_.empty() && version != 1) fail("it is of version {}, only 1 can be read", version);
+    read_problem(top);
+    if (fault_.empty()) read_solution(top);
+    if (!fault_.empty()) return runtime::Status::error(fault_);
+    return std::move(file_);
+  }
+
+ private:
+  template <typename... Args>
+  void fail(fmt::format_string<Args...> format, Args&&... args) {
+    if (fault_.empty()) fault_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  const json* member(const Place& place, const char* key) {
+    if (!place.at.is_object()) {
+      fail("{}: an object is expected", place.text());
+      return nullptr;
+    }
+    const auto it = place.at.find(key);
+    if (it == place.at.end()) fail("{}: `{}` is missing", place.text(), key);
+    return it == place.at.end() ? nullptr : &*it;
+  }
+  bool has(const Place& place, const char* key) const { return place.at.is_object() && place.at.contains(key); }
+
+  int64_t number(const json* value, Range range, const Place& place, std::string_view key) {
+    if (value == nullptr) return range.least;
+    if (!value->is_number_integer() ||
+        (value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(kLargest))) {
+      fail("{}: `{}` is not a number that can stand there", place.text(), key);
+      return range.least;
+    }
+    const int64_t result = value->get<int64_t>();
+    if (result < range.least || result > range.most) {
+      if (range.most < range.least) {
+        fail("{}: `{}` has an index {} and there is nothing to point at", place.text(), key, result);
+      } else {
+        fail("{}: `{}` has {}, need {} to {}", place.text(), key, result, range.least, range.most);
+      }
+      return range.least;
+    }
+    return result;
+  }
+
+  int64_t integer(const Place& place, const char* key, Range range) {
+    return number(member(place, key), range, place, key);
+  }
+  /// null: there is none.
+  Duration time(const Place& place, const char* key) {
+    const json* value = member(place, key);
+    if (value != nullptr && value->is_null()) return Duration::max();
+    return Duration::picoseconds(number(value, kAmount, place, key));
+  }
+  std::string text(const Place& place, const char* key) { return text(member(place, key), place, key); }
+  std::string text(const json* value, const Place& place, std::string_view key) {
+    if (value != nullptr && value->is_string()) return value->get<std::string>();
+    if (value != nullptr) fail("{}: `{}` is not a text", place.text(), key);
+    return "";
+  }
+  bool boolean(const Place& place, const char* key) {
+    const json* value = member(place, key);
+    if (value != nullptr && value->is_boolean()) return value->get<bool>();
+    if (value != nullptr) fail("{}: `{}` is neither true nor false", place.text(), key);
+    return false;
+  }
+  const json& array(const json* value, const Place& place, std::string_view key) {
+    static const json nothing = json::array();
+    if (value != nullptr && value->is_array()) return *value;
+    if (value != nullptr) fail("{}: `{}` is not a list", place.text(), key);
+    return nothing;
+  }
+  const json& array(const Place& place, const char* key) { return array(member(place, key), place, key); }
+
+  template <typename Read>
+  void each(const Place& place, const char* key, Read read_item) {
+    int64_t index = 0;
+    for (const json& item : array(place, key)) {
+      if (!fault_.empty()) return;
+      read_item(Place{item, key, index++});
+    }
+  }
+  template <typename Int>
+  std::vector<Int> numbers(const Place& place, const char* key, Range range) {
+    std::vector<Int> result;
+    for (const json& item : array(place, key)) {
+      if (!fault_.empty()) break;
+      result.push_back(static_cast<Int>(number(&item, range, place, key)));
+    }
+    return result;
+  }
+  /// The items of a list that has exactly `count`.
+  std::vector<const json*> tuple(const json& list, size_t count, const Place& place, std::string_view key) {
+    std::vector<const json*> items(count, nullptr);
+    if (!list.is_array() || list.size() != count) {
+      fail("{}: `{}` has an item that is no list of {}", place.text(), key, count);
+      return items;
+    }
+    for (size_t i = 0; i < count; ++i) items[i] = &list[i];
+    return items;
+  }
+
+  void read_problem(const Place& top) {
+    place::Problem& problem = file_.problem;
+    file_.names.model = text(top, "model");
+    each(top, "nodes", [&](const Place& p) { file_.names.nodes.push_back(text(&p.at, p, "name")); });
+    problem.node_count = static_cast<int>(file_.names.nodes.size());
+    each(top, "formats", [&](const Place& p) { problem.formats.push_back({text(&p.at, p, "name"), "plain"}); });
+    format_ = Range::index(problem.formats.size());
+    problem.host_plain = static_cast<place::FormatId>(integer(top, "host_plain", format_));
+    const Range owner = Range::index(fault_.empty() ? array(top, "owners").size() : 0);
+    each(top, "owners", [&](const Place& p) { problem.owners.push_back(read_owner(p, owner)); });
+    each(top, "conversions", [&](const Place& p) { tables_.push_back(read_table(p)); });
+    each(top, "values", [&](const Place& p) { read_value(p); });
+    problem.constant_bytes = numbers<int64_t>(top, "constants", kAmount);
+    each(top, "candidates", [&](const Place& p) { problem.candidates.push_back(read_candidate(p, owner)); });
+  }
+
+  place::Owner read_owner(const Place& place, Range owners) {
+    place::Owner owner;
+    owner.backend = text(place, "backend");
+    owner.instance = text(place, "instance");
+    if (has(place, "max_partitions")) {
+      owner.max_partitions = static_cast<int>(integer(place, "max_partitions", {0, INT32_MAX}));
+    }
+    if (has(place, "conflicts")) owner.conflicts = numbers<int>(place, "conflicts", owners);
+    if (has(place, "memory")) owner.memory = integer(place, "memory", kAmount);
+    return owner;
+  }
+
+  std::vector<place::ConversionEdge> read_table(const Place& place) {
+    std::vector<place::ConversionEdge> table;
+    for (const json& item : array(&place.at, place, "table")) {
+      const std::vector<const json*> edge = tuple(item, 3, place, "conversion");
+      if (!fault_.empty()) break;
+      table.push_back({static_cast<place::FormatId>(number(edge[0], format_, place, "from")),
+                       static_cast<place::FormatId>(number(edge[1], format_, place, "to")),
+                       Duration::picoseconds(number(edge[2], kAmount, place, "time"))});
+    }
+    return table;
+  }
+
+  void read_value(const Place& place) {
+    place::ProblemValue value;
+    const Range node = Range::index(file_.names.nodes.size());
+    file_.names.values.push_back(text(place, "name"));
+    value.writer = static_cast<int>(integer(place, "writer", {-1, node.most}));
+    value.readers = numbers<int>(place, "readers", node);
+    value.is_output = boolean(place, "output");
+    value.bytes = integer(place, "bytes", kAmount);
+    const int64_t table = integer(place, "conversions", Range::index(tables_.size()));
+    if (fault_.empty()) {
+      value.conversions = tables_[static_cast<size_t>(table)];
+      conversions_ += value.conversions.size();
+      if (conversions_ > kMostConversions) fail("{}: more conversions than {}", place.text(), kMostConversions);
+    }
+    file_.problem.values.push_back(std::move(value));
+  }
+
+  std::vector<place::ValueFormat> read_formats(const Place& place, const char* key) {
+    std::vector<place::ValueFormat> result;
+    for (const json& item : array(place, key)) {
+      const std::vector<const json*> pair = tuple(item, 2, place, key);
+      if (!fault_.empty()) break;
+      const int64_t value = number(pair[0], Range::index(file_.problem.values.size()), place, key);
+      const int64_t format = number(pair[1], format_, place, key);
+      result.push_back({static_cast<int>(value), static_cast<place::FormatId>(format)});
+    }
+    return result;
+  }
+
+  place::Candidate read_candidate(const Place& place, Range owners) {
+    place::Candidate candidate;
+    candidate.owner = static_cast<int>(integer(place, "owner", owners));
+    candidate.rule = text(place, "rule");
+    candidate.nodes = numbers<int>(place, "nodes", Range::index(file_.names.nodes.size()));
+    candidate.cost = time(place, "cost");
+    candidate.reads = read_formats(place, "reads");
+    candidate.writes = read_formats(place, "writes");
+    if (has(place, "constants")) {
+      candidate.constants = numbers<int>(place, "constants", Range::index(file_.problem.constant_bytes.size()));
+    }
+    return candidate;
+  }
+
+  void read_solution(const Place& top) {
+    place::Solution& solution = file_.solution;
+    const Range candidates = Range::index(file_.problem.candidates.size());
+    const json* plan_member = member(top, "plan");
+    const json* multipliers_member = member(top, "multipliers");
+    if (plan_member == nullptr || multipliers_member == nullptr) return;
+    const Place plan{*plan_member, "plan"};
+    solution.chosen = numbers<int>(plan, "chosen", candidates);
+    solution.cost = time(plan, "cost");
+    solution.bound = time(plan, "bound");
+    solution.optimal = boolean(plan, "optimal");
+    file_.proof = text(plan, "proof");
+    if (file_.proof != "multipliers" && file_.proof != "search" && file_.proof != "none") {
+      fail("plan: `proof` is one of `multipliers`, `search` and `none`");
+    }
+
+    place::Certificate& certificate = solution.certificate;
+    const Place multipliers{*multipliers_member, "multipliers"};
+    certificate.order = numbers<int>(multipliers, "order", Range::index(file_.names.nodes.size()));
+    each(multipliers, "rounds", [&](const Place& of_round) {
+      certificate.rounds.emplace_back();
+      place::Certificate::Round& round = certificate.rounds.back();
+      each(of_round, "shares", [&](const Place& p) {
+        const std::vector<const json*> pair = tuple(p.at, 2, p, "share");
+        if (!fault_.empty()) return;
+        place::Certificate::Share share;
+        share.candidate = static_cast<int>(number(pair[0], candidates, p, "candidate"));
+        for (const json& run : array(pair[1], p, "runs")) {
+          share.runs.push_back(Duration::picoseconds(number(&run, kMultiplier, p, "runs")));
+        }
+        round.shares.push_back(std::move(share));
+      });
+      each(of_round, "prices", [&](const Place& p) {
+        const std::vector<const json*> row = tuple(p.at, 4, p, "price");
+        if (!fault_.empty()) return;
+        place::Certificate::Price price;
+        price.value = static_cast<int>(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
+        price.reader = static_cast<int>(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
+        price.format = static_cast<place::FormatId>(number(row[2], format_, p, "format"));
+        price.price = Duration::picoseconds(number(row[3], kMultiplier, p, "price"));
+        round.prices.push_back(price);
+      });
+    });
+    const bool has_none = multipliers_member->is_object() && multipliers_member->value("bound", json()).is_null();
+    certificate.bound = has_none ? Duration::max() : Duration::picoseconds(integer(multipliers, "bound", kMultiplier));
+  }
+
+  CertificateFile file_;
+  std::vector<std::vector<place::ConversionEdge>> tables_;
+  Range format_;
+  size_t conversions_ = 0;
+  std::string fault_;
+};
+
+}  // namespace
+
+runtime::Result<CertificateFile> read_certificate(std::string_view text) {
+  return Reader().read(text);
+}
+
+}  // namespace collage::check_plan

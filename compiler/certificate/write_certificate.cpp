@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// to_json of certificate_file.h: by hand, one line for each thing, for there may be hundreds of thousands of
+// candidates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "compiler/certificate/certificate_file.h"
+
+namespace collage::check_plan {
+namespace {
+
+using place::Duration;
+
+class Writer {
+ public:
+  Writer(const Names& names, const place::Problem& problem, const place::Solution& solution)
+      : names_(names), problem_(problem), solution_(solution) {}
+
+  std::string write() {
+    out_ = "{\"collage_certificate\": 1,\n\"model\": ";
+    text(names_.model);
+    list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
+    list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
+    put(",\n\"host_plain\": {}", problem_.host_plain);
+    list("owners", problem_.owners, [this](const place::Owner& owner) { write_owner(owner); });
+    write_values();
+    put(",\n\"constants\": [{}]", fmt::join(problem_.constant_bytes, ","));
+    list("candidates", problem_.candidates, [this](const place::Candidate& candidate) { write_candidate(candidate); });
+    write_plan();
+    write_multipliers();
+    return std::move(out_) + "}\n";
+  }
+
+ private:
+  template <typename... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+  void text(const std::string& words) {
+    out_ += nlohmann::json(words).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  void time(Duration duration) {
+    if (duration < Duration::max()) return put("{}", duration.ps());
+    out_ += "null";
+  }
+  /// `"key": [item, item]`, an item a line.
+  template <typename Items, typename Write>
+  void list(std::string_view key, const Items& items, Write write_item) {
+    put(",\n\"{}\": [", key);
+    separated(items, ",\n", write_item);
+    out_ += ']';
+  }
+  template <typename Items, typename Write>
+  void separated(const Items& items, std::string_view separator, Write write_item) {
+    bool is_first = true;
+    for (const auto& item : items) {
+      if (!is_first) out_ += separator;
+      is_first = false;
+      write_item(item);
+    }
+  }
+
+  void write_owner(const place::Owner& owner) {
+    out_ += "{\"backend\": ";
+    text(owner.backend);
+    out_ += ", \"instance\": ";
+    text(owner.instance);
+    if (owner.max_partitions) put(", \"max_partitions\": {}", *owner.max_partitions);
+    if (!owner.conflicts.empty()) put(", \"conflicts\": [{}]", fmt::join(owner.conflicts, ","));
+    if (owner.memory) put(", \"memory\": {}", *owner.memory);
+    out_ += '}';
+  }
+
+  void write_values() {
+    using Table = std::vector<std::tuple<place::FormatId, place::FormatId, int64_t>>;
+    std::map<Table, size_t> index;
+    std::vector<Table> tables;
+    std::vector<size_t> table_of;
+    for (const place::ProblemValue& value : problem_.values) {
+      Table table;
+      for (const place::ConversionEdge& edge : value.conversions) {
+        if (edge.cost < Duration::max()) table.emplace_back(edge.from, edge.to, edge.cost.ps());
+      }
+      std::sort(table.begin(), table.end());
+      const auto [it, is_new] = index.try_emplace(table, tables.size());
+      if (is_new) tables.push_back(std::move(table));
+      table_of.push_back(it->second);
+    }
+    list("conversions", tables, [this](const Table& table) {
+      out_ += '[';
+      separated(table, ",", [this](const auto& edge) {
+        put("[{},{},{}]", std::get<0>(edge), std::get<1>(edge), std::get<2>(edge));
+      });
+      out_ += ']';
+    });
+    size_t v = 0;
+    list("values", problem_.values, [&](const place::ProblemValue& value) {
+      out_ += "{\"name\": ";
+      text(names_.values[v]);
+      put(", \"writer\": {}, \"readers\": [{}], \"output\": {}, \"bytes\": {}, \"conversions\": {}}}", value.writer,
+          fmt::join(value.readers, ","), value.is_output, value.bytes, table_of[v]);
+      ++v;
+    });
+  }
+
+  void write_formats(const std::vector<place::ValueFormat>& formats) {
+    separated(formats, ",", [this](const place::ValueFormat& item) { put("[{},{}]", item.value, item.format); });
+  }
+
+  void write_candidate(const place::Candidate& candidate) {
+    put("{{\"owner\": {}, \"rule\": ", candidate.owner);
+    text(candidate.rule);
+    put(", \"nodes\": [{}], \"cost\": ", fmt::join(candidate.nodes, ","));
+    time(candidate.cost);
+    out_ += ", \"reads\": [";
+    write_formats(candidate.reads);
+    out_ += "], \"writes\": [";
+    write_formats(candidate.writes);
+    out_ += ']';
+    if (!candidate.constants.empty()) put(", \"constants\": [{}]", fmt::join(candidate.constants, ","));
+    out_ += '}';
+  }
+
+  void write_plan() {
+    put(",\n\"plan\": {{\"chosen\": [{}], \"cost\": ", fmt::join(solution_.chosen, ","));
+    time(solution_.cost);
+    out_ += ", \"bound\": ";
+    time(solution_.bound);
+    const bool has_multipliers = !solution_.certificate.order.empty();
+    const bool suffice = has_multipliers && solution_.bound <= solution_.certificate.bound;
+    put(", \"optimal\": {}, \"proof\": \"{}\"}}", solution_.optimal,
+        suffice                        ? "multipliers"
+        : solution_.bound > Duration() ? "search"
+                                       : "none");
+  }
+
+  void write_round(const place::Certificate::Round& round) {
+    out_ += "{\"shares\": [";
+    separated(round.shares, ",\n", [this](const place::Certificate::Share& share) {
+      put("[{},[", share.candidate);
+      separated(share.runs, ",", [this](Duration run) { put("{}", run.ps()); });
+      out_ += "]]";
+    });
+    out_ += "],\n\"prices\": [";
+    separated(round.prices, ",\n", [this](const place::Certificate::Price& price) {
+      put("[{},{},{},{}]", price.value, price.reader, price.format, price.price.ps());
+    });
+    out_ += "]}";
+  }
+
+  void write_multipliers() {
+    const place::Certificate& certificate = solution_.certificate;
+    put(",\n\"multipliers\": {{\"order\": [{}]", fmt::join(certificate.order, ","));
+    list("rounds", certificate.rounds, [this](const place::Certificate::Round& round) { write_round(round); });
+    out_ += ",\n\"bound\": ";
+    time(certificate.bound);
+    out_ += '}';
+  }
+
+  const Names& names_;
+  const place::Problem& problem_;
+  const place::Solution& solution_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_json(const Names& names, const place::Problem& problem, const place::Solution& solution) {
+  return Writer(names, problem, solution).write();
+}
+
+}  // namespace collage::check_plan

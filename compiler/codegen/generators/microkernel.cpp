@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/generators/microkernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace collage::codegen {
+
+std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
+                                          const VectorOperand& b, const Prefetch& prefetch) {
+  int lanes = nest.lanes();
+  std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
+  for (auto& row : sums) {
+    for (int v = 0; v < size.vectors; ++v) row.push_back(nest.variable("c", nest.zero(lanes)));
+  }
+  auto step = [&](const Expr& k) {
+    std::vector<Expr> vectors;
+    for (int v = 0; v < size.vectors; ++v) {
+      Expr index = add(b.base, add(mul(k, b.k_stride), static_cast<int64_t>(v) * lanes));
+      bool masked = v == size.vectors - 1 && b.last_mask;
+      vectors.push_back(nest.let("b", load(b.buffer, index, lanes, masked ? b.last_mask : nullptr)));
+    }
+    for (int r = 0; r < size.rows; ++r) {
+      Expr index = add(a.base, add(mul(k, a.k_stride), r * a.row_stride));
+      Expr scalar = nest.let("a", splat(load(a.buffer, index, 1), lanes));
+      for (size_t v = 0; v < vectors.size(); ++v) {
+        const Expr& sum = sums[static_cast<size_t>(r)][v];
+        nest.set(sum, fma(scalar, vectors[v], sum));
+      }
+    }
+  };
+  int64_t unrolled = depth / size.unroll * size.unroll;
+  if (unrolled > 0) {
+    Expr k = nest.begin_for("k", int_const(0), int_const(unrolled), size.unroll);
+    if (prefetch.buffer >= 0) {
+      constexpr int64_t kLineElements = 16;
+      Expr line = size.unroll >= prefetch.every ? mul(k, size.unroll / prefetch.every) : div(k, prefetch.every);
+      nest.prefetch(prefetch.buffer, add(prefetch.base, mul(line, kLineElements)));
+    }
+    for (int u = 0; u < size.unroll; ++u) step(add(k, u));
+    nest.end_for();
+  }
+  for (int64_t k = unrolled; k < depth; ++k) step(int_const(k));
+  return sums;
+}
+
+RowSplit split_rows(int64_t count, int64_t most) {
+  RowSplit split;
+  int64_t blocks = (count + most - 1) / most;
+  split.rows = (count + blocks - 1) / blocks;
+  split.low = blocks * split.rows - count;
+  split.tall = blocks - split.low;
+  return split;
+}
+
+// Per step of k a block of r x v costs the most of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4 cycles
+// of FMA latency where it has fewer than 8 sums. It needs r v + v + 1 registers.
+BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) {
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  BlockSize best;
+  double least = 0;
+  for (int v : {3, 2, 4, 1, 5, 6, 8}) {
+    if (v > vectors && v != 1) continue;
+    int64_t tallest = (registers - 1 - v) / v;
+    if (tallest < 1) continue;
+    RowSplit split = split_rows(rows, tallest);
+    auto cycles = [](int64_t r, int64_t w) {
+      auto product = static_cast<double>(r * w);
+      return std::max({product / 2, static_cast<double>(r + w) / 2, 4.0}) + 0.3;
+    };
+    auto column = [&](int64_t w) {
+      if (w == 0) return 0.0;
+      double sum = static_cast<double>(split.tall) * cycles(split.rows, w);
+      if (split.low > 0) sum += static_cast<double>(split.low) * cycles(split.rows - 1, w);
+      return sum;
+    };
+    double cost = static_cast<double>(vectors / v) * column(v) + column(vectors % v);
+    if (least == 0 || cost < least * 0.98) {
+      least = cost;
+      best = {static_cast<int>(split.rows), v, 1};
+    }
+  }
+  best.unroll = best.rows * best.vectors <= 8 ? 4 : 2;
+  return best;
+}
+
+}  // namespace collage::codegen

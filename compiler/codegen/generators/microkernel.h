@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heart of GEMM and convolution: a block of rows x vectors in registers, one loop over k of broadcast-FMAs.
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/nest/loop_nest.h"
+
+namespace collage::codegen {
+
+/// Scalars that are broadcast: element (row, k) lies at base + row * row_stride + k * k_stride.
+struct BroadcastOperand {
+  int buffer = -1;
+  Expr base;
+  int64_t row_stride = 0;
+  int64_t k_stride = 0;
+};
+
+/// Vectors: vector v of step k begins at base + k * k_stride + v * lanes.
+struct VectorOperand {
+  int buffer = -1;
+  Expr base;
+  int64_t k_stride = 0;
+  Expr last_mask;  ///< of the last vector; null: all lanes
+};
+
+/// A buffer's next part, fetched towards the core while the block runs: one cache line per `every` steps of k.
+struct Prefetch {
+  int buffer = -1;  ///< -1: none
+  Expr base;
+  int64_t every = 4;
+};
+
+struct BlockSize {
+  int rows = 1;
+  int vectors = 1;
+  int unroll = 1;
+};
+
+/// Emits the block; the sums are result[row][vector].
+std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
+                                          const VectorOperand& b, const Prefetch& prefetch = {});
+
+/// How `count` rows are cut into blocks of nearly equal height: `tall` blocks of `rows` first, then `low` of `rows`
+/// - 1. 128 rows, at most 9 => 8 of 9 and 7 of 8.
+struct RowSplit {
+  int64_t rows = 1;
+  int64_t tall = 0;
+  int64_t low = 0;
+
+  int64_t blocks() const { return tall + low; }
+  int64_t first_row(int64_t block) const { return block * rows - (block > tall ? block - tall : 0); }
+};
+RowSplit split_rows(int64_t count, int64_t most);
+
+/// The registers' block for a result of `rows` x `columns`: the fewest estimated cycles.
+BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers);
+
+}  // namespace collage::codegen

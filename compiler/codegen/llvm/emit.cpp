@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loop nests to LLVM IR, statement by statement. Expects a nest whose expressions are well typed; the function it makes
+// has final vector types, so that no middle-end pass is needed but the promotion of variables to registers, done here.
+//
+// No vector or floating-point constant other than zero is ever created: it would land in .rodata behind a relocation.
+#include "compiler/codegen/llvm/emit.h"
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/codegen/llvm/llvm_headers.h"
+#include "compiler/support/check.h"
+
+namespace collage::codegen {
+namespace {
+
+class Emitter {
+ public:
+  Emitter(const Nest& nest, const Isa& isa, llvm::Module& module)
+      : nest_(nest), isa_(isa), module_(module), context_(module.getContext()), b_(context_) {}
+
+  void run(const std::string& symbol) {
+    llvm::Type* ptr = b_.getPtrTy();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, b_.getInt64Ty(), b_.getInt64Ty()}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    function_->addFnAttr("target-cpu", isa_.cpu);
+    function_->addFnAttr("target-features", isa_.features);
+    if (isa_.lanes == 16) {
+      function_->addFnAttr("min-legal-vector-width", "512");
+      function_->addFnAttr("prefer-vector-width", "512");
+    }
+    function_->getArg(0)->addAttr(llvm::Attribute::NoAlias);
+    function_->getArg(1)->addAttr(llvm::Attribute::NoAlias);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+    values_.resize(nest_.variables().size(), nullptr);
+    slots_.resize(nest_.variables().size(), nullptr);
+    values_[static_cast<size_t>(nest_.task_begin()->imm)] = function_->getArg(2);
+    values_[static_cast<size_t>(nest_.task_end()->imm)] = function_->getArg(3);
+    load_buffers();
+    block(nest_.body());
+    b_.CreateRetVoid();
+    llvm::DominatorTree tree(*function_);
+    llvm::AssumptionCache assumptions(*function_);
+    llvm::PromoteMemToReg(allocas_, tree, &assumptions);
+  }
+
+ private:
+  void load_buffers() {
+    // Buffers that are written do not overlap any other: one alias scope each.
+    llvm::MDBuilder md(context_);
+    llvm::MDNode* domain = md.createAnonymousAliasScopeDomain("kernel");
+    std::vector<llvm::Metadata*> scopes;
+    for (const Nest::Buffer& buffer : nest_.buffers()) {
+      scopes.push_back(md.createAnonymousAliasScope(domain, buffer.name));
+    }
+    uint64_t next = 0;
+    for (size_t i = 0; i < nest_.buffers().size(); ++i) {
+      uint64_t position = nest_.buffers()[i].scratch ? nest_.buffers().size() - 1 : next++;
+      llvm::Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), position);
+      llvm::LoadInst* pointer = b_.CreateLoad(b_.getPtrTy(), slot, nest_.buffers()[i].name);
+      pointer->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+      pointers_.push_back(pointer);
+      std::vector<llvm::Metadata*> others = scopes;
+      others.erase(others.begin() + static_cast<long>(i));
+      own_scope_.push_back(llvm::MDNode::get(context_, {scopes[i]}));
+      other_scopes_.push_back(llvm::MDNode::get(context_, others));
+    }
+  }
+
+  template <typename Inst>
+  Inst* annotate(Inst* access, int64_t buffer) {
+    auto slot = static_cast<size_t>(buffer);
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope, own_scope_[slot]);
+    access->setMetadata(llvm::LLVMContext::MD_noalias, other_scopes_[slot]);
+    if (!nest_.buffers()[slot].written && llvm::isa<llvm::LoadInst>(access)) {
+      access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    }
+    return access;
+  }
+
+  llvm::Type* float_type(int lanes) {
+    if (lanes == 1) return b_.getFloatTy();
+    return llvm::FixedVectorType::get(b_.getFloatTy(), static_cast<unsigned>(lanes));
+  }
+  llvm::Type* bits_type(int lanes) {
+    if (lanes == 1) return b_.getInt32Ty();
+    return llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes));
+  }
+  llvm::Type* type_of(const Nest::Variable& v) {
+    switch (v.type) {
+      case Type::Int: return b_.getInt64Ty();
+      case Type::Bool: return b_.getInt1Ty();
+      case Type::Float: return float_type(v.lanes);
+      case Type::Mask:
+        if (v.lanes == 1) return b_.getInt1Ty();
+        return llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(v.lanes));
+    }
+    return nullptr;
+  }
+
+  // The constant part is a step of its own, so that neighbours share the rest and it becomes a displacement.
+  llvm::Value* address(int64_t buffer, const Expr& index) {
+    llvm::Value* base = pointers_[static_cast<size_t>(buffer)];
+    if (is_int_const(index)) {
+      if (index->imm == 0) return base;
+      return b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), base, static_cast<uint64_t>(index->imm));
+    }
+    if (index->op == Op::Add && is_int_const(index->args[1])) {
+      llvm::Value* whole = b_.CreateInBoundsGEP(b_.getFloatTy(), base, value(index->args[0]));
+      return b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), whole, static_cast<uint64_t>(index->args[1]->imm));
+    }
+    return b_.CreateInBoundsGEP(b_.getFloatTy(), base, value(index));
+  }
+
+  llvm::Value* value(const Expr& e) {
+    if (e->op == Op::IntConst) return b_.getInt64(static_cast<uint64_t>(e->imm));
+    if (e->op == Op::Var) {
+      auto slot = static_cast<size_t>(e->imm);
+      if (slots_[slot] != nullptr) return b_.CreateLoad(slots_[slot]->getAllocatedType(), slots_[slot]);
+      COLLAGE_CHECK(values_[slot] != nullptr, "variable {} is used before its definition",
+                    nest_.variables()[slot].name);
+      return values_[slot];
+    }
+    auto found = memo_.find(e.get());
+    if (found != memo_.end()) return found->second;
+    llvm::Value* result = compute(*e);
+    memo_.emplace(e.get(), result);
+    return result;
+  }
+
+  llvm::Value* arg(const ExprNode& e, size_t i) { return value(e.args[i]); }
+  llvm::Value* bits(const ExprNode& e, size_t i) { return b_.CreateBitCast(arg(e, i), bits_type(e.lanes)); }
+  llvm::Value* from_bits(llvm::Value* v, int lanes) { return b_.CreateBitCast(v, float_type(lanes)); }
+
+  llvm::Value* compute(const ExprNode& e) {
+    switch (e.op) {
+      case Op::IntConst:
+      case Op::Var: break;
+      case Op::Add: return b_.CreateNSWAdd(arg(e, 0), arg(e, 1));
+      case Op::Sub: return b_.CreateNSWSub(arg(e, 0), arg(e, 1));
+      case Op::Mul: return b_.CreateNSWMul(arg(e, 0), arg(e, 1));
+      case Op::Div: return b_.CreateUDiv(arg(e, 0), arg(e, 1));
+      case Op::Rem: return b_.CreateURem(arg(e, 0), arg(e, 1));
+      case Op::Min: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 0), arg(e, 1));
+      case Op::Max: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, arg(e, 0), arg(e, 1));
+      case Op::Less: return b_.CreateICmpSLT(arg(e, 0), arg(e, 1));
+      case Op::And: return b_.CreateAnd(arg(e, 0), arg(e, 1));
+      case Op::Load: return emit_load(e);
+      case Op::Gather: return emit_gather(e);
+      case Op::Splat: return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), arg(e, 0));
+      case Op::FAdd: return b_.CreateFAdd(arg(e, 0), arg(e, 1));
+      case Op::FSub: return b_.CreateFSub(arg(e, 0), arg(e, 1));
+      case Op::FMul: return b_.CreateFMul(arg(e, 0), arg(e, 1));
+      case Op::FDiv: return b_.CreateFDiv(arg(e, 0), arg(e, 1));
+      case Op::FMax: return b_.CreateSelect(b_.CreateFCmpOGT(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
+      case Op::FMin: return b_.CreateSelect(b_.CreateFCmpOLT(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
+      case Op::Fma:
+        // Without the instruction, llvm.fma would become a call of fmaf.
+        if (!isa_.has_fma) return b_.CreateFAdd(b_.CreateFMul(arg(e, 0), arg(e, 1)), arg(e, 2));
+        return b_.CreateIntrinsic(float_type(e.lanes), llvm::Intrinsic::fma, {arg(e, 0), arg(e, 1), arg(e, 2)});
+      case Op::FSqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, arg(e, 0));
+      case Op::FRound: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, arg(e, 0));
+      case Op::FFloor: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, arg(e, 0));
+      case Op::FCeil: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, arg(e, 0));
+      case Op::BitAnd: return from_bits(b_.CreateAnd(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitOr: return from_bits(b_.CreateOr(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitXor: return from_bits(b_.CreateXor(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitAdd: return from_bits(b_.CreateAdd(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitSub: return from_bits(b_.CreateSub(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitShl: return from_bits(b_.CreateShl(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
+      case Op::BitShr: return from_bits(b_.CreateAShr(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
+      case Op::ToBits: return from_bits(b_.CreateFPToSI(arg(e, 0), bits_type(e.lanes)), e.lanes);
+      case Op::FromBits: return b_.CreateSIToFP(bits(e, 0), float_type(e.lanes));
+      case Op::FLess: return b_.CreateFCmpOLT(arg(e, 0), arg(e, 1));
+      case Op::FLessEq: return b_.CreateFCmpOLE(arg(e, 0), arg(e, 1));
+      case Op::FEqual: return b_.CreateFCmpOEQ(arg(e, 0), arg(e, 1));
+      case Op::LanesBelow: return b_.CreateICmpSLT(bits(e, 0), lane_count(e));
+      case Op::LanesFrom: return b_.CreateICmpSGE(bits(e, 0), lane_count(e));
+      case Op::MaskAnd: return b_.CreateAnd(arg(e, 0), arg(e, 1));
+      case Op::MaskOr: return b_.CreateOr(arg(e, 0), arg(e, 1));
+      case Op::MaskXor: return b_.CreateXor(arg(e, 0), arg(e, 1));
+      case Op::Select: return b_.CreateSelect(arg(e, 0), arg(e, 1), arg(e, 2));
+      case Op::Outside: return emit_outside(e);
+      case Op::Even: return emit_even(e);
+      case Op::LoadInt: return emit_load_int(e);
+      case Op::LoadMask: return emit_load_mask(e);
+      case Op::ReduceMul:
+      case Op::ReduceAdd:
+      case Op::ReduceMax: return emit_reduce(e);
+    }
+    COLLAGE_CHECK(false, "expression without a value");
+    return nullptr;
+  }
+
+  // A number of lanes, in each of them. The empty asm hides the scalar arithmetic: LLVM would do it on vectors, with
+  // constants from .rodata.
+  llvm::Value* lane_count(const ExprNode& e) {
+    if (e.args[1]->type == Type::Float) return bits(e, 1);
+    llvm::Value* most = b_.getInt64(static_cast<uint64_t>(e.lanes));
+    llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 1), most);
+    count = b_.CreateTrunc(count, b_.getInt32Ty());
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt32Ty()}, false);
+    count = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {count});
+    return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), count);
+  }
+
+  llvm::Value* emit_load(const ExprNode& e) {
+    llvm::Value* from = address(e.imm, e.args[0]);
+    llvm::Align align(4);
+    if (e.args.size() == 1) return annotate(b_.CreateAlignedLoad(float_type(e.lanes), from, align), e.imm);
+    llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
+    return annotate(b_.CreateMaskedLoad(float_type(e.lanes), from, align, arg(e, 1), none), e.imm);
+  }
+
+  // Lanes 0, 2, … of two vectors one behind the other. The shuffle of the widest vectors would take its indices from
+  // .rodata: they are an operand instead. Narrower ones have shuffles with immediate operands.
+  llvm::Value* emit_even(const ExprNode& e) {
+    if (e.lanes == 16) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {arg(e, 0), bits(e, 2), arg(e, 1)});
+    }
+    std::vector<int> lanes(static_cast<size_t>(e.lanes));
+    for (int i = 0; i < e.lanes; ++i) lanes[static_cast<size_t>(i)] = 2 * i;
+    return b_.CreateShuffleVector(arg(e, 0), arg(e, 1), lanes);
+  }
+
+  llvm::Value* element(llvm::Type* type, const ExprNode& e) {
+    return b_.CreateInBoundsGEP(type, pointers_[static_cast<size_t>(e.imm)], arg(e, 0));
+  }
+
+  llvm::Value* emit_load_int(const ExprNode& e) {
+    llvm::Type* type = b_.getIntNTy(static_cast<unsigned>(8 * e.width));
+    llvm::Value* loaded = annotate(b_.CreateAlignedLoad(type, element(type, e), llvm::Align(4)), e.imm);
+    return b_.CreateSExt(loaded, b_.getInt64Ty());
+  }
+
+  llvm::Type* bytes_type(int lanes) { return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes)); }
+
+  llvm::Value* emit_load_mask(const ExprNode& e) {
+    if (e.lanes == 1) {
+      llvm::Value* byte =
+          annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), element(b_.getInt8Ty(), e), llvm::Align(1)), e.imm);
+      return b_.CreateICmpNE(byte, b_.getInt8(0));
+    }
+    llvm::Type* type = bytes_type(e.lanes);
+    llvm::Value* from = element(b_.getInt8Ty(), e);
+    llvm::Value* none = llvm::Constant::getNullValue(type);
+    llvm::Value* loaded = nullptr;
+    if (e.args.size() == 1) {
+      loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+    } else {
+      loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
+    }
+    return b_.CreateICmpNE(loaded, none);
+  }
+
+  llvm::Value* emit_gather(const ExprNode& e) {
+    llvm::Value* offsets = b_.CreateBitCast(arg(e, 1), bits_type(e.lanes));
+    llvm::Value* from = b_.CreateInBoundsGEP(b_.getFloatTy(), address(e.imm, e.args[0]), offsets);
+    llvm::Value* mask = e.args.size() > 2 ? arg(e, 2) : nullptr;
+    llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
+    return annotate(b_.CreateMaskedGather(float_type(e.lanes), from, llvm::Align(4), mask, none), e.imm);
+  }
+
+  // Lane by lane: for the few functions that have no vector form here.
+  llvm::Value* emit_outside(const ExprNode& e) {
+    llvm::Value* slot =
+        b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(1), static_cast<uint64_t>(e.imm));
+    llvm::Value* callee = b_.CreateLoad(b_.getPtrTy(), slot);
+    auto* type =
+        llvm::FunctionType::get(b_.getFloatTy(), std::vector<llvm::Type*>(e.args.size(), b_.getFloatTy()), false);
+    if (e.lanes == 1) {
+      std::vector<llvm::Value*> args;
+      for (size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(e, i));
+      return b_.CreateCall(type, callee, args);
+    }
+    llvm::Value* result = llvm::PoisonValue::get(float_type(e.lanes));
+    for (int lane = 0; lane < e.lanes; ++lane) {
+      std::vector<llvm::Value*> args;
+      for (size_t i = 0; i < e.args.size(); ++i) {
+        args.push_back(b_.CreateExtractElement(arg(e, i), static_cast<uint64_t>(lane)));
+      }
+      result = b_.CreateInsertElement(result, b_.CreateCall(type, callee, args), static_cast<uint64_t>(lane));
+    }
+    return result;
+  }
+
+  // Halves the vector until one lane is left: the shuffles have immediate operands.
+  llvm::Value* emit_reduce(const ExprNode& e) {
+    llvm::Value* v = arg(e, 0);
+    for (int width = e.args[0]->lanes / 2; width >= 1; width /= 2) {
+      std::vector<int> low(static_cast<size_t>(width));
+      std::iota(low.begin(), low.end(), 0);
+      std::vector<int> high(static_cast<size_t>(width));
+      std::iota(high.begin(), high.end(), width);
+      llvm::Value* a = b_.CreateShuffleVector(v, low);
+      llvm::Value* b = b_.CreateShuffleVector(v, high);
+      switch (e.op) {
+        case Op::ReduceAdd: v = b_.CreateFAdd(a, b); break;
+        case Op::ReduceMul: v = b_.CreateFMul(a, b); break;
+        default: v = b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+      }
+    }
+    return b_.CreateExtractElement(v, uint64_t{0});
+  }
+
+  void block(const std::vector<Stmt>& statements) {
+    for (const Stmt& s : statements) {
+      memo_.clear();
+      statement(s);
+    }
+    memo_.clear();
+  }
+
+  void statement(const Stmt& s) {
+    switch (s.kind) {
+      case Stmt::Kind::For: return loop(s);
+      case Stmt::Kind::If: return branch(s);
+      case Stmt::Kind::Let: values_[static_cast<size_t>(s.var)] = value(s.a); return;
+      case Stmt::Kind::Var: {
+        llvm::Value* initial = value(s.a);
+        llvm::BasicBlock& entry = function_->getEntryBlock();
+        llvm::IRBuilder<> at_entry(&entry, entry.begin());
+        llvm::AllocaInst* slot = at_entry.CreateAlloca(type_of(nest_.variables()[static_cast<size_t>(s.var)]));
+        allocas_.push_back(slot);
+        slots_[static_cast<size_t>(s.var)] = slot;
+        b_.CreateStore(initial, slot);
+        return;
+      }
+      case Stmt::Kind::Set: b_.CreateStore(value(s.a), slots_[static_cast<size_t>(s.var)]); return;
+      case Stmt::Kind::Store: {
+        llvm::Value* v = value(s.b);
+        llvm::Value* to = address(s.buffer, s.a);
+        if (!s.c) {
+          annotate(b_.CreateAlignedStore(v, to, llvm::Align(4)), s.buffer);
+        } else {
+          annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
+        }
+        return;
+      }
+      case Stmt::Kind::StoreMask: {
+        llvm::Type* type = bytes_type(s.b->lanes);
+        llvm::Value* ones = b_.CreateBitCast(value(s.d), type);
+        llvm::Value* v = b_.CreateSelect(value(s.b), ones, llvm::Constant::getNullValue(type));
+        llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
+        if (!s.c) {
+          annotate(b_.CreateAlignedStore(v, to, llvm::Align(1)), s.buffer);
+        } else {
+          annotate(b_.CreateMaskedStore(v, to, llvm::Align(1), value(s.c)), s.buffer);
+        }
+        return;
+      }
+      case Stmt::Kind::Scatter: {
+        llvm::Value* offsets = b_.CreateBitCast(value(s.c), bits_type(s.c->lanes));
+        llvm::Value* to = b_.CreateInBoundsGEP(b_.getFloatTy(), address(s.buffer, s.a), offsets);
+        llvm::Value* mask = s.d ? value(s.d) : nullptr;
+        annotate(b_.CreateMaskedScatter(value(s.b), to, llvm::Align(4), mask), s.buffer);
+        return;
+      }
+      case Stmt::Kind::Prefetch:
+        // Read, to the second-level cache, data.
+        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                           {address(s.buffer, s.a), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+        return;
+      case Stmt::Kind::Comment: return;
+    }
+  }
+
+  // for => if (begin < end) do … while (next < end): the test at the end is the only one per turn.
+  void loop(const Stmt& s) {
+    llvm::Value* begin = value(s.a);
+    llvm::Value* end = value(s.b);
+    auto* body = llvm::BasicBlock::Create(context_, "loop", function_);
+    auto* after = llvm::BasicBlock::Create(context_, "done", function_);
+    int64_t first = 0;
+    int64_t last = 0;
+    bool runs = is_int_const(s.a, &first) && is_int_const(s.b, &last) && first < last;
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    if (runs) {
+      b_.CreateBr(body);
+    } else {
+      b_.CreateCondBr(b_.CreateICmpSLT(begin, end), body, after);
+    }
+    b_.SetInsertPoint(body);
+    llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, nest_.variables()[static_cast<size_t>(s.var)].name);
+    counter->addIncoming(begin, before);
+    values_[static_cast<size_t>(s.var)] = counter;
+    block(s.body);
+    llvm::Value* next = b_.CreateNSWAdd(counter, b_.getInt64(static_cast<uint64_t>(s.step)));
+    counter->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, after);
+    b_.SetInsertPoint(after);
+  }
+
+  void branch(const Stmt& s) {
+    auto* then = llvm::BasicBlock::Create(context_, "then", function_);
+    auto* after = llvm::BasicBlock::Create(context_, "endif", function_);
+    b_.CreateCondBr(value(s.a), then, after);
+    b_.SetInsertPoint(then);
+    block(s.body);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  const Nest& nest_;
+  const Isa& isa_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  std::vector<llvm::Value*> values_;
+  std::vector<llvm::AllocaInst*> slots_;
+  std::vector<llvm::AllocaInst*> allocas_;
+  std::vector<llvm::Value*> pointers_;
+  std::vector<llvm::MDNode*> own_scope_;
+  std::vector<llvm::MDNode*> other_scopes_;
+  std::unordered_map<const ExprNode*, llvm::Value*> memo_;
+};
+
+}  // namespace
+
+void emit(const Nest& nest, const std::string& symbol, const Isa& isa, llvm::Module& module) {
+  Emitter(nest, isa, module).run(symbol);
+}
+
+}  // namespace collage::codegen

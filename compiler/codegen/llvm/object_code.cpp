@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs LLVM's code generator (no middle end: the nests are final) and takes the one text section out of the object.
+// Small code model, position-independent; a relocation in the text means that a constant or a library call slipped in.
+#include "compiler/codegen/llvm/object_code.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/llvm_headers.h"
+#include "compiler/support/check.h"
+
+namespace collage::codegen {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+
+template <typename T>
+Status failure(llvm::Expected<T>& result) {
+  return Status::error(llvm::toString(result.takeError()));
+}
+
+class LlvmAssembler : public Assembler {
+ public:
+  LlvmAssembler(Isa isa, std::unique_ptr<llvm::TargetMachine> machine)
+      : isa_(std::move(isa)), machine_(std::move(machine)) {}
+
+  const Isa& isa() const override { return isa_; }
+
+  Result<ObjectCode> assemble(const std::vector<const Nest*>& nests, const std::vector<std::string>& symbols,
+                              bool keep_text) override {
+    llvm::LLVMContext context;
+    llvm::Module module("kernels", context);
+    module.setTargetTriple(isa_.triple);
+    module.setDataLayout(machine_->createDataLayout());
+    for (size_t i = 0; i < nests.size(); ++i) emit(*nests[i], symbols[i], isa_, module);
+    std::string broken;
+    llvm::raw_string_ostream broken_stream(broken);
+    COLLAGE_CHECK(!llvm::verifyModule(module, &broken_stream), "{}", broken);
+    ObjectCode code;
+    if (keep_text) {
+      llvm::raw_string_ostream stream(code.llvm_text);
+      module.print(stream, nullptr);
+      llvm::SmallVector<char, 0> text;
+      if (!generate(*llvm::CloneModule(module), llvm::CodeGenFileType::AssemblyFile, text)) return cannot_write();
+      code.asm_text.assign(text.begin(), text.end());
+    }
+    llvm::SmallVector<char, 0> object;
+    if (!generate(module, llvm::CodeGenFileType::ObjectFile, object)) return cannot_write();
+    Status taken = take_text({object.data(), object.size()}, code);
+    if (!taken) return taken;
+    return code;
+  }
+
+ private:
+  static Status cannot_write() { return Status::error("LLVM cannot write code for this target"); }
+
+  bool generate(llvm::Module& module, llvm::CodeGenFileType kind, llvm::SmallVector<char, 0>& out) {
+    llvm::raw_svector_ostream stream(out);
+    llvm::legacy::PassManager passes;
+    // First: passes that find no target information make up some that knows no vectors.
+    passes.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
+    passes.add(llvm::createEarlyCSEPass());
+    if (machine_->addPassesToEmitFile(passes, stream, nullptr, kind)) return false;
+    passes.run(module);
+    return true;
+  }
+
+  static Status take_text(llvm::StringRef bytes, ObjectCode& code) {
+    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernels"));
+    if (!object) return failure(object);
+    bool found = false;
+    for (const llvm::object::SectionRef& section : (*object)->sections()) {
+      auto relocated = section.getRelocatedSection();
+      if (!relocated) return failure(relocated);
+      bool of_text = *relocated != (*object)->section_end() && (*relocated)->isText();
+      if (of_text && section.relocation_begin() != section.relocation_end()) {
+        return Status::error("compiled code needs a relocation");
+      }
+      if (!section.isText() || section.getSize() == 0) continue;
+      if (found) return Status::error("compiled code has more than one text section");
+      found = true;
+      auto contents = section.getContents();
+      if (!contents) return failure(contents);
+      const auto* data = reinterpret_cast<const std::byte*>(contents->data());
+      code.text.assign(data, data + contents->size());
+    }
+    for (const llvm::object::SymbolRef& symbol : (*object)->symbols()) {
+      auto type = symbol.getType();
+      if (!type || *type != llvm::object::SymbolRef::ST_Function) continue;
+      auto name = symbol.getName();
+      auto offset = symbol.getValue();
+      if (!name) return failure(name);
+      if (!offset) return failure(offset);
+      code.symbols.emplace_back(name->str(), static_cast<size_t>(*offset));
+    }
+    return Status::ok();
+  }
+
+  Isa isa_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Assembler>> Assembler::create(const std::string& cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  Isa isa = detect_isa(cpu);
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
+  if (target == nullptr) return Status::error(error);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(isa.triple, isa.cpu, isa.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  if (machine == nullptr) return Status::error("LLVM has no code generator for " + isa.triple);
+  return std::unique_ptr<Assembler>(std::make_unique<LlvmAssembler>(std::move(isa), std::move(machine)));
+}
+
+}  // namespace collage::codegen

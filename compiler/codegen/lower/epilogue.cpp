@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/lower/epilogue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compiler/codegen/lower/pointwise.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/support/check.h"
+
+namespace collage::codegen {
+namespace {
+
+int64_t product(const ir::Shape& shape, size_t begin, size_t end) {
+  int64_t n = 1;
+  for (size_t d = begin; d < end; ++d) n *= shape[d];
+  return n;
+}
+
+}  // namespace
+
+int64_t IterationSpace::outer_count() const {
+  return product(shape, 0, outer_rank());
+}
+int64_t IterationSpace::inner_count() const {
+  return product(shape, outer_rank(), shape.size());
+}
+
+std::optional<OperandAccess> operand_access(const ir::Shape& operand, const IterationSpace& space) {
+  if (operand.size() > space.shape.size()) return std::nullopt;
+  size_t missing = space.shape.size() - operand.size();
+  auto extent = [&](size_t d) { return d < missing ? int64_t{1} : operand[d - missing]; };
+  bool whole = true;
+  bool single = true;
+  for (size_t d = 0; d < space.shape.size(); ++d) {
+    if (extent(d) != 1 && extent(d) != space.shape[d]) return std::nullopt;
+    if (d < space.outer_rank()) continue;
+    whole = whole && extent(d) == space.shape[d];
+    single = single && extent(d) == 1;
+  }
+  if (!whole && !single) return std::nullopt;
+  OperandAccess access;
+  access.along_inner = whole && !single;
+  int64_t stride = single ? 1 : space.inner_count();
+  access.outer_strides.assign(space.outer_rank(), 0);
+  for (size_t d = space.outer_rank(); d-- > 0;) {
+    if (extent(d) != 1) access.outer_strides[d] = stride;
+    stride *= extent(d);
+  }
+  return access;
+}
+
+Expr result_index(const IterationSpace& space, const std::vector<Expr>& outer, const Expr& inner) {
+  int64_t stride = space.inner_count();
+  Expr index = inner;
+  for (size_t d = space.outer_rank(); d-- > 0;) {
+    index = add(mul(outer[d], stride), index);
+    stride *= space.shape[d];
+  }
+  return index;
+}
+
+std::vector<Expr> split_outer(Nest& nest, const IterationSpace& space, const Expr& index) {
+  std::vector<Expr> outer(space.outer_rank(), int_const(0));
+  Expr rest = index;
+  for (size_t d = space.outer_rank(); d-- > 0;) {
+    bool more = product(space.shape, 0, d) > 1;
+    if (space.shape[d] == 1) continue;
+    outer[d] = nest.let("i", more ? rem(rest, space.shape[d]) : rest);
+    if (more) rest = nest.let("rest", div(rest, space.shape[d]));
+  }
+  return outer;
+}
+
+Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace space)
+    : builder_(builder), space_(std::move(space)), anchor_(group.anchor) {
+  const ir::Graph& graph = builder.context().graph;
+  std::vector<ir::ValueId> inside;
+  if (anchor_.is_valid()) inside.push_back(graph.first_output(anchor_));
+  for (ir::NodeId id : group.nodes) {
+    if (id == anchor_) continue;
+    const ir::Node& node = graph.node(id);
+    Step step;
+    step.node = id;
+    bool batch_norm = node.op->name == "BatchNormalization";
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if ((batch_norm || node.op->name == "Dropout") && i > 0) break;
+      ir::ValueId value = node.inputs[i];
+      Operand operand;
+      operand.value = value;
+      step.present.push_back(value.is_valid());
+      bool computed = std::find(inside.begin(), inside.end(), value) != inside.end();
+      if (value.is_valid() && !computed) {
+        operand = outside_operand(builder.value_buffer(value, false), broadcast_operand_shape(graph, id, i));
+        operand.is_mask = graph.value(value).type.dtype == ir::DType::Bool;
+      }
+      step.operands.push_back(operand);
+    }
+    if (batch_norm) add_batch_norm(step);
+    inside.push_back(node.outputs[0]);
+    heavy_ = heavy_ || codegen::is_heavy(node);
+    steps_.push_back(std::move(step));
+  }
+  for (ir::ValueId value : group.stored) stored_[value] = builder.value_buffer(value, true);
+}
+
+Epilogue::Operand Epilogue::outside_operand(int buffer, const ir::Shape& shape) {
+  std::optional<OperandAccess> access = operand_access(shape, space_);
+  COLLAGE_CHECK(access.has_value(), "operand {} does not broadcast along whole rows", runtime::to_string(shape));
+  Operand operand;
+  operand.buffer = buffer;
+  operand.access = *access;
+  return operand;
+}
+
+// scale * (x - mean) / sqrt(var + epsilon) + b  =>  x * factor + offset, both per channel.
+void Epilogue::add_batch_norm(Step& step) {
+  const ir::Graph& graph = builder_.context().graph;
+  const ir::Node& node = graph.node(step.node);
+  auto data = [&](size_t i) { return graph.value(node.inputs[i]).constant->data.as<float>(); };
+  int64_t channels = graph.value(node.inputs[1]).type.shape[0];
+  double epsilon = node.attrs.get_float("epsilon", 1e-5);
+  runtime::Tensor factor(runtime::DType::F32, {channels});
+  runtime::Tensor offset(runtime::DType::F32, {channels});
+  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
+    double f = data(1)[c] / std::sqrt(static_cast<double>(data(4)[c]) + epsilon);
+    factor.as<float>()[c] = static_cast<float>(f);
+    offset.as<float>()[c] = static_cast<float>(data(2)[c] - data(3)[c] * f);
+  }
+  ir::Shape shape = broadcast_operand_shape(graph, step.node, 1);
+  step.operands.push_back(outside_operand(builder_.constant_buffer(factor, "factor"), shape));
+  step.operands.push_back(outside_operand(builder_.constant_buffer(offset, "offset"), shape));
+  step.present.resize(3, true);
+}
+
+void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask,
+                  const Expr& offsets) {
+  const ir::Graph& graph = builder_.context().graph;
+  Nest& nest = builder_.nest();
+  std::map<ir::ValueId, Expr> values;
+  auto store = [&](ir::ValueId value, const Expr& lanes_of_it) {
+    values[value] = lanes_of_it;
+    auto found = stored_.find(value);
+    if (found == stored_.end()) return;
+    Expr index = result_index(space_, outer, inner);
+    if (lanes_of_it->type == Type::Mask) {
+      nest.store_mask(found->second, index, lanes_of_it, mask);
+    } else if (offsets) {
+      nest.scatter(found->second, index, lanes_of_it, offsets, mask);
+    } else {
+      nest.store(found->second, index, lanes_of_it, mask);
+    }
+  };
+  if (anchor_.is_valid()) store(graph.first_output(anchor_), nest.let("r", anchor));
+  for (const Step& step : steps_) {
+    std::vector<Expr> operands;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const Operand& operand = step.operands[i];
+      if (!step.present[i]) {
+        operands.push_back(nullptr);
+        continue;
+      }
+      if (operand.buffer < 0) {
+        operands.push_back(values.at(operand.value));
+        continue;
+      }
+      Expr index = operand.access.along_inner ? inner : int_const(0);
+      for (size_t d = 0; d < outer.size(); ++d) index = add(mul(outer[d], operand.access.outer_strides[d]), index);
+      if (operand.is_mask) {
+        bool along = operand.access.along_inner;
+        operands.push_back(nest.let("o", along ? load_mask(operand.buffer, index, lanes, mask)
+                                               : splat(load_mask(operand.buffer, index, 1), lanes)));
+      } else if (operand.access.along_inner) {
+        operands.push_back(nest.let(
+            "o", offsets ? gather(operand.buffer, index, offsets, mask) : load(operand.buffer, index, lanes, mask)));
+      } else {
+        operands.push_back(nest.let("o", splat(load(operand.buffer, index, 1), lanes)));
+      }
+    }
+    store(graph.node(step.node).outputs[0], pointwise_value(nest, graph, step.node, operands));
+  }
+}
+
+void finish_block(KernelBuilder& builder, const Epilogue& epilogue, size_t scratch_offset,
+                  const std::vector<std::vector<Expr>>& sums,
+                  const std::function<void(const Expr& row, int vector, const Expr& sum)>& finish) {
+  Nest& nest = builder.nest();
+  int vectors = static_cast<int>(sums.front().size());
+  auto rows = static_cast<int64_t>(sums.size());
+  if (!epilogue.is_heavy()) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int v = 0; v < vectors; ++v) finish(int_const(r), v, sums[static_cast<size_t>(r)][static_cast<size_t>(v)]);
+    }
+    return;
+  }
+  int64_t width = static_cast<int64_t>(vectors) * nest.lanes();
+  auto base = static_cast<int64_t>(scratch_offset / sizeof(float));
+  int scratch = builder.scratch_buffer(scratch_offset + static_cast<size_t>(rows * width) * sizeof(float));
+  auto place = [&](const Expr& r, int v) { return add(mul(r, width), base + static_cast<int64_t>(v) * nest.lanes()); };
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int v = 0; v < vectors; ++v) {
+      nest.store(scratch, place(int_const(r), v), sums[static_cast<size_t>(r)][static_cast<size_t>(v)]);
+    }
+  }
+  Expr r = nest.begin_for("r", int_const(0), int_const(rows));
+  for (int v = 0; v < vectors; ++v) finish(r, v, nest.let("sum", load(scratch, place(r, v), nest.lanes())));
+  nest.end_for();
+}
+
+}  // namespace collage::codegen

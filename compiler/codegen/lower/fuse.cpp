@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Greedy, in ascending order of nodes: a pointwise node joins the group of one of its operands (an anchor's before a
+// pointwise one, a later before an earlier) if the shapes agree and no cycle of groups arises; then groups of its other
+// operands are merged under the same conditions.
+#include "compiler/codegen/lower/fuse.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/lower/pointwise.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/support/check.h"
+
+namespace collage::codegen {
+namespace {
+
+/// Bounds live vectors and the size of one kernel.
+constexpr size_t kMostNodes = 48;
+
+struct Draft {
+  ir::NodeId anchor;
+  std::vector<ir::NodeId> nodes;
+  ir::Shape shape;
+  bool closed = false;  ///< takes no further node
+  size_t inner = 0;     ///< anchored: dimensions along the lanes
+};
+
+class Grouping {
+ public:
+  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) : graph_(graph), nodes_(nodes) {}
+
+  std::vector<Group> run() {
+    for (ir::NodeId id : nodes_) place(id);
+    return ordered();
+  }
+
+ private:
+  void place(ir::NodeId id) {
+    if (!is_pointwise(graph_, id)) {
+      open_anchor(id);
+      return;
+    }
+    std::vector<int> neighbours = operand_drafts(id);
+    std::stable_sort(neighbours.begin(), neighbours.end(), [&](int a, int b) {
+      bool anchored_a = draft(a).anchor.is_valid();
+      bool anchored_b = draft(b).anchor.is_valid();
+      if (anchored_a != anchored_b) return anchored_a;
+      return draft(a).nodes.back() > draft(b).nodes.back();
+    });
+    int home = -1;
+    for (int candidate : neighbours) {
+      if (!takes(candidate, id) || reaches_through_others(candidate, {id})) continue;
+      home = candidate;
+      break;
+    }
+    if (home < 0) {
+      Draft fresh;
+      fresh.shape = result_shape(id);
+      drafts_.push_back(fresh);
+      home = static_cast<int>(drafts_.size()) - 1;
+    }
+    draft(home).nodes.push_back(id);
+    of_[id] = home;
+    for (int other : neighbours) {
+      if (other != home) merge(home, other);
+    }
+  }
+
+  void open_anchor(ir::NodeId id) {
+    Draft fresh;
+    fresh.anchor = id;
+    fresh.nodes = {id};
+    const Lowering* lowering = find_lowering(graph_.node(id).op->name);
+    fresh.inner = lowering != nullptr && lowering->accepts(graph_, id) ? lowering->inner_dims(graph_, id) : 0;
+    fresh.closed = fresh.inner == 0;
+    fresh.shape = result_shape(id);
+    drafts_.push_back(fresh);
+    of_[id] = static_cast<int>(drafts_.size()) - 1;
+  }
+
+  Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
+
+  ir::Shape result_shape(ir::NodeId id) const { return graph_.value(graph_.first_output(id)).type.shape; }
+
+  std::vector<int> operand_drafts(ir::NodeId id) const {
+    std::vector<int> found;
+    for (ir::ValueId value : graph_.node(id).inputs) {
+      if (!value.is_valid()) continue;
+      auto at = of_.find(graph_.value(value).producer);
+      if (at != of_.end() && std::find(found.begin(), found.end(), at->second) == found.end())
+        found.push_back(at->second);
+    }
+    return found;
+  }
+
+  // Shapes fit, and an anchor's lanes run along whole rows of every operand from outside.
+  bool takes(int home, ir::NodeId id) {
+    const Draft& d = draft(home);
+    if (d.closed || d.nodes.size() >= kMostNodes || d.shape != result_shape(id)) return false;
+    if (!d.anchor.is_valid()) return true;
+    IterationSpace space{d.shape, d.inner};
+    const ir::Node& node = graph_.node(id);
+    // Lanes that an anchor scatters are those of numbers.
+    if (graph_.value(node.outputs[0]).type.dtype != ir::DType::F32) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+      if (graph_.value(node.inputs[i]).type.dtype != ir::DType::F32) return false;
+      if (!operand_access(broadcast_operand_shape(graph_, id, i), space)) return false;
+    }
+    return true;
+  }
+
+  // Is there a way from draft `home` through nodes outside it to an operand of `targets`? Groups run as a whole: to
+  // reach one node of a group is to reach all.
+  bool reaches_through_others(int home, const std::vector<ir::NodeId>& targets) const {
+    std::set<ir::NodeId> seen;
+    std::vector<ir::NodeId> open;
+    auto visit_operands = [&](ir::NodeId id, bool direct) {
+      for (ir::ValueId value : graph_.node(id).inputs) {
+        if (!value.is_valid()) continue;
+        ir::NodeId producer = graph_.value(value).producer;
+        auto at = of_.find(producer);
+        if (at == of_.end()) continue;
+        if (at->second == home) {
+          if (!direct) return true;
+          continue;
+        }
+        for (ir::NodeId mate : drafts_[static_cast<size_t>(at->second)].nodes) {
+          if (seen.insert(mate).second) open.push_back(mate);
+        }
+      }
+      return false;
+    };
+    std::set<ir::NodeId> own(targets.begin(), targets.end());
+    for (ir::NodeId id : targets) {
+      if (visit_operands(id, true)) return true;
+    }
+    while (!open.empty()) {
+      ir::NodeId id = open.back();
+      open.pop_back();
+      if (own.contains(id)) continue;
+      if (visit_operands(id, false)) return true;
+    }
+    return false;
+  }
+
+  // An anchor reads its operands from memory: what makes them cannot be in its epilogue.
+  bool feeds(const std::vector<ir::NodeId>& producers, ir::NodeId anchor) const {
+    const std::vector<ir::ValueId>& operands = graph_.node(anchor).inputs;
+    return std::any_of(operands.begin(), operands.end(), [&](ir::ValueId v) {
+      return v.is_valid() && std::find(producers.begin(), producers.end(), graph_.value(v).producer) != producers.end();
+    });
+  }
+
+  void merge(int home, int other) {
+    Draft& into = draft(home);
+    Draft& from = draft(other);
+    if (from.anchor.is_valid() || from.shape != into.shape) return;
+    if (into.nodes.size() + from.nodes.size() > kMostNodes) return;
+    for (ir::NodeId id : from.nodes) {
+      if (!takes(home, id)) return;
+    }
+    if (into.anchor.is_valid() && feeds(from.nodes, into.anchor)) return;
+    if (reaches_through_others(home, from.nodes) || reaches_through_others(other, into.nodes)) return;
+    for (ir::NodeId id : from.nodes) of_[id] = home;
+    into.nodes.insert(into.nodes.end(), from.nodes.begin(), from.nodes.end());
+    std::sort(into.nodes.begin(), into.nodes.end());
+    from.nodes.clear();
+  }
+
+  bool is_stored(ir::ValueId value, int home) const {
+    const ir::Value& v = graph_.value(value);
+    if (v.is_output) return true;
+    return std::any_of(v.uses.begin(), v.uses.end(), [&](const ir::Use& use) {
+      auto at = of_.find(use.node);
+      return at == of_.end() || at->second != home;
+    });
+  }
+
+  // Topological, the group with the smallest first node before others.
+  std::vector<Group> ordered() {
+    std::map<int, std::set<int>> needs;
+    std::map<int, std::set<int>> feeds;
+    std::set<std::pair<ir::NodeId, int>> ready;
+    size_t alive = 0;
+    for (int i = 0; i < static_cast<int>(drafts_.size()); ++i) {
+      if (draft(i).nodes.empty()) continue;
+      ++alive;
+      for (ir::NodeId id : draft(i).nodes) {
+        for (int other : operand_drafts(id)) {
+          if (other == i) continue;
+          needs[i].insert(other);
+          feeds[other].insert(i);
+        }
+      }
+      if (needs[i].empty()) ready.insert({draft(i).nodes.front(), i});
+    }
+    std::vector<Group> groups;
+    while (!ready.empty()) {
+      int i = ready.begin()->second;
+      ready.erase(ready.begin());
+      Group group;
+      group.anchor = draft(i).anchor;
+      group.nodes = draft(i).nodes;
+      for (ir::NodeId id : group.nodes) {
+        for (ir::ValueId value : graph_.node(id).outputs) {
+          if (value.is_valid() && is_stored(value, i)) group.stored.push_back(value);
+        }
+      }
+      groups.push_back(std::move(group));
+      for (int next : feeds[i]) {
+        needs[next].erase(i);
+        if (needs[next].empty()) ready.insert({draft(next).nodes.front(), next});
+      }
+    }
+    COLLAGE_CHECK(groups.size() == alive, "the groups of a partition form a cycle");
+    return groups;
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<ir::NodeId>& nodes_;
+  std::vector<Draft> drafts_;
+  std::map<ir::NodeId, int> of_;
+};
+
+}  // namespace
+
+std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+  return Grouping(graph, nodes).run();
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Splits a host partition into groups, one kernel each (see Group), so that what is made and used inside a group never
+// reaches memory.
+//
+//   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add where it stores
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/lower/lowering.h"
+#include "compiler/ir/graph.h"
+
+namespace collage::codegen {
+
+/// Expects a convex set of nodes, ascending. Every node is in exactly one group; the groups are in an order of
+/// execution, and the graph of groups has no cycle.
+std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+
+}  // namespace collage::codegen

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// MatMul and Gemm. The result is cut into panels of columns (`vectors` wide) and blocks of rows; the panel's part of B
+// is read in vectors, elements of A are broadcast.
+//
+//   B constant: packed when compiled, [panel][k][column], zero-padded; leading dimensions of A fold into its rows.
+//   B computed: its rows are read where they lie; a transposed one is packed by each task.
+//
+// The parallel loop runs over (batch, chunk of rows, panel); a panel's part of B stays in the second-level cache while
+// the rows of the chunk go by.
+#include <algorithm>
+
+#include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/lower/lowerings.h"
+#include "compiler/ir/op_def.h"
+
+namespace collage::codegen {
+namespace {
+
+/// Elements of A that a chunk of rows may have: half of a second-level cache.
+constexpr int64_t kChunkElements = 1 << 18;
+/// Multiply-accumulates that are worth a thread.
+constexpr int64_t kGrainWork = 1 << 16;
+
+struct Problem {
+  bool is_gemm = false;
+  bool trans_a = false;
+  bool trans_b = false;
+  float alpha = 1;
+  float beta = 1;
+  ir::ValueId a, b, c;
+  ir::Shape batch;  ///< of the result; empty where folded into the rows
+  std::vector<int64_t> a_batch_strides;
+  std::vector<int64_t> b_batch_strides;
+  int64_t rows = 1;
+  int64_t columns = 1;
+  int64_t depth = 1;
+  bool folded = false;
+  bool packed = false;  ///< B is constant
+};
+
+bool is_f32(const ir::Graph& graph, ir::ValueId value) {
+  return !value.is_valid() || graph.value(value).type.dtype == ir::DType::F32;
+}
+
+bool accepts(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  for (ir::ValueId value : node.inputs) {
+    if (!is_f32(graph, value)) return false;
+  }
+  if (node.op->name == "Gemm") return true;
+  return graph.value(node.inputs[0]).type.shape.size() >= 2 && graph.value(node.inputs[1]).type.shape.size() >= 2;
+}
+
+size_t inner_dims(const ir::Graph&, ir::NodeId) {
+  return 1;
+}
+
+// Strides of an operand's matrices over the result's batch dimensions.
+std::vector<int64_t> batch_strides(const ir::Shape& operand, const ir::Shape& batch, int64_t matrix) {
+  std::vector<int64_t> strides(batch.size(), 0);
+  size_t own = operand.size() - 2;
+  int64_t stride = matrix;
+  for (size_t i = 0; i < own; ++i) {
+    int64_t extent = operand[own - 1 - i];
+    if (extent != 1) strides[batch.size() - 1 - i] = stride;
+    stride *= extent;
+  }
+  return strides;
+}
+
+Problem describe(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  Problem p;
+  p.is_gemm = node.op->name == "Gemm";
+  p.a = node.inputs[0];
+  p.b = node.inputs[1];
+  if (node.inputs.size() > 2) p.c = node.inputs[2];
+  p.packed = graph.value(p.b).is_constant();
+  const ir::Shape& a = graph.value(p.a).type.shape;
+  const ir::Shape& b = graph.value(p.b).type.shape;
+  const ir::Shape& y = graph.value(node.outputs[0]).type.shape;
+  if (p.is_gemm) {
+    p.trans_a = node.attrs.get_int("transA", 0) != 0;
+    p.trans_b = node.attrs.get_int("transB", 0) != 0;
+    p.alpha = static_cast<float>(node.attrs.get_float("alpha", 1));
+    p.beta = static_cast<float>(node.attrs.get_float("beta", 1));
+  }
+  p.columns = y[y.size() - 1];
+  p.rows = y[y.size() - 2];
+  p.depth = p.trans_a ? a[a.size() - 2] : a[a.size() - 1];
+  bool one_b = runtime::element_count(b) == b[b.size() - 1] * b[b.size() - 2];
+  bool whole_a = runtime::element_count(a) * p.columns == runtime::element_count(y) * p.depth;
+  p.folded = !p.is_gemm && one_b && whole_a;
+  if (p.folded) {
+    p.rows = runtime::element_count(y) / std::max<int64_t>(1, p.columns);
+    return p;
+  }
+  p.batch.assign(y.begin(), y.end() - 2);
+  p.a_batch_strides = batch_strides(a, p.batch, p.rows * p.depth);
+  p.b_batch_strides = batch_strides(b, p.batch, p.depth * p.columns);
+  return p;
+}
+
+/// B as [matrix][panel][k][column of the panel].
+runtime::Tensor pack_b(const Problem& p, const runtime::Tensor& b, int64_t width) {
+  int64_t matrix = p.depth * p.columns;
+  int64_t matrices = b.count() / matrix;
+  int64_t panels = (p.columns + width - 1) / width;
+  runtime::Tensor packed(runtime::DType::F32, {matrices, panels, p.depth, width});
+  const float* from = b.as<float>().data();
+  float* to = packed.as<float>().data();
+  for (int64_t m = 0; m < matrices; ++m) {
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      int64_t count = std::min(width, p.columns - panel * width);
+      for (int64_t k = 0; k < p.depth; ++k, to += width) {
+        for (int64_t j = 0; j < count; ++j) {
+          int64_t column = panel * width + j;
+          to[j] = from[m * matrix + (p.trans_b ? column * p.depth + k : k * p.columns + column)];
+        }
+      }
+    }
+  }
+  return packed;
+}
+
+class GemmLowering {
+ public:
+  GemmLowering(const LoweringContext& context, const Group& group)
+      : context_(context),
+        builder_(context),
+        nest_(builder_.nest()),
+        p_(describe(context.graph, group.anchor)),
+        epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
+
+  std::vector<KernelSketch> run() {
+    lanes_ = nest_.lanes();
+    block_ = choose_block(p_.rows, p_.columns, nest_.lanes(), context_.isa.registers);
+    width_ = static_cast<int64_t>(block_.vectors) * lanes_;
+    panels_ = (p_.columns + width_ - 1) / width_;
+    rows_ = split_rows(p_.rows, block_.rows);
+    a_ = builder_.value_buffer(p_.a, false);
+    if (p_.c.is_valid()) {
+      c_ = builder_.value_buffer(p_.c, false);
+      c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
+    }
+    if (p_.packed) {
+      b_ = builder_.constant_buffer(pack_b(p_, context_.graph.value(p_.b).constant->data, width_), "packed");
+    } else {
+      b_ = builder_.value_buffer(p_.b, false);
+    }
+    choose_chunks();
+    emit();
+    int64_t batches = runtime::element_count(p_.batch);
+    int64_t work = std::max<int64_t>(1, width_ * p_.depth * p_.rows / chunks_);
+    std::vector<KernelSketch> kernels;
+    kernels.push_back(builder_.finish(batches * chunks_ * panels_, kGrainWork / work));
+    return kernels;
+  }
+
+ private:
+  // Chunks are whole numbers of row blocks. With fewer panels than threads the rows are shared out too.
+  void choose_chunks() {
+    int64_t blocks = rows_.blocks();
+    int64_t most = std::max<int64_t>(1, kChunkElements / std::max<int64_t>(1, rows_.rows * p_.depth));
+    int64_t tasks = runtime::element_count(p_.batch) * panels_;
+    int64_t wanted = tasks >= 4 * context_.threads ? 1 : (4 * context_.threads + tasks - 1) / tasks;
+    if (context_.threads == 1) wanted = 1;
+    chunks_ = std::clamp<int64_t>(std::max(wanted, (blocks + most - 1) / most), 1, blocks);
+    chunk_blocks_ = (blocks + chunks_ - 1) / chunks_;
+    chunks_ = (blocks + chunk_blocks_ - 1) / chunk_blocks_;
+  }
+
+  void emit() {
+    Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
+    Expr panel = nest_.let("panel", rem(task, panels_));
+    Expr rest = nest_.let("rest", div(task, panels_));
+    Expr chunk = nest_.let("chunk", rem(rest, chunks_));
+    Expr batch = nest_.let("batch", div(rest, chunks_));
+    IterationSpace batches{p_.batch, 0};
+    batch_ = split_outer(nest_, batches, batch);
+    int64_t tail = p_.columns - (panels_ - 1) * width_;
+    if (tail == width_) {
+      emit_panel(panel, chunk, block_.vectors, nullptr);
+    } else {
+      nest_.begin_if(less(panel, int_const(panels_ - 1)));
+      emit_panel(panel, chunk, block_.vectors, nullptr);
+      nest_.end_if();
+      nest_.begin_if(less(int_const(panels_ - 2), panel));
+      int vectors = static_cast<int>((tail + lanes_ - 1) / lanes_);
+      int64_t left = tail % lanes_;
+      emit_panel(panel, chunk, vectors, left == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(left))));
+      nest_.end_if();
+    }
+    nest_.end_for();
+  }
+
+  Expr batch_base(const std::vector<int64_t>& strides) {
+    Expr base = int_const(0);
+    for (size_t d = 0; d < strides.size(); ++d) base = add(mul(batch_[d], strides[d]), base);
+    return base;
+  }
+
+  void emit_panel(const Expr& panel, const Expr& chunk, int vectors, const Expr& mask) {
+    VectorOperand b;
+    b.buffer = b_;
+    Expr column = nest_.let("column", mul(panel, width_));
+    Prefetch prefetch;
+    if (p_.packed) {
+      int64_t matrix = panels_ * p_.depth * width_;
+      std::vector<int64_t> strides = p_.b_batch_strides;
+      for (int64_t& s : strides) s = s / (p_.depth * p_.columns) * matrix;
+      b.base = nest_.let("b0", add(batch_base(strides), mul(panel, p_.depth * width_)));
+      b.k_stride = width_;
+    } else if (p_.trans_b) {
+      pack_transposed(column, vectors, mask);
+      b.buffer = scratch_;
+      b.base = int_const(0);
+      b.k_stride = width_;
+    } else {
+      b.base = nest_.let("b0", add(batch_base(p_.b_batch_strides), column));
+      b.k_stride = p_.columns;
+      b.last_mask = mask;
+    }
+    Expr first = nest_.let("first", mul(chunk, chunk_blocks_));
+    Expr last = nest_.let("last", min(add(first, chunk_blocks_), int_const(rows_.blocks())));
+    emit_blocks(first, min(last, int_const(rows_.tall)), static_cast<int>(rows_.rows), column, b, vectors, mask);
+    if (rows_.low > 0) {
+      emit_blocks(max(first, int_const(rows_.tall)), last, static_cast<int>(rows_.rows - 1), column, b, vectors, mask);
+    }
+  }
+
+  // scratch[k][column] = B[column][k]
+  void pack_transposed(const Expr& column, int vectors, const Expr& mask) {
+    scratch_ = builder_.scratch_buffer(static_cast<size_t>(p_.depth * width_) * sizeof(float));
+    Expr from = nest_.let("from", add(batch_base(p_.b_batch_strides), mul(column, p_.depth)));
+    Expr offsets = nest_.let("offsets", nest_.lane_offsets(p_.depth));
+    Expr k = nest_.begin_for("k", int_const(0), int_const(p_.depth));
+    for (int v = 0; v < vectors; ++v) {
+      Expr index = add(add(from, k), v * lanes_ * p_.depth);
+      Expr values = gather(b_, index, offsets, v == vectors - 1 ? mask : nullptr);
+      nest_.store(scratch_, add(mul(k, width_), v * lanes_), values);
+    }
+    nest_.end_for();
+  }
+
+  void emit_blocks(const Expr& begin, const Expr& end, int height, const Expr& column, const VectorOperand& b,
+                   int vectors, const Expr& mask) {
+    if (height == 0) return;
+    Expr block = nest_.begin_for("block", begin, end);
+    bool tall = height == rows_.rows;
+    Expr row = tall ? mul(block, rows_.rows) : add(mul(block, rows_.rows - 1), rows_.tall);
+    row = nest_.let("row", row);
+    BroadcastOperand a;
+    a.buffer = a_;
+    a.row_stride = p_.trans_a ? 1 : p_.depth;
+    a.k_stride = p_.trans_a ? p_.rows : 1;
+    a.base = nest_.let("a0", add(batch_base(p_.a_batch_strides), mul(row, a.row_stride)));
+    BlockSize size = block_;
+    size.rows = height;
+    size.vectors = vectors;
+    auto sums = emit_block(nest_, size, p_.depth, a, b);
+    size_t used = p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * sizeof(float);
+    finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, const Expr& sum) {
+      std::vector<Expr> outer = position(add(row, r));
+      Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
+      const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
+      epilogue_.at(outer, inner, nest_.lanes(), finish(sum, outer, inner, lane_mask), lane_mask);
+    });
+    nest_.end_for();
+  }
+
+  std::vector<Expr> position(const Expr& row) {
+    if (p_.folded) return split_outer(nest_, epilogue_.space(), row);
+    std::vector<Expr> outer = batch_;
+    outer.push_back(row);
+    return outer;
+  }
+
+  // alpha * sum + beta * C
+  Expr finish(Expr sum, const std::vector<Expr>& outer, const Expr& inner, const Expr& mask) {
+    if (p_.alpha != 1) sum = binary(Op::FMul, sum, nest_.constant(p_.alpha, nest_.lanes()));
+    if (c_ < 0) return sum;
+    Expr index = c_access_.along_inner ? inner : int_const(0);
+    for (size_t d = 0; d < outer.size(); ++d) index = add(mul(outer[d], c_access_.outer_strides[d]), index);
+    Expr c = c_access_.along_inner ? load(c_, index, nest_.lanes(), mask) : splat(load(c_, index, 1), nest_.lanes());
+    if (p_.beta != 1) c = binary(Op::FMul, c, nest_.constant(p_.beta, nest_.lanes()));
+    return binary(Op::FAdd, sum, c);
+  }
+
+  const LoweringContext& context_;
+  KernelBuilder builder_;
+  Nest& nest_;
+  Problem p_;
+  Epilogue epilogue_;
+  BlockSize block_;
+  RowSplit rows_;
+  OperandAccess c_access_;
+  std::vector<Expr> batch_;
+  int64_t lanes_ = 1;
+  int64_t width_ = 1;
+  int64_t panels_ = 1;
+  int64_t chunks_ = 1;
+  int64_t chunk_blocks_ = 1;
+  int a_ = -1;
+  int b_ = -1;
+  int c_ = -1;
+  int scratch_ = -1;
+};
+
+std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
+  return GemmLowering(context, group).run();
+}
+
+}  // namespace
+
+const Lowering& gemm_lowering() {
+  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower};
+  return row;
+}
+
+const Lowering& matmul_lowering() {
+  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower};
+  return row;
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/lower/lower_group.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/lower/lowerings.h"
+#include "compiler/ir/op_def.h"
+
+namespace collage::codegen {
+namespace {
+
+// Empty tensors: lowerings need not think of them.
+bool touches_nothing(const ir::Graph& graph, const Group& group) {
+  auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ir::NodeId id) {
+    const ir::Node& node = graph.node(id);
+    return std::any_of(node.inputs.begin(), node.inputs.end(), is_empty) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
+  });
+}
+
+}  // namespace
+
+std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group) {
+  if (group.stored.empty() || touches_nothing(context.graph, group)) return {};
+  if (!group.anchor.is_valid()) {
+    bool copies = group.nodes.size() == 1 && whole_copy(context.graph, group.nodes[0]);
+    return copies ? lower_movement(context, group) : lower_pointwise(context, group);
+  }
+  const Lowering* lowering = find_lowering(context.graph.node(group.anchor).op->name);
+  if (lowering == nullptr || !lowering->accepts(context.graph, group.anchor)) return {};
+  return lowering->lower(context, group);
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that only move elements, each as one or more strided copies:
+//
+//   Concat       one copy per operand, into its part of the result
+//   Pad          a fill, then a copy into the middle; edges that repeat elements are a resampling (lower_resize.cpp)
+//   Gather       one copy per index, where the indices are few and known; else rows picked when it runs
+//   all others   one copy per result
+#include <algorithm>
+#include <cstring>
+
+#include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/lower/strided_copy.h"
+#include "compiler/ir/op_def.h"
+#include "runtime/kernels/axis_split.h"
+#include "runtime/kernels/row_walk.h"
+#include "runtime/kernels/slice_range.h"
+
+namespace collage::codegen {
+namespace {
+
+using ir::Shape;
+using Copies = std::optional<std::vector<StridedCopy>>;
+
+/// More known indices than this are picked when it runs.
+constexpr int64_t kMostIndices = 8;
+constexpr int64_t kGrainElements = 16384;
+
+struct Reader {
+  const ir::Graph& graph;
+  const ir::Node& node;
+
+  bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i].is_valid(); }
+  const Shape& shape(size_t i) const { return graph.value(node.inputs[i]).type.shape; }
+  const Shape& result(size_t i = 0) const { return graph.value(node.outputs[i]).type.shape; }
+  int64_t axis(size_t rank, int64_t fallback) const {
+    int64_t axis = node.attrs.get_int("axis", fallback);
+    return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
+  }
+  /// Elements of a constant operand.
+  std::optional<std::vector<int64_t>> ints(size_t i) const {
+    const ir::Value& value = graph.value(node.inputs[i]);
+    if (!value.is_constant()) return std::nullopt;
+    std::vector<int64_t> list;
+    for (int64_t k = 0; k < value.constant->data.count(); ++k) {
+      list.push_back(runtime::element_as_int(value.constant->data.view(), k));
+    }
+    return list;
+  }
+  /// A copy of all of `space`, with nothing known of the strides.
+  StridedCopy copy(const Shape& space, const std::vector<int64_t>& to, const std::vector<int64_t>& from) const {
+    StridedCopy made;
+    made.from = node.inputs[0];
+    made.to = node.outputs[0];
+    for (size_t d = 0; d < space.size(); ++d) made.dims.push_back({space[d], to[d], from[d]});
+    return made;
+  }
+};
+
+Copies view(const Reader& r) {
+  for (size_t i = 1; i < r.node.outputs.size(); ++i) {
+    if (r.node.outputs[i].is_valid()) return std::nullopt;
+  }
+  return {{r.copy({runtime::element_count(r.result())}, {1}, {1})}};
+}
+
+// The operand seen as `shape`, then with its dimensions in the order `perm`.
+Copies permuted(const Reader& r, const Shape& shape, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> own = runtime::row_major_strides(shape);
+  std::vector<int64_t> from;
+  Shape space;
+  for (int64_t axis : perm) {
+    from.push_back(own[static_cast<size_t>(axis)]);
+    space.push_back(shape[static_cast<size_t>(axis)]);
+  }
+  return {{r.copy(space, runtime::row_major_strides(space), from)}};
+}
+
+Copies transpose(const Reader& r) {
+  auto rank = static_cast<int64_t>(r.shape(0).size());
+  std::vector<int64_t> perm = r.node.attrs.get_ints("perm");
+  if (!r.node.attrs.has("perm")) {
+    for (int64_t d = rank; d-- > 0;) perm.push_back(d);
+  }
+  for (int64_t& axis : perm) axis += axis < 0 ? rank : 0;
+  return permuted(r, r.shape(0), perm);
+}
+
+// DCR: [N, b, b, C, H, W] => [N, C, H, b, W, b]; CRD: [N, C, b, b, H, W] likewise.
+Copies depth_to_space(const Reader& r) {
+  const Shape& x = r.shape(0);
+  int64_t b = r.node.attrs.get_int("blocksize", 1);
+  int64_t channels = x[1] / (b * b);
+  if (r.node.attrs.get_string("mode", "DCR") == "CRD") {
+    return permuted(r, {x[0], channels, b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
+  }
+  return permuted(r, {x[0], b, b, channels, x[2], x[3]}, {0, 3, 4, 1, 5, 2});
+}
+
+// [N, C, H, b, W, b] => [N, b, b, C, H, W]
+Copies space_to_depth(const Reader& r) {
+  const Shape& x = r.shape(0);
+  int64_t b = r.node.attrs.get_int("blocksize", 1);
+  return permuted(r, {x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
+}
+
+Copies expand(const Reader& r) {
+  return {
+      {r.copy(r.result(), runtime::row_major_strides(r.result()), runtime::broadcast_strides(r.shape(0), r.result()))}};
+}
+
+// Each dimension becomes two: the repeat, which reads the same elements, and the dimension itself.
+Copies tile(const Reader& r) {
+  std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
+  std::vector<int64_t> from;
+  Shape space;
+  for (size_t d = 0; d < own.size(); ++d) {
+    space.push_back(r.result()[d] / r.shape(0)[d]);
+    space.push_back(r.shape(0)[d]);
+    from.push_back(0);
+    from.push_back(own[d]);
+  }
+  return {{r.copy(space, runtime::row_major_strides(space), from)}};
+}
+
+Copies slice(const Reader& r) {
+  const Shape& shape = r.shape(0);
+  auto starts = r.ints(1);
+  auto ends = r.ints(2);
+  auto axes = r.has(3) ? r.ints(3) : std::vector<int64_t>();
+  auto steps = r.has(4) ? r.ints(4) : std::vector<int64_t>();
+  if (!starts || !ends || !axes || !steps) return std::nullopt;
+  std::vector<int64_t> own = runtime::row_major_strides(shape);
+  StridedCopy copy = r.copy(r.result(), runtime::row_major_strides(r.result()), own);
+  for (size_t i = 0; i < starts->size(); ++i) {
+    int64_t axis = r.has(3) ? (*axes)[i] : static_cast<int64_t>(i);
+    auto d = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+    runtime::SliceRange range = runtime::slice_range(shape[d], (*starts)[i], (*ends)[i], r.has(4) ? (*steps)[i] : 1);
+    if (range.count != r.result()[d]) return std::nullopt;
+    copy.from_offset += range.start * own[d];
+    copy.dims[d].from = range.count == 1 ? 0 : range.step * own[d];
+  }
+  return {{copy}};
+}
+
+Copies concat(const Reader& r) {
+  std::vector<StridedCopy> copies;
+  std::vector<int64_t> to = runtime::row_major_strides(r.result());
+  auto d = static_cast<size_t>(r.axis(r.result().size(), 0));
+  int64_t done = 0;
+  for (size_t i = 0; i < r.node.inputs.size(); ++i) {
+    StridedCopy copy = r.copy(r.shape(i), to, runtime::row_major_strides(r.shape(i)));
+    copy.from = r.node.inputs[i];
+    copy.to_offset = done * to[d];
+    done += r.shape(i)[d];
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+Copies split(const Reader& r) {
+  std::vector<StridedCopy> copies;
+  std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
+  auto d = static_cast<size_t>(r.axis(r.shape(0).size(), 0));
+  auto sizes = r.has(1) ? r.ints(1) : std::vector<int64_t>();
+  if (!sizes) return std::nullopt;
+  auto parts = static_cast<int64_t>(r.node.outputs.size());
+  int64_t done = 0;
+  for (size_t i = 0; i < r.node.outputs.size(); ++i) {
+    if (r.node.outputs[i].is_valid()) {
+      StridedCopy copy = r.copy(r.result(i), runtime::row_major_strides(r.result(i)), own);
+      copy.to = r.node.outputs[i];
+      copy.from_offset = done * own[d];
+      copies.push_back(std::move(copy));
+    }
+    done += r.has(1) ? (*sizes)[i] : r.shape(0)[d] / parts;
+  }
+  return copies;
+}
+
+// The border first: the copy then overwrites the middle.
+Copies pad(const Reader& r) {
+  if (r.node.attrs.get_string("mode", "constant") != "constant" || r.has(3)) return std::nullopt;
+  auto begins = r.ints(1);
+  if (!begins) return std::nullopt;
+  StridedCopy fill;
+  fill.to = r.node.outputs[0];
+  fill.dims.push_back({runtime::element_count(r.result()), 1, 0});
+  if (r.has(2)) {
+    const ir::Value& value = r.graph.value(r.node.inputs[2]);
+    if (!value.is_constant() || value.constant->data.bytes() != sizeof(fill.fill)) return std::nullopt;
+    std::memcpy(&fill.fill, value.constant->data.data(), sizeof(fill.fill));
+  }
+  std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
+  std::vector<int64_t> to = runtime::row_major_strides(r.result());
+  StridedCopy middle = r.copy(r.shape(0), to, own);
+  for (size_t d = 0; d < own.size(); ++d) {
+    int64_t begin = (*begins)[d];
+    int64_t first = std::max<int64_t>(0, -begin);
+    int64_t last = std::min(r.shape(0)[d], r.result()[d] - begin);
+    if (last <= first) return {{fill}};
+    middle.dims[d].extent = last - first;
+    middle.from_offset += first * own[d];
+    middle.to_offset += (begin + first) * to[d];
+  }
+  int64_t copied = 1;
+  for (const CopyDim& d : middle.dims) copied *= d.extent;
+  if (copied == runtime::element_count(r.result())) return {{middle}};
+  return {{fill, middle}};
+}
+
+Copies gather_known(const Reader& r) {
+  auto indices = r.ints(1);
+  if (!indices || static_cast<int64_t>(indices->size()) > kMostIndices) return std::nullopt;
+  runtime::AxisSplit axes(r.shape(0), r.axis(r.shape(0).size(), 0));
+  auto count = static_cast<int64_t>(indices->size());
+  std::vector<StridedCopy> copies;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t index = (*indices)[static_cast<size_t>(k)];
+    if (index < 0) index += axes.extent;
+    if (index < 0 || index >= axes.extent) return std::nullopt;
+    StridedCopy copy = r.copy({axes.outer, axes.inner}, {count * axes.inner, 1}, {axes.extent * axes.inner, 1});
+    copy.from_offset = index * axes.inner;
+    copy.to_offset = k * axes.inner;
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+struct Row {
+  std::string_view op;
+  Copies (*copies)(const Reader&);
+};
+
+constexpr Row kRows[] = {
+    {"Concat", concat},       {"DepthToSpace", depth_to_space},
+    {"Dropout", view},        {"Expand", expand},
+    {"Flatten", view},        {"Gather", gather_known},
+    {"Identity", view},       {"Pad", pad},
+    {"Reshape", view},        {"Slice", slice},
+    {"Split", split},         {"SpaceToDepth", space_to_depth},
+    {"Squeeze", view},        {"Tile", tile},
+    {"Transpose", transpose}, {"Unsqueeze", view},
+};
+
+const Row* find_row(std::string_view op) {
+  const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == op; });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+/// A result, or an operand whose elements move, has none. Operands that only say how, as the shape of a scalar, may.
+bool moves_nothing(const ir::Graph& graph, const ir::Node& node) {
+  auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
+  size_t moved = node.op->name == "Concat" ? node.inputs.size() : 1;
+  return std::any_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(moved), is_empty) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
+}
+
+Copies copies_of(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const Row* row = find_row(node.op->name);
+  if (row == nullptr || moves_nothing(graph, node)) return std::nullopt;
+  Copies copies = row->copies({graph, node});
+  if (!copies) return std::nullopt;
+  for (const StridedCopy& copy : *copies) {
+    bool empty = std::any_of(copy.dims.begin(), copy.dims.end(), [](const CopyDim& d) { return d.extent == 0; });
+    if (empty) return std::nullopt;
+  }
+  return copies;
+}
+
+bool accepts(const ir::Graph& graph, ir::NodeId id) {
+  Copies copies = copies_of(graph, id);
+  return copies && std::all_of(copies->begin(), copies->end(), [&](const auto& c) { return can_copy(graph, c); });
+}
+
+size_t no_epilogue(const ir::Graph&, ir::NodeId) {
+  return 0;
+}
+
+bool accepts_pad(const ir::Graph& graph, ir::NodeId id) {
+  return accepts(graph, id) || accepts_resampling(graph, id);
+}
+
+// f32 rows: an index out of range becomes a row of NaN, which a kernel without a way to fail can still show.
+bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {
+  if (accepts(graph, id)) return true;
+  const ir::Node& node = graph.node(id);
+  ir::DType index = graph.value(node.inputs[1]).type.dtype;
+  return graph.value(node.inputs[0]).type.dtype == ir::DType::F32 &&
+         (index == ir::DType::I32 || index == ir::DType::I64);
+}
+
+// [outer, extent, inner] by indices => [outer, indices, inner]. A task is one row of the result.
+std::vector<KernelSketch> gather_rows(const LoweringContext& context, const ir::Node& node) {
+  const ir::Graph& graph = context.graph;
+  Reader r{graph, node};
+  runtime::AxisSplit axes(r.shape(0), r.axis(r.shape(0).size(), 0));
+  int64_t count = runtime::element_count(r.shape(1));
+  KernelBuilder builder(context);
+  Nest& nest = builder.nest();
+  int lanes = nest.lanes();
+  int x = builder.value_buffer(node.inputs[0], false);
+  int indices = builder.value_buffer(node.inputs[1], false);
+  int y = builder.value_buffer(node.outputs[0], true);
+  auto width = static_cast<int64_t>(runtime::size_of(graph.value(node.inputs[1]).type.dtype));
+  Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
+  Expr outer = axes.outer > 1 ? nest.let("outer", div(task, count)) : int_const(0);
+  Expr index = nest.let("index", load_int(indices, axes.outer > 1 ? rem(task, count) : task, width));
+  Expr from_end = min(max(sub(int_const(0), index), int_const(0)), int_const(1));
+  index = nest.let("index", add(index, mul(from_end, axes.extent)));
+  Expr to = nest.let("to", mul(task, axes.inner));
+  auto row = [&](bool inside) {
+    Expr from = nest.let("from", mul(add(mul(outer, axes.extent), index), axes.inner));
+    auto vector = [&](const Expr& i, const Expr& mask) {
+      Expr value = inside ? load(x, add(from, i), lanes, mask) : nest.constant_bits(0x7fc00000U, lanes);
+      nest.store(y, add(to, i), value, mask);
+    };
+    int64_t whole = axes.inner / lanes * lanes;
+    if (whole > 0) {
+      Expr i = nest.begin_for("i", int_const(0), int_const(whole), lanes);
+      vector(i, nullptr);
+      nest.end_for();
+    }
+    if (whole < axes.inner) vector(int_const(whole), nest.let("mask", nest.lanes_below(int_const(axes.inner - whole))));
+  };
+  nest.begin_if(both(less(int_const(-1), index), less(index, int_const(axes.extent))));
+  row(true);
+  nest.end_if();
+  for (const Expr& outside : {less(index, int_const(0)), less(int_const(axes.extent - 1), index)}) {
+    nest.begin_if(outside);
+    row(false);
+    nest.end_if();
+  }
+  nest.end_for();
+  std::vector<KernelSketch> kernels;
+  kernels.push_back(builder.finish(axes.outer * count, kGrainElements / std::max<int64_t>(1, axes.inner)));
+  return kernels;
+}
+
+}  // namespace
+
+std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group) {
+  ir::NodeId id = group.nodes.front();
+  const ir::Node& node = context.graph.node(id);
+  if (!accepts(context.graph, id)) {
+    return node.op->name == "Pad" ? lower_resampling(context, group) : gather_rows(context, node);
+  }
+  std::vector<KernelSketch> kernels;
+  Copies copies = copies_of(context.graph, id);
+  bool overwrites = copies->size() > 1 && node.op->name == "Pad";
+  for (StridedCopy& copy : *copies) {
+    std::optional<SharedMemory> shared = shared_memory(context.graph, copy);
+    kernels.push_back(copy_kernel(context, std::move(copy)));
+    if (!overwrites) kernels.back().in_place = shared;
+  }
+  return kernels;
+}
+
+std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId id) {
+  Copies copies = copies_of(graph, id);
+  if (!copies || copies->size() != 1) return std::nullopt;
+  return shared_memory(graph, copies->front());
+}
+
+const Lowering* movement_lowering(std::string_view op) {
+  static constexpr Lowering copies{"", accepts, no_epilogue, lower_movement};
+  static constexpr Lowering gather{"Gather", accepts_gather, no_epilogue, lower_movement};
+  static constexpr Lowering pad{"Pad", accepts_pad, no_epilogue, lower_movement};
+  if (op == gather.op) return &gather;
+  if (op == pad.op) return &pad;
+  return find_row(op) == nullptr ? nullptr : &copies;
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers of a kernel under construction.
+#include "compiler/codegen/lower/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace collage::codegen {
+
+int KernelBuilder::value_buffer(ir::ValueId value, bool written) {
+  auto found = by_value_.find(value);
+  if (found != by_value_.end()) return found->second;
+  // Numbered, not named after the value: equal kernels must have equal texts.
+  int buffer = nest().add_buffer(fmt::format("{}{}", written ? "y" : "x", by_value_.size()), written);
+  LoweredOperand operand;
+  operand.kind = LoweredOperand::Kind::Value;
+  operand.value = value;
+  sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
+  sketch_.operands.back() = operand;
+  by_value_.emplace(value, buffer);
+  return buffer;
+}
+
+int KernelBuilder::constant_buffer(runtime::Tensor data, std::string name) {
+  int buffer = nest().add_buffer(std::move(name), false);
+  LoweredOperand operand;
+  operand.kind = LoweredOperand::Kind::Constant;
+  operand.index = static_cast<int>(context_.constants.size());
+  context_.constants.push_back(std::move(data));
+  sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
+  sketch_.operands.back() = operand;
+  return buffer;
+}
+
+int KernelBuilder::scratch_buffer(size_t bytes) {
+  if (scratch_ < 0) scratch_ = nest().add_buffer("scratch", true, true);
+  sketch_.scratch_bytes = std::max(sketch_.scratch_bytes, bytes);
+  return scratch_;
+}
+
+KernelSketch KernelBuilder::finish(int64_t extent, int64_t grain) {
+  sketch_.extent = extent;
+  sketch_.grain = std::max<int64_t>(1, grain);
+  const std::vector<uint32_t>& table = nest().table();
+  if (nest().table_buffer() >= 0) {
+    runtime::Tensor data(runtime::DType::F32, {static_cast<int64_t>(table.size())});
+    std::memcpy(data.data(), table.data(), table.size() * sizeof(uint32_t));
+    LoweredOperand operand;
+    operand.kind = LoweredOperand::Kind::Constant;
+    operand.index = static_cast<int>(context_.constants.size());
+    context_.constants.push_back(std::move(data));
+    sketch_.operands.resize(std::max(sketch_.operands.size(), static_cast<size_t>(nest().table_buffer()) + 1));
+    sketch_.operands[static_cast<size_t>(nest().table_buffer())] = operand;
+  }
+  sketch_.operands.resize(nest().buffers().size());
+  if (scratch_ >= 0) sketch_.operands.erase(sketch_.operands.begin() + scratch_);
+  return std::move(sketch_);
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators' lowerings are written against: the context of a partition, and the kernel under construction.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/codegen/nest/loop_nest.h"
+#include "compiler/codegen/target/isa.h"
+#include "compiler/ir/graph.h"
+
+namespace collage::codegen {
+
+/// Nodes that become one kernel: an anchor with what is computed where its results are stored, or pointwise nodes only.
+struct Group {
+  ir::NodeId anchor;                ///< invalid: pointwise only
+  std::vector<ir::NodeId> nodes;    ///< ascending; all of them
+  std::vector<ir::ValueId> stored;  ///< results that someone outside the group reads
+};
+
+struct LoweringContext {
+  const ir::Graph& graph;
+  const Isa& isa;
+  int threads = 1;
+  std::vector<runtime::Tensor>& constants;  ///< of the partition
+};
+
+/// A kernel before it has machine code. Operands are the nest's buffers in order, without the scratch.
+struct KernelSketch {
+  Nest nest;
+  std::vector<LoweredOperand> operands;
+  int64_t extent = 1;
+  int64_t grain = 1;
+  size_t scratch_bytes = 0;
+  std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
+};
+
+/// Gives out buffers: one per value, so that no two buffers of a kernel overlap.
+class KernelBuilder {
+ public:
+  explicit KernelBuilder(const LoweringContext& context)
+      : context_(context), sketch_{Nest(context.isa.lanes), {}, 1, 1, 0} {}
+
+  const LoweringContext& context() const { return context_; }
+  Nest& nest() { return sketch_.nest; }
+  int value_buffer(ir::ValueId value, bool written);
+  int constant_buffer(runtime::Tensor data, std::string name);
+  /// The thread's own memory: the last buffer.
+  int scratch_buffer(size_t bytes);
+  /// The parallel range; `grain` is the smallest part worth a thread.
+  KernelSketch finish(int64_t extent, int64_t grain);
+
+ private:
+  const LoweringContext& context_;
+  KernelSketch sketch_;
+  std::map<ir::ValueId, int> by_value_;
+  int scratch_ = -1;
+};
+
+}  // namespace collage::codegen

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/lower/lowerings.h"
+
+namespace collage::codegen {
+
+const Lowering* find_lowering(std::string_view op) {
+  using Row = const Lowering& (*)();
+  static constexpr Row rows[] = {
+      average_pool_lowering,
+      conv_lowering,
+      conv_transpose_lowering,
+      gemm_lowering,
+      instance_normalization_lowering,
+      layer_normalization_lowering,
+      log_softmax_lowering,
+      lrn_lowering,
+      matmul_lowering,
+      max_pool_lowering,
+      resize_lowering,
+      softmax_lowering,
+      transpose_lowering,
+  };
+  for (Row row : rows) {
+    if (row().op == op) return &row();
+  }
+  if (const Lowering* reduction = reduction_lowering(op)) return reduction;
+  return movement_lowering(op);
+}
+
+}  // namespace collage::codegen

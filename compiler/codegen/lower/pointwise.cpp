@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of pointwise operators, by ONNX name. To add one: a row, and a function from operand lanes to result lanes.
+#include "compiler/codegen/lower/pointwise.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "compiler/codegen/nest/vector_math.h"
+#include "compiler/ir/op_def.h"
+#include "runtime/core/external_functions.h"
+
+namespace collage::codegen {
+namespace {
+
+struct Args {
+  Nest& nest;
+  const ir::Graph& graph;
+  const ir::Node& node;
+  const std::vector<Expr>& operands;
+
+  const Expr& x() const { return operands[0]; }
+  int lanes() const { return operands[0]->lanes; }
+  bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
+  Expr number(double value) const { return nest.constant(static_cast<float>(value), lanes()); }
+  Expr attr(std::string_view name, double fallback) const { return number(node.attrs.get_float(name, fallback)); }
+};
+
+Expr fold_left(const Args& a, Op op) {
+  Expr sum = a.x();
+  for (size_t i = 1; i < a.operands.size(); ++i) sum = binary(op, sum, a.operands[i]);
+  return sum;
+}
+
+Expr clamp(const Expr& low, const Expr& high, const Expr& x) {
+  return binary(Op::FMin, high, binary(Op::FMax, low, x));
+}
+
+// alpha * (exp(x / alpha') - 1) below zero.
+Expr exp_below_zero(const Args& a, const Expr& alpha, const Expr& argument, const Expr& above) {
+  Expr e = binary(Op::FSub, vector_exp(a.nest, argument), a.number(1));
+  return select(binary(Op::FLess, a.x(), a.nest.zero(a.lanes())), binary(Op::FMul, alpha, e), above);
+}
+
+Expr clip(const Args& a) {
+  Expr x = a.x();
+  bool by_attr = a.node.attrs.has("min") || a.node.attrs.has("max");
+  if (by_attr) {
+    if (a.node.attrs.has("min")) x = binary(Op::FMax, a.attr("min", 0), x);
+    if (a.node.attrs.has("max")) x = binary(Op::FMin, a.attr("max", 0), x);
+    return x;
+  }
+  if (a.has(1)) x = binary(Op::FMax, a.operands[1], x);
+  if (a.has(2)) x = binary(Op::FMin, a.operands[2], x);
+  return x;
+}
+
+Expr elu(const Args& a) {
+  return exp_below_zero(a, a.attr("alpha", 1), a.x(), a.x());
+}
+
+Expr celu(const Args& a) {
+  Expr alpha = a.attr("alpha", 1);
+  return exp_below_zero(a, alpha, binary(Op::FDiv, a.x(), alpha), a.x());
+}
+
+Expr selu(const Args& a) {
+  Expr gamma = a.attr("gamma", 1.05070102214813232421875);
+  Expr alpha = a.attr("alpha", 1.67326319217681884765625);
+  return binary(Op::FMul, gamma, exp_below_zero(a, alpha, a.x(), a.x()));
+}
+
+Expr hard_sigmoid_of(const Args& a, double alpha, double beta) {
+  Expr line = binary(Op::FAdd, binary(Op::FMul, a.number(alpha), a.x()), a.number(beta));
+  return clamp(a.nest.zero(a.lanes()), a.number(1), line);
+}
+
+Expr hard_sigmoid(const Args& a) {
+  return hard_sigmoid_of(a, a.node.attrs.get_float("alpha", 0.2), a.node.attrs.get_float("beta", 0.5));
+}
+
+Expr hard_swish(const Args& a) {
+  return binary(Op::FMul, a.x(), hard_sigmoid_of(a, 1.0 / 6.0, 0.5));
+}
+
+Expr leaky(const Args& a, const Expr& slope) {
+  return select(binary(Op::FLess, a.x(), a.nest.zero(a.lanes())), binary(Op::FMul, slope, a.x()), a.x());
+}
+
+Expr gelu(const Args& a) {
+  Expr half = binary(Op::FMul, a.number(0.5), a.x());
+  Expr inner;
+  if (a.node.attrs.get_string("approximate", "none") == "tanh") {
+    Expr square = binary(Op::FMul, a.x(), a.x());
+    Expr cubic = fma(binary(Op::FMul, a.number(0.044715), square), a.x(), a.x());
+    inner = vector_tanh(a.nest, binary(Op::FMul, a.number(0.7978845608028654), cubic));
+  } else {
+    inner = vector_erf(a.nest, binary(Op::FMul, a.x(), a.number(0.7071067811865476)));
+  }
+  return binary(Op::FMul, half, binary(Op::FAdd, a.number(1), inner));
+}
+
+Expr mean(const Args& a) {
+  return binary(Op::FDiv, fold_left(a, Op::FAdd), a.number(static_cast<double>(a.operands.size())));
+}
+
+// The exponents of real networks are inline; any other takes the library's function, lane by lane.
+Expr power(const Args& a) {
+  const ir::Value& exponent = a.graph.value(a.node.inputs[1]);
+  if (exponent.is_constant() && exponent.constant->data.count() == 1) {
+    float value = exponent.constant->data.as<float>()[0];
+    if (value == 1.0F) return a.x();
+    if (value == 2.0F) return binary(Op::FMul, a.x(), a.x());
+    if (value == 3.0F) return binary(Op::FMul, binary(Op::FMul, a.x(), a.x()), a.x());
+    if (value == -1.0F) return binary(Op::FDiv, a.number(1), a.x());
+    if (value == 0.5F) return unary(Op::FSqrt, a.x());
+  }
+  auto node = std::make_shared<ExprNode>();
+  node->op = Op::Outside;
+  node->type = Type::Float;
+  node->lanes = a.lanes();
+  node->imm = static_cast<int64_t>(runtime::ExternalFunction::Powf);
+  node->args = {a.x(), a.operands[1]};
+  return node;
+}
+
+Expr sign(const Args& a) {
+  Expr unit = vector_copysign(a.nest, a.number(1), a.x());
+  Expr nonzero = select(binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())), a.nest.zero(a.lanes()), unit);
+  return select(binary(Op::FEqual, a.x(), a.x()), nonzero, a.x());
+}
+
+Expr softsign(const Args& a) {
+  return binary(Op::FDiv, a.x(), binary(Op::FAdd, a.number(1), vector_abs(a.nest, a.x())));
+}
+
+Expr mish(const Args& a) {
+  return binary(Op::FMul, a.x(), vector_tanh(a.nest, vector_softplus(a.nest, a.x())));
+}
+
+Expr thresholded(const Args& a) {
+  return select(binary(Op::FLess, a.attr("alpha", 1), a.x()), a.x(), a.nest.zero(a.lanes()));
+}
+
+Expr identity(const Args& a) {
+  return a.x();
+}
+
+Expr always(const Args& a, int lanes) {
+  return binary(Op::FEqual, a.nest.zero(lanes), a.nest.zero(lanes));
+}
+
+Expr negated(const Args& a, const Expr& mask) {
+  return mask_op(Op::MaskXor, mask, always(a, mask->lanes));
+}
+
+// Between numbers, or between numbers and booleans.
+Expr cast(const Args& a) {
+  bool from_bool = a.x()->type == Type::Mask;
+  bool to_bool = a.graph.value(a.node.outputs[0]).type.dtype == ir::DType::Bool;
+  if (from_bool == to_bool) return a.x();
+  if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
+  return negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
+}
+
+/// What the operands and the result are; `Any` stands for numbers or booleans.
+enum class Signature { Numbers, Comparison, Logic, Choice, Any };
+
+struct Row {
+  std::string_view op;
+  Expr (*value)(const Args&);
+  Signature signature = Signature::Numbers;
+};
+
+// Sorted by name.
+constexpr std::array kRows = {
+    Row{"Abs", [](const Args& a) { return vector_abs(a.nest, a.x()); }},
+    Row{"Add", [](const Args& a) { return fold_left(a, Op::FAdd); }},
+    Row{"And", [](const Args& a) { return mask_op(Op::MaskAnd, a.x(), a.operands[1]); }, Signature::Logic},
+    Row{"BatchNormalization", [](const Args& a) { return fma(a.x(), a.operands[1], a.operands[2]); }},
+    Row{"Cast", cast, Signature::Any},
+    Row{"Ceil", [](const Args& a) { return unary(Op::FCeil, a.x()); }},
+    Row{"Celu", celu},
+    Row{"Clip", clip},
+    Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
+    Row{"Dropout", identity},
+    Row{"Elu", elu},
+    Row{"Equal", [](const Args& a) { return binary(Op::FEqual, a.x(), a.operands[1]); }, Signature::Comparison},
+    Row{"Erf", [](const Args& a) { return vector_erf(a.nest, a.x()); }},
+    Row{"Exp", [](const Args& a) { return vector_exp(a.nest, a.x()); }},
+    Row{"Floor", [](const Args& a) { return unary(Op::FFloor, a.x()); }},
+    Row{"Gelu", gelu},
+    Row{"Greater", [](const Args& a) { return binary(Op::FLess, a.operands[1], a.x()); }, Signature::Comparison},
+    Row{"GreaterOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.operands[1], a.x()); },
+        Signature::Comparison},
+    Row{"HardSigmoid", hard_sigmoid},
+    Row{"HardSwish", hard_swish},
+    Row{"Identity", identity},
+    Row{"LeakyRelu", [](const Args& a) { return leaky(a, a.attr("alpha", 0.01)); }},
+    Row{"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison},
+    Row{"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); }, Signature::Comparison},
+    Row{"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }},
+    Row{"Max", [](const Args& a) { return fold_left(a, Op::FMax); }},
+    Row{"Mean", mean},
+    Row{"Min", [](const Args& a) { return fold_left(a, Op::FMin); }},
+    Row{"Mish", mish},
+    Row{"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }},
+    Row{"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }},
+    Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
+    Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
+    Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
+    Row{"Pow", power},
+    Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
+    Row{"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }},
+    Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
+    Row{"Selu", selu},
+    Row{"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }},
+    Row{"Sign", sign},
+    Row{"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }},
+    Row{"Softsign", softsign},
+    Row{"Sqrt", [](const Args& a) { return unary(Op::FSqrt, a.x()); }},
+    Row{"Sub", [](const Args& a) { return fold_left(a, Op::FSub); }},
+    Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
+    Row{"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }},
+    Row{"ThresholdedRelu", thresholded},
+    Row{"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice},
+    Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
+};
+
+const Row* find_row(std::string_view op) {
+  auto row =
+      std::lower_bound(kRows.begin(), kRows.end(), op, [](const Row& r, std::string_view name) { return r.op < name; });
+  return row != kRows.end() && row->op == op ? &*row : nullptr;
+}
+
+}  // namespace
+
+bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (find_row(node.op->name) == nullptr) return false;
+  if (node.outputs.empty() || !node.outputs[0].is_valid()) return false;
+  for (size_t i = 1; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].is_valid()) return false;
+  }
+  auto fits = [&](ir::ValueId value, bool number, bool boolean) {
+    ir::DType dtype = graph.value(value).type.dtype;
+    return (number && dtype == ir::DType::F32) || (boolean && dtype == ir::DType::Bool);
+  };
+  Signature signature = find_row(node.op->name)->signature;
+  bool any = signature == Signature::Any;
+  bool logic = signature == Signature::Logic;
+  bool is_test = logic || signature == Signature::Comparison;
+  if (!fits(node.outputs[0], any || !is_test, any || is_test)) return false;
+  bool dropout = node.op->name == "Dropout";
+  if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].is_valid()) continue;
+    // The training mode of a Dropout is no matter of ours.
+    if (dropout && i == 2) return false;
+    if (dropout && i > 0) continue;
+    bool condition = signature == Signature::Choice && i == 0;
+    if (!fits(node.inputs[i], any || !(logic || condition), any || logic || condition)) return false;
+  }
+  if (node.op->name == "BatchNormalization") {
+    if (node.inputs.size() != 5 || node.attrs.get_int("training_mode", 0) != 0) return false;
+    for (size_t i = 1; i < 5; ++i) {
+      if (!node.inputs[i].is_valid() || !graph.value(node.inputs[i]).is_constant()) return false;
+    }
+  }
+  return true;
+}
+
+bool is_heavy(const ir::Node& node) {
+  static constexpr std::array<std::string_view, 12> kHeavy = {"Celu", "Elu", "Erf",  "Exp",     "Gelu",     "Log",
+                                                              "Mish", "Pow", "Selu", "Sigmoid", "Softplus", "Tanh"};
+  return std::find(kHeavy.begin(), kHeavy.end(), node.op->name) != kHeavy.end();
+}
+
+ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {
+  const ir::Node& node = graph.node(id);
+  ir::Shape shape = graph.value(node.inputs[i]).type.shape;
+  if (i > 0 && node.op->name == "BatchNormalization") {
+    size_t rank = graph.value(node.inputs[0]).type.shape.size();
+    shape.resize(rank > 1 ? rank - 1 : 1, 1);
+  }
+  return shape;
+}
+
+Expr pointwise_value(Nest& nest, const ir::Graph& graph, ir::NodeId id, const std::vector<Expr>& operands) {
+  const ir::Node& node = graph.node(id);
+  return nest.let("v", find_row(node.op->name)->value(Args{nest, graph, node, operands}));
+}
+
+}  // namespace collage::codegen

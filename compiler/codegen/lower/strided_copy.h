@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one form of data movement: for every position of a space, an element of one value becomes an element of another,
+// both addressed by strides.
+//
+//   to[to_offset + sum i_d to_d] = from[from_offset + sum i_d from_d],  0 <= i_d < extent_d
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/codegen/lower/lowering.h"
+
+namespace collage::codegen {
+
+struct CopyDim {
+  int64_t extent = 1;
+  int64_t to = 0;    ///< stride; never 0 where extent > 1
+  int64_t from = 0;  ///< 0: repeated
+};
+
+/// Offsets and strides in elements. Dimensions may have any order; the last ones best lie closest in `to`.
+struct StridedCopy {
+  ir::ValueId from;  ///< invalid: every element becomes `fill`
+  ir::ValueId to;
+  int64_t from_offset = 0;
+  int64_t to_offset = 0;
+  std::vector<CopyDim> dims;
+  uint32_t fill = 0;  ///< bits of a 4-byte element
+};
+
+/// Elements of 8 bytes are two words each, those of 1 byte are taken four at a time where everything is a multiple of
+/// four. False: there is no such way.
+bool can_copy(const ir::Graph& graph, const StridedCopy& copy);
+
+/// Expects what `can_copy` accepts, and no empty dimension.
+KernelSketch copy_kernel(const LoweringContext& context, StridedCopy copy);
+
+/// The copy is one piece and covers all of one of its values.
+std::optional<SharedMemory> shared_memory(const ir::Graph& graph, const StridedCopy& copy);
+
+}  // namespace collage::codegen

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building and printing loop nests. Index arithmetic folds as it is built, so that equal kernels have equal texts.
+#include "compiler/codegen/nest/loop_nest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "compiler/support/check.h"
+
+namespace collage::codegen {
+namespace {
+
+Expr make(Op op, Type type, int lanes, std::vector<Expr> args, int64_t imm = 0) {
+  return std::make_shared<const ExprNode>(ExprNode{op, type, lanes, imm, 4, std::move(args)});
+}
+
+bool is_float_reduction(Op op) {
+  return op == Op::ReduceAdd || op == Op::ReduceMax || op == Op::ReduceMul;
+}
+
+bool is_comparison(Op op) {
+  return op == Op::FLess || op == Op::FLessEq || op == Op::FEqual;
+}
+
+}  // namespace
+
+Expr int_const(int64_t value) {
+  return make(Op::IntConst, Type::Int, 1, {}, value);
+}
+
+bool is_int_const(const Expr& e, int64_t* value) {
+  if (e->op != Op::IntConst) return false;
+  if (value != nullptr) *value = e->imm;
+  return true;
+}
+
+Expr add(Expr a, int64_t b) {
+  if (b == 0) return a;
+  if (is_int_const(a)) return int_const(a->imm + b);
+  if (a->op == Op::Add && is_int_const(a->args[1])) return add(a->args[0], a->args[1]->imm + b);
+  return make(Op::Add, Type::Int, 1, {std::move(a), int_const(b)});
+}
+
+// Constants move to the end: (x + 3) + (y + 4) => (x + y) + 7.
+Expr add(Expr a, Expr b) {
+  if (is_int_const(b)) return add(std::move(a), b->imm);
+  if (is_int_const(a)) return add(std::move(b), a->imm);
+  if (a->op == Op::Add && is_int_const(a->args[1])) return add(add(a->args[0], std::move(b)), a->args[1]->imm);
+  if (b->op == Op::Add && is_int_const(b->args[1])) return add(add(std::move(a), b->args[0]), b->args[1]->imm);
+  return make(Op::Add, Type::Int, 1, {std::move(a), std::move(b)});
+}
+
+Expr sub(Expr a, Expr b) {
+  if (is_int_const(b)) return add(std::move(a), -b->imm);
+  return make(Op::Sub, Type::Int, 1, {std::move(a), std::move(b)});
+}
+
+Expr mul(Expr a, int64_t b) {
+  if (b == 0) return int_const(0);
+  if (b == 1) return a;
+  if (is_int_const(a)) return int_const(a->imm * b);
+  if (a->op == Op::Add && is_int_const(a->args[1])) return add(mul(a->args[0], b), a->args[1]->imm * b);
+  return make(Op::Mul, Type::Int, 1, {std::move(a), int_const(b)});
+}
+
+Expr div(Expr a, int64_t b) {
+  if (b == 1) return a;
+  if (is_int_const(a)) return int_const(a->imm / b);
+  return make(Op::Div, Type::Int, 1, {std::move(a), int_const(b)});
+}
+
+Expr rem(Expr a, int64_t b) {
+  if (b == 1) return int_const(0);
+  if (is_int_const(a)) return int_const(a->imm % b);
+  return make(Op::Rem, Type::Int, 1, {std::move(a), int_const(b)});
+}
+
+Expr min(Expr a, Expr b) {
+  if (is_int_const(a) && is_int_const(b)) return int_const(std::min(a->imm, b->imm));
+  return make(Op::Min, Type::Int, 1, {std::move(a), std::move(b)});
+}
+
+Expr max(Expr a, Expr b) {
+  if (is_int_const(a) && is_int_const(b)) return int_const(std::max(a->imm, b->imm));
+  return make(Op::Max, Type::Int, 1, {std::move(a), std::move(b)});
+}
+
+Expr less(Expr a, Expr b) {
+  return make(Op::Less, Type::Bool, 1, {std::move(a), std::move(b)});
+}
+
+Expr both(Expr a, Expr b) {
+  return make(Op::And, Type::Bool, 1, {std::move(a), std::move(b)});
+}
+
+Expr unary(Op op, Expr a, int64_t imm) {
+  int lanes = is_float_reduction(op) ? 1 : a->lanes;
+  return make(op, Type::Float, lanes, {std::move(a)}, imm);
+}
+
+Expr binary(Op op, Expr a, Expr b) {
+  COLLAGE_CHECK(a->lanes == b->lanes, "operands of {} and {} lanes", a->lanes, b->lanes);
+  int lanes = a->lanes;
+  Type type = is_comparison(op) ? Type::Mask : Type::Float;
+  return make(op, type, lanes, {std::move(a), std::move(b)});
+}
+
+Expr fma(Expr a, Expr b, Expr c) {
+  COLLAGE_CHECK(a->lanes == b->lanes && a->lanes == c->lanes, "operands of fma differ in lanes");
+  int lanes = a->lanes;
+  return make(Op::Fma, Type::Float, lanes, {std::move(a), std::move(b), std::move(c)});
+}
+
+Expr select(Expr mask, Expr a, Expr b) {
+  int lanes = a->lanes;
+  return make(Op::Select, Type::Float, lanes, {std::move(mask), std::move(a), std::move(b)});
+}
+
+Expr splat(Expr scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  Type type = scalar->type;
+  return make(Op::Splat, type, lanes, {std::move(scalar)});
+}
+
+Expr load(int buffer, Expr index, int lanes, Expr mask) {
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return make(Op::Load, Type::Float, lanes, std::move(args), buffer);
+}
+
+Expr gather(int buffer, Expr index, Expr offsets, Expr mask) {
+  int lanes = offsets->lanes;
+  std::vector<Expr> args = {std::move(index), std::move(offsets)};
+  if (mask) args.push_back(std::move(mask));
+  return make(Op::Gather, Type::Float, lanes, std::move(args), buffer);
+}
+
+Expr load_int(int buffer, Expr index, int64_t width) {
+  return std::make_shared<const ExprNode>(ExprNode{Op::LoadInt, Type::Int, 1, buffer, width, {std::move(index)}});
+}
+
+Expr load_mask(int buffer, Expr index, int lanes, Expr mask) {
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return make(Op::LoadMask, Type::Mask, lanes, std::move(args), buffer);
+}
+
+Expr mask_op(Op op, Expr a, Expr b) {
+  int lanes = a->lanes;
+  return make(op, Type::Mask, lanes, {std::move(a), std::move(b)});
+}
+
+int Nest::add_buffer(std::string name, bool written, bool scratch) {
+  buffers_.push_back({std::move(name), written, scratch});
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+// Finds or appends the bits, aligned to their own size so that a vector of them is one aligned load.
+Expr Nest::table_entry(std::vector<uint32_t> bits, int lanes) {
+  if (table_buffer_ < 0) table_buffer_ = add_buffer("table", false);
+  size_t width = bits.size();
+  size_t at = 0;
+  while (at + width <= table_.size() && !std::equal(bits.begin(), bits.end(), table_.begin() + static_cast<long>(at))) {
+    at += width;
+  }
+  if (at + width > table_.size()) {
+    at = (table_.size() + width - 1) / width * width;
+    table_.resize(at, 0);
+    table_.insert(table_.end(), bits.begin(), bits.end());
+  }
+  return load(table_buffer_, int_const(static_cast<int64_t>(at)), lanes);
+}
+
+Expr Nest::constant(float value, int lanes) {
+  return constant_bits(std::bit_cast<uint32_t>(value), lanes);
+}
+
+Expr Nest::constant_bits(uint32_t bits, int lanes) {
+  return splat(table_entry({bits}, 1), lanes);
+}
+
+Expr Nest::lane_offsets(int64_t stride) {
+  std::vector<uint32_t> bits;
+  for (int64_t lane = 0; lane < lanes_; ++lane) bits.push_back(static_cast<uint32_t>(lane * stride));
+  return table_entry(std::move(bits), lanes_);
+}
+
+Expr Nest::lanes_below(Expr count) {
+  // A constant count comes from the table, like any constant in lanes.
+  if (is_int_const(count)) count = constant_bits(static_cast<uint32_t>(count->imm), lanes_);
+  return make(Op::LanesBelow, Type::Mask, lanes_, {lane_offsets(1), std::move(count)});
+}
+
+Expr Nest::lanes_between(Expr begin, Expr end) {
+  Expr below = lanes_below(std::move(end));
+  if (is_int_const(begin) && begin->imm <= 0) return below;
+  if (is_int_const(begin)) begin = constant_bits(static_cast<uint32_t>(begin->imm), lanes_);
+  Expr from = make(Op::LanesFrom, Type::Mask, lanes_, {lane_offsets(1), std::move(begin)});
+  return make(Op::MaskAnd, Type::Mask, lanes_, {std::move(from), std::move(below)});
+}
+
+Nest::EvenMasks Nest::even_masks(const Expr& low, const Expr& high) {
+  return {let("first", lanes_between(low, high)), let("second", lanes_between(add(low, -lanes_), add(high, -lanes_)))};
+}
+
+Expr Nest::load_even(int buffer, const Expr& index, const EvenMasks& masks) {
+  Expr first = load(buffer, index, lanes_, masks.first);
+  Expr second = load(buffer, add(index, lanes_), lanes_, masks.second);
+  return make(Op::Even, Type::Float, lanes_, {std::move(first), std::move(second), lane_offsets(2)});
+}
+
+Expr Nest::declare(std::string name, const Expr& like) {
+  variables_.push_back({std::move(name), like->type, like->lanes});
+  return make(Op::Var, like->type, like->lanes, {}, static_cast<int64_t>(variables_.size()) - 1);
+}
+
+Expr Nest::begin_for(std::string name, Expr begin, Expr end, int64_t step) {
+  Expr var = declare(std::move(name), begin);
+  Stmt loop;
+  loop.kind = Stmt::Kind::For;
+  loop.var = static_cast<int>(var->imm);
+  loop.a = std::move(begin);
+  loop.b = std::move(end);
+  loop.step = step;
+  headers_.push_back(std::move(loop));
+  open_.push_back({});
+  return var;
+}
+
+void Nest::end_for() {
+  Stmt stmt = std::move(headers_.back());
+  headers_.pop_back();
+  stmt.body = std::move(open_.back());
+  open_.pop_back();
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::begin_if(Expr condition) {
+  Stmt branch;
+  branch.kind = Stmt::Kind::If;
+  branch.a = std::move(condition);
+  headers_.push_back(std::move(branch));
+  open_.push_back({});
+}
+
+void Nest::end_if() {
+  end_for();
+}
+
+Expr Nest::let(std::string name, Expr value) {
+  if (value->op == Op::IntConst || value->op == Op::Var) return value;
+  Expr var = declare(std::move(name), value);
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Let;
+  stmt.var = static_cast<int>(var->imm);
+  stmt.a = std::move(value);
+  open_.back().push_back(std::move(stmt));
+  return var;
+}
+
+Expr Nest::variable(std::string name, Expr initial) {
+  Expr var = declare(std::move(name), initial);
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Var;
+  stmt.var = static_cast<int>(var->imm);
+  stmt.a = std::move(initial);
+  open_.back().push_back(std::move(stmt));
+  return var;
+}
+
+void Nest::set(const Expr& variable, Expr value) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Set;
+  stmt.var = static_cast<int>(variable->imm);
+  stmt.a = std::move(value);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Store;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::store_mask(int buffer, Expr index, Expr value, Expr mask) {
+  int words = value->lanes / 4;
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreMask;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  stmt.d = table_entry(std::vector<uint32_t>(static_cast<size_t>(words), 0x01010101U), words);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Scatter;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(offsets);
+  stmt.d = std::move(mask);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::prefetch(int buffer, Expr index) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::Prefetch;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::comment(std::string text) {
+  Stmt stmt;
+  stmt.text = std::move(text);
+  open_.back().push_back(std::move(stmt));
+}
+
+namespace {
+
+const char* name_of(Op op) {
+  switch (op) {
+#define X(name, text) \
+  case Op::name: return text;
+    COLLAGE_LOOP_OPS(X)
+#undef X
+  }
+  return "";
+}
+
+class Printer {
+ public:
+  explicit Printer(const Nest& nest) : nest_(nest) {}
+
+  std::string print() {
+    out_ = fmt::format("kernel lanes {}\n", nest_.lanes());
+    for (const Nest::Buffer& b : nest_.buffers()) out_ += fmt::format("{} {}\n", b.written ? "out" : "in", b.name);
+    for (const Stmt& s : nest_.body()) statement(s, 0);
+    return std::move(out_);
+  }
+
+ private:
+  std::string var(int64_t id) const {
+    return fmt::format("{}.{}", nest_.variables()[static_cast<size_t>(id)].name, id);
+  }
+  const std::string& buffer(int64_t id) const { return nest_.buffers()[static_cast<size_t>(id)].name; }
+
+  // `load.16 x[i]`, `fma(a, b, c)`; lanes show where a value becomes a vector.
+  std::string expr(const Expr& e) const {
+    switch (e->op) {
+      case Op::IntConst: return fmt::format("{}", e->imm);
+      case Op::Var: return var(e->imm);
+      case Op::Add: return fmt::format("({} + {})", expr(e->args[0]), expr(e->args[1]));
+      case Op::Sub: return fmt::format("({} - {})", expr(e->args[0]), expr(e->args[1]));
+      case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
+      case Op::LoadInt: return fmt::format("{}[{}].i{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
+      case Op::LoadMask:
+      case Op::Load: {
+        std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
+        return fmt::format("{}[{}]{}{}", buffer(e->imm), expr(e->args[0]),
+                           e->op == Op::LoadMask ? fmt::format(".b{}", e->lanes)
+                           : e->lanes > 1        ? fmt::format(".{}", e->lanes)
+                                                 : "",
+                           mask);
+      }
+      default: break;
+    }
+    std::string args;
+    for (const Expr& a : e->args) args += (args.empty() ? "" : ", ") + expr(a);
+    if (e->op == Op::BitShl || e->op == Op::BitShr || e->op == Op::Outside) args += fmt::format(", {}", e->imm);
+    if (e->op == Op::Gather) return fmt::format("gather {}[{}]", buffer(e->imm), args);
+    return fmt::format("{}({})", name_of(e->op), args);
+  }
+
+  void line(int depth, const std::string& text) {
+    out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
+  }
+
+  void statement(const Stmt& s, int depth) {
+    switch (s.kind) {
+      case Stmt::Kind::For: {
+        std::string step = s.step == 1 ? "" : fmt::format(" step {}", s.step);
+        line(depth, fmt::format("for {} in {} .. {}{} {{", var(s.var), expr(s.a), expr(s.b), step));
+        for (const Stmt& inner : s.body) statement(inner, depth + 1);
+        line(depth, "}");
+        break;
+      }
+      case Stmt::Kind::If:
+        line(depth, fmt::format("if {} {{", expr(s.a)));
+        for (const Stmt& inner : s.body) statement(inner, depth + 1);
+        line(depth, "}");
+        break;
+      case Stmt::Kind::Let: line(depth, fmt::format("let {} = {}", var(s.var), expr(s.a))); break;
+      case Stmt::Kind::Var: line(depth, fmt::format("var {} = {}", var(s.var), expr(s.a))); break;
+      case Stmt::Kind::Set: line(depth, fmt::format("{} = {}", var(s.var), expr(s.a))); break;
+      case Stmt::Kind::StoreMask:
+      case Stmt::Kind::Store:
+        line(depth,
+             fmt::format("{}[{}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.b), s.c ? " if " + expr(s.c) : ""));
+        break;
+      case Stmt::Kind::Scatter:
+        line(depth, fmt::format("scatter {}[{} + {}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.c), expr(s.b),
+                                s.d ? " if " + expr(s.d) : ""));
+        break;
+      case Stmt::Kind::Prefetch: line(depth, fmt::format("prefetch {}[{}]", buffer(s.buffer), expr(s.a))); break;
+      case Stmt::Kind::Comment: line(depth, "// " + s.text); break;
+    }
+  }
+
+  const Nest& nest_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_string(const Nest& nest) {
+  return Printer(nest).print();
+}
+
+}  // namespace collage::codegen

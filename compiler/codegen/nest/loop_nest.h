@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop IR between operators and LLVM: one kernel as buffers, loops and expressions, printable, without LLVM types.
+//
+// A nest is what `emit` turns into machine code as it stands: vectors, unrolled bodies and register blocks are
+// explicit, nothing is left to an auto-vectoriser. Its text is its identity: equal texts are compiled once. Therefore
+// nothing that only the data decides may be in it: constants lie in a table that the kernel is handed as a buffer
+// (`Nest::constant`), which also keeps them out of the object's read-only section, so that the code needs no
+// relocation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/exec/code.h"
+
+namespace collage::codegen {
+
+/// Int is a 64-bit index. Float and Mask have lanes: 1 (scalar) or the nest's vector width.
+enum class Type { Int, Bool, Float, Mask };
+
+// X(enumerator, printed name). Integer and bit operations on floats work on their 32-bit patterns, lane by lane.
+#define COLLAGE_LOOP_OPS(X)                                                                                           \
+  X(IntConst, "")                                                                                                     \
+  X(Var, "")                                                                                                          \
+  X(Add, "add")                                                                                                       \
+  X(Sub, "sub")                                                                                                       \
+  X(Mul, "mul")                                                                                                       \
+  X(Div, "div")                                                                                                       \
+  X(Rem, "rem")                                                                                                       \
+  X(Min, "min")                                                                                                       \
+  X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load") X(Gather, "gather") X(Splat, "splat") X(FAdd, "fadd")   \
+      X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv") X(FMax, "fmax") X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") \
+          X(FRound, "fround") X(FFloor, "ffloor") X(FCeil, "fceil") X(BitAnd, "bitand") X(BitOr, "bitor")             \
+              X(BitXor, "bitxor") X(BitAdd, "bitadd") X(BitSub, "bitsub") X(BitShl, "bitshl") X(BitShr, "bitshr")     \
+                  X(ToBits, "tobits") X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq")                 \
+                      X(FEqual, "fequal") X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand") \
+                          X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                         \
+                              X(ReduceMax, "reducemax") X(ReduceMul, "reducemul") X(LoadInt, "loadint")               \
+                                  X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor") X(Even, "even")
+
+enum class Op {
+#define X(name, text) name,
+  COLLAGE_LOOP_OPS(X)
+#undef X
+};
+
+struct ExprNode;
+/// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
+using Expr = std::shared_ptr<const ExprNode>;
+
+struct ExprNode {
+  Op op = Op::IntConst;
+  Type type = Type::Int;
+  int lanes = 1;
+  int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
+  int64_t width = 4;  ///< LoadInt: bytes of the integer
+  std::vector<Expr> args;
+};
+
+// Index arithmetic; constants fold.
+Expr int_const(int64_t value);
+Expr add(Expr a, Expr b);
+Expr add(Expr a, int64_t b);
+Expr sub(Expr a, Expr b);
+Expr mul(Expr a, int64_t b);
+/// Operands are never negative.
+Expr div(Expr a, int64_t b);
+Expr rem(Expr a, int64_t b);
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+Expr less(Expr a, Expr b);
+Expr both(Expr a, Expr b);
+bool is_int_const(const Expr& e, int64_t* value = nullptr);
+
+// Values. A binary operation's operands have equal lanes.
+Expr unary(Op op, Expr a, int64_t imm = 0);
+Expr binary(Op op, Expr a, Expr b);
+Expr fma(Expr a, Expr b, Expr c);
+Expr select(Expr mask, Expr a, Expr b);
+/// `lanes` copies of a scalar.
+Expr splat(Expr scalar, int lanes);
+/// Elements [index, index + lanes) of a buffer; lanes that `mask` leaves out are 0 and not touched.
+Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
+/// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
+Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
+
+/// A signed integer of 4 or 8 bytes from a buffer of such integers.
+Expr load_int(int buffer, Expr index, int64_t width);
+/// True where bytes [index, index + lanes) of a buffer of booleans are not 0; lanes that `mask` leaves out are false.
+Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
+/// MaskAnd, MaskOr or MaskXor.
+Expr mask_op(Op op, Expr a, Expr b);
+
+struct Stmt {
+  enum class Kind { For, Let, Var, Set, Store, StoreMask, Scatter, If, Prefetch, Comment };
+  Kind kind = Kind::Comment;
+  int var = -1;            ///< For, Let, Var, Set
+  int buffer = -1;         ///< Store, StoreMask, Scatter, Prefetch
+  int64_t step = 1;        ///< For
+  Expr a;                  ///< For: begin; If: condition; Let, Var, Set: value; others: index
+  Expr b;                  ///< For: end; Store, StoreMask, Scatter: value
+  Expr c;                  ///< Store, StoreMask: mask or null; Scatter: lane offsets
+  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1
+  std::vector<Stmt> body;  ///< For, If
+  std::string text;        ///< Comment
+};
+
+/// A kernel under construction: statements go to the innermost open block.
+class Nest {
+ public:
+  explicit Nest(int vector_lanes) : lanes_(vector_lanes) { open_.push_back({}); }
+
+  int lanes() const { return lanes_; }
+  /// A further buffer; ids count up from 0 and are the order of the kernel's operands.
+  int add_buffer(std::string name, bool written, bool scratch = false);
+  /// A constant of the table, as a scalar or in every lane. Zero too: under register pressure LLVM would load it from
+  /// .rodata.
+  Expr constant(float value, int lanes);
+  Expr constant_bits(uint32_t bits, int lanes);
+  Expr zero(int lanes) { return constant_bits(0, lanes); }
+  /// Constants that differ by lane: offset * lane, as 32-bit patterns.
+  Expr lane_offsets(int64_t stride);
+  /// True for the first `count` lanes.
+  Expr lanes_below(Expr count);
+  /// True for the lanes begin <= lane < end.
+  Expr lanes_between(Expr begin, Expr end);
+
+  /// Masks for `load_even`: positions low <= p < high are there, p counted from the first.
+  struct EvenMasks {
+    Expr first, second;
+  };
+  EvenMasks even_masks(const Expr& low, const Expr& high);
+  /// Elements index + 2 * lane: two loads and a shuffle, where a gather would be many. Elements not there are 0.
+  Expr load_even(int buffer, const Expr& index, const EvenMasks& masks);
+
+  /// The parallel range that a call covers.
+  Expr task_begin() const { return task_begin_; }
+  Expr task_end() const { return task_end_; }
+
+  Expr begin_for(std::string name, Expr begin, Expr end, int64_t step = 1);
+  void end_for();
+  void begin_if(Expr condition);
+  void end_if();
+  Expr let(std::string name, Expr value);
+  /// A variable that `set` may change.
+  Expr variable(std::string name, Expr initial);
+  void set(const Expr& variable, Expr value);
+  void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Booleans, one byte each.
+  void store_mask(int buffer, Expr index, Expr value, Expr mask = nullptr);
+  void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);
+  void prefetch(int buffer, Expr index);
+  void comment(std::string text);
+
+  struct Buffer {
+    std::string name;
+    bool written = false;
+    bool scratch = false;  ///< the thread's own: handed over last, whatever its id
+  };
+  struct Variable {
+    std::string name;
+    Type type = Type::Int;
+    int lanes = 1;
+  };
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  const std::vector<Stmt>& body() const { return open_.front(); }
+  /// Bit patterns of the constant table; its buffer, or -1 where there is none.
+  const std::vector<uint32_t>& table() const { return table_; }
+  int table_buffer() const { return table_buffer_; }
+
+ private:
+  Expr declare(std::string name, const Expr& like);
+  Expr table_entry(std::vector<uint32_t> bits, int lanes);
+
+  int lanes_;
+  std::vector<Buffer> buffers_;
+  std::vector<Variable> variables_;
+  std::vector<std::vector<Stmt>> open_;
+  std::vector<Stmt> headers_;
+  std::vector<uint32_t> table_;
+  int table_buffer_ = -1;
+  Expr task_begin_ = declare("begin", int_const(0));
+  Expr task_end_ = declare("end", int_const(0));
+};
+
+/// The nest for people, and its identity.
+std::string to_string(const Nest& nest);
+
+}  // namespace collage::codegen

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: relative
+// 3e-7 or less for exp, log, tanh, erf and sigmoid over all finite arguments; infinities and NaN as IEEE has them.
+// Shared parts become `let` statements of the nest's open block.
+#pragma once
+
+#include "compiler/codegen/nest/loop_nest.h"
+
+namespace collage::codegen {
+
+Expr vector_exp(Nest& nest, Expr x);
+Expr vector_log(Nest& nest, Expr x);
+Expr vector_tanh(Nest& nest, Expr x);
+Expr vector_sigmoid(Nest& nest, Expr x);
+Expr vector_erf(Nest& nest, Expr x);
+/// log(1 + exp(x))
+Expr vector_softplus(Nest& nest, Expr x);
+/// |x|
+Expr vector_abs(Nest& nest, Expr x);
+Expr vector_negate(Nest& nest, Expr x);
+/// The magnitude of `magnitude`, the sign of `sign`.
+Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign);
+
+}  // namespace collage::codegen

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the instruction set. Host detection by model number can name a wrong processor for new or virtual machines,
+// while the feature bits are right: the scheduling model is therefore chosen from the features.
+#include "compiler/codegen/target/isa.h"
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace collage::codegen {
+namespace {
+
+void set_width(Isa& isa, bool avx512, bool avx, bool fma) {
+  isa.lanes = avx512 ? 16 : avx ? 8 : 4;
+  isa.registers = avx512 ? 32 : 16;
+  isa.has_fma = fma || avx512;
+}
+
+}  // namespace
+
+Isa detect_isa(const std::string& cpu) {
+  Isa isa;
+  isa.triple = llvm::sys::getProcessTriple();
+  if (!cpu.empty()) {
+    isa.cpu = cpu;
+    std::string error;
+    if (const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error)) {
+      std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(isa.triple, cpu, ""));
+      if (info) {
+        set_width(isa, info->checkFeatures("+avx512f,+avx512vl,+avx512dq"), info->checkFeatures("+avx2"),
+                  info->checkFeatures("+fma"));
+      }
+    }
+    return isa;
+  }
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> named;
+  for (const auto& feature : features) named.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(named.begin(), named.end());
+  for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
+  bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl") && features.lookup("avx512dq");
+  set_width(isa, avx512, features.lookup("avx2"), features.lookup("fma"));
+  bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
+  isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
+  return isa;
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--why` and `--why-not` as typed: names become nodes and backends, and the questions are answered on the plan found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/explain/alternative.h"
+#include "compiler/driver/input/activate.h"
+#include "compiler/driver/input/options.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// What is asked, checked before anything is searched.
+struct Questions {
+  std::vector<ir::NodeId> why;
+  std::vector<ir::NodeId> why_not;
+  std::string backend;  ///< of why_not
+  std::string absent;   ///< why it takes no part, or empty
+};
+
+/// Nothing after an error: no such node or backend.
+std::optional<Questions> read_questions(const Options& options, const ir::Graph& graph, const ir::RuleSet& rules,
+                                        const std::vector<Activation>& activations, support::Diagnostics& diags);
+
+std::string answer(const Questions& questions, const ExplainedPlan& explained);
+
+}  // namespace collage::driver

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/explain/alternative.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/driver/report/conversion_kind.h"
+#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/build/to_placement.h"
+#include "compiler/support/check.h"
+
+namespace collage::driver {
+namespace {
+
+using ir::NodeId;
+using place::BuiltProblem;
+
+bool holds(const place::Candidate& candidate, NodeId node) {
+  return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
+}
+
+/// Takes away what runs one of the nodes elsewhere.
+void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, BuiltProblem* built) {
+  place::filter_candidates(built, [&](const place::Candidate& candidate) {
+    if (built->problem.owners[static_cast<size_t>(candidate.owner)].backend == backend) return true;
+    return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return holds(candidate, node); });
+  });
+}
+
+/// `16 KiB`, `70.5 MiB`
+std::string size_text(size_t bytes) {
+  double kib = static_cast<double>(bytes) / 1024;
+  return kib < 1024 ? fmt::format("{:.4g} KiB", kib) : fmt::format("{:.4g} MiB", kib / 1024);
+}
+
+/// What the partitions of each backend cost, the copies, the reorders and the casts.
+std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
+  std::map<std::string, Duration> costs;
+  for (const ir::Partition& partition : placement.partitions) costs[partition.backend] += partition.cost;
+  for (const ir::Conversion& conversion : placement.conversions) {
+    const ConversionKind kind = kind_of(conversion);
+    costs[kind == ConversionKind::Copy   ? "copies"
+          : kind == ConversionKind::Cast ? "casts"
+                                         : "reorders"] += conversion.cost;
+  }
+  return costs;
+}
+
+}  // namespace
+
+Alternative plan_with(const ExplainedPlan& explained, const std::vector<NodeId>& nodes, const std::string& backend) {
+  auto built = std::make_shared<BuiltProblem>(explained.input.built);
+  keep_on(nodes, backend, built.get());
+  const SearchInput& in = explained.input;
+  SearchInput input{in.graph, *built, in.rules, in.written, in.limits, in.options};
+  Alternative alternative;
+  alternative.plan = find_plan(input, explained.strategy, &alternative.why_none);
+  alternative.built = std::move(built);
+  return alternative;
+}
+
+std::optional<FoundPlan> plan_without(const ExplainedPlan& explained, const std::vector<Limit>& limits,
+                                      const std::vector<NodeId>& nodes, const std::string& backend) {
+  BuiltProblem built = explained.input.built;
+  keep_on(nodes, backend, &built);
+  const SearchInput& in = explained.input;
+  SearchInput input{in.graph, built, in.rules, in.written, in.limits, in.options};
+  for (Limit limit : limits) {
+    if (limit == Limit::Memory) input.limits.clear();
+    for (place::Owner& owner : built.problem.owners) {
+      if (limit == Limit::MaxPartitions) owner.max_partitions.reset();
+      if (limit == Limit::Conflicts) owner.conflicts.clear();
+    }
+  }
+  std::string why;
+  return find_plan(input, explained.strategy, &why);
+}
+
+std::string over_memory(const ExplainedPlan& explained, const Alternative& alternative) {
+  const place::BuiltProblem& built = *alternative.built;
+  place::Solution solution;
+  solution.chosen = alternative.plan->chosen;
+  // As the search sees it, before partitions are joined.
+  ir::Placement placement = place::to_placement(built.problem, solution, explained.input.graph, built.values,
+                                                [](int) { return std::vector<std::string>(); });
+  for (const place::MemoryLimit& limit : explained.input.limits) {
+    size_t needed = place::memory_needed(explained.input.graph, placement, limit.instance);
+    if (needed <= limit.bytes) continue;
+    return fmt::format("{} has {}, needs {}", limit.instance, size_text(limit.bytes), size_text(needed));
+  }
+  return "";
+}
+
+std::string cost_change(const FoundPlan& plan, const FoundPlan& other) {
+  auto size = [](Duration change) { return change < Duration() ? Duration() - change : change; };
+  Duration total = other.predicted - plan.predicted;
+  std::string text = "the same";
+  if (total != Duration()) text = human(size(total)) + (total < Duration() ? " less" : " more");
+  std::map<std::string, Duration> changes = cost_by_kind(other.placement);
+  for (const auto& [kind, cost] : cost_by_kind(plan.placement)) changes[kind] -= cost;
+  std::vector<std::pair<std::string, Duration>> sorted(changes.begin(), changes.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& a, const auto& b) { return size(a.second) > size(b.second); });
+  std::string_view separator = ": ";
+  for (const auto& [kind, change] : sorted) {
+    if (change == Duration() || size(change).seconds() < 0.01 * size(sorted[0].second).seconds()) break;
+    text += fmt::format("{}{}{} {}", separator, change < Duration() ? "-" : "+", human(size(change)), kind);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string why_not_best(const ExplainedPlan& explained) {
+  const FoundPlan& plan = explained.plan;
+  if (explained.strategy.kind != place::Strategy::Kind::Optimal) {
+    return fmt::format("`{}` does not look for the best plan", place::to_string(explained.strategy));
+  }
+  double gap = plan.predicted.seconds() / plan.bound.seconds() - 1;
+  return fmt::format("the plan is not proven to be the best: it may cost {:.2g} % too much", 100 * gap);
+}
+
+bool has_candidate(const place::Problem& problem, NodeId node, const std::string& backend) {
+  return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const place::Candidate& candidate) {
+    return problem.owners[static_cast<size_t>(candidate.owner)].backend == backend && holds(candidate, node);
+  });
+}
+
+int candidate_of(const place::Problem& problem, const std::vector<int>& chosen, NodeId node) {
+  auto it = std::find_if(chosen.begin(), chosen.end(),
+                         [&](int c) { return holds(problem.candidates[static_cast<size_t>(c)], node); });
+  COLLAGE_CHECK(it != chosen.end(), "no chosen candidate holds node {}", node.index);
+  return *it;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/explain/explain_text.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op_def.h"
+
+namespace collage::driver {
+
+std::string location_text(const support::Span& span, const support::SourceManager& sources) {
+  if (!span.is_valid()) return "";
+  return fmt::format("{}:{}", sources.name(span.file), sources.position(span.file, span.begin).line);
+}
+
+std::string node_text(const ir::Graph& graph, ir::NodeId node) {
+  return fmt::format("%{} ({})", graph.node_name(node), graph.node(node).op->name);
+}
+
+std::string place_text(const ir::Partition& partition) {
+  if (partition.instance == "host") return partition.backend;
+  if (partition.instance.starts_with(partition.backend)) return partition.instance;
+  return fmt::format("{} on {}", partition.backend, partition.instance);
+}
+
+std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, size_t shown) {
+  std::string text;
+  // Naming one more takes no more room than counting it.
+  size_t named = nodes.size() <= shown + 1 ? nodes.size() : shown;
+  for (size_t i = 0; i < named; ++i) text += fmt::format("{}%{}", i > 0 ? ", " : "", graph.node_name(nodes[i]));
+  return named < nodes.size() ? fmt::format("{} and {} more", text, nodes.size() - named) : text;
+}
+
+std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained) {
+  int index = index_of_backend(explained, partition.backend);
+  if (partition.rules.empty() || index < 0) return "none: the host runs every operator";
+  const ir::Backend& backend = *explained.active[static_cast<size_t>(index)].backend;
+  std::vector<std::string> told;
+  for (const std::string& name : partition.rules) {
+    auto rule = std::find_if(backend.rules.begin(), backend.rules.end(), [&](const auto& r) { return r.name == name; });
+    std::string text = name;
+    if (rule != backend.rules.end()) text += " (" + location_text(rule->span, explained.sources) + ")";
+    if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(std::move(text));
+  }
+  constexpr size_t kShown = 3;
+  std::string list;
+  for (size_t i = 0; i < std::min(told.size(), kShown); ++i) list += (i > 0 ? ", " : "") + told[i];
+  return told.size() > kShown ? fmt::format("{} and {} more", list, told.size() - kShown) : list;
+}
+
+std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built, const std::vector<int>& chosen,
+                      ir::NodeId node) {
+  const place::CandidateOrigin& origin = built.origins[static_cast<size_t>(candidate_of(built.problem, chosen, node))];
+  if (origin.fixed >= 0) return "a partition that the model or the plan fixes";
+  if (origin.backend < 0) return "no rule, the host runs every operator";
+  const ir::Backend& backend = *explained.active[static_cast<size_t>(origin.backend)].backend;
+  const place::BackendCandidates& found = built.backends[static_cast<size_t>(origin.backend)];
+  for (size_t m : origin.matches) {
+    const match::Match& match = found.matches[m];
+    if (!std::binary_search(match.nodes.begin(), match.nodes.end(), node)) continue;
+    const ir::Rule& rule = backend.rules[static_cast<size_t>(match.rule)];
+    return fmt::format("{} ({})", rule.name, location_text(rule.span, explained.sources));
+  }
+  return "";
+}
+
+std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+                           const std::vector<int>& chosen, ir::NodeId node) {
+  const place::Candidate& candidate =
+      built.problem.candidates[static_cast<size_t>(candidate_of(built.problem, chosen, node))];
+  const place::Owner& owner = built.problem.owners[static_cast<size_t>(candidate.owner)];
+  std::vector<ir::NodeId> others;
+  for (int other : candidate.nodes) {
+    if (ir::NodeId(other) != node) others.emplace_back(other);
+  }
+  std::string company = others.empty() ? "alone" : "with " + node_list(explained.input.graph, others, 3);
+  return fmt::format("{} in {}, {}: {}", human(candidate.cost),
+                     owner.instance == "host" ? owner.backend : owner.instance, company,
+                     rule_text(explained, built, chosen, node));
+}
+
+const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node) {
+  return placement.partitions[static_cast<size_t>(ir::partition_of_nodes(graph, placement)[node.slot()])];
+}
+
+int index_of_backend(const ExplainedPlan& explained, const std::string& name) {
+  for (size_t i = 0; i < explained.active.size(); ++i) {
+    if (explained.active[i].backend->name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words that `--why` and `--why-not` share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/driver/explain/alternative.h"
+
+namespace collage::driver {
+
+/// `rules/npu.rules:19`; empty without a place.
+std::string location_text(const support::Span& span, const support::SourceManager& sources);
+
+/// `%c (Conv)`
+std::string node_text(const ir::Graph& graph, ir::NodeId node);
+
+/// `npu[0]`, `onednn` where it works in host memory.
+std::string place_text(const ir::Partition& partition);
+
+/// `%a, %b, %c and 4 more`
+std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, size_t shown = 4);
+
+/// `conv (rules/npu.rules:16), add (rules/npu.rules:76)`, each once; of a partition without rules, why it has none.
+std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained);
+
+/// The partition that holds the node.
+const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node);
+
+/// `1.6 ms in onednn, with %g: matmul (rules/onednn.rules:104)`: the chosen candidate that holds the node, and the rule
+/// whose match does. `built` is what `chosen` is of.
+std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+                           const std::vector<int>& chosen, ir::NodeId node);
+
+/// `matmul (rules/onednn.rules:104)`
+std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built, const std::vector<int>& chosen,
+                      ir::NodeId node);
+
+/// The active backend of that name, or -1: the host without rules.
+int index_of_backend(const ExplainedPlan& explained, const std::string& name);
+
+}  // namespace collage::driver

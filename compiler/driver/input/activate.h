@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered (`-r`) versus active (`-t`): which backends take part, and with which attributes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/place/candidates/candidates.h"
+#include "compiler/plan/targets.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+struct Activation {
+  place::ActiveBackend active;  ///< with the attributes that `-t` sets
+  std::string absent;           ///< why it cannot take part on this machine, or empty
+};
+
+/// All registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration. One
+/// that this build cannot run is absent: told in the summary, an error only where `targets` asks for it.
+std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
+                                                support::Diagnostics& diags);
+
+/// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
+bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,
+                    support::Diagnostics& diags);
+
+/// What plans can run on, with the attributes of the activations.
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
+
+}  // namespace collage::driver

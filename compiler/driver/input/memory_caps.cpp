@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/input/memory_caps.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "compiler/sema/check_expr.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// `4MiB`, `4 MiB`, `4096`.
+std::optional<size_t> parse_size(std::string_view text) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view unit_text(end, text.data() + text.size());
+  while (unit_text.starts_with(' ')) unit_text.remove_prefix(1);
+  ir::Unit unit = ir::Unit::None;
+  const double bytes = sema::si_value(number, unit_text.empty() ? "B" : unit_text, &unit);
+  if (unit != ir::Unit::Bytes || !(bytes >= 1) || bytes > 0x1p62) return std::nullopt;
+  return static_cast<size_t>(bytes);
+}
+
+}  // namespace
+
+std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vector<std::string>& options,
+                                                                const plan::PlanTargets& targets,
+                                                                support::Diagnostics& diags) {
+  std::vector<place::MemoryLimit> caps;
+  bool good = true;
+  for (const std::string& option : options) {
+    const size_t equals = option.find('=');
+    const std::string name = option.substr(0, equals);
+    const std::optional<size_t> bytes =
+        equals == std::string::npos ? std::nullopt : parse_size(std::string_view(option).substr(equals + 1));
+    if (!bytes) {
+      good = diags.error_at(Code::BadOption, "--memory", "`{}` is not `DEVICE=SIZE`", option)
+                 .note("`--memory npu[0]=4MiB`");
+      continue;
+    }
+    std::vector<std::string> known;
+    bool found = false;
+    for (const plan::DeviceTarget& device : targets.devices) {
+      const std::string& space = device.spec.space;
+      known.push_back(space);
+      if (space != name && space.substr(0, space.find('[')) != name) continue;
+      caps.push_back({space, *bytes});
+      found = true;
+    }
+    if (found) continue;
+    good = diags.error_at(Code::BadOption, "--memory", "no active rule file declares a device `{}`", name)
+               .did_you_mean(support::closest(name, known));
+  }
+  if (!good) return std::nullopt;
+  return caps;
+}
+
+void apply(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets) {
+  for (const place::MemoryLimit& cap : caps) {
+    for (plan::DeviceTarget& device : targets.devices) {
+      if (device.spec.space != cap.instance) continue;
+      device.capacity = device.capacity == 0 ? cap.bytes : std::min(device.capacity, cap.bytes);
+    }
+  }
+}
+
+}  // namespace collage::driver

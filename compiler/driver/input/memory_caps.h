@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--memory npu[0]=4MiB`: a device has no more memory than that, whatever its rule file says. `npu=4MiB` is for all of
+// its instances.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/place/solve.h"
+#include "compiler/plan/targets.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// One limit for each instance that is named. Nothing after an error.
+std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vector<std::string>& options,
+                                                                const plan::PlanTargets& targets,
+                                                                support::Diagnostics& diags);
+
+/// Devices have the smaller of what they had and the cap.
+void apply(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets);
+
+}  // namespace collage::driver

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phases of the active backends as passes to run: vetted ones, and rewrites of rule files.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/passes/phases.h"
+#include "compiler/place/candidates/candidates.h"
+
+namespace collage::driver {
+
+/// How often each rewrite was applied.
+using RewriteCounts = std::map<std::string, int>;
+
+/// What runs before candidates are searched. Nothing after errors.
+std::optional<passes::Schedule> pre_schedule(const std::vector<place::ActiveBackend>& active,
+                                             support::Diagnostics& diags);
+
+/// Passes that run the steps in order. They refer to `active` and to `counts`, which must live on.
+std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const std::vector<place::ActiveBackend>& active,
+                                   RewriteCounts* counts);
+
+/// `layer_norm 12x, strip_identity 1x`: those that were applied, or "".
+std::string to_string(const RewriteCounts& counts);
+
+}  // namespace collage::driver

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--profile`: where the time of a run goes.
+#pragma once
+
+#include <vector>
+
+#include "compiler/support/diagnostic.h"
+#include "runtime/exec/executor.h"
+
+namespace collage::driver {
+
+/// Runs the plan some times on `inputs` and prints what each partition, conversion and kernel took: the least of its
+/// wall times, longest first. The kernels beyond the first `rows` are summed up. Of a concurrent plan also when the
+/// first `rows` steps started and finished in the last run, and on what. False: a run failed, reported.
+bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, size_t rows,
+                   runtime::Executor& executor, support::Diagnostics& diags);
+
+}  // namespace collage::driver

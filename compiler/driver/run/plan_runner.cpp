@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/run/plan_runner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/driver/run/time_plan.h"
+#include "compiler/plan/check.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+constexpr int kWarmUp = 2;
+
+}  // namespace
+
+std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
+                                      const plan::PlanTargets& targets, int threads, support::Diagnostics& diags) {
+  codegen::JitOptions options;
+  options.threads = threads;
+  runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(options);
+  if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
+  std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
+  if (!built) return std::nullopt;
+  auto executor = runtime::Executor::load(built->plan, **jit, threads);
+  if (!executor) return diags.error_at(Code::RunFailed, graph.name, "{}", executor.message());
+  return PlanRunner{std::move(*jit), std::move(*built), std::move(*executor), {}, {}};
+}
+
+runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
+                            int runs) {
+  for (int r = -kWarmUp; r < runs; ++r) {
+    for (PlanRunner* runner : runners) {
+      runtime::Result<TimedRun> run = time_run(*runner->executor, inputs);
+      if (!run) return run.status();
+      runner->outputs = std::move(run->outputs);
+      if (r >= 0) runner->seconds.push_back(run->latency);
+    }
+  }
+  return runtime::Status::ok();
+}
+
+double difference(const std::vector<runtime::Tensor>& a, const std::vector<runtime::Tensor>& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    plan::CheckRow row = plan::compare(a[i], b[i], 0);
+    if (row.max_difference == 0) continue;
+    worst = std::max(worst, row.max_magnitude > 0 ? row.max_difference / row.max_magnitude
+                                                  : std::numeric_limits<double>::infinity());
+  }
+  return worst;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/search/candidate_placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace collage::driver {
+
+PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& offered,
+                                 std::optional<FoundPlan> followed, const std::string& why_not, FoundPlan* found) {
+  PlanVerdict verdict;
+  verdict.file = file;
+  verdict.partitions = offered.partitions.size();
+  if (!followed) {
+    verdict.why_not = why_not;
+    return verdict;
+  }
+  verdict.predicted = followed->predicted;
+  verdict.noise = place::noise_between(followed->measured, found->measured);
+  if (followed->predicted - found->predicted <= verdict.noise) {
+    verdict.is_kept = true;
+    verdict.partitions_kept = verdict.partitions;
+    verdict.searched = found->predicted;
+    found->placement = std::move(followed->placement);
+    found->measured = std::move(followed->measured);
+    found->predicted = followed->predicted;
+    found->optimal = found->optimal && found->predicted == found->bound;
+    return verdict;
+  }
+  for (const ir::Partition& mine : offered.partitions) {
+    const auto& chosen = found->placement.partitions;
+    verdict.partitions_kept +=
+        static_cast<size_t>(std::any_of(chosen.begin(), chosen.end(), [&](const ir::Partition& other) {
+          return other.nodes == mine.nodes && other.backend == mine.backend && other.instance == mine.instance;
+        }));
+  }
+  return verdict;
+}
+
+std::string to_string(const PlanVerdict& verdict, Duration outcome) {
+  if (!verdict.why_not.empty()) return fmt::format("{}: cannot be followed: {}", verdict.file, verdict.why_not);
+  if (verdict.is_kept && verdict.searched < verdict.predicted) {
+    const auto percent = [&](Duration part) { return 100 * part.seconds() / verdict.predicted.seconds(); };
+    return fmt::format("{}: kept the saved plan: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
+                       percent(verdict.predicted - verdict.searched), percent(verdict.noise));
+  }
+  if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);
+  const Duration gain = verdict.predicted - outcome;
+  return fmt::format("{}: {} as it is; the search saves {} ({:.2g} %) and keeps {} of its {} partition{}", verdict.file,
+                     human(verdict.predicted), human(gain), 100 * gain.seconds() / verdict.predicted.seconds(),
+                     verdict.partitions_kept, verdict.partitions, verdict.partitions == 1 ? "" : "s");
+}
+
+}  // namespace collage::driver

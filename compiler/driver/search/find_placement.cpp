@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/search/find_placement.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "compiler/driver/input/written_partitions.h"
+#include "compiler/place/build/coalesce.h"
+#include "compiler/place/build/energy.h"
+#include "compiler/place/build/to_placement.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/schedule/parallel_search.h"
+#include "compiler/place/schedule/work_schedule.h"
+#include "compiler/support/check.h"
+
+namespace collage::driver {
+namespace {
+
+/// The backend's `coalesce`; partitions that were written stay as they are.
+bool may_join(const SearchInput& input, const ir::Partition& partition) {
+  const ir::Backend* backend = input.rules.find(partition.backend);
+  if (backend == nullptr || !backend->policy.coalesce) return false;
+  return std::none_of(input.written.partitions.begin(), input.written.partitions.end(),
+                      [&](const ir::Partition& written) { return written.nodes == partition.nodes; });
+}
+
+/// The backend's `deny`.
+bool may_hold(const SearchInput& input, const std::string& backend, const std::vector<ir::NodeId>& nodes) {
+  const std::vector<place::BackendCandidates>& backends = input.built.backends;
+  auto found = std::find_if(backends.begin(), backends.end(), [&](const auto& b) { return b.backend == backend; });
+  return found == backends.end() || match::denied_in(found->denied, nodes) == nullptr;
+}
+
+/// A plan that keeps all limits but those that `lift` takes away.
+std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
+                                             void (*lift)(place::Owner&)) {
+  place::BuiltProblem built = input.built;
+  for (place::Owner& owner : built.problem.owners) lift(owner);
+  return place::solve_within_memory(input.graph, built, input.limits, strategy, input.options);
+}
+
+/// The limit of backends without which there would be a plan; empty if it is none of them alone.
+std::string deciding_limit(const SearchInput& input, const place::Strategy& strategy) {
+  const place::Problem& problem = input.built.problem;
+  const auto owner_of = [&](int c) { return problem.candidates[static_cast<size_t>(c)].owner; };
+  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.max_partitions.reset(); })) {
+    std::map<std::string, int> counts;
+    for (int c : free->chosen) {
+      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(c))];
+      if (owner.max_partitions && ++counts[owner.backend] > *owner.max_partitions) {
+        return fmt::format("`max partitions {}` of `{}` is too few for what has to run there", *owner.max_partitions,
+                           owner.backend);
+      }
+    }
+  }
+  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.conflicts.clear(); })) {
+    for (int a : free->chosen) {
+      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(a))];
+      for (int b : free->chosen) {
+        if (std::count(owner.conflicts.begin(), owner.conflicts.end(), owner_of(b)) == 0) continue;
+        return fmt::format("it needs both `{}` and `{}`, which conflict", owner.backend,
+                           problem.owners[static_cast<size_t>(owner_of(b))].backend);
+      }
+    }
+  }
+  return "";
+}
+
+/// A node that none of the strategy's backends may run, a limit, or one sentence about the whole.
+std::string why_none(const SearchInput& input, const place::Strategy& strategy) {
+  const place::Problem& problem = input.built.problem;
+  std::vector<bool> can_run(input.graph.node_count());
+  std::vector<std::string> elsewhere(input.graph.node_count());
+  for (const place::Candidate& candidate : problem.candidates) {
+    const place::Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
+    for (int node : candidate.nodes) {
+      can_run[static_cast<size_t>(node)] =
+          can_run[static_cast<size_t>(node)] || place::takes_part(strategy, owner.backend);
+      elsewhere[static_cast<size_t>(node)] = owner.instance;
+    }
+  }
+  for (ir::NodeId node : input.graph.node_ids()) {
+    if (can_run[node.slot()]) continue;
+    return fmt::format("it has nothing for `%{}`, which may only run on `{}`", input.graph.node_name(node),
+                       elsewhere[node.slot()]);
+  }
+  if (std::string limit = deciding_limit(input, strategy); !limit.empty()) return limit;
+  return "what is left after pins, options and limits does not fit together, or some value cannot reach a place where "
+         "it is needed";
+}
+
+ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& built,
+                           const place::Solution& solution) {
+  return place::to_placement(built.problem, solution, input.graph, built.values,
+                             [&](int c) { return built.origins[static_cast<size_t>(c)].rules; });
+}
+
+/// Of a placement that holds, or this is a fault of ours.
+Duration checked_cost(const SearchInput& input, const ir::Placement& placement) {
+  place::Verdict verdict = place::evaluate(input.graph, placement);
+  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
+                std::get<std::string>(verdict));
+  return std::get<Duration>(verdict);
+}
+
+}  // namespace
+
+Duration objective_value(const SearchInput& input, const ir::Placement& placement) {
+  if (place::is_concurrent(input.objective)) {
+    return place::value_of(place::tasks_of(input.graph, placement, input.machine), input.objective);
+  }
+  if (input.objective == place::Objective::Energy) return place::energy_of(*input.energy, placement);
+  return checked_cost(input, placement);
+}
+
+namespace {
+
+/// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
+Duration improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
+  if (strategy.kind != place::Strategy::Kind::Optimal) return {};
+  auto fits = [&](const place::Solution& other) {
+    ir::Placement placement = placement_of(input, input.built, other);
+    return std::all_of(input.limits.begin(), input.limits.end(), [&](const place::MemoryLimit& limit) {
+      return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
+    });
+  };
+  place::ParallelResult found =
+      place::search_parallel(input.built.problem, input.machine, input.objective, *solution, input.options, fits);
+  // Written down, ties between steps may fall differently: what was there before stays where that is better.
+  const auto value = [&](const place::Solution& one) {
+    return objective_value(input, placement_of(input, input.built, one));
+  };
+  if (value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
+  return found.bound;
+}
+
+}  // namespace
+
+std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
+  using Clock = std::chrono::steady_clock;
+  why->clear();
+  Clock::time_point start = Clock::now();
+  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
+  std::optional<place::Solution> solution =
+      place::solve_within_memory(input.graph, built, input.limits, strategy, input.options, why);
+  if (!solution) {
+    if (why->empty()) *why = why_none(input, strategy);
+    return std::nullopt;
+  }
+  if (place::is_concurrent(input.objective)) solution->bound = improve(input, strategy, &*solution);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  FoundPlan plan = to_found_plan(input, *solution);
+  plan.seconds = seconds;
+  return plan;
+}
+
+FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
+  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
+  FoundPlan plan;
+  for (int c : solution.chosen) {
+    const place::CandidateOrigin& origin = built.origins[static_cast<size_t>(c)];
+    if (origin.measured && !origin.is_open) plan.measured.push_back({origin.measurement, origin.spread});
+  }
+  plan.bound = solution.bound;
+  plan.chosen = solution.chosen;
+  plan.states = solution.states;
+  plan.placement = placement_of(input, built, solution);
+  const Duration additive = checked_cost(input, plan.placement);
+  if (input.energy != nullptr) place::restore_times(input.built, solution, &plan.placement);
+  // A partition gives its results at its end: joined ones would keep others waiting.
+  if (input.objective != place::Objective::Makespan) {
+    place::coalesce(
+        input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
+        [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
+          return may_hold(input, backend, nodes);
+        });
+  }
+  keep_written_names(input.written, plan.placement);
+  checked_cost(input, plan.placement);
+  const bool overlaps = place::is_concurrent(input.objective);
+  plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
+  plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
+  plan.solution = solution;
+  return plan;
+}
+
+std::vector<std::string> backend_names(const place::Problem& problem) {
+  std::vector<std::string> names;
+  for (const place::Owner& owner : problem.owners) {
+    if (std::find(names.begin(), names.end(), owner.backend) == names.end()) names.push_back(owner.backend);
+  }
+  return names;
+}
+
+std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input) {
+  using Kind = place::Strategy::Kind;
+  std::vector<std::pair<std::string, Duration>> plans;
+  auto add = [&](const std::string& label, const place::Strategy& strategy) {
+    std::string why;
+    std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
+    if (!plan) return;
+    const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
+                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].is_open; });
+    plans.emplace_back(has_bounds ? label + " at least" : label, plan->predicted);
+  };
+  add("host only", {Kind::Single, {"host"}});
+  // What greed takes depends on costs that were not measured then.
+  if (input.built.lazy.not_needed == 0) add("greedy", {Kind::Greedy, {}});
+  return plans;
+}
+
+}  // namespace collage::driver

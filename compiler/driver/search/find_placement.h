@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// One strategy, from the placement problem to a placement that has been priced independently. The pipeline, `--compare`
+// and `--diff-plans` all come here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/place/costs/noise.h"
+#include "compiler/place/problem/objective.h"
+#include "compiler/place/solve.h"
+#include "compiler/place/strategies.h"
+#include "compiler/support/diagnostic.h"
+#include "runtime/core/machine.h"
+
+namespace collage::driver {
+
+using runtime::Duration;
+
+/// What all searches of one compilation share.
+struct SearchInput {
+  const ir::Graph& graph;
+  const place::BuiltProblem& built;
+  const ir::RuleSet& rules;
+  const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
+  std::vector<place::MemoryLimit> limits;
+  place::SearchOptions options;
+  place::Objective objective = place::Objective::Latency;
+  runtime::Machine machine{};                   ///< of objectives with overlap
+  const place::BuiltProblem* energy = nullptr;  ///< `built` with energies for costs, where that is the objective
+};
+
+struct FoundPlan {
+  ir::Placement placement;                    ///< after partitions were joined where their backend wants it
+  std::vector<int> chosen;                    ///< candidates of the problem, as the search chose them
+  place::Solution solution;                   ///< what it was made of, before partitions were joined
+  std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
+  Duration predicted;  ///< what the objective says of the placement, by code that the searches do not share
+  Duration bound;
+  bool optimal = false;
+  uint64_t states = 0;
+  double seconds = 0;  ///< of the search
+};
+
+/// The objective's value of a placement whose costs are times; of energy, see place/build/energy.h.
+Duration objective_value(const SearchInput& input, const ir::Placement& placement);
+
+/// Nothing if the strategy finds no placement; `why` then says so in one sentence.
+std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why);
+
+/// A solution of the problem as a placement: partitions joined where their backend wants it, and priced anew.
+FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution);
+
+/// The names that `--strategy` may use.
+std::vector<std::string> backend_names(const place::Problem& problem);
+
+/// What simpler strategies would have cost, as label and prediction: the price of not searching.
+std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input);
+
+}  // namespace collage::driver

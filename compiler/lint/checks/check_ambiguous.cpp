@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/checks/check_ambiguous.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "compiler/lint/checks/families.h"
+#include "compiler/lint/logic/expr_text.h"
+#include "compiler/lint/models/example_models.h"
+#include "compiler/match/derivation.h"
+
+namespace collage::lint {
+namespace {
+
+using match::Match;
+
+/// Names of what the captures are in this match, so that formulas of two rules can be compared.
+CaptureNames values_of(const ir::Graph& graph, const Match& match) {
+  CaptureNames names;
+  for (const match::Binding& binding : match.bindings) {
+    names.push_back(binding.is_present() ? graph.value(binding.value).name : "?");
+  }
+  return names;
+}
+
+std::string lowering_text(const ir::Rule& rule, const CaptureNames& names) {
+  std::string text = rule.lowering.symbol;
+  for (const ir::LoweringArg& arg : rule.lowering.args) {
+    text += "," + arg.name + "=";
+    if (arg.capture >= 0) text += names[static_cast<size_t>(arg.capture)];
+    if (arg.value) text += text_of(*arg.value, names);
+  }
+  return text;
+}
+
+std::map<std::string, std::string> formats(const ir::Backend& backend, const ir::Rule& rule,
+                                           const CaptureNames& names) {
+  std::map<std::string, std::string> formats;
+  for (const ir::FormatClause& format : rule.formats) {
+    std::string text =
+        format.same_as >= 0 ? "as " + names[static_cast<size_t>(format.same_as)] : ir::format_text(format, backend);
+    const std::string& value = names[static_cast<size_t>(format.capture)];
+    if (value != "?" && text != ir::default_format_text(backend)) formats[value] = text;
+  }
+  return formats;
+}
+
+/// Nothing tells the two apart but what they are lowered to.
+bool is_ambiguous(const ir::Graph& graph, const ir::Backend& backend, const Match& a, const Match& b) {
+  const ir::Rule& rule_a = backend.rules[static_cast<size_t>(a.rule)];
+  const ir::Rule& rule_b = backend.rules[static_cast<size_t>(b.rule)];
+  bool say_lower = rule_a.lowering.span.is_valid() && rule_b.lowering.span.is_valid();
+  bool have_formulas = rule_a.cost && rule_b.cost && !rule_a.measured && !rule_b.measured && !backend.policy.measured;
+  bool are_plain = has_one_plain_kernel(rule_a) && has_one_plain_kernel(rule_b);
+  if (!say_lower || !have_formulas || !are_plain || a.nodes != b.nodes) return false;
+  CaptureNames names_a = values_of(graph, a);
+  CaptureNames names_b = values_of(graph, b);
+  // Equal by their formulas, not by the sizes of this one model.
+  return text_of(*rule_a.cost, names_a) == text_of(*rule_b.cost, names_b) &&
+         formats(backend, rule_a, names_a) == formats(backend, rule_b, names_b) &&
+         lowering_text(rule_a, names_a) != lowering_text(rule_b, names_b);
+}
+
+/// Captures that reach the lowering.
+std::vector<int> lowered_captures(const ir::Rule& rule) {
+  std::vector<int> captures;
+  for (const ir::LoweringArg& arg : rule.lowering.args) {
+    if (arg.capture >= 0) captures.push_back(arg.capture);
+    if (arg.value) collect_captures(*arg.value, &captures);
+  }
+  return captures;
+}
+
+/// The capture that two derivations of the same nodes bind to different operators, or only one of them binds. That
+/// operands which commute change places is no difference.
+std::optional<int> difference(const std::vector<int>& captures, const std::vector<match::Binding>& a,
+                              const std::vector<match::Binding>& b) {
+  for (int capture : captures) {
+    const match::Binding& in_a = a[static_cast<size_t>(capture)];
+    const match::Binding& in_b = b[static_cast<size_t>(capture)];
+    if (in_a.node != in_b.node || in_a.is_present() != in_b.is_present()) return capture;
+  }
+  return std::nullopt;
+}
+
+/// A capture of the rule whose meaning on this model is a matter of chance.
+std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& backend, const ir::Rule& rule) {
+  using Bindings = std::vector<match::Binding>;
+  std::vector<int> captures = lowered_captures(rule);
+  std::map<std::vector<ir::NodeId>, std::vector<Bindings>> seen;
+  std::optional<int> found;
+  const match::MatchLimits limits;
+  std::optional<match::Derivation> derivation;
+  auto look = [&] {
+    Bindings bindings = derivation->bindings();
+    match::EvalContext context{graph, backend, {}, bindings};
+    std::string unused;
+    bool holds = std::all_of(rule.clauses.begin(), rule.clauses.end(),
+                             [&](const ir::Clause& clause) { return match::clause_holds(clause, context, &unused); });
+    if (!holds) return;
+    Match here;
+    here.bindings = bindings;
+    for (const Bindings& other : seen[derivation->nodes()]) {
+      Match there;
+      there.bindings = other;
+      bool costs_alike = text_of(*rule.cost, values_of(graph, here)) == text_of(*rule.cost, values_of(graph, there));
+      if (costs_alike && !found) found = difference(captures, bindings, other);
+    }
+    seen[derivation->nodes()].push_back(std::move(bindings));
+  };
+  for (ir::NodeId root : graph.node_ids()) {
+    derivation.emplace(graph, rule, limits, /*explains=*/false, look);
+    derivation->run(root);
+    seen.clear();
+  }
+  return found;
+}
+
+/// One rule, the same nodes, two ways.
+void check_ways(const ir::Backend& backend, int index, support::Diagnostics& diags) {
+  const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
+  if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.inplaces.empty()) return;
+  if (!rule.cost || rule.measured || backend.policy.measured || rule.lowering.args.empty()) return;
+  for (const ir::Graph& graph : witnesses_of(backend, index, 8)) {
+    std::optional<int> capture = ambiguous_capture(graph, backend, rule);
+    if (!capture) continue;
+    diags
+        .warning(support::Code::AmbiguousMatch, rule.captures[static_cast<size_t>(*capture)].span,
+                 "`{}` can be either of several on the same nodes, at the same cost",
+                 rule.captures[static_cast<size_t>(*capture)].name)
+        .note(rule.lowering.span, "it reaches the lowering here")
+        .note("as on this model:\n{}", text_of(graph));
+    return;
+  }
+}
+
+}  // namespace
+
+void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    std::set<std::pair<std::string, std::string>> told;
+    for (const std::vector<int>& family : families_of(backend)) {
+      if (!backend.rules[static_cast<size_t>(family[0])].lowering.span.is_valid()) continue;
+      check_ways(backend, family[0], diags);
+      for (const ir::Graph& graph : witnesses_of(backend, family[0], 2)) {
+        std::vector<Match> matches = match::match_backend(graph, backend, {}, nullptr);
+        for (const Match& a : matches) {
+          for (const Match& b : matches) {
+            const ir::Rule& first = backend.rules[static_cast<size_t>(a.rule)];
+            const ir::Rule& second = backend.rules[static_cast<size_t>(b.rule)];
+            if (a.rule >= b.rule || first.family == second.family || !is_ambiguous(graph, backend, a, b)) continue;
+            if (!told.emplace(first.family, second.family).second) continue;
+            const ir::Rule& winner = first.name < second.name ? first : second;
+            auto warning = diags.warning(support::Code::AmbiguousRules, second.span,
+                                         "rules `{}` and `{}` match the same nodes at the same cost: only its name "
+                                         "makes `{}` win",
+                                         first.name, second.name, winner.name);
+            warning.note(first.span, "`{}` is here", first.name);
+            warning.note("both match this model:\n{}", text_of(graph));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace collage::lint

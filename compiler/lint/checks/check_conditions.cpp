@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/checks/check_conditions.h"
+
+#include <algorithm>
+
+#include "compiler/lint/checks/families.h"
+#include "compiler/lint/logic/condition_solver.h"
+
+namespace collage::lint {
+namespace {
+
+using support::Code;
+
+/// Clauses of one rule, by index: `clause` cannot hold, or always holds, together with `others`.
+struct Finding {
+  Code code = Code::ContradictoryWhere;
+  size_t clause = 0;
+  std::vector<size_t> others;
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// Captures of the rule that may be absent and that these clauses mention.
+std::vector<int> absentable(const ir::Rule& rule, const std::vector<size_t>& clauses) {
+  std::vector<int> captures;
+  for (size_t clause : clauses) collect_captures(rule.clauses[clause].condition, &captures);
+  std::sort(captures.begin(), captures.end());
+  captures.erase(std::unique(captures.begin(), captures.end()), captures.end());
+  std::erase_if(captures,
+                [&](int capture) { return capture < 0 || !rule.captures[static_cast<size_t>(capture)].may_be_absent; });
+  return captures;
+}
+
+class RuleConditions {
+ public:
+  RuleConditions(const ir::Backend& backend, const ir::Rule& rule) : rule_(rule), conditions_(backend, rule) {}
+
+  std::vector<Finding> run() {
+    std::vector<Finding> findings;
+    std::vector<size_t> before;
+    for (size_t i = 0; i < rule_.clauses.size(); ++i) {
+      std::vector<size_t> with = before;
+      with.push_back(i);
+      if (conditions_.contradict(expressions(with))) {
+        findings.push_back({Code::ContradictoryWhere, i, least(before, [&](const std::vector<size_t>& some) {
+                              std::vector<size_t> all = some;
+                              all.push_back(i);
+                              return conditions_.contradict(expressions(all));
+                            })});
+        // Without it, so that what else is wrong shows too.
+        continue;
+      }
+      // An earlier clause says nothing where a capture in it is absent.
+      std::vector<int> own = absentable(rule_, {i});
+      std::vector<size_t> sure = before;
+      std::erase_if(sure, [&](size_t clause) {
+        std::vector<int> theirs = absentable(rule_, {clause});
+        return !std::includes(own.begin(), own.end(), theirs.begin(), theirs.end());
+      });
+      const ir::Expr& condition = rule_.clauses[i].condition;
+      if (conditions_.imply(expressions(sure), condition)) {
+        findings.push_back({Code::RedundantWhere, i, least(sure, [&](const std::vector<size_t>& some) {
+                              return conditions_.imply(expressions(some), condition);
+                            })});
+        continue;
+      }
+      before.push_back(i);
+    }
+    return findings;
+  }
+
+ private:
+  ExprList expressions(const std::vector<size_t>& clauses) const {
+    ExprList list;
+    for (size_t clause : clauses) list.push_back(&rule_.clauses[clause].condition);
+    return list;
+  }
+
+  /// Leaves out of `clauses` whatever `holds` does without.
+  template <typename Holds>
+  static std::vector<size_t> least(std::vector<size_t> clauses, Holds holds) {
+    for (size_t i = clauses.size(); i-- > 0;) {
+      std::vector<size_t> fewer = clauses;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (holds(fewer)) clauses = std::move(fewer);
+    }
+    return clauses;
+  }
+
+  const ir::Rule& rule_;
+  Conditions conditions_;
+};
+
+void report(const Finding& finding, const ir::Rule& rule, const std::string& who, bool is_member,
+            support::Diagnostics& diags) {
+  std::vector<size_t> all = finding.others;
+  all.push_back(finding.clause);
+  std::string where;
+  for (int capture : absentable(rule, all)) {
+    where +=
+        fmt::format("{}`{}`", where.empty() ? " with " : " and ", rule.captures[static_cast<size_t>(capture)].name);
+  }
+  support::Span span = rule.clauses[finding.clause].span;
+  if (finding.code == Code::RedundantWhere) {
+    auto warning = diags.warning(finding.code, span, "this condition always holds{}",
+                                 finding.others.empty() ? "" : " where the conditions before it do");
+    for (size_t other : finding.others) warning.note(rule.clauses[other].span, "it follows from this");
+    return;
+  }
+  auto warning = diags.warning(is_member ? Code::UnreachableMember : finding.code, span,
+                               "rule `{}` never matches{}: this condition cannot hold{}", who, where,
+                               finding.others.empty() ? "" : " together with others");
+  for (size_t other : finding.others) warning.note(rule.clauses[other].span, "it contradicts this");
+}
+
+}  // namespace
+
+void check_conditions(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    for (const std::vector<int>& family : families_of(backend)) {
+      std::vector<std::vector<Finding>> by_member;
+      for (int member : family) {
+        by_member.push_back(RuleConditions(backend, backend.rules[static_cast<size_t>(member)]).run());
+      }
+      auto is_everywhere = [&](const Finding& finding) {
+        return std::all_of(by_member.begin(), by_member.end(), [&](const std::vector<Finding>& findings) {
+          return std::find(findings.begin(), findings.end(), finding) != findings.end();
+        });
+      };
+      for (size_t i = 0; i < family.size(); ++i) {
+        const ir::Rule& rule = backend.rules[static_cast<size_t>(family[i])];
+        for (const Finding& finding : by_member[i]) {
+          if (is_everywhere(finding)) {
+            if (i == 0) report(finding, rule, rule.family, false, diags);
+          } else if (finding.code == Code::ContradictoryWhere) {
+            // What one member never needs, another may.
+            report(finding, rule, rule.name, true, diags);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace collage::lint

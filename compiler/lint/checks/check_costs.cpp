@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/checks/check_costs.h"
+
+#include <algorithm>
+
+#include "compiler/lint/checks/families.h"
+#include "compiler/lint/logic/ranges.h"
+#include "compiler/lint/models/example_models.h"
+
+namespace collage::lint {
+namespace {
+
+using support::Code;
+
+constexpr int kTries = 96;
+
+/// An attribute of the backend is one of its values where it lists them.
+KnownRange attribute_ranges(const ir::Backend& backend) {
+  return [&backend](const ir::Expr& expr) -> std::optional<Range> {
+    if (expr.kind != ir::Expr::Kind::BackendAttr) return std::nullopt;
+    const ir::AttrDecl* attr = backend.find_attr(expr.text);
+    if (attr == nullptr || attr->allowed.empty()) return std::nullopt;
+    std::optional<Range> range;
+    for (const runtime::AttrValue& value : attr->allowed) {
+      const int64_t* whole = std::get_if<int64_t>(&value);
+      const double* real = std::get_if<double>(&value);
+      if (whole == nullptr && real == nullptr) return std::nullopt;
+      double number = whole != nullptr ? static_cast<double>(*whole) : *real;
+      if (!range) range = Range{number, number};
+      *range = {std::min(range->low, number), std::max(range->high, number)};
+    }
+    return range;
+  };
+}
+
+/// Models of the rule's tests, and of our own.
+bool look_at_models(const ir::Backend& backend, int rule, const std::function<bool(const ir::Graph&)>& look) {
+  for (const ir::RuleTest& test : backend.rules[static_cast<size_t>(rule)].tests) {
+    auto graph = graph_of_test(test);
+    if (graph && look(*graph)) return true;
+  }
+  return search_models(backend, rule, kTries, look);
+}
+
+/// False if nothing was found.
+bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& diags) {
+  const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
+  const ir::Expr* cost = nullptr;
+  for (const ir::Kernel& kernel : rule.kernels) {
+    bool may_be_negative = kernel.cost && !(range_of(*kernel.cost, {}, attribute_ranges(backend)).low >= 0);
+    if (may_be_negative && cost == nullptr) cost = &*kernel.cost;
+  }
+  if (cost == nullptr) return false;
+  return look_at_models(backend, index, [&](const ir::Graph& graph) {
+    match::MatchReport report;
+    match::match_rule(graph, backend, index, {}, &report);
+    for (const match::Refusal& refusal : report.refusals) {
+      bool is_wrong = refusal.message.find("negative") != std::string::npos ||
+                      refusal.message.find("not a number") != std::string::npos;
+      if (refusal.kind != match::Refusal::Kind::Cost || !is_wrong) continue;
+      diags.warning(Code::BadCost, cost->span, "rule `{}` loses matches: {}", rule.family, refusal.message)
+          .note("as on this model:\n{}", text_of(graph));
+      return true;
+    }
+    return false;
+  });
+}
+
+/// The cost of a partition that is one match.
+void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
+  const ir::PartitionPolicy& policy = backend.policy;
+  if (!policy.cost || range_of(*policy.cost, {}, attribute_ranges(backend)).low >= 0) return;
+  for (int index = 0; index < static_cast<int>(backend.rules.size()); ++index) {
+    bool is_found = look_at_models(backend, index, [&](const ir::Graph& graph) {
+      for (const match::Match& match : match::match_rule(graph, backend, index, {}, nullptr)) {
+        match::Quantities quantities = match::quantities_of(graph, match.nodes);
+        quantities.launch = policy.launch.seconds();
+        quantities.rules = match.cost;
+        std::string why;
+        if (match::evaluate_cost(*policy.cost, {graph, backend, {}, {}, &quantities}, &why)) continue;
+        bool is_wrong = why.find("negative") != std::string::npos || why.find("not a number") != std::string::npos;
+        if (!is_wrong) continue;
+        diags.warning(Code::BadCost, policy.cost->span, "candidates of `{}` are lost: {}", backend.name, why)
+            .note("as of rule `{}` on this model:\n{}", backend.rules[static_cast<size_t>(index)].name, text_of(graph));
+        return true;
+      }
+      return false;
+    });
+    if (is_found) return;
+  }
+}
+
+}  // namespace
+
+void check_costs(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    for (const std::vector<int>& family : families_of(backend)) {
+      std::any_of(family.begin(), family.end(), [&](int member) { return check_rule(backend, member, diags); });
+    }
+    check_policy(backend, diags);
+  }
+}
+
+}  // namespace collage::lint

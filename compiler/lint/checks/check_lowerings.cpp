@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/checks/check_lowerings.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "compiler/lint/checks/families.h"
+
+namespace collage::lint {
+namespace {
+
+/// How two lists for one kernel differ; nothing if they agree in what both have. Names of tensors are the rules' own,
+/// so another name in the same place is no difference, but the same name in another place is.
+std::optional<std::string> difference(const ir::Lowering& here, const ir::Lowering& there) {
+  for (size_t i = 0; i < here.args.size(); ++i) {
+    const ir::LoweringArg& arg = here.args[i];
+    if (i < there.args.size() && (arg.capture >= 0) != (there.args[i].capture >= 0)) {
+      auto sort = [](const ir::LoweringArg& one) { return one.capture >= 0 ? "a tensor" : "a value"; };
+      return fmt::format("argument {} of kernel `{}` is {} here, and {}", i + 1, here.symbol, sort(arg),
+                         sort(there.args[i]));
+    }
+    for (size_t j = 0; j < there.args.size(); ++j) {
+      if (j == i || there.args[j].name != arg.name) continue;
+      return fmt::format("`{}` is argument {} of kernel `{}` here, and argument {}", arg.name, i + 1, here.symbol,
+                         j + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_lowerings(const ir::RuleSet& rules, support::Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    std::map<std::string, const ir::Rule*> by_symbol;
+    for (const std::vector<int>& family : families_of(backend)) {
+      const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];
+      if (!rule.lowering.span.is_valid() || rule.lowering.args.empty()) continue;
+      if (rule.lowering.kind == ir::LoweringKind::Inline) continue;  // its symbol names a library, no kernel
+      auto [first, is_new] = by_symbol.emplace(rule.lowering.symbol, &rule);
+      if (is_new) continue;
+      auto why = difference(rule.lowering, first->second->lowering);
+      if (!why) continue;
+      diags.warning(support::Code::LoweringMismatch, rule.lowering.span, "{} in rule `{}`", *why, first->second->family)
+          .note(first->second->lowering.span, "the other is here");
+    }
+  }
+}
+
+}  // namespace collage::lint

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/logic/expr_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/match/evaluate.h"
+
+namespace collage::lint {
+
+using Kind = ir::Expr::Kind;
+
+CaptureNames names_of(const ir::Rule& rule) {
+  CaptureNames names;
+  for (const ir::Capture& capture : rule.captures) names.push_back(capture.name);
+  return names;
+}
+
+std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Settings& settings) {
+  auto arg = [&](size_t i) { return text_of(expr.args.at(i), names, settings); };
+  auto all = [&] {
+    std::string text;
+    for (size_t i = 0; i < expr.args.size(); ++i) text += (i == 0 ? "" : ",") + arg(i);
+    return text;
+  };
+  if (auto number = constant_of(expr, settings)) return fmt::format("{}", *number);
+  switch (expr.kind) {
+    case Kind::String: return "\"" + expr.text + "\"";
+    case Kind::DType: return std::string(runtime::name_of(expr.dtype));
+    case Kind::Capture: {
+      auto at = static_cast<size_t>(expr.capture);
+      return at < names.size() ? "%" + names[at] : "%?";
+    }
+    case Kind::Attribute: return arg(0) + "." + expr.text;
+    case Kind::BackendAttr: {
+      auto set = settings.find(expr.text);
+      return set == settings.end() ? "$" + expr.text : runtime::to_string(set->second);
+    }
+    case Kind::Unary: return expr.text + "(" + arg(0) + ")";
+    case Kind::Binary: return "(" + arg(0) + " " + expr.text + " " + arg(1) + ")";
+    case Kind::List: return "[" + all() + "]";
+    case Kind::Call: {
+      // Two tables are one where they were read from one place.
+      std::string table = expr.table ? fmt::format("{}:", static_cast<const void*>(expr.table.get())) : "";
+      return expr.text + "(" + table + all() + ")";
+    }
+    default: break;
+  }
+  return "#" + std::to_string(static_cast<int>(expr.kind)) + expr.text + "(" + all() + ")";
+}
+
+std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings) {
+  switch (expr.kind) {
+    case Kind::Number: return expr.number;
+    case Kind::Bool: return expr.number;
+    case Kind::BackendAttr: {
+      auto set = settings.find(expr.text);
+      if (set == settings.end()) return std::nullopt;
+      if (const int64_t* i = std::get_if<int64_t>(&set->second)) return static_cast<double>(*i);
+      if (const double* d = std::get_if<double>(&set->second)) return *d;
+      return std::nullopt;
+    }
+    case Kind::Unary: {
+      if (expr.text != "-") return std::nullopt;
+      auto number = constant_of(expr.args.at(0), settings);
+      return number ? std::optional(-*number) : std::nullopt;
+    }
+    case Kind::Binary: {
+      if (expr.type != ir::ExprType::Number) return std::nullopt;
+      auto a = constant_of(expr.args.at(0), settings);
+      auto b = constant_of(expr.args.at(1), settings);
+      if (!a || !b) return std::nullopt;
+      if (expr.text == "+") return *a + *b;
+      if (expr.text == "-") return *a - *b;
+      if (expr.text == "*") return *a * *b;
+      if (expr.text == "/") return *a / *b;
+      if (expr.text == "%") return std::fmod(*a, *b);
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+bool asks_machine(const ir::Expr& expr) {
+  return expr.kind == Kind::Version ||
+         std::any_of(expr.args.begin(), expr.args.end(), [](const ir::Expr& arg) { return asks_machine(arg); });
+}
+
+void collect_captures(const ir::Expr& expr, std::vector<int>* captures) {
+  if (expr.kind == Kind::Call && expr.text == "present") return;
+  if (expr.kind == Kind::Capture) captures->push_back(expr.capture);
+  for (const ir::Expr& arg : expr.args) collect_captures(arg, captures);
+}
+
+}  // namespace collage::lint

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A conjunction of simple conditions, each true or false: can any match satisfy it?
+//
+//     dim(x, 1) % 8 == 0     dim(x, 1) < 16     dim(x, 1) > 8      =>  no: the multiple of 8 above 8 is 16
+//     dtype(x) in {f32}      dtype(x) == dtype(y)   dtype(y) == i8  =>  no
+//
+// Keeps for every term (`dim(x, 1)`, `dtype(x)`, `c.group`) what it can still be: bounds and excluded numbers, or a set
+// of names; between whole-numbered terms linear inequalities, and remainders. "No" is sound: what it does not
+// understand it ignores. Comparisons with NaN are false, so a comparison that is false says something of whole numbers
+// only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/lint/logic/bounds.h"
+#include "compiler/lint/logic/expr_text.h"
+
+namespace collage::lint {
+
+struct Literal {
+  const ir::Expr* expr = nullptr;  ///< a Bool, neither `and`, `or` nor `not`
+  bool is_true = true;
+};
+
+/// What is known of a rule's terms before any condition.
+struct RuleFacts {
+  CaptureNames names;
+  std::set<std::string> whole;  ///< texts of attributes that are whole numbers, or lists of them: `%c.group`, `$lanes`
+  std::set<std::string> positive;  ///< texts of attributes that an operator wants to be at least 1
+  std::map<int, bool> is_const;    ///< captures that are surely constants, or surely none
+};
+
+class Facts {
+ public:
+  Facts(const RuleFacts& rule, const Settings& settings) : rule_(rule), settings_(settings) {}
+
+  void add(const Literal& literal);
+  /// `rank(capture)` is at most this.
+  void add_rank_at_most(const ir::Expr& capture, double most);
+  /// Surely no match satisfies all that was added. Call once, at the end.
+  bool are_impossible();
+
+ private:
+  /// Names or lists that a term can be, as text.
+  struct Choice {
+    std::optional<std::set<std::string>> allowed;
+    std::set<std::string> excluded;
+  };
+  struct Dim {
+    std::string capture;  ///< `%x`
+    double index;
+    int number;
+  };
+  struct Comparison {
+    const ir::Expr* left;
+    std::string op;
+    const ir::Expr* right;
+  };
+  using Linear = NumberFacts::Linear;
+
+  std::string text(const ir::Expr& expr) const { return text_of(expr, rule_.names, settings_); }
+  bool is_whole(const ir::Expr& expr) const;
+  int number(const ir::Expr& expr);
+  int rank_of(const std::string& capture);
+  int dim_of(const std::string& capture, double index);
+  std::optional<Linear> linear(const ir::Expr& expr);
+  KnownRange known(const ir::Expr* except) const;
+
+  void compare(const ir::Expr& left, std::string op, const ir::Expr& right, bool is_true);
+  void member(const ir::Expr& expr, const ir::Expr& set, bool is_true);
+  void equate_names(const ir::Expr& left, const ir::Expr& right, bool is_equal);
+  void equate_lists(const ir::Expr& left, const ir::Expr& right, bool is_equal);
+  void equal_elements(const ir::Expr& term, const ir::Expr& literal);
+  void choose(const ir::Expr& term, const std::set<std::string>& names, bool is_true);
+  Choice& choice(const ir::Expr& term);
+  /// The name that a String, DType or list of numbers is whatever the match.
+  std::optional<std::string> constant_name(const ir::Expr& expr) const;
+
+  void link_equal_shapes();
+  void link_pinned_ranks();
+  void link_elements();
+  bool choices_clash();
+  bool comparisons_clash() const;
+
+  const RuleFacts& rule_;
+  const Settings& settings_;
+  bool impossible_ = false;
+  NumberFacts numbers_;
+  std::map<std::string, int> index_;
+  std::map<int, const ir::Expr*> computed_;  ///< numbers that are computed from others
+  std::vector<Dim> dims_;
+  std::map<std::string, int> ranks_;  ///< by capture, as are these:
+  std::map<std::string, int> elements_;
+  std::vector<std::pair<std::string, std::string>> equal_shapes_;
+  std::map<std::string, Choice> choices_;
+  std::vector<std::pair<std::string, std::string>> equal_choices_;
+  std::vector<std::pair<std::string, std::string>> different_choices_;
+  std::map<std::string, bool> truths_;
+  std::vector<Comparison> comparisons_;
+};
+
+}  // namespace collage::lint

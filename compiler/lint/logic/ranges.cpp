@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lint/logic/ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace collage::lint {
+namespace {
+
+using Kind = ir::Expr::Kind;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Range kNatural{0, kInfinity};
+
+/// 0 * infinity is NaN, which the range leaves out: what is near it is 0.
+double times(double a, double b) {
+  return a == 0 || b == 0 ? 0 : a * b;
+}
+
+Range product(Range a, Range b) {
+  double corners[] = {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high)};
+  return {*std::min_element(std::begin(corners), std::end(corners)),
+          *std::max_element(std::begin(corners), std::end(corners))};
+}
+
+Range quotient(Range a, Range b) {
+  bool is_positive = b.low >= 0;
+  bool is_negative = b.high <= 0;
+  if (!is_positive && !is_negative) return {};
+  // The sign of a zero decides the sign of an infinity, so a divisor that may be -0 tells nothing.
+  if (is_negative) return {};
+  if (a.low >= 0) return {b.high == kInfinity ? 0 : a.low / b.high, b.low > 0 ? a.high / b.low : kInfinity};
+  if (b.low > 0) return {a.low / b.low, a.high >= 0 ? a.high / b.low : 0};
+  return {};
+}
+
+Range sum(Range a, Range b) {
+  double low = a.low + b.low;
+  double high = a.high + b.high;
+  return {std::isnan(low) ? -kInfinity : low, std::isnan(high) ? kInfinity : high};
+}
+
+Range call(const ir::Expr& expr, const Settings& settings, const KnownRange& known) {
+  const std::string& name = expr.text;
+  auto arg = [&](size_t i) { return range_of(expr.args.at(i), settings, known); };
+  if (name == "dim" || name == "elems" || name == "bytes" || name == "rank" || name == "uses" || name == "len")
+    return kNatural;
+  if (name == "min" || name == "max") {
+    Range all = arg(0);
+    for (size_t i = 1; i < expr.args.size(); ++i) {
+      Range next = arg(i);
+      bool is_min = name == "min";
+      all.low = is_min ? std::min(all.low, next.low) : std::max(all.low, next.low);
+      all.high = is_min ? std::min(all.high, next.high) : std::max(all.high, next.high);
+    }
+    return expr.type == ir::ExprType::Number && expr.args[0].type == ir::ExprType::Number ? all : Range{};
+  }
+  if (name == "abs") {
+    Range a = arg(0);
+    double high = std::max(std::abs(a.low), std::abs(a.high));
+    return {a.low >= 0 ? a.low : a.high <= 0 ? -a.high : 0, high};
+  }
+  if (name == "sqrt") {
+    Range a = arg(0);
+    return {a.low > 0 ? std::sqrt(a.low) : 0, a.high > 0 ? std::sqrt(a.high) : 0};
+  }
+  if (name == "ceil" || name == "floor") {
+    Range a = arg(0);
+    return name == "ceil" ? Range{std::ceil(a.low), std::ceil(a.high)} : Range{std::floor(a.low), std::floor(a.high)};
+  }
+  return {};
+}
+
+/// May have a NaN for a bound, where infinities met.
+Range unchecked_range(const ir::Expr& expr, const Settings& settings, const KnownRange& known) {
+  if (known) {
+    if (auto range = known(expr)) return *range;
+  }
+  auto arg = [&](size_t i) { return range_of(expr.args.at(i), settings, known); };
+  switch (expr.kind) {
+    case Kind::Quantity: return kNatural;
+    case Kind::Call: return call(expr, settings, known);
+    case Kind::Unary:
+      if (expr.text == "-") return {-arg(0).high, -arg(0).low};
+      return {};
+    case Kind::Binary: {
+      if (expr.type != ir::ExprType::Number) return {};
+      Range a = arg(0);
+      Range b = arg(1);
+      if (expr.text == "+") return sum(a, b);
+      if (expr.text == "-") return sum(a, {-b.high, -b.low});
+      if (expr.text == "*") return product(a, b);
+      if (expr.text == "/") return quotient(a, b);
+      // fmod has the sign of what is divided and is no larger.
+      if (expr.text == "%") return {std::min(a.low, 0.0), std::max(a.high, 0.0)};
+      return {};
+    }
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Range range_of(const ir::Expr& expr, const Settings& settings, const KnownRange& known) {
+  if (auto number = constant_of(expr, settings)) return std::isnan(*number) ? Range{} : Range{*number, *number};
+  Range range = unchecked_range(expr, settings, known);
+  if (std::isnan(range.low)) range.low = -kInfinity;
+  if (std::isnan(range.high)) range.high = kInfinity;
+  return range;
+}
+
+}  // namespace collage::lint

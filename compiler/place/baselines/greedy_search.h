@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement without foresight: largest candidates first, in turns. What users compare the optimum with.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/search_options.h"
+
+namespace collage::place {
+
+/// Takes from each turn's candidates in order: most nodes, least cost, rule, backend, instance, nodes. Nothing if no
+/// solution was found.
+std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<int>>& turns,
+                                      const SearchOptions& options);
+
+}  // namespace collage::place

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What BYOC does with annotations (AnnotateTarget, MergeCompilerRegions, PartitionGraph), over our candidates:
+//
+//   1. Each node is annotated with the first backend, in the order of registration, that has it alone; the host is
+//   last.
+//   2. Neighbours with equal annotations become one region, from the inputs on, where no path leaves the region and
+//      comes back through others:
+//
+//          conv@npu -> relu@npu -> softmax@host -> conv@npu   =>   {conv, relu} {softmax} {conv}
+//
+//   3. A region is a partition if its backend has such a candidate. Where limits forbid it, the backend's largest
+//      candidates inside the region are taken, one after another.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/search_options.h"
+
+namespace collage::place {
+
+/// Node -> number of its region, counted by first node; -1 for a node that nothing has alone. After: the quotient of
+/// the regions is acyclic.
+std::vector<int> merged_regions(const Problem& problem);
+
+/// Nothing if no solution was found. Proves no bound.
+std::optional<Solution> search_merged(const Problem& problem, const SearchOptions& options);
+
+}  // namespace collage::place

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions that the input model already has become the only candidates for their nodes. The backend must have matches
+// that make up exactly these nodes; the host can run any. Formats and cost are those written. Partitions that are only
+// offered go the same way, and leave the other candidates as they are.
+#include "compiler/place/build/fixed_partitions.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/place/candidates/exact_cover.h"
+#include "compiler/place/candidates/host_cost.h"
+#include "compiler/place/formats/format_graph.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::Partition;
+using ir::ValueId;
+using support::Code;
+
+class Fixer {
+ public:
+  Fixer(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+        const LayoutTable& layouts, bool measures, bool offers, BuiltProblem* built, support::Diagnostics& diags)
+      : graph_(graph),
+        registered_(registered),
+        backends_(backends),
+        layouts_(layouts),
+        measures_(measures),
+        offers_(offers),
+        built_(built),
+        diags_(diags) {}
+
+  bool run(const ir::Placement& fixed) {
+    if (!check_order(fixed)) return false;
+    if (!offers_) remove_others(fixed);
+    bool ok = true;
+    for (size_t p = 0; p < fixed.partitions.size(); ++p) ok = add(fixed.partitions[p], static_cast<int>(p)) && ok;
+    return ok && check_limits(fixed);
+  }
+
+ private:
+  void remove_others(const ir::Placement& fixed) {
+    std::set<int> taken;
+    for (const Partition& partition : fixed.partitions) {
+      for (NodeId node : partition.nodes) taken.insert(node.index);
+    }
+    filter_candidates(built_, [&](const Candidate& candidate) {
+      return std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
+                          [&](int node) { return taken.count(node) > 0; });
+    });
+  }
+
+  /// `max partitions` and `conflicts with` hold for what the user wrote, too.
+  bool check_limits(const ir::Placement& fixed) {
+    bool ok = true;
+    std::map<std::string, int> counts;
+    for (const Partition& partition : fixed.partitions) {
+      const ir::Backend* backend = registered_.find(partition.backend);
+      if (backend == nullptr) continue;
+      int count = ++counts[backend->name];
+      if (backend->max_partitions && count == *backend->max_partitions + 1) {
+        ok = diags_.error(Code::LimitExceeded, partition.span, "backend `{}` takes at most {} partitions",
+                          backend->name, *backend->max_partitions);
+      }
+      for (const std::string& other : backend->conflicts) {
+        auto it = std::find_if(fixed.partitions.begin(), fixed.partitions.end(),
+                               [&](const Partition& p) { return p.backend == other; });
+        if (it == fixed.partitions.end()) continue;
+        ok = diags_.error(Code::LimitExceeded, partition.span, "backend `{}` conflicts with `{}`", backend->name, other)
+                 .note(it->span, "a partition on `{}` is here", other);
+      }
+    }
+    return ok;
+  }
+
+  /// The quotient graph, nodes without a partition by themselves, must have an order.
+  bool check_order(const ir::Placement& fixed) {
+    std::vector<int> part = ir::partition_of_nodes(graph_, fixed);
+    auto parts = static_cast<int>(fixed.partitions.size());
+    for (size_t n = 0; n < part.size(); ++n) {
+      if (part[n] < 0) part[n] = parts++;
+    }
+    std::vector<std::set<int>> successors(static_cast<size_t>(parts));
+    std::vector<int> pending(static_cast<size_t>(parts));
+    for (NodeId node : graph_.node_ids()) {
+      for (ValueId input : graph_.node(node).inputs) {
+        NodeId producer = input.is_valid() ? graph_.value(input).producer : NodeId();
+        if (!producer.is_valid() || part[producer.slot()] == part[node.slot()]) continue;
+        bool is_new = successors[static_cast<size_t>(part[producer.slot()])].insert(part[node.slot()]).second;
+        if (is_new) ++pending[static_cast<size_t>(part[node.slot()])];
+      }
+    }
+    std::vector<int> ready;
+    for (int i = 0; i < parts; ++i) {
+      if (pending[static_cast<size_t>(i)] == 0) ready.push_back(i);
+    }
+    for (size_t next = 0; next < ready.size(); ++next) {
+      for (int successor : successors[static_cast<size_t>(ready[next])]) {
+        if (--pending[static_cast<size_t>(successor)] == 0) ready.push_back(successor);
+      }
+    }
+    if (static_cast<int>(ready.size()) == parts) return true;
+    for (size_t p = 0; p < fixed.partitions.size(); ++p) {
+      if (pending[p] == 0) continue;
+      return diags_.error(Code::PartitionCycle, fixed.partitions[p].span,
+                          "partition `@{}` waits for itself: a path leaves it and comes back",
+                          fixed.partitions[p].name);
+    }
+    return false;
+  }
+
+  bool add(const Partition& partition, int index) {
+    int backend = find_backend(partition);
+    if (backend == -2) return false;
+    int owner = find_owner(partition);
+    if (owner < 0) return false;
+    const bool is_group = !built_->problem.owners[static_cast<size_t>(owner)].members.empty();
+    if (is_group != partition.split.has_value()) {
+      return diags_.error(Code::PartitionSplit, partition.span, "partition `@{}` is {}", partition.name,
+                          is_group ? "on several instances and is not split" : "split, and on one instance");
+    }
+    if (partition.split) return add_split(partition, index, backend, owner);
+    if (backend >= 0) {
+      Result result = add_matched(partition, index, backend, owner);
+      if (result != Result::NoCover) return result == Result::Added;
+    }
+    if (partition.backend != "host") return unsupported(partition, backend);
+    // Rules that are named but do not cover the nodes are a mistake even where the host could run them without.
+    if (!partition.rules.empty()) return unsupported(partition, backend);
+    return add_on_host(partition, index);
+  }
+
+  /// Index of the active backend; -1: the implicit host; -2 after an error.
+  int find_backend(const Partition& partition) {
+    for (size_t b = 0; b < backends_.size(); ++b) {
+      if (backends_[b].backend->name == partition.backend) return static_cast<int>(b);
+    }
+    if (partition.backend == "host") return -1;
+    auto error = diags_.error(Code::UnknownDevice, partition.span, "partition `@{}` is on unknown backend `{}`",
+                              partition.name, partition.backend);
+    if (const ir::Backend* inactive = registered_.find(partition.backend)) {
+      error.note(inactive->span, "the backend is not active");
+      return -2;
+    }
+    std::vector<std::string> known{"host"};
+    for (const ActiveBackend& active : backends_) known.push_back(active.backend->name);
+    error.did_you_mean(support::closest(partition.backend, known));
+    return -2;
+  }
+
+  int find_owner(const Partition& partition) {
+    std::vector<std::string> known;
+    int found = -1;
+    const auto& owners = built_->problem.owners;
+    for (size_t i = 0; i < owners.size(); ++i) {
+      if (owners[i].backend != partition.backend) continue;
+      known.push_back(owners[i].instance);
+      // The last one: a rule file's own `host` comes after the implicit one.
+      if (owners[i].instance == partition.instance) found = static_cast<int>(i);
+    }
+    if (found >= 0) return found;
+    diags_
+        .error(Code::UnknownDevice, partition.span, "backend `{}` has no instance `{}`", partition.backend,
+               partition.instance)
+        .did_you_mean(support::closest(partition.instance, known));
+    return -1;
+  }
+
+  std::optional<ir::Format> written_format(const Partition& partition, ValueId value) const {
+    for (const auto* list : {&partition.inputs, &partition.outputs}) {
+      for (const ir::BoundaryValue& item : *list) {
+        if (item.value == value) return ir::canonical(item.format, graph_.value(value).type);
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool unsupported(const Partition& partition, int backend) {
+    auto error =
+        diags_.error(Code::PartitionUnsupported, partition.span,
+                     "backend `{}` has no {} that cover exactly the nodes of partition `@{}`", partition.backend,
+                     partition.rules.empty() ? "rules" : "matches of these rules", partition.name);
+    if (backend < 0) return error;
+    const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
+    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
+    for (const std::string& rule : partition.rules) {
+      bool exists = std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
+                                [&](const ir::Rule& r) { return r.name == rule.substr(0, rule.find_first_of(":{")); });
+      if (!exists) return error.note("`{}` has no rule `{}`", partition.backend, rule);
+    }
+    for (NodeId node : partition.nodes) {
+      bool is_matched = std::any_of(found.matches.begin(), found.matches.end(), [&](const match::Match& match) {
+        return std::binary_search(match.nodes.begin(), match.nodes.end(), node);
+      });
+      if (is_matched) continue;
+      WhyNot why = why_not(graph_, *active.backend, found, node);
+      return error.note(why.span, "`%{}`: {}", graph_.node_name(node), why.message);
+    }
+    return error;
+  }
+
+  enum class Result { Added, NoCover, Failed };
+
+  Result add_matched(const Partition& partition, int index, int backend, int owner) {
+    const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
+    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
+    std::vector<ValueLayout> wanted;
+    for (const auto* list : {&partition.inputs, &partition.outputs}) {
+      for (const ir::BoundaryValue& item : *list) {
+        ir::Format format = ir::canonical(item.format, graph_.value(item.value).type);
+        wanted.push_back(
+            {item.value, layouts_.find({format.layout, format.storage})});  // -1: no active backend names it
+      }
+    }
+    std::optional<Cover> cover = find_cover(graph_, *active.backend, found, partition.nodes, partition.rules, wanted);
+    if (!cover) return Result::NoCover;
+    if (const match::Denied* denied = match::denied_in(found.denied, partition.nodes)) {
+      diags_
+          .error(Code::PartitionUnsupported, partition.span, "backend `{}` denies partition `@{}`: {}",
+                 partition.backend, partition.name, denied->message)
+          .note(denied->span, "denied here");
+      return Result::Failed;
+    }
+    const std::string& space = built_->problem.owners[static_cast<size_t>(owner)].instance;
+    if (!formats_fit(partition, cover->members, space)) return Result::Failed;
+    // Coalescing may have joined partitions past the limits.
+    if (const ir::PartitionPolicy& policy = active.backend->policy; !policy.coalesce) {
+      std::string violation = limit_violation(graph_, policy, partition.nodes);
+      if (violation.empty() && policy.join == ir::JoinKind::None && cover->members.units.size() > 1) {
+        violation = "the backend joins no matches";
+      }
+      if (!violation.empty()) {
+        diags_.error(Code::PartitionUnsupported, partition.span,
+                     "partition `@{}` passes the limits of backend `{}`: {}", partition.name, partition.backend,
+                     violation);
+        return Result::Failed;
+      }
+    }
+    std::string why;
+    std::optional<Duration> cost = candidate_cost(graph_, active, found, cover->members, &why);
+    bool is_written = partition.cost > Duration();
+    bool measured = !is_written && measures_ && is_measured(*active.backend, found, cover->members);
+    if (is_written) cost = partition.cost;
+    if (measured) cost = cost.value_or(Duration());
+    if (!cost) {
+      diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name, why);
+      return Result::Failed;
+    }
+    CandidateOrigin origin{backend, {}, rule_names(*active.backend, found, cover->members.units), index, -1, measured};
+    for (size_t unit : cover->members.units) origin.matches.push_back(found.units[unit].match);
+    push(partition, cover->members, space, owner, *cost, std::move(origin));
+    return Result::Added;
+  }
+
+  /// One of the ways to split that the backend offers, at its cost where none is written.
+  bool add_split(const Partition& partition, int index, int backend, int owner) {
+    if (backend < 0) return unsupported(partition, backend);
+    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
+    const Owner& group = built_->problem.owners[static_cast<size_t>(owner)];
+    const BackendCandidate* best = nullptr;
+    for (const BackendCandidate& candidate : found.candidates) {
+      bool fits = candidate.split && candidate.split->split == *partition.split &&
+                  candidate.members.nodes == partition.nodes && candidate.split->parts.size() == group.members.size() &&
+                  (partition.rules.empty() || candidate.rules == partition.rules);
+      if (fits && (best == nullptr || candidate.cost < best->cost)) best = &candidate;
+    }
+    if (best == nullptr) {
+      auto error =
+          diags_.error(Code::PartitionUnsupported, partition.span,
+                       "backend `{}` has no rule that splits partition `@{}` so", partition.backend, partition.name);
+      for (const match::Refusal& refusal : found.split_refusals) {
+        if (refusal.nodes == partition.nodes) error.note(refusal.span, "{}", refusal.message);
+      }
+      return error;
+    }
+    if (!formats_fit(partition, best->members, "host")) return false;
+    CandidateOrigin origin{backend, {}, best->rules, index, -1, false};
+    for (size_t unit : best->members.units) origin.matches.push_back(found.units[unit].match);
+    Duration cost = partition.cost > Duration() ? partition.cost : best->cost;
+    push(partition, best->members, "host", owner, cost, std::move(origin));
+    add_shares(*best->split, group, &built_->problem.candidates.back());
+    return true;
+  }
+
+  bool add_on_host(const Partition& partition, int index) {
+    UnitUnion members;
+    members.nodes = partition.nodes;
+    for (ValueId value : ir::boundary_inputs(graph_, partition.nodes)) members.reads.push_back({value, 0});
+    for (ValueId value : ir::boundary_outputs(graph_, partition.nodes)) members.writes.push_back({value, 0});
+    std::sort(members.reads.begin(), members.reads.end());
+    if (!formats_fit(partition, members, "host")) return false;
+    bool is_written = partition.cost > Duration();
+    Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes);
+    push(partition, members, "host", 0, cost, {-1, {}, {}, index, -1, measures_ && !is_written});
+    return true;
+  }
+
+  bool formats_fit(const Partition& partition, const UnitUnion& members, const std::string& space) {
+    for (const auto* list : {&members.reads, &members.writes}) {
+      for (const ValueLayout& item : *list) {
+        ir::Format made = layouts_.format(item.layout, space);
+        std::optional<ir::Format> written = written_format(partition, item.value);
+        if (!written || *written == made) continue;
+        return diags_.error(Code::WrongFormat, partition.span, "partition `@{}` has `%{}` as `{}`, its rules have `{}`",
+                            partition.name, graph_.value(item.value).name, ir::to_string(*written),
+                            ir::to_string(made));
+      }
+    }
+    return true;
+  }
+
+  void push(const Partition& partition, const UnitUnion& members, const std::string& space, int owner, Duration cost,
+            CandidateOrigin origin) {
+    Candidate added;
+    for (NodeId node : partition.nodes) added.nodes.push_back(node.index);
+    added.cost = cost;
+    auto convert = [&](const std::vector<ValueLayout>& list, std::vector<ValueFormat>* out) {
+      for (const ValueLayout& item : list) {
+        FormatId format = intern_format(layouts_.format(item.layout, space), &built_->problem.formats);
+        out->push_back({index_of_value(*built_, item.value), format});
+      }
+    };
+    convert(members.reads, &added.reads);
+    convert(members.writes, &added.writes);
+    added.owner = owner;
+    for (const std::string& rule : origin.rules) added.rule += (added.rule.empty() ? "" : ",") + rule;
+    if (offers_) {
+      origin.fixed = -1;
+      if (exists(added)) return;
+    }
+    built_->problem.candidates.push_back(std::move(added));
+    built_->origins.push_back(std::move(origin));
+  }
+
+  /// Among the candidates, whatever its cost: equal ones cost the same.
+  bool exists(const Candidate& candidate) const {
+    const auto formats = [](const std::vector<ValueFormat>& list) {
+      std::set<std::pair<int, FormatId>> set;
+      for (const ValueFormat& item : list) set.emplace(item.value, item.format);
+      return set;
+    };
+    const std::vector<Candidate>& all = built_->problem.candidates;
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+      return other.owner == candidate.owner && other.nodes == candidate.nodes && other.rule == candidate.rule &&
+             formats(other.reads) == formats(candidate.reads) && formats(other.writes) == formats(candidate.writes);
+    });
+  }
+
+  const Graph& graph_;
+  const ir::RuleSet& registered_;
+  const std::vector<ActiveBackend>& backends_;
+  const LayoutTable& layouts_;
+  bool measures_;
+  bool offers_;
+  BuiltProblem* built_;
+  support::Diagnostics& diags_;
+};
+
+}  // namespace
+
+bool apply_fixed(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                 const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
+                 support::Diagnostics& diags) {
+  if (fixed.partitions.empty()) return true;
+  return Fixer(graph, registered, backends, layouts, measures, false, built, diags).run(fixed);
+}
+
+bool apply_offered(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                   const ir::Placement& offered, const LayoutTable& layouts, bool measures, BuiltProblem* built,
+                   support::Diagnostics& diags) {
+  return Fixer(graph, registered, backends, layouts, measures, true, built, diags).run(offered);
+}
+
+}  // namespace collage::place

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of layout in host memory are kernels like any other: what they take is measured, each distinct one once, all
+// in one batch or lazily. One that cannot be measured keeps its estimate, and so does one of elements that no kernel
+// reads as they lie (casts, and reorders of f16).
+#include <map>
+#include <tuple>
+
+#include "compiler/ir/layout_change.h"
+#include "compiler/place/build/fixed_partitions.h"
+
+namespace collage::place {
+
+HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built) {
+  using Change = std::tuple<ir::DType, ir::Shape, std::string, std::string>;
+  std::map<Change, std::vector<std::pair<size_t, size_t>>> changes;
+  for (size_t v = 0; v < built.values.size(); ++v) {
+    const ir::TensorType& type = graph.value(built.values[v]).type;
+    const std::vector<ConversionEdge>& edges = built.problem.values[v].conversions;
+    for (size_t e = 0; e < edges.size(); ++e) {
+      const ir::Format& from = built.problem.formats[static_cast<size_t>(edges[e].from)];
+      const ir::Format& to = built.problem.formats[static_cast<size_t>(edges[e].to)];
+      if (from.space != "host" || to.space != "host" || from.storage || to.storage) continue;
+      changes[{type.dtype, type.shape, from.layout, to.layout}].emplace_back(v, e);
+    }
+  }
+  HostChanges result;
+  for (auto& [change, edges] : changes) {
+    const auto& [dtype, shape, from, to] = change;
+    ir::NodeId node = ir::append_layout_change(result.kernels, {dtype, shape}, from, to);
+    result.kernels.mark_output(result.kernels.first_output(node));
+    ir::Partition partition;
+    partition.name = "p0";
+    partition.backend = partition.instance = "host";
+    partition.nodes = {node};
+    partition.inputs = {{result.kernels.node(node).inputs[0], ir::kHostPlain}};
+    partition.outputs = {{result.kernels.first_output(node), ir::kHostPlain}};
+    result.partitions.push_back(std::move(partition));
+    result.edges.push_back(std::move(edges));
+  }
+  return result;
+}
+
+void measure_conversions(const ir::Graph& graph, CostSource& costs, BuiltProblem* built) {
+  const HostChanges changes = host_changes(graph, *built);
+  const std::vector<MeasuredCost> answers = costs.measure(changes.kernels, changes.partitions);
+  for (size_t c = 0; c < answers.size(); ++c) {
+    if (!answers[c].cost) continue;
+    for (const auto& [value, edge] : changes.edges[c]) {
+      built->problem.values[value].conversions[edge].cost = *answers[c].cost;
+    }
+  }
+}
+
+}  // namespace collage::place

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lazy measuring (lazy_costs.h) for a problem that is being built: which candidates and conversions one measurement
+// serves, at what bound they start, and what follows when some cannot run.
+#include <map>
+
+#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/costs/lazy_costs.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+
+class LazyMeasurer {
+ public:
+  LazyMeasurer(const Graph& graph, const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
+               const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built, support::Diagnostics& diags)
+      : graph_(graph),
+        fixed_(fixed),
+        costs_(*options.costs),
+        lazy_(*options.lazy),
+        steps_(steps),
+        built_(built),
+        diags_(diags) {
+    for (const ActiveBackend& active : backends) runtimes_[active.backend->name] = active.backend->runtime;
+  }
+
+  bool run() {
+    MomentFailures moment;
+    for (bool is_finished = false; !is_finished;) {
+      if (!settle_known(&moment)) return false;
+      steps_.convert();
+      collect();
+      const LazyOutcome outcome = measure_best_plans(
+          &built_->problem, &open_, [&](const Problem&, bool is_probe) { return lazy_.solve(*built_, is_probe); },
+          [&](const std::vector<int>& items) { return ask(items); });
+      built_->lazy.rounds += outcome.rounds;
+      built_->lazy.below += outcome.below;
+      is_finished = outcome.finished;
+      if (!outcome.finished && outcome.asked == 0) is_finished = measure_all();
+    }
+    for (size_t i = 0; i < built_->origins.size(); ++i) {
+      const int item = open_.of_candidate[i];
+      CandidateOrigin& origin = built_->origins[i];
+      if (!origin.is_open || item < 0 || !open_.items[static_cast<size_t>(item)].cost) continue;
+      origin.is_open = false;
+      origin.spread = spreads_[origin.measurement];
+    }
+    for (const OpenCost& item : open_.items) built_->lazy.not_needed += static_cast<size_t>(!item.cost);
+    report(moment, diags_);
+    return true;
+  }
+
+ private:
+  std::vector<KnownCost> look_up(const std::vector<size_t>& candidates) {
+    std::vector<ir::Partition> partitions;
+    for (size_t i : candidates) partitions.push_back(candidate_partition(graph_, *built_, i));
+    return costs_.look_up(graph_, partitions);
+  }
+
+  /// What is known is used, and what is known to fail goes, until nothing new has stepped in.
+  bool settle_known(MomentFailures* moment) {
+    for (;;) {
+      const std::vector<size_t> unmeasured = unmeasured_candidates(*built_);
+      const std::vector<KnownCost> found = look_up(unmeasured);
+      std::vector<size_t> known;
+      for (size_t u = 0; u < unmeasured.size(); ++u) {
+        built_->origins[unmeasured[u]].measurement = found[u].id;
+        if (found[u].cost) known.push_back(unmeasured[u]);
+      }
+      if (known.empty()) return true;
+      if (!measure_candidates(graph_, fixed_, costs_, known, built_, moment, diags_) || !steps_.complete())
+        return false;
+    }
+  }
+
+  /// Items of all candidates and conversions, those that are known among them: they tell what others may take.
+  void collect() {
+    open_ = {};
+    sources_.clear();
+    std::map<int, int> item_of;
+    open_.of_candidate.assign(built_->origins.size(), -1);
+    for (size_t i = 0; i < built_->origins.size(); ++i) {
+      const CandidateOrigin& origin = built_->origins[i];
+      if (origin.measurement < 0) continue;
+      // A failure of the moment left an estimate, which says nothing of others.
+      if (!origin.is_open && built_->problem.candidates[i].cost == origin.estimate) continue;
+      const auto [at, is_new] = item_of.emplace(origin.measurement, static_cast<int>(open_.items.size()));
+      open_.of_candidate[i] = at->second;
+      if (!is_new) continue;
+      ir::Partition partition = candidate_partition(graph_, *built_, i);
+      OpenCost& item = add_item(graph_, partition);
+      if (!origin.is_open) item.cost = built_->problem.candidates[i].cost;
+      sources_.push_back({&graph_, std::move(partition), origin.measurement});
+    }
+    changes_ = host_changes(graph_, *built_);
+    open_.of_conversion.clear();
+    for (const ProblemValue& value : built_->problem.values) {
+      open_.of_conversion.emplace_back(value.conversions.size(), -1);
+    }
+    const std::vector<KnownCost> found = costs_.look_up(changes_.kernels, changes_.partitions);
+    for (size_t c = 0; c < found.size(); ++c) {
+      // One that failed keeps its estimate.
+      if (found[c].cost && !found[c].cost->cost) continue;
+      OpenCost& item = add_item(changes_.kernels, changes_.partitions[c]);
+      if (found[c].cost) item.cost = *found[c].cost->cost;
+      sources_.push_back({&changes_.kernels, changes_.partitions[c], found[c].id});
+      for (const auto& [value, edge] : changes_.edges[c]) {
+        open_.of_conversion[value][edge] = static_cast<int>(open_.items.size()) - 1;
+      }
+    }
+  }
+
+  OpenCost& add_item(const Graph& graph, const ir::Partition& partition) {
+    const auto runtime = runtimes_.find(partition.backend);
+    const CostFloor floor = cost_floor(
+        graph, partition, runtime == runtimes_.end() ? ir::RuntimeKind::HostJit : runtime->second, lazy_.machine);
+    OpenCost& item = open_.items.emplace_back();
+    item.floor = floor.floor;
+    item.kind = kinds_.emplace(floor.kind, static_cast<int>(kinds_.size())).first->second;
+    return item;
+  }
+
+  /// In batches of one graph each.
+  std::vector<std::optional<Duration>> ask(const std::vector<int>& items) {
+    std::vector<std::optional<Duration>> answers(items.size());
+    for (const Graph* graph : {&graph_, static_cast<const Graph*>(&changes_.kernels)}) {
+      std::vector<ir::Partition> partitions;
+      std::vector<size_t> slots;
+      for (size_t a = 0; a < items.size(); ++a) {
+        const Source& source = sources_[static_cast<size_t>(items[a])];
+        if (source.graph != graph) continue;
+        partitions.push_back(source.partition);
+        slots.push_back(a);
+      }
+      if (partitions.empty()) continue;
+      const std::vector<MeasuredCost> measured = costs_.measure(*graph, partitions);
+      for (size_t m = 0; m < measured.size(); ++m) {
+        answers[slots[m]] = measured[m].cost;
+        spreads_[sources_[static_cast<size_t>(items[slots[m]])].measurement] = measured[m].spread;
+      }
+    }
+    return answers;
+  }
+
+  /// Without a plan nothing says what is needed. True if there was nothing left.
+  bool measure_all() {
+    std::vector<int> items;
+    for (size_t i = 0; i < open_.items.size(); ++i) {
+      if (!open_.items[i].cost) items.push_back(static_cast<int>(i));
+    }
+    ask(items);
+    return items.empty();
+  }
+
+  struct Source {
+    const Graph* graph;
+    ir::Partition partition;
+    int measurement;
+  };
+
+  const Graph& graph_;
+  const ir::Placement& fixed_;
+  CostSource& costs_;
+  const LazyMeasuring& lazy_;
+  const ProblemSteps& steps_;
+  BuiltProblem* built_;
+  support::Diagnostics& diags_;
+  std::map<std::string, ir::RuntimeKind> runtimes_;
+  std::map<std::string, int> kinds_;
+  std::map<int, Duration> spreads_;
+  HostChanges changes_;
+  OpenCosts open_;
+  std::vector<Source> sources_;  ///< of the items
+};
+
+}  // namespace
+
+bool measure_lazily(const Graph& graph, const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
+                    const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built,
+                    support::Diagnostics& diags) {
+  return LazyMeasurer(graph, backends, fixed, options, steps, built, diags).run();
+}
+
+}  // namespace collage::place

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// `on npu[0]`: candidates that run the node elsewhere go. A pin names a device or an instance of one, `host` for all
+// that works in host memory, or a backend.
+#include <algorithm>
+#include <set>
+
+#include "compiler/place/build/fixed_partitions.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using support::Code;
+
+std::string text_of(const ir::Pin& pin) {
+  return pin.instance < 0 ? pin.device : fmt::format("{}[{}]", pin.device, pin.instance);
+}
+
+class Pinner {
+ public:
+  Pinner(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+         BuiltProblem* built, support::Diagnostics& diags)
+      : graph_(graph), registered_(registered), backends_(backends), built_(built), diags_(diags) {}
+
+  bool run() {
+    bool ok = true;
+    std::vector<std::pair<NodeId, std::set<int>>> pinned;
+    for (NodeId node : graph_.node_ids()) {
+      if (!graph_.node(node).pin) continue;
+      std::set<int> owners = owners_of(*graph_.node(node).pin);
+      if (owners.empty()) {
+        ok = unknown(*graph_.node(node).pin);
+        continue;
+      }
+      pinned.emplace_back(node, std::move(owners));
+    }
+    if (!ok) return false;
+    std::vector<const std::set<int>*> allowed(graph_.node_count());
+    for (const auto& [node, owners] : pinned) allowed[node.slot()] = &owners;
+    filter_candidates(built_, [&](const Candidate& candidate) {
+      return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](int node) {
+        const std::set<int>* owners = allowed[static_cast<size_t>(node)];
+        return owners == nullptr || owners->count(candidate.owner) > 0;
+      });
+    });
+    std::vector<bool> has_candidate(graph_.node_count());
+    for (const Candidate& candidate : built_->problem.candidates) {
+      for (int node : candidate.nodes) has_candidate[static_cast<size_t>(node)] = true;
+    }
+    for (const auto& [node, owners] : pinned) {
+      if (!has_candidate[node.slot()]) ok = unsatisfiable(node, owners);
+    }
+    return ok;
+  }
+
+ private:
+  std::set<int> owners_of(const ir::Pin& pin) const {
+    std::set<int> owners;
+    const auto& all = built_->problem.owners;
+    std::string instance = text_of(pin);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const std::string& where = all[i].instance;
+      bool is_device =
+          pin.instance < 0 ? where == pin.device || where.substr(0, where.find('[')) == pin.device : where == instance;
+      if (is_device) owners.insert(static_cast<int>(i));
+      if (all[i].backend != pin.device) continue;
+      // Instances of a backend count from its first owner.
+      size_t first = i;
+      while (first > 0 && all[first - 1].backend == pin.device) --first;
+      bool is_it = all[i].members.empty() && i - first == static_cast<size_t>(pin.instance);
+      if (pin.instance < 0 || is_it) owners.insert(static_cast<int>(i));
+    }
+    return owners;
+  }
+
+  bool unknown(const ir::Pin& pin) {
+    std::vector<std::string> known;
+    for (const Owner& owner : built_->problem.owners) {
+      known.push_back(owner.backend);
+      known.push_back(owner.instance);
+      known.push_back(owner.instance.substr(0, owner.instance.find('[')));
+    }
+    auto error = diags_.error(Code::UnknownDevice, pin.span, "unknown device `{}`", text_of(pin));
+    for (const ir::Backend& backend : registered_.backends) {
+      for (const ir::DeviceDecl& device : backend.devices) {
+        bool is_active = std::any_of(backends_.begin(), backends_.end(),
+                                     [&](const ActiveBackend& active) { return active.backend->name == backend.name; });
+        if (device.name != pin.device && backend.name != pin.device) continue;
+        if (!is_active) {
+          error.note(device.span, "backend `{}` declares it but is not active", backend.name);
+        } else {
+          error.note(device.span, "`{}` has {} instance{}, counted from 0", device.name, device.count,
+                     device.count == 1 ? "" : "s");
+        }
+        return false;
+      }
+    }
+    return error.did_you_mean(support::closest(text_of(pin), known));
+  }
+
+  bool unsatisfiable(NodeId node, const std::set<int>& owners) {
+    const ir::Pin& pin = *graph_.node(node).pin;
+    auto error = diags_.error(Code::PinUnsatisfiable, pin.span, "`%{}` cannot run on `{}`", graph_.node_name(node),
+                              text_of(pin));
+    std::set<std::string> told;
+    for (int owner : owners) {
+      const std::string& name = built_->problem.owners[static_cast<size_t>(owner)].backend;
+      for (size_t b = 0; b < backends_.size(); ++b) {
+        const ir::Backend& backend = *backends_[b].backend;
+        if (backend.name != name || !told.insert(name).second) continue;
+        WhyNot why = why_not(graph_, backend, built_->backends[b], node);
+        if (why.message.empty()) {
+          why = {fmt::format("each candidate of `{}` with it takes a node that is pinned or placed elsewhere", name),
+                 {}};
+        }
+        error.note(why.span, "{}", why.message);
+      }
+    }
+    return error;
+  }
+
+  const Graph& graph_;
+  const ir::RuleSet& registered_;
+  const std::vector<ActiveBackend>& backends_;
+  BuiltProblem* built_;
+  support::Diagnostics& diags_;
+};
+
+}  // namespace
+
+bool apply_pins(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+                BuiltProblem* built, support::Diagnostics& diags) {
+  return Pinner(graph, registered, backends, built, diags).run();
+}
+
+}  // namespace collage::place

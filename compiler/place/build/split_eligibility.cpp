@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/build/split_eligibility.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "compiler/place/build/fixed_partitions.h"
+
+namespace collage::place {
+namespace {
+
+/// No solution holds more in this instance. Chosen candidates start at different nodes, so that of splits that start
+/// at one node the one with most constants counts; parts run one after another.
+int64_t most_bytes(const Problem& problem, const std::string& instance) {
+  std::set<int> constants;
+  std::vector<bool> holds(problem.values.size(), false);
+  std::vector<int64_t> cut(static_cast<size_t>(problem.node_count), 0);
+  int64_t part = 0;
+  std::vector<std::vector<size_t>> written_at(static_cast<size_t>(problem.node_count));
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    if (problem.values[v].writer >= 0) written_at[static_cast<size_t>(problem.values[v].writer)].push_back(v);
+  }
+  for (const Candidate& candidate : problem.candidates) {
+    for (const Share& share : candidate.shares) {
+      if (problem.owners[static_cast<size_t>(share.owner)].instance != instance) continue;
+      int64_t& most = cut[static_cast<size_t>(candidate.nodes.front())];
+      most = std::max(most, share.constants);
+      part = std::max(part, share.bytes);
+    }
+    if (problem.owners[static_cast<size_t>(candidate.owner)].instance != instance) continue;
+    constants.insert(candidate.constants.begin(), candidate.constants.end());
+    for (const ValueFormat& read : candidate.reads) holds[static_cast<size_t>(read.value)] = true;
+    for (int node : candidate.nodes) {
+      for (size_t v : written_at[static_cast<size_t>(node)]) holds[v] = true;
+    }
+  }
+  int64_t bytes = part;
+  for (int64_t most : cut) bytes += most;
+  for (int constant : constants) bytes += problem.constant_bytes[static_cast<size_t>(constant)];
+  for (size_t v = 0; v < holds.size(); ++v) bytes += holds[v] ? problem.values[v].bytes : 0;
+  return bytes;
+}
+
+/// Why there is no such split; empty where there is.
+std::string reason(const Problem& problem, const Candidate& candidate, const std::set<std::string>& tight,
+                   Objective objective) {
+  if (objective != Objective::Latency) return fmt::format("splits are for latency, not for {}", name_of(objective));
+  for (const Share& share : candidate.shares) {
+    const std::string& instance = problem.owners[static_cast<size_t>(share.owner)].instance;
+    if (tight.count(instance) > 0) return fmt::format("the memory of {} might not be enough for all", instance);
+  }
+  return "";
+}
+
+}  // namespace
+
+void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objective, BuiltProblem* built) {
+  const Problem& problem = built->problem;
+  std::set<std::string> tight;
+  for (const MemoryLimit& limit : limits) {
+    if (most_bytes(problem, limit.instance) > static_cast<int64_t>(limit.bytes)) tight.insert(limit.instance);
+  }
+  std::vector<bool> stays;
+  std::set<std::pair<int, std::string>> told;
+  for (size_t c = 0; c < problem.candidates.size(); ++c) {
+    const Candidate& candidate = problem.candidates[c];
+    const CandidateOrigin& origin = built->origins[c];
+    const bool can_leave = candidate.split && origin.fixed < 0 && origin.candidate >= 0;
+    const std::string why = can_leave ? reason(problem, candidate, tight, objective) : "";
+    stays.push_back(why.empty());
+    if (why.empty()) continue;
+    BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
+    const match::Match& match = found.matches[origin.matches.front()];
+    std::string message =
+        fmt::format("{} parts along {}: {}", candidate.shares.size(), name_of(candidate.split->axis), why);
+    if (!told.emplace(origin.candidate, message).second) continue;
+    found.split_refusals.push_back(
+        {match::Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1, std::move(message), {}});
+  }
+  size_t at = 0;
+  filter_candidates(built, [&](const Candidate&) { return stays[at++]; });
+}
+
+}  // namespace collage::place

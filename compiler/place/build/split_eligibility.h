@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where splits are offered at all. The searches know neither the shares of a split in the memories of its instances
+// nor that its parts hold several devices. So a split stays out of the problem where one of these could matter:
+//
+//     memory      an instance that might be full: what all candidates could hold there at once is more than it has
+//     objective   any but latency
+//
+// What is left can never break a limit, so that plans, bounds and certificates need not speak of shares.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/build/build_problem.h"
+#include "compiler/place/problem/memory_cap.h"
+#include "compiler/place/problem/objective.h"
+
+namespace collage::place {
+
+/// Those that the input fixes stay. The others leave a refusal behind, for `--why`.
+void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objective, BuiltProblem* built);
+
+}  // namespace collage::place

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// See to_placement.h.
+#include "compiler/place/build/to_placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/place/problem/steiner.h"
+#include "compiler/support/check.h"
+
+namespace collage::place {
+namespace {
+
+/// `npu[0]` => `npu0`.
+std::string name_of_space(const std::string& space) {
+  std::string name;
+  std::copy_if(space.begin(), space.end(), std::back_inserter(name), [](char c) { return c != '[' && c != ']'; });
+  return name;
+}
+
+class Writer {
+ public:
+  Writer(const Problem& problem, const ir::Graph& graph, const std::vector<ir::ValueId>& values)
+      : problem_(problem), graph_(graph) {
+    for (size_t v = 0; v < values.size(); ++v) {
+      index_of_[values[v]] = static_cast<int>(v);
+      written_.push_back(problem.host_plain);
+      wanted_.emplace_back();
+      if (problem.values[v].is_output) wanted_[v].push_back(problem.host_plain);
+    }
+    for (ir::ValueId value : graph.value_ids()) names_.insert(graph.value(value).name);
+  }
+
+  /// One candidate, or the units of a region.
+  ir::Partition partition(const std::vector<const Candidate*>& units) {
+    const Owner& owner = problem_.owners[static_cast<size_t>(units.front()->owner)];
+    ir::Partition partition;
+    partition.backend = owner.backend;
+    partition.instance = owner.instance;
+    partition.split = units.front()->split;
+    std::vector<ValueFormat> reads, writes;
+    for (const Candidate* unit : units) {
+      partition.cost += unit->cost;
+      if (unit != units.front()) partition.cost -= *owner.joins;
+      for (int node : unit->nodes) partition.nodes.emplace_back(node);
+      reads.insert(reads.end(), unit->reads.begin(), unit->reads.end());
+      writes.insert(writes.end(), unit->writes.begin(), unit->writes.end());
+    }
+    std::sort(partition.nodes.begin(), partition.nodes.end());
+    for (ir::ValueId value : ir::boundary_inputs(graph_, partition.nodes)) {
+      for (FormatId format : formats_of(reads, value)) {
+        partition.inputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
+        wanted_[slot(value)].push_back(format);
+      }
+    }
+    for (ir::ValueId value : ir::boundary_outputs(graph_, partition.nodes)) {
+      const FormatId format = formats_of(writes, value).front();
+      partition.outputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
+      written_[slot(value)] = format;
+    }
+    return partition;
+  }
+
+  std::vector<ir::Conversion> conversions() {
+    std::vector<ir::Conversion> result;
+    for (const auto& [value, v] : index_of_) {
+      const size_t at = static_cast<size_t>(v);
+      const Arborescence tree = cheapest_arborescence(problem_.values[at].conversions, written_[at], wanted_[at]);
+      COLLAGE_CHECK(tree.reachable(), "no conversions feed the readers of value {}", v);
+      for (const ConversionEdge& edge : tree.edges) {
+        ir::Conversion conversion;
+        conversion.value = value;
+        conversion.from = problem_.formats[static_cast<size_t>(edge.from)];
+        conversion.to = problem_.formats[static_cast<size_t>(edge.to)];
+        conversion.cost = edge.cost;
+        conversion.name = unique_name(graph_.value(value).name + "." + name_of_space(conversion.to.space));
+        result.push_back(std::move(conversion));
+      }
+    }
+    return result;
+  }
+
+ private:
+  size_t slot(ir::ValueId value) const { return static_cast<size_t>(index_of_.at(value)); }
+
+  std::vector<FormatId> formats_of(const std::vector<ValueFormat>& list, ir::ValueId value) const {
+    const auto it = index_of_.find(value);
+    COLLAGE_CHECK(it != index_of_.end(), "value %{} is not part of the problem", graph_.value(value).name);
+    std::vector<FormatId> formats;
+    for (const ValueFormat& entry : list) {
+      if (entry.value != it->second) continue;
+      if (std::find(formats.begin(), formats.end(), entry.format) == formats.end()) formats.push_back(entry.format);
+    }
+    COLLAGE_CHECK(!formats.empty(), "a candidate does not say in which format %{} crosses", graph_.value(value).name);
+    return formats;
+  }
+
+  std::string unique_name(const std::string& base) {
+    std::string name = base;
+    for (int i = 1; !names_.insert(name).second; ++i) name = base + "." + std::to_string(i);
+    return name;
+  }
+
+  const Problem& problem_;
+  const ir::Graph& graph_;
+  std::map<ir::ValueId, int> index_of_;
+  std::vector<FormatId> written_;
+  std::vector<std::vector<FormatId>> wanted_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
+                           const std::vector<ir::ValueId>& values,
+                           const std::function<std::vector<std::string>(int candidate)>& rules_of) {
+  Writer writer(problem, graph, values);
+  ir::Placement placement;
+  std::map<int, std::vector<int>> units_of;  // by region
+  for (size_t i = 0; i < solution.chosen.size(); ++i) {
+    units_of[solution.region.empty() ? static_cast<int>(i) : solution.region[i]].push_back(solution.chosen[i]);
+  }
+  for (auto& [region, chosen] : units_of) {
+    const auto candidate = [&](int c) { return &problem.candidates[static_cast<size_t>(c)]; };
+    std::sort(chosen.begin(), chosen.end(),
+              [&](int a, int b) { return candidate(a)->nodes.front() < candidate(b)->nodes.front(); });
+    std::vector<const Candidate*> units;
+    std::vector<std::string> rules;
+    for (int c : chosen) {
+      units.push_back(candidate(c));
+      const std::vector<std::string> own = rules_of(c);
+      rules.insert(rules.end(), own.begin(), own.end());
+    }
+    placement.partitions.push_back(writer.partition(units));
+    placement.partitions.back().rules = std::move(rules);
+  }
+  placement.conversions = writer.conversions();
+  number_partitions(graph, placement);
+  return placement;
+}
+
+void number_partitions(const ir::Graph& graph, ir::Placement& placement) {
+  const std::vector<size_t> order = ir::execution_order(graph, placement);
+  COLLAGE_CHECK(order.size() == placement.partitions.size(), "the partitions form a cycle");
+  std::vector<ir::Partition> sorted;
+  for (size_t p : order) {
+    sorted.push_back(std::move(placement.partitions[p]));
+    sorted.back().name = fmt::format("p{}", sorted.size() - 1);
+  }
+  placement.partitions = std::move(sorted);
+}
+
+}  // namespace collage::place

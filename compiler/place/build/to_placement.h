@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// From chosen candidates to a written plan: partitions with their boundaries, one for each region of joined units, and
+// the conversions that feed them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/placement.h"
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+/// Node i of the problem is node i of the graph; value i is `values[i]`. `rules_of` names the rules behind a candidate.
+///
+/// After: partitions stand in an order in which they can run, named `p0`, `p1`, …; conversions by value, each after the
+/// one that makes its source, named `x.npu0` for a copy of `x` in `npu[0]`, with `.1`, `.2`, … where that name is
+/// taken.
+ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
+                           const std::vector<ir::ValueId>& values,
+                           const std::function<std::vector<std::string>(int candidate)>& rules_of);
+
+/// Sorts partitions into an order in which they can run and names them `p0`, `p1`, …
+void number_partitions(const ir::Graph& graph, ir::Placement& placement);
+
+}  // namespace collage::place

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// All candidates of one backend: its rules matched, formats chosen at the boundaries, matches joined, costs worked out.
+// What is said here holds for each instance of the backend alike; `build_problem.h` multiplies.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/match/deny.h"
+#include "compiler/match/matcher.h"
+#include "compiler/place/candidates/enumerate.h"
+#include "compiler/place/formats/active_backend.h"
+#include "compiler/place/formats/layouts.h"
+#include "runtime/core/duration.h"
+
+namespace collage::place {
+
+using runtime::Duration;
+
+/// What a part of a split candidate needs of its instance's memory.
+struct PartMemory {
+  size_t constants = 0;
+  size_t values = 0;  ///< operands, results and what is between them, while it runs
+};
+
+/// A match that runs cut over several instances (split_candidates.h).
+struct SplitCandidate {
+  ir::PartitionSplit split;
+  std::string device;
+  std::vector<PartMemory> parts;
+};
+
+struct BackendCandidate {
+  UnitUnion members;
+  Duration cost;                   ///< by formula; 0 where `measured` has no estimate
+  std::vector<std::string> rules;  ///< in order of their first node
+  bool measured = false;           ///< its cost is to be measured
+  std::string failure;             ///< it was, and cannot run: no candidate any more
+  std::optional<SplitCandidate> split{};
+};
+
+struct BackendCandidates {
+  std::string backend;  ///< its name
+  std::vector<match::Match> matches;
+  std::vector<Unit> units;
+  std::vector<BackendCandidate> candidates;
+  std::vector<match::Refusal> refusals;
+  std::vector<match::Refusal> split_refusals;  ///< why a match with a `split` is not offered so
+  std::vector<match::Denied> denied;           ///< node sets that no partition of the backend may hold
+  GrowthReport growth;
+  /// A large engine: the candidates are its matches, and the search joins them (problem.h). Each join saves the launch.
+  bool joins_in_search = false;
+};
+
+/// `measures`: costs can be measured, so that a candidate may lack an estimate. `lists_regions`: of large engines, too.
+BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
+                                  const GrowthLimits& limits = {}, bool measures = false, bool lists_regions = false);
+
+/// Adds exactly these nodes (ascending) as one candidate of a backend whose regions are joined in the search, where
+/// matches make them up: for wishes, which speak of single candidates.
+void add_wished_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
+                       BackendCandidates* found);
+
+/// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
+void make_units(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
+                BackendCandidates* found);
+
+/// Is its cost to be measured? So it is if the partition's is, or that of one of its rules, on a backend that works in
+/// host memory: the time of a simulated device is what its rules say.
+bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members);
+
+/// Cost of a union by `partition { cost … }`, or launch + sum(rules); of a measured one, its estimate. Nothing, and
+/// why, if it is no time, or needs a measurement.
+/// A host backend whose rules state no cost and that has no `partition { cost … }` is priced like the host itself.
+std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
+                                       const BackendCandidates& found, const UnitUnion& members, std::string* why);
+
+/// Names of the rules of a union, in order of their first node.
+std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCandidates& found,
+                                    const std::vector<size_t>& units);
+
+}  // namespace collage::place

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats at the boundary of a match: what its rule's `format` clauses say of the captures there, the backend's default
+// elsewhere. `any` tries every layout in play that the value can have; `as x` follows.
+//
+//     format x: any, y: as x        =>   {x plain, y plain}  {x NHWC, y NHWC}   if some backend names NHWC
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "compiler/place/candidates/candidates.h"
+#include "runtime/core/layout.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::ValueId;
+using match::Match;
+using match::Refusal;
+using runtime::Storage;
+
+/// More choices than this for one match are not tried; growth reports it.
+constexpr size_t kMaxChoices = 16;
+/// A layout that the rank at hand does not have.
+constexpr int kNoLayout = -1;
+
+class FormatChooser {
+ public:
+  FormatChooser(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, size_t match_index,
+                const Match& match)
+      : graph_(graph),
+        backend_(*active.backend),
+        allowed_(active.allowed),
+        layouts_(layouts),
+        rule_(backend_.rules[static_cast<size_t>(match.rule)]),
+        match_index_(match_index),
+        match_(match),
+        reads_(ir::boundary_inputs(graph, match.nodes)),
+        writes_(match.results) {}
+
+  /// Appends a unit per choice. False, and why, if there is none.
+  bool run(std::vector<Unit>* units, bool* truncated, std::string* why) {
+    std::vector<std::pair<size_t, std::vector<int>>>
+        open;  // clauses that say `any`, and layouts that their values can have
+    for (size_t i = 0; i < rule_.formats.size(); ++i) {
+      const ir::FormatClause& clause = rule_.formats[i];
+      if (!clause.any || clause.same_as >= 0 || !at_boundary(clause.capture)) continue;
+      std::vector<int> possible;
+      const std::optional<Storage> storage = storage_of(clause, value_of(clause.capture));
+      for (int layout = 0; layout < static_cast<int>(layouts_.size()); ++layout) {
+        if (layouts_.at(layout).storage != storage) continue;
+        if (exists(layout, value_of(clause.capture))) possible.push_back(layout);
+      }
+      open.emplace_back(i, std::move(possible));
+    }
+    size_t before = units->size();
+    size_t choices = 1;
+    for (size_t i = 0; i < open.size() && choices <= kMaxChoices; ++i) choices *= open[i].second.size();
+    *truncated = choices > kMaxChoices;
+    for (size_t choice = 0; choice < std::min(choices, kMaxChoices); ++choice) {
+      chosen_.clear();
+      size_t rest = choice;
+      for (const auto& [clause, possible] : open) {
+        chosen_[clause] = possible[rest % possible.size()];
+        rest /= possible.size();
+      }
+      std::string problem;
+      if (std::optional<Unit> unit = make_unit(&problem)) {
+        units->push_back(std::move(*unit));
+      } else if (why->empty()) {
+        *why = problem;
+      }
+    }
+    return units->size() > before;
+  }
+
+ private:
+  ValueId value_of(int capture) const {
+    return capture < 0 ? ValueId() : match_.bindings[static_cast<size_t>(capture)].value;
+  }
+
+  bool at_boundary(int capture) const {
+    ValueId value = value_of(capture);
+    return value.is_valid() && (std::find(reads_.begin(), reads_.end(), value) != reads_.end() ||
+                                std::find(writes_.begin(), writes_.end(), value) != writes_.end());
+  }
+
+  bool exists(int layout, ValueId value) const {
+    return layout != kNoLayout &&
+           runtime::layout_permutation(layouts_.at(layout).layout, graph_.value(value).type.shape.size()).has_value();
+  }
+
+  /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
+  int default_layout(ValueId value) const {
+    int layout = index_of(backend_.default_layout, default_storage(value), value);
+    return exists(layout, value) ? layout : index_of("plain", default_storage(value), value);
+  }
+
+  std::optional<Storage> default_storage(ValueId value) const {
+    const runtime::DType dtype = graph_.value(value).type.dtype;
+    return runtime::is_float(dtype) ? runtime::canonical_storage(dtype, backend_.default_storage) : std::nullopt;
+  }
+
+  std::optional<Storage> storage_of(const ir::FormatClause& clause, ValueId value) const {
+    if (!clause.storage) return default_storage(value);
+    return runtime::canonical_storage(graph_.value(value).type.dtype, clause.storage);
+  }
+
+  int index_of(const std::string& layout, const std::optional<Storage>& storage, ValueId value) const {
+    return layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage});
+  }
+
+  /// What clause `i` asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
+  /// clauses.
+  int layout_of_clause(size_t i) const {
+    const ir::FormatClause* clause = &rule_.formats[i];
+    ValueId value = value_of(clause->capture);
+    for (size_t step = 0; step <= rule_.formats.size(); ++step) {
+      if (clause->same_as < 0) {
+        auto chosen = chosen_.find(i);
+        if (chosen != chosen_.end()) return chosen->second;
+        if (!clause->layout && !clause->storage) return default_layout(value);
+        if (clause->layout) return index_of(*clause->layout, storage_of(*clause, value), value);
+        int layout = index_of(backend_.default_layout, storage_of(*clause, value), value);
+        return exists(layout, value) ? layout : index_of("plain", storage_of(*clause, value), value);
+      }
+      value = value_of(clause->same_as);
+      if (!value.is_valid()) return 0;
+      auto next = std::find_if(rule_.formats.begin(), rule_.formats.end(),
+                               [&](const ir::FormatClause& other) { return other.capture == clause->same_as; });
+      if (next == rule_.formats.end()) return default_layout(value);
+      i = static_cast<size_t>(next - rule_.formats.begin());
+      clause = &*next;
+    }
+    return 0;
+  }
+
+  /// `layout` as `value` can have it: another value's storage, by `as x`, may be its own dtype.
+  int canonical(int layout, ValueId value) const {
+    if (layout == kNoLayout) return layout;
+    TensorLayout own = layouts_.at(layout);
+    own.storage = runtime::canonical_storage(graph_.value(value).type.dtype, own.storage);
+    return layouts_.find(own);
+  }
+
+  /// Why the value cannot lie so; empty if it can.
+  std::string obstacle(int layout, ValueId value) const {
+    const ir::Value& described = graph_.value(value);
+    const std::optional<Storage>& storage = layouts_.at(layout).storage;
+    if (!storage) return "";
+    if (std::string why = runtime::storage_mismatch(described.type.dtype, *storage); !why.empty()) {
+      return fmt::format("`%{}` {}", described.name, why);
+    }
+    if (!runtime::is_lossy(described.type.dtype, *storage) || allowed_.contains(storage->type)) return "";
+    return fmt::format("needs `%{}` as {}, which `--allow {}` permits", described.name, runtime::to_string(*storage),
+                       runtime::name_of(storage->type));
+  }
+
+  std::optional<Unit> make_unit(std::string* why) const {
+    std::map<ValueId, int> layouts;
+    for (size_t i = 0; i < rule_.formats.size(); ++i) {
+      int capture = rule_.formats[i].capture;
+      if (!at_boundary(capture)) continue;
+      ValueId value = value_of(capture);
+      int layout = canonical(layout_of_clause(i), value);
+      if (!exists(layout, value)) {
+        *why = fmt::format("`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
+                           graph_.value(value).type.shape.size(),
+                           layout == kNoLayout ? rule_.formats[i].layout.value_or(backend_.default_layout)
+                                               : layouts_.at(layout).layout);
+        return std::nullopt;
+      }
+      auto [at, is_new] = layouts.emplace(value, layout);
+      if (!is_new && at->second != layout) {
+        *why = fmt::format("`%{}` is wanted in layout {} and in layout {}", graph_.value(value).name,
+                           layouts_.name(at->second), layouts_.name(layout));
+        return std::nullopt;
+      }
+    }
+    Unit unit;
+    unit.nodes = match_.nodes;
+    unit.root = match_.root;
+    unit.cost = match_.cost;
+    unit.match = match_index_;
+    auto layout_of = [&](ValueId value) {
+      auto at = layouts.find(value);
+      return ValueLayout{value, at == layouts.end() ? default_layout(value) : at->second};
+    };
+    for (ValueId value : reads_) unit.reads.push_back(layout_of(value));
+    for (ValueId value : writes_) unit.writes.push_back(layout_of(value));
+    for (const auto* list : {&unit.reads, &unit.writes}) {
+      for (const ValueLayout& item : *list) {
+        *why = obstacle(item.layout, item.value);
+        if (!why->empty()) return std::nullopt;
+      }
+    }
+    std::sort(unit.reads.begin(), unit.reads.end());
+    std::sort(unit.writes.begin(), unit.writes.end());
+    return unit;
+  }
+
+  const Graph& graph_;
+  const ir::Backend& backend_;
+  const std::set<runtime::StorageType>& allowed_;
+  const LayoutTable& layouts_;
+  const ir::Rule& rule_;
+  size_t match_index_;
+  const Match& match_;
+  std::vector<ValueId> reads_;
+  std::vector<ValueId> writes_;
+  std::map<size_t, int> chosen_;  ///< clause that says `any` -> layout tried
+};
+
+}  // namespace
+
+void make_units(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, BackendCandidates* found) {
+  for (size_t m = 0; m < found->matches.size(); ++m) {
+    const Match& match = found->matches[m];
+    bool truncated = false;
+    std::string why;
+    if (!FormatChooser(graph, active, layouts, m, match).run(&found->units, &truncated, &why)) {
+      found->refusals.push_back({Refusal::Kind::Format, match.rule, match.root, match.nodes, -1, why});
+    }
+    if (truncated) ++found->growth.truncated_formats;
+  }
+}
+
+}  // namespace collage::place

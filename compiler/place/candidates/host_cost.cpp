@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/candidates/host_cost.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op_def.h"
+#include "compiler/match/evaluate.h"
+
+namespace collage::place {
+namespace {
+
+/// Two cores with AVX-512 and two FMA units reach 480 GFLOP/s on paper, generated code over whole networks 180. The
+/// same figure as in rules/host.rules: the two compete for the same nodes.
+constexpr double kFlopsPerSecond = 180e9;
+/// What the plain loops of the reference kernels reach, in contractions and elsewhere.
+constexpr double kReferenceMacsPerSecond = 2e9;
+constexpr double kReferenceFlopsPerSecond = 0.4e9;
+/// One socket's memory, as a stream of reads and writes sees it.
+constexpr double kBytesPerSecond = 10e9;
+/// A call of a compiled kernel and waking the pool.
+constexpr double kLaunchSeconds = 1e-6;
+
+/// Generated code computes in f32: arithmetic on bytes is left to the reference kernels.
+bool has_bytes(const ir::Graph& graph, ir::NodeId id) {
+  auto is_byte = [&graph](ir::ValueId value) {
+    if (!value.is_valid()) return false;
+    ir::DType dtype = graph.value(value).type.dtype;
+    return dtype == ir::DType::I8 || dtype == ir::DType::U8;
+  };
+  const ir::Node& node = graph.node(id);
+  return std::any_of(node.inputs.begin(), node.inputs.end(), is_byte) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_byte);
+}
+
+double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node) {
+  ir::Work work = ir::work_of(graph, node);
+  if (!has_bytes(graph, node)) return work.flops / kFlopsPerSecond;
+  return work.macs / kReferenceMacsPerSecond + (work.flops - 2 * work.macs) / kReferenceFlopsPerSecond;
+}
+
+}  // namespace
+
+runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+  match::Quantities work = match::quantities_of(graph, nodes);
+  double arithmetic = 0;
+  for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node);
+  return runtime::Duration::seconds(kLaunchSeconds + std::max(arithmetic, work.bytes / kBytesPerSecond));
+}
+
+}  // namespace collage::place

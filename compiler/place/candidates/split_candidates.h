@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates that run one match on several instances at once: `split c along channels into devices(npu)`.
+//
+//     cuts on the host  +  max over parts (copies to its instance + its work there + copy back)  +  join on the host
+//
+// A part's work is what the rule says of the part: the rule is matched on it again, so that `where`, formats and cost
+// see its shapes. Constants are cut when the plan is made. Each instance has a link to the host of its own, so copies
+// of different parts overlap; those of one part follow each other. Cuts that are views cost nothing; a join waits for
+// all instances, which is a step on the host even where nothing is moved.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/place/candidates/candidates.h"
+
+namespace collage::place {
+
+/// Instances of a backend over which its rules may split a match.
+struct InstanceGroup {
+  std::string device;
+  std::vector<int> members;  ///< indices into Backend::instances()
+};
+
+/// All instances of a device and, where there are more than two, neighbours by two, four, … By device, then by size.
+std::vector<InstanceGroup> split_groups(const ir::Backend& backend);
+
+/// What the part of a split partition that runs on this instance needs there; nothing where it has none.
+std::optional<PartMemory> part_memory(const ir::Graph& graph, const ir::Partition& partition,
+                                      const std::string& instance);
+
+/// What cutting and joining take on the host.
+struct HostShare {
+  Duration cut;
+  Duration join;
+};
+HostShare host_share(const ir::Graph& graph, const std::vector<ir::SplitPart>& parts, const ir::TensorType& result);
+
+/// Appends one candidate per match, axis and number of parts, or a refusal. Part of `find_candidates`.
+void find_splits(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
+                 BackendCandidates* found);
+
+}  // namespace collage::place

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/costs/cost_floor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "compiler/ir/op_def.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+/// Calling a function and coming back.
+constexpr double kLeastLaunchSeconds = 20e-9;
+/// Winograd's F(4x4, 3x3) multiplies a quarter of what the definition does; of larger tiles the error grows too much.
+constexpr double kMostSaved = 4;
+/// Bytes multiply four times as fast as floats (VNNI), and some units twice that.
+constexpr double kBytesOverFloats = 8;
+
+std::vector<int64_t> ints_of(const ir::Node& node, std::string_view name) {
+  const runtime::AttrValue* value = node.attrs.find(name);
+  const auto* ints = value == nullptr ? nullptr : std::get_if<runtime::Ints>(value);
+  return ints == nullptr ? std::vector<int64_t>() : std::vector<int64_t>(ints->begin(), ints->end());
+}
+
+int64_t at(const std::vector<int64_t>& list, size_t index, int64_t otherwise) {
+  return index < list.size() ? list[index] : otherwise;
+}
+
+/// Share of a convolution's multiplications that are not with padding.
+double share_inside(const Graph& graph, const ir::Node& node) {
+  const auto& in = graph.value(node.inputs[0]).type.shape;
+  const auto& kernel = graph.value(node.inputs[1]).type.shape;
+  const auto& out = graph.value(node.outputs[0]).type.shape;
+  const std::vector<int64_t> pads = ints_of(node, "pads"), strides = ints_of(node, "strides"),
+                             dilations = ints_of(node, "dilations");
+  double share = 1;
+  for (size_t d = 2; d < in.size(); ++d) {
+    const int64_t stride = at(strides, d - 2, 1), dilation = at(dilations, d - 2, 1), taps = kernel[d];
+    const int64_t missing = (out[d] - 1) * stride + (taps - 1) * dilation + 1 - in[d];
+    const int64_t before = at(pads, d - 2, std::max<int64_t>(0, missing) / 2);
+    int64_t inside = 0;
+    for (int64_t o = 0; o < out[d]; ++o) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t place = o * stride - before + t * dilation;
+        inside += static_cast<int64_t>(place >= 0 && place < in[d]);
+      }
+    }
+    share *= static_cast<double>(inside) / static_cast<double>(std::max<int64_t>(1, out[d] * taps));
+  }
+  return share;
+}
+
+/// A convolution of 3x3 and more, stride 1: where a fast algorithm has something to save.
+bool can_save(const Graph& graph, const ir::Node& node) {
+  const auto& kernel = graph.value(node.inputs[1]).type.shape;
+  const std::vector<int64_t> strides = ints_of(node, "strides");
+  if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; })) return false;
+  return kernel.size() > 2 && std::any_of(kernel.begin() + 2, kernel.end(), [](int64_t k) { return k > 1; });
+}
+
+bool is_byte(const Graph& graph, ValueId value) {
+  const ir::DType dtype = graph.value(value).type.dtype;
+  return dtype == ir::DType::I8 || dtype == ir::DType::U8;
+}
+
+/// Multiply-accumulates that cannot be left out, as those of floats.
+double macs_needed(const Graph& graph, NodeId id, bool may_save) {
+  const ir::Node& node = graph.node(id);
+  double macs = ir::work_of(graph, id).macs;
+  if (macs == 0) return 0;
+  const bool has_bytes =
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v.is_valid() && is_byte(graph, v); });
+  if (has_bytes) macs /= kBytesOverFloats;
+  if (node.op->name == "Conv") {
+    macs *= share_inside(graph, node);
+    if (may_save && can_save(graph, node)) macs /= kMostSaved;
+  } else if (node.op->name != "MatMul" && node.op->name != "Gemm") {
+    macs /= kMostSaved;  // transposed and others: taps between inputs, states that are zero
+  }
+  return macs;
+}
+
+/// Bytes of `value` that its reader or writer `id` cannot leave out: all, where it computes on every element.
+double bytes_touched(const Graph& graph, NodeId id, ValueId value) {
+  const ir::TensorType& type = graph.value(value).type;
+  if (ir::work_of(graph, id).flops < static_cast<double>(runtime::element_count(type.shape))) return 0;
+  double skipped = 1;
+  for (int64_t stride : ints_of(graph.node(id), "strides"))
+    skipped *= static_cast<double>(std::max<int64_t>(1, stride));
+  return static_cast<double>(type.bytes()) / skipped;
+}
+
+double least_bytes(const Graph& graph, const std::vector<NodeId>& nodes) {
+  const std::set<NodeId> inside(nodes.begin(), nodes.end());
+  double bytes = 0;
+  std::set<ValueId> counted;
+  for (NodeId id : nodes) {
+    for (ValueId input : graph.node(id).inputs) {
+      if (!input.is_valid()) continue;
+      const NodeId producer = graph.value(input).producer;
+      if (producer.is_valid() && inside.contains(producer)) continue;
+      if (counted.insert(input).second) bytes += bytes_touched(graph, id, input);
+    }
+  }
+  for (ValueId output : ir::boundary_outputs(graph, nodes)) {
+    bytes += bytes_touched(graph, graph.value(output).producer, output);
+  }
+  return bytes;
+}
+
+/// The operator that most of the work is for, and whether it works in groups: rates differ most by that.
+std::string sort_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  double most = -1;
+  std::string sort;
+  for (NodeId id : nodes) {
+    const ir::Node& node = graph.node(id);
+    const double flops = ir::work_of(graph, id).flops;
+    if (flops <= most) continue;
+    most = flops;
+    const runtime::AttrValue* group = node.attrs.find("group");
+    const auto* count = group == nullptr ? nullptr : std::get_if<int64_t>(group);
+    sort = std::string(node.op->name) + (count != nullptr && *count > 1 ? " grouped" : "");
+  }
+  return sort;
+}
+
+}  // namespace
+
+CostFloor cost_floor(const Graph& graph, const ir::Partition& candidate, ir::RuntimeKind runtime,
+                     const MachineLimits& machine) {
+  double macs = 0;
+  for (NodeId node : candidate.nodes) macs += macs_needed(graph, node, runtime == ir::RuntimeKind::Plugin);
+  const double seconds = std::max({kLeastLaunchSeconds, 2 * macs / machine.flops_per_second,
+                                   least_bytes(graph, candidate.nodes) / machine.bytes_per_second});
+  CostFloor result;
+  result.floor = runtime::Duration::seconds(seconds);
+  result.kind = fmt::format("{} {} {}", candidate.backend, sort_of(graph, candidate.nodes),
+                            static_cast<int>(std::floor(std::log10(seconds))));
+  return result;
+}
+
+}  // namespace collage::place

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which costs have to be measured, so that the best plan is the one that measuring everything would give.
+//
+// A cost that is not known stands in the problem at a bound that it will not go below. Search; measure what lies on the
+// plan and is not known; again, until all of the plan is. Then
+//
+//     cost of the plan  =  its measured cost                      (nothing on it is a bound)
+//     cost of any other plan with bounds  <=  its measured cost   (a bound is not above what it stands for)
+//
+// so no plan costs less by measured costs. Nor does another one of equal cost come first in the order of ties: with
+// bounds it costs no more, and would have been found and measured. This holds where the search proves its plan; the
+// bound that it proves otherwise is one on measured costs, too.
+//
+// Bounds. `floor` comes from the machine's limits (cost_floor.h) and is safe but low. Once some of a kind are measured,
+// what is known of the kind raises it: were all of them at least r times their floor, the others are taken to be at
+// least r / headroom times theirs.
+//
+//     floors 1 2 4 us, measured 6 14 – us, headroom 2   =>   the third has the bound 12 us
+//
+// A cost that comes out below its bound lowers r, and with it all bounds of the kind: below the floor itself if need
+// be. The search then goes on, so that only a bound that stays too high unseen could hide a plan.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+/// One measurement, of all candidates or conversions that it serves.
+struct OpenCost {
+  Duration floor;
+  int kind = 0;                  ///< like operators on one backend, of like size
+  std::optional<Duration> cost;  ///< once it is known
+  bool failed = false;           ///< it cannot run
+};
+
+/// Which costs of a problem are which measurements. -1: none, the cost stands as it is.
+struct OpenCosts {
+  std::vector<OpenCost> items;
+  std::vector<int> of_candidate;
+  std::vector<std::vector<int>> of_conversion;  ///< by value, then by edge; empty: none at all
+};
+
+struct LazyOptions {
+  double headroom = 2;       ///< infinite: floors alone
+  size_t least_of_kind = 3;  ///< so many of a kind are known before they raise the others' bounds
+};
+
+struct LazyOutcome {
+  size_t rounds = 0;     ///< of measuring
+  size_t asked = 0;      ///< measurements
+  size_t below = 0;      ///< that came out below their bound
+  bool finished = true;  ///< false: something failed and is `failed` now, or there is no solution
+};
+
+/// A solution; a probe may be any good one. Nothing: there is none.
+using SolveForCosts = std::function<std::optional<Solution>(const Problem& problem, bool is_probe)>;
+/// One answer per item; nothing: it cannot run.
+using AskForCosts = std::function<std::vector<std::optional<Duration>>(const std::vector<int>& items)>;
+
+/// Puts what is known, and bounds for what is not, into the problem.
+void put_costs(const OpenCosts& open, const LazyOptions& options, Problem* problem);
+
+/// Items of a solution whose cost is not known, ascending.
+std::vector<int> open_items_of(const Problem& problem, const OpenCosts& open, const Solution& solution);
+
+/// Asks until the best plan is known, or until something fails: such a candidate is not one, and the caller may have
+/// others for its nodes. Afterwards the problem has known costs and bounds.
+LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveForCosts& solve, const AskForCosts& ask,
+                               const LazyOptions& options = {});
+
+}  // namespace collage::place

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multipliers that make the chain bound tight: ascent along the slope of the smoothed bound (soft_min.h) with
+// momentum, at a temperature that falls where little is gained. The subgradient of the cheapest chain alone stalls at
+// gaps of several percent on graphs with many candidates that are no single run.
+//
+// Before: any multipliers. After each `ascend`: the best found so far are set; the bound has not fallen. No randomness:
+// the same problem, the same multipliers.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/exact/bound/certify.h"
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/soft_min.h"
+
+namespace collage::place {
+
+class BoundTuner {
+ public:
+  /// `temperature`: picoseconds, where multipliers are good already; 0: chosen by the gap.
+  BoundTuner(const SearchProblem& problem, ChainBound& bound, double temperature = 0);
+  /// Goes on where another tuner was, on the same problem with fewer candidates.
+  BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
+
+  /// There is nothing to tune: every candidate is one run, and no reader has a choice.
+  bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
+  /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
+  /// so low that more steps will hardly gain.
+  bool ascend(Duration upper, int steps);
+  double temperature() const { return temperature_; }
+
+ private:
+  void step(double temperature);
+  Multipliers rounded() const;
+
+  const SearchProblem& problem_;
+  ChainBound& bound_;
+  SmoothChain smooth_;
+  std::vector<int> free_moves_;  ///< of several runs
+  std::vector<double> point_;    ///< picoseconds: shares by run, then prices
+  std::vector<double> speed_;
+  std::vector<double> slope_;
+  Multipliers best_;
+  double temperature_ = 0;  ///< picoseconds; 0: not begun
+  double value_ = 0;        ///< of the smoothed bound at the last step
+};
+
+}  // namespace collage::place

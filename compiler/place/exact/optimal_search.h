@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact placement search: least cost over all covers with an acyclic quotient (problem.h), or the best found within
+// a budget together with a bound.
+//
+//   1. A first solution: layers by first uncovered node, one state each (beam_search.h).
+//   2. Multipliers that make the bound tight (tune_bound.h); better multipliers make better solutions of width 1.
+//   3. Candidates that the bound shows to be in no better solution go (relaxation_bound.h, `lower_with_moves`). With fewer
+//      candidates the bound is tighter still: again from 2, while that takes away enough.
+//   4. Layers of width 4, 16, … until no state was put aside whose bound is below the best solution: the proof.
+//
+// Ties: least cost, then fewest candidates, then the sequence of candidates in the order in which they cover the first
+// uncovered node, compared by rule, backend, instance, nodes. The order of Problem::candidates never matters. Equally
+// good solutions are told apart exactly unless that alone would take more than `tie_states`.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/search_options.h"
+
+namespace collage::place {
+
+/// Nothing if no solution exists, or if none was found in `kPatience` times the budget.
+std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options = {});
+
+/// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
+std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+                                     const SearchOptions& options);
+
+}  // namespace collage::place

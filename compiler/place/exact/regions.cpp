@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// See regions.h.
+#include "compiler/place/exact/regions.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+namespace collage::place {
+namespace {
+
+/// All subsets of so many regions that a unit touches are tried; of more, all of them, all but one, one, and none.
+constexpr size_t kMostSubsets = 8;
+
+bool contains(const std::vector<int>& sorted, int item) {
+  return std::binary_search(sorted.begin(), sorted.end(), item);
+}
+
+bool intersect(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::any_of(a.begin(), a.end(), [&](int item) { return contains(b, item); });
+}
+
+void insert(std::vector<int>& sorted, int item) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), item);
+  if (at == sorted.end() || *at != item) sorted.insert(at, item);
+}
+
+void insert_all(std::vector<int>& sorted, const std::vector<int>& items) {
+  for (int item : items) insert(sorted, item);
+}
+
+/// Whether something was there to erase.
+bool erase_all(std::vector<int>& sorted, const std::vector<int>& items) {
+  return std::erase_if(sorted, [&](int item) { return contains(items, item); }) > 0;
+}
+
+bool is_one(FormatMask formats) {
+  return std::has_single_bit(formats);
+}
+
+/// Both touch a value, not in the same format.
+bool disagree(const std::vector<OpenRegion::Held>& a, const std::vector<OpenRegion::Held>& b) {
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].value != b[j].value) {
+      a[i].value < b[j].value ? ++i : ++j;
+      continue;
+    }
+    if (a[i].formats != b[j].formats || !is_one(a[i].formats)) return true;
+    ++i, ++j;
+  }
+  return false;
+}
+
+/// One writes what the other reads.
+bool exchange(const std::vector<OpenRegion::Held>& a, const std::vector<OpenRegion::Held>& b) {
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].value != b[j].value) {
+      a[i].value < b[j].value ? ++i : ++j;
+      continue;
+    }
+    if (a[i].formats == b[j].formats && is_one(a[i].formats) && a[i].read != b[j].read) return true;
+    ++i, ++j;
+  }
+  return false;
+}
+
+/// A value that is written inside counts as written.
+void merge_held(std::vector<OpenRegion::Held>& into, const std::vector<OpenRegion::Held>& from) {
+  into.insert(into.end(), from.begin(), from.end());
+  std::sort(into.begin(), into.end());
+  into.erase(std::unique(into.begin(), into.end(), [](const auto& a, const auto& b) { return a.value == b.value; }),
+             into.end());
+}
+
+}  // namespace
+
+bool Covered::holds(int node) const {
+  return node < position || contains(later, node);
+}
+
+std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>& regions, const Move& move,
+                                                   bool& all) const {
+  all = true;
+  std::vector<std::vector<int>> result;
+  if (move.joiner >= 0) {
+    const std::vector<OpenRegion::Held> touched = held_by(move);
+    std::vector<int> near;
+    for (size_t r = 0; r < regions.size(); ++r) {
+      const OpenRegion& region = regions[r];
+      if (region.joiner != move.joiner || !exchange(region.held, touched) || disagree(region.held, touched)) continue;
+      if (std::any_of(move.nodes.begin(), move.nodes.end(), [&](int node) { return is_lost(region, node); })) continue;
+      near.push_back(static_cast<int>(r));
+    }
+    if (near.size() <= kMostSubsets) {
+      for (uint32_t set = (1u << near.size()) - 1; set > 0; --set) {
+        std::vector<int>& subset = result.emplace_back();
+        for (size_t i = 0; i < near.size(); ++i) {
+          if ((set >> i & 1) != 0) subset.push_back(near[i]);
+        }
+      }
+    } else {
+      all = false;
+      result.push_back(near);
+      for (size_t i = 0; i < near.size(); ++i) {
+        result.push_back(near);
+        result.back().erase(result.back().begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      for (int r : near) result.push_back({r});
+    }
+  }
+  result.emplace_back();
+  return result;
+}
+
+OpenRegion RegionRules::made_of(const Move& move, const Covered& covered) const {
+  OpenRegion region;
+  region.first = move.nodes.front();
+  region.joiner = move.joiner;
+  for (int node : move.nodes) {
+    for (int other : problem_.graph.predecessors[static_cast<size_t>(node)]) {
+      if (!covered.holds(other)) insert(region.before, other);
+    }
+    for (int other : problem_.graph.successors[static_cast<size_t>(node)]) {
+      if (!covered.holds(other)) insert(region.after, other);
+    }
+  }
+  if (move.joiner >= 0) region.held = held_by(move);
+  return region;
+}
+
+std::vector<OpenRegion::Held> RegionRules::held_by(const Move& move) const {
+  std::vector<OpenRegion::Held> held;
+  for (const Touch& touch : move.touches) {
+    if (!touch.written) {
+      held.push_back({touch.value, true, touch.wanted});
+    } else if (touch.format >= 0) {
+      held.push_back({touch.value, false, problem_.conversions.bit(touch.value, touch.format)});
+    }
+  }
+  return held;
+}
+
+bool RegionRules::choose(const std::vector<OpenRegion>& regions, const Move& move, std::span<const int> joined,
+                         const Covered& covered, std::vector<OpenRegion>& after) const {
+  OpenRegion added = made_of(move, covered);
+  const std::vector<OpenRegion::Held> touched = added.held;
+  std::vector<int> names;
+  for (int r : joined) insert(names, regions[static_cast<size_t>(r)].first);
+  after.clear();
+  for (size_t r = 0; r < regions.size(); ++r) {
+    const OpenRegion& region = regions[r];
+    if (!contains(names, region.first)) {
+      after.push_back(region);
+      continue;
+    }
+    added.first = std::min(added.first, region.first);
+    merge_held(added.held, region.held);
+    insert_all(added.before, region.before);
+    insert_all(added.after, region.after);
+    insert_all(added.beyond, region.beyond);
+    insert_all(added.reaches, region.reaches);
+    insert_all(added.apart, region.apart);
+  }
+  if (intersect(added.apart, names)) return false;
+  for (std::vector<int>* list : {&added.before, &added.after, &added.beyond}) erase_all(*list, move.nodes);
+
+  // What it reaches, then what reaches it.
+  for (const OpenRegion& other : after) {
+    if (!intersect(move.nodes, other.before)) continue;
+    insert(added.reaches, other.first);
+    insert_all(added.reaches, other.reaches);
+  }
+  if (intersect(added.reaches, names)) return false;
+  for (OpenRegion& other : after) {
+    const bool reaches =
+        intersect(move.nodes, other.after) || intersect(move.nodes, other.beyond) || intersect(other.reaches, names);
+    const bool is_reached = contains(added.reaches, other.first);
+    if (reaches && is_reached) return false;
+    for (std::vector<int>* list : {&other.before, &other.after, &other.beyond}) erase_all(*list, move.nodes);
+    if (is_reached) {
+      insert_all(added.beyond, other.after);
+      insert_all(added.beyond, other.beyond);
+    }
+    erase_all(other.reaches, names);
+    if (reaches) insert(other.reaches, added.first);
+    const bool was_apart = erase_all(other.apart, names);
+    const bool parts = other.joiner >= 0 && other.joiner == added.joiner && disagree(other.held, touched);
+    if (was_apart || parts) {
+      insert(other.apart, added.first);
+      insert(added.apart, other.first);
+    }
+  }
+  for (OpenRegion& other : after) {
+    if (!contains(other.reaches, added.first)) continue;
+    insert_all(other.reaches, added.reaches);
+    insert_all(other.beyond, added.after);
+    insert_all(other.beyond, added.beyond);
+  }
+  after.push_back(std::move(added));
+  if (std::any_of(after.begin(), after.end(), [&](const OpenRegion& r) { return waits_for_itself(r); })) return false;
+  close(after, covered);
+  std::sort(after.begin(), after.end(), [](const OpenRegion& a, const OpenRegion& b) {
+    return std::tie(a.joiner, a.held, a.before, a.after, a.beyond, a.first) <
+           std::tie(b.joiner, b.held, b.before, b.after, b.beyond, b.first);
+  });
+  return true;
+}
+
+/// A path leaves it through somebody else and leads to a node before it.
+bool RegionRules::waits_for_itself(const OpenRegion& region) const {
+  return std::any_of(region.before.begin(), region.before.end(), [&](int node) { return is_lost(region, node); });
+}
+
+/// The node can not be part of the region.
+bool RegionRules::is_lost(const OpenRegion& region, int node) const {
+  return std::any_of(region.beyond.begin(), region.beyond.end(),
+                     [&](int from) { return problem_.reach.reaches(from, node); });
+}
+
+bool RegionRules::is_joinable(const OpenRegion& region, const Covered& covered) const {
+  if (region.joiner < 0) return false;
+  const Joiner& joiner = problem_.joiners[static_cast<size_t>(region.joiner)];
+  return std::any_of(region.held.begin(), region.held.end(), [&](const OpenRegion::Held& held) {
+    if (!is_one(held.formats)) return false;
+    const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
+    const Joiner::Uses& uses = joiner.uses[static_cast<size_t>(held.value)];
+    if (held.read) {
+      return value.writer >= 0 && !covered.holds(value.writer) && (uses.written & held.formats) != 0 &&
+             !is_lost(region, value.writer);
+    }
+    for (size_t r = 0; r < value.readers.size(); ++r) {
+      const int reader = value.readers[r];
+      if (!covered.holds(reader) && (uses.read[r] & held.formats) != 0 && !is_lost(region, reader)) return true;
+    }
+    return false;
+  });
+}
+
+/// Forgets what no future depends on.
+void RegionRules::close(std::vector<OpenRegion>& regions, const Covered& covered) const {
+  std::vector<int> closed, gone;
+  for (OpenRegion& region : regions) {
+    if (region.joiner >= 0) {
+      const std::vector<Joiner::Uses>& uses = problem_.joiners[static_cast<size_t>(region.joiner)].uses;
+      std::erase_if(region.held, [&](const OpenRegion::Held& held) {
+        const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
+        const bool writer_open = value.writer >= 0 && !covered.holds(value.writer);
+        if (held.read && !writer_open && !uses[static_cast<size_t>(held.value)].varied) return true;
+        return !(held.read && writer_open) && std::all_of(value.readers.begin(), value.readers.end(),
+                                                          [&](int reader) { return covered.holds(reader); });
+      });
+      if (!is_joinable(region, covered)) {
+        region.joiner = -1;
+        region.held.clear();
+        region.apart.clear();
+        insert(closed, region.first);
+      }
+    }
+    if (region.joiner < 0 && region.before.empty()) insert(gone, region.first);
+  }
+  std::erase_if(regions, [&](const OpenRegion& region) { return contains(gone, region.first); });
+  for (OpenRegion& region : regions) {
+    erase_all(region.reaches, gone);
+    erase_all(region.apart, closed);
+  }
+}
+
+/// In a part with open regions, later units may all be joined with them: their shares of a launch are not paid. Open
+/// regions may be joined with each other; those that cannot be end in as many.
+Duration RegionRules::may_save(const std::vector<OpenRegion>& regions, const Covered& covered) const {
+  struct Part {
+    int64_t count = 0;
+    std::vector<const OpenRegion*> separate;
+  };
+  std::map<std::pair<int, int>, Part> open;
+  for (const OpenRegion& region : regions) {
+    if (region.joiner < 0) continue;
+    const Joiner& joiner = problem_.joiners[static_cast<size_t>(region.joiner)];
+    Part& part = open[{region.joiner, joiner.part_of[static_cast<size_t>(region.first)]}];
+    ++part.count;
+    const bool from_all = std::all_of(part.separate.begin(), part.separate.end(), [&](const OpenRegion* other) {
+      return contains(region.reaches, other->first) || contains(other->reaches, region.first) ||
+             contains(region.apart, other->first);
+    });
+    if (from_all) part.separate.push_back(&region);
+  }
+  int64_t saved = 0;
+  for (const auto& [key, part] : open) {
+    const Joiner& joiner = problem_.joiners[static_cast<size_t>(key.first)];
+    const std::vector<int>& nodes = joiner.parts[static_cast<size_t>(key.second)];
+    int64_t later = nodes.end() - std::lower_bound(nodes.begin(), nodes.end(), covered.position);
+    for (int node : covered.later) later -= contains(nodes, node) ? 1 : 0;
+    saved += joiner.saved.ps() * (part.count - static_cast<int64_t>(part.separate.size()));
+    saved += joiner.saved.ps() * later / static_cast<int64_t>(nodes.size());
+  }
+  return Duration::picoseconds(saved);
+}
+
+void RegionRules::add_to_key(const std::vector<OpenRegion>& regions, std::vector<int64_t>& key) {
+  const auto add_names = [&](const std::vector<int>& names) {
+    key.push_back(-1);
+    for (size_t r = 0; r < regions.size(); ++r) {
+      if (contains(names, regions[r].first)) key.push_back(static_cast<int64_t>(r));
+    }
+  };
+  for (const OpenRegion& region : regions) {
+    key.insert(key.end(), {-3, region.joiner});
+    for (const OpenRegion::Held& held : region.held) {
+      key.insert(key.end(), {held.value, held.read ? 1 : 0, static_cast<int64_t>(held.formats)});
+    }
+    for (const std::vector<int>* list : {&region.before, &region.after, &region.beyond}) {
+      key.push_back(-1);
+      key.insert(key.end(), list->begin(), list->end());
+    }
+    add_names(region.reaches);
+    add_names(region.apart);
+  }
+}
+
+}  // namespace collage::place

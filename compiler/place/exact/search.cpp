@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// See optimal_search.h for the stages.
+#include "compiler/place/exact/search.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/beam_search.h"
+#include "compiler/place/exact/bound/certify.h"
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/tune_bound.h"
+#include "compiler/place/exact/indexed_problem.h"
+#include "compiler/place/exact/periodic_start.h"
+#include "compiler/place/problem/subproblem.h"
+
+namespace collage::place {
+namespace {
+
+/// Steps of the tuner between two rounds, and the width of these rounds.
+constexpr int kStepsPerChunk = 50;
+/// Large graphs: a chunk is half as long, and the rounds of the first ones are narrow.
+constexpr int kNarrowChunks = 1;
+/// Taking candidates away is worth a rebuilt problem if so many per cent go.
+constexpr size_t kWorthPercent = 8;
+/// Hardly any go while the gap is more than one in so many.
+constexpr int64_t kHopelessPart = 40;
+/// The bound rises fast while a chunk gains one in so many of the cost.
+constexpr int64_t kFastPart = 125;
+constexpr size_t kTuningWidth = 4;
+
+/// The problem with the candidates that may still be in a better solution, and all that is built upon it.
+struct Stage {
+  explicit Stage(const Problem& whole) : search(whole), chain(search) {}
+  explicit Stage(std::unique_ptr<const Problem> some) : part(std::move(some)), search(*part), chain(search) {}
+
+  std::unique_ptr<const Problem> part;  ///< null: the whole problem, which is the caller's
+  SearchProblem search;
+  ChainBound chain;
+};
+
+class OptimalSearch {
+ public:
+  OptimalSearch(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory)
+      : problem_(problem),
+        options_(options),
+        memory_(memory),
+        budget_(options),
+        stage_(std::make_unique<Stage>(problem)) {}
+
+  /// A solution to begin with, in the order of its first positions.
+  void start_from(const Solution& known) {
+    const std::vector<int> move_of = moves_of_candidates(stage_->search);
+    const Verdict verdict = evaluate(problem_, known);
+    if (!std::holds_alternative<Duration>(verdict)) return;
+    std::vector<std::pair<int, int>> moves;  // with the region
+    for (size_t i = 0; i < known.chosen.size(); ++i) {
+      const int move = move_of[static_cast<size_t>(known.chosen[i])];
+      if (move < 0) return;
+      moves.emplace_back(move, known.region.empty() ? static_cast<int>(i) : known.region[i]);
+    }
+    std::sort(moves.begin(), moves.end());
+    best_.cost = std::get<Duration>(verdict);
+    best_.count = static_cast<int>(known.chosen.size());
+    std::map<int, int> first_of;
+    for (const auto& [move, region] : moves) {
+      best_.regions.push_back(first_of.emplace(region, static_cast<int>(best_.moves.size())).first->second);
+      best_.moves.push_back(move);
+    }
+  }
+
+  std::optional<Solution> solve() {
+    is_complete_ = stage_->search.complete;
+    joins_ = !stage_->search.joiners.empty();
+    const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
+    // The first unit of a region pays its whole launch: no single state sees that it is worth it.
+    run(joins_ ? kTuningWidth : 1);
+    tune(temperature);
+    // The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
+    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    for (size_t width = 4; !is_done(); width *= 4) run(layers, width);
+    if (!best_.exists()) return std::nullopt;
+    Solution solution;
+    for (int move : best_.moves) solution.chosen.push_back(source(move));
+    if (joins_) solution.region = best_.regions;
+    solution.cost = best_.cost;
+    if (is_complete_) {
+      solution.bound = bound_;
+      certificate_.add_round(stage_->search, stage_->chain);
+      solution.certificate = certificate_.finish(stage_->chain, best_.cost);
+    }
+    solution.optimal = solution.cost == solution.bound;
+    solution.states = budget_.states();
+    return solution;
+  }
+
+ private:
+  int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
+
+  /// By candidate of the whole problem; -1: none.
+  std::vector<int> moves_of_candidates(const SearchProblem& search) const {
+    std::vector<int> move_of(problem_.candidates.size(), -1);
+    for (size_t m = 0; m < search.moves.size(); ++m) {
+      move_of[static_cast<size_t>(search.moves[m].source)] = static_cast<int>(m);
+    }
+    return move_of;
+  }
+
+  /// A round of the layers, and what it proves.
+  void run(size_t width) {
+    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    run(layers, width);
+  }
+
+  void run(LayeredSearch& layers, size_t width) {
+    const Duration put_aside = layers.run(width, best_);
+    raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
+    is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
+  }
+
+  void raise(Duration bound) {
+    bound_ = std::max(bound_, bound);
+    if (!options_.on_progress) return;
+    options_.on_progress(
+        {budget_.seconds(), budget_.states(), stage_->search.moves.size(), best_.cost, std::min(bound_, best_.cost)});
+  }
+
+  /// Chunks of tuning, rounds of small width between them. Candidates that can go do so.
+  void tune(double temperature) {
+    if (!best_.exists()) return;
+    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    const bool is_large = problem_.node_count > kLargeGraph;
+    const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
+    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
+      const Duration before = stage_->chain.lower();
+      const bool goes_on = tuner->ascend(best_.cost, steps);
+      // While the bound still rises fast, better multipliers make better solutions than more states do.
+      const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kFastPart;
+      const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
+      run(is_narrow && !joins_ ? 1 : kTuningWidth);
+      if (!goes_on || is_closed_) break;
+      if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
+      const std::vector<Duration> lower = stage_->chain.lower_with_moves();
+      const auto gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
+      if (static_cast<size_t>(gone) * 100 >= kWorthPercent * lower.size()) reduce(lower, tuner);
+    }
+  }
+
+  /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
+  /// move cost at least.
+  void reduce(const std::vector<Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
+    certificate_.add_round(stage_->search, stage_->chain);
+    std::vector<int> kept;
+    for (size_t m = 0; m < lower.size(); ++m) {
+      if (lower[m] <= best_.cost) kept.push_back(source(static_cast<int>(m)));
+    }
+    std::sort(kept.begin(), kept.end());
+    auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
+    for (Move& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
+    tuner = std::make_unique<BoundTuner>(
+        next->search, next->chain, *tuner,
+        correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
+    const std::vector<int> move_of = moves_of_candidates(next->search);
+    for (int& move : best_.moves) move = move_of[static_cast<size_t>(source(move))];
+    stage_ = std::move(next);
+    raise(std::min(best_.cost, stage_->chain.lower()));
+  }
+
+  bool is_done() const {
+    const bool proven = bound_ == best_.cost && budget_.states() >= options_.tie_states;
+    return is_closed_ || (best_.exists() && (proven || budget_.is_spent())) || budget_.is_out_of_patience();
+  }
+
+  const Problem& problem_;
+  const SearchOptions& options_;
+  const MemoryLimits* memory_;
+  SearchBudget budget_;
+  std::unique_ptr<Stage> stage_;
+  CertificateMaker certificate_;
+  Incumbent best_;
+  Duration bound_;
+  bool is_closed_ = false;
+  bool is_complete_ = true;
+  bool joins_ = false;
+};
+
+}  // namespace
+
+std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
+                                         const MemoryLimits* memory, const Solution* known) {
+  OptimalSearch search(problem, options, memory);
+  if (known != nullptr) search.start_from(*known);
+  return search.solve();
+}
+
+}  // namespace collage::place

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partial solution: what the future of the search can depend on, and how choosing a candidate changes it.
+//
+// Positions before the first uncovered one are covered. Two partial solutions with equal keys have the same futures at
+// the same further cost. The key holds
+//   - the positions covered beyond the first uncovered one;
+//   - for each live value (decided in part, with readers or the writer still open) the format it is written in, or none
+//     yet, and the formats demanded so far, canonical;
+//   - the open partitions: opaque ones that some uncovered node still reaches, with which a later opaque one could
+//     close a cycle;
+//   - counts of partitions and used owners, where limits speak of them;
+//   - the open regions of large engines (regions.h).
+// Cost so far: candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds
+// St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/indexed_problem.h"
+#include "compiler/place/exact/regions.h"
+
+namespace collage::place {
+
+struct LiveValue {
+  int value = 0;
+  FormatId written = -1;  ///< -1: the writer is not chosen yet
+  FormatMask wanted = 0;
+
+  friend bool operator==(const LiveValue&, const LiveValue&) = default;
+};
+
+/// A cost already counted, or one that falls away, that the chain bound from positions after `from` up to `last` counts
+/// again.
+struct Ahead {
+  int from = -1;
+  int last = 0;
+  Duration cost;
+};
+
+struct SearchState {
+  int position = 0;             ///< the first uncovered node
+  std::vector<int> covered;     ///< beyond it, ascending
+  std::vector<LiveValue> live;  ///< by value
+  std::vector<int> open;        ///< shapes, ascending
+  std::vector<int> used;        ///< counters, then flags
+  std::vector<OpenRegion> regions;
+  std::vector<Ahead> ahead;     ///< not part of the key
+  std::vector<int> runs_ahead;  ///< of chosen moves, that begin past `position`, ascending; not part of the key
+  Duration cost;
+};
+
+class Transitions {
+ public:
+  Transitions(SearchProblem& problem, const ChainBound& chain)
+      : problem_(problem), chain_(chain), regions_(problem), rests_(static_cast<size_t>(problem.node_count) + 1) {}
+
+  /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
+  void look_ahead(bool wanted) { looks_ahead_ = wanted; }
+
+  /// Equal for states with equal futures at equal further cost.
+  std::vector<int64_t> key(const SearchState& state) const;
+
+  SearchState initial() const;
+  /// The state after choosing a move that covers the first uncovered node, joined with some open regions (by index);
+  /// nothing if it cannot be chosen.
+  std::optional<SearchState> choose(const SearchState& state, int move, std::span<const int> joined = {});
+  const RegionRules& regions() const { return regions_; }
+  /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
+  Duration bound(const SearchState& state, Duration enough = Duration::max());
+
+ private:
+  bool within_limits(const SearchState& state, const Move& move) const;
+  bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
+  void keep_open(SearchState& state) const;
+  void later_readers(const SearchState& state, int value);
+  FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
+
+  const std::vector<int64_t>& rest(const SearchState& state);
+
+  SearchProblem& problem_;
+  const ChainBound& chain_;
+  RegionRules regions_;
+  bool looks_ahead_ = true;
+  // Room for `bound`.
+  std::vector<char> undecided_;
+  std::vector<int64_t> crossing_costs_;
+  std::vector<int64_t> completions_;
+  /// By position: the cheapest chains through given runs ahead (relaxation_bound.h, `rest_with_runs`).
+  std::vector<std::map<std::vector<int>, std::vector<int64_t>>> rests_;
+  size_t rest_count_ = 0;
+};
+
+}  // namespace collage::place

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/match/matcher.h"
+
+namespace collage::place {
+
+/// A backend that takes part, and its attributes as set by `-t`.
+struct ActiveBackend {
+  const ir::Backend* backend = nullptr;
+  match::AttrValues attrs;
+  std::shared_ptr<const match::Environment> environment = nullptr;  ///< null: every need is met
+  std::set<runtime::StorageType> allowed{};  ///< `--allow`: what values may lie as though they come back changed
+};
+
+}  // namespace collage::place

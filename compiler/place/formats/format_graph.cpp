@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/formats/format_graph.h"
+
+#include <algorithm>
+
+#include "runtime/core/layout.h"
+
+namespace collage::place {
+namespace {
+
+/// A reorder or a cast reads and writes every element once, at the speed of the memory it lies in: host as in
+/// host_cost.cpp, devices a moderate figure for the DRAM beside an accelerator.
+constexpr double kHostBytesPerSecond = 10e9;
+constexpr double kDeviceBytesPerSecond = 20e9;
+constexpr double kRewriteLaunchSeconds = 1e-6;
+
+}  // namespace
+
+FormatId intern_format(const ir::Format& format, std::vector<ir::Format>* formats) {
+  auto at = std::find(formats->begin(), formats->end(), format);
+  if (at == formats->end()) at = formats->insert(formats->end(), format);
+  return static_cast<FormatId>(at - formats->begin());
+}
+
+FormatGraph::FormatGraph(const std::vector<ActiveBackend>& backends) {
+  for (const ActiveBackend& active : backends) {
+    for (const ir::DeviceDecl& device : active.backend->devices) {
+      for (int i = 0; i < device.count; ++i) devices_.emplace(device.name + "[" + std::to_string(i) + "]", &device);
+    }
+  }
+}
+
+const ir::Link* FormatGraph::find_link(const std::string& from, const std::string& to) const {
+  // A link works in both directions, whichever end declares it; if both do, the faster counts.
+  const ir::Link* best = nullptr;
+  auto consider = [&](const std::string& owner, const std::string& other) {
+    auto device = devices_.find(owner);
+    if (device == devices_.end()) return;
+    auto peer = devices_.find(other);
+    const std::string& peer_name = peer == devices_.end() ? other : peer->second->name;
+    for (const ir::Link& link : device->second->links) {
+      if (link.to != peer_name) continue;
+      if (best == nullptr || link.bytes_per_second > best->bytes_per_second) best = &link;
+    }
+  };
+  consider(from, to);
+  consider(to, from);
+  return best;
+}
+
+std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const std::string& to, size_t bytes) const {
+  const ir::Link* link = find_link(from, to);
+  if (link == nullptr || !(link->bytes_per_second > 0)) return std::nullopt;
+  return link->latency + Duration::seconds(static_cast<double>(bytes) / link->bytes_per_second);
+}
+
+Duration FormatGraph::rewrite_cost(const std::string& space, size_t bytes) {
+  double rate = space == "host" ? kHostBytesPerSecond : kDeviceBytesPerSecond;
+  return Duration::seconds(kRewriteLaunchSeconds + static_cast<double>(bytes) / rate);
+}
+
+std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const Forms& forms,
+                                               std::vector<ir::Format>* formats) const {
+  std::vector<ir::Format> here;
+  for (const std::string& space : forms.spaces) {
+    for (const std::string& layout : forms.layouts) {
+      if (!runtime::layout_permutation(layout, type.shape.size())) continue;
+      for (const std::optional<Storage>& storage : forms.storages) here.push_back({space, layout, storage});
+    }
+  }
+  auto is_final = [&](const std::optional<Storage>& storage) {
+    return storage && !forms.written.contains(storage) && runtime::is_lossy(type.dtype, *storage);
+  };
+  std::vector<ConversionEdge> edges;
+  for (const ir::Format& from : here) {
+    for (const ir::Format& to : here) {
+      const int changes = (from.space != to.space) + (from.layout != to.layout) + (from.storage != to.storage);
+      if (changes != 1 || (from.storage != to.storage && is_final(from.storage))) continue;
+      const size_t bytes = ir::bytes_in(type, from);
+      std::optional<Duration> cost = from.space == to.space ? rewrite_cost(from.space, bytes + ir::bytes_in(type, to))
+                                                            : copy_cost(from.space, to.space, bytes);
+      if (cost) edges.push_back({intern_format(from, formats), intern_format(to, formats), *cost});
+    }
+  }
+  return edges;
+}
+
+}  // namespace collage::place

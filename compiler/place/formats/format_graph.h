@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What conversions exist between the formats of a value, and what they cost: the edges of the problem's graphs of
+// formats.
+//
+//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the link
+//     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
+//     cast      between storages in one space and layout          the same
+//
+// An edge changes one of the three, and bytes are those of the storage at hand: a value that is wanted as f16 elsewhere
+// is cast first and copied at half the price.
+//
+// What a conversion has rounded stays so: from a storage that loses something no cast leads back, unless some candidate
+// writes the value in that storage, so that all its readers may get it rounded anyway. Candidates that read or write a
+// lossy storage exist only where it is permitted (format_choices.cpp); so whatever they want can be reached.
+//
+// Devices without a link between them meet through the host: `host` always is one of the spaces.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/place/formats/active_backend.h"
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+using runtime::Storage;
+
+class FormatGraph {
+ public:
+  /// Knows the links of the devices of these backends.
+  explicit FormatGraph(const std::vector<ActiveBackend>& backends);
+
+  /// What occurs for one value. All storages can hold its dtype.
+  struct Forms {
+    std::set<std::string> spaces{"host"};
+    std::set<std::string> layouts{"plain"};
+    std::set<std::optional<Storage>> storages{std::nullopt};
+    std::set<std::optional<Storage>> written{std::nullopt};  ///< storages in which some candidate leaves it
+  };
+
+  /// All conversions of a value of `type` among spaces x layouts x storages, as far as the layouts exist for it.
+  /// `formats` gains what is not there yet.
+  std::vector<ConversionEdge> edges(const ir::TensorType& type, const Forms& forms,
+                                    std::vector<ir::Format>* formats) const;
+
+  /// Nothing where no link joins the two.
+  std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
+  /// `bytes` are those read and those written.
+  static Duration rewrite_cost(const std::string& space, size_t bytes);
+  /// The link that a copy takes, or null.
+  const ir::Link* find_link(const std::string& from, const std::string& to) const;
+
+ private:
+  std::map<std::string, const ir::DeviceDecl*, std::less<>> devices_;  ///< by instance: `npu[0]`
+};
+
+/// Index of `format` in the table, appended where it is new.
+FormatId intern_format(const ir::Format& format, std::vector<ir::Format>* formats);
+
+}  // namespace collage::place

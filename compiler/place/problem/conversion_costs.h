@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// St(w, F) of every value of a problem, each computed once.
+//
+// A set of wanted formats is a mask over the formats in which some candidate reads the value (and `host` plain). Values
+// with equal conversions and equal wanted formats share one table.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+using FormatMask = uint64_t;
+
+class ConversionCosts {
+ public:
+  explicit ConversionCosts(const Problem& problem);
+
+  /// The bit of a wanted format; 0 if no candidate wants it, or if it is past the 64th that the value is wanted in.
+  FormatMask bit(int value, FormatId format) const;
+  /// What a value needs before any reader is known: `host` plain for model outputs.
+  FormatMask base(int value) const;
+  /// `Duration::max()` if some wanted format cannot be reached.
+  Duration cost(int value, FormatId written, FormatMask wanted);
+  /// cost(written, have | more) - cost(written, have); `Duration::max()` if it cannot be had.
+  Duration increment(int value, FormatId written, FormatMask have, FormatMask more);
+  /// A subset of `have` that makes every increment over subsets of `possible` the same as `have` does: the same one for
+  /// all sets between which no future choice can tell.
+  FormatMask canonical(int value, FormatId written, FormatMask have, FormatMask possible);
+
+  std::vector<FormatId> formats(int value, FormatMask mask) const;
+  /// How many formats the value is wanted in, `host` plain among them.
+  size_t wanted_formats(int value) const { return group(value).wanted.size(); }
+
+ private:
+  struct Group {
+    std::vector<ConversionEdge> edges;
+    std::vector<FormatId> wanted;                                 // bit -> format
+    std::vector<std::unordered_map<FormatMask, Duration>> costs;  // by written format
+    std::map<std::vector<FormatMask>, FormatMask> canonical;
+  };
+  Group& group(int value) { return groups_[group_of_[static_cast<size_t>(value)]]; }
+  const Group& group(int value) const { return groups_[group_of_[static_cast<size_t>(value)]]; }
+
+  const Problem& problem_;
+  std::vector<Group> groups_;
+  std::vector<size_t> group_of_;
+};
+
+}  // namespace collage::place

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The placement problem as plain data (section 6 of the design): what the searches, the oracles and the evaluator
+// share.
+//
+// Choose candidates that cover every node exactly once, with an acyclic quotient graph, so that
+//
+//     sum over chosen c of cost(c)  +  sum over values v of St(w(v), F(v))
+//
+// is least. w(v) is the format in which the writer makes v (model inputs: `host` plain), F(v) the formats that readers
+// in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
+// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident and no values here.
+//
+// Large engines take any connected region at the sum of its parts plus one launch. Their regions are not listed: their
+// candidates are single matches ("units"), each with its launch, and a solution may join units of one owner into
+// regions. The quotient with regions contracted is acyclic, too, and the cost falls by
+//
+//     sum over owners o of joins(o) * (units of o - regions of o)
+//
+//     a: npu 5us -> b: npu 4us, joins 2us   =>   one region { a; b } of 7us
+//
+// A region is connected by values that one unit writes and another reads in that very format; two of its units that
+// touch the same value do so in one format.
+//
+// Regions lie within the parts of an owner that hang together by values that some unit writes and some unit reads in
+// the same format. So a unit costs at least  cost - joins + joins * nodes / nodes of its part  (rounded down): its
+// share of the one launch that a part pays if it is used.
+//
+// Limits: counts of partitions, conflicts, and memory. A limited instance holds, at every step of the execution (the
+// topological order of the quotient by smallest node, one candidate a step):
+//   - the distinct constants of all chosen candidates that run there;
+//   - all values that the step's own candidate makes, where it runs there;
+//   - every other value that leaves a candidate there, from its writer's step to its last reader's, wherever that runs
+//     (model outputs: to the end);
+//   - every other value that candidates there read and that is made elsewhere, from the first such step to the last;
+//   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
+//
+// Nodes are 0 … node_count-1 in topological order. Nothing here knows operators, rules or files, so tests can build
+// random problems directly.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/placement.h"
+#include "runtime/core/duration.h"
+
+namespace collage::place {
+
+using runtime::Duration;
+
+/// Index into Problem::formats.
+using FormatId = int32_t;
+
+struct ConversionEdge {
+  FormatId from = 0;
+  FormatId to = 0;
+  Duration cost;
+};
+
+/// A value that could cross a boundary: not a constant, written by a node or a model input.
+struct ProblemValue {
+  int writer = -1;                          ///< node, or -1: a model input
+  std::vector<int> readers;                 ///< nodes, ascending, each once
+  bool is_output = false;                   ///< also wanted in `host_plain`
+  std::vector<ConversionEdge> conversions;  ///< edges of its graph of formats, with this value's costs
+  int64_t bytes = 0;                        ///< in any format; counts where a memory is limited
+};
+
+struct ValueFormat {
+  int value = 0;
+  FormatId format = 0;
+};
+
+/// What a candidate on several instances needs of one of them. It reads and writes in host memory.
+struct Share {
+  int owner = 0;          ///< a single instance
+  int64_t constants = 0;  ///< bytes, its own: resident
+  int64_t bytes = 0;      ///< of its values, at the candidate's step
+};
+
+/// A set of nodes that one backend instance runs as a unit, or several, each a part of all (`shares`).
+struct Candidate {
+  std::vector<int> nodes;  ///< ascending, not empty
+  Duration cost;
+  std::vector<ValueFormat> reads;   ///< every value read inside and written outside, by value
+  std::vector<ValueFormat> writes;  ///< every value written inside that is read outside or an output, by value
+  int owner = 0;                    ///< index into Problem::owners
+  std::string rule;                 ///< breaks ties: smaller first
+  std::vector<int> constants;       ///< indices into Problem::constant_bytes, ascending: resident where it runs
+  bool may_join = false;            ///< a unit of its owner's regions; costs `joins` or more
+  std::vector<Share> shares;        ///< one for each of the owner's members; empty: it runs on one instance
+  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
+};
+
+/// One instance of one backend, or several that run the parts of a candidate at once: `npu[0]+npu[1]`. Such a group
+/// counts as one partition of its backend, and its memory is that of its members.
+struct Owner {
+  std::string backend;
+  std::string instance;
+  std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
+  std::vector<int> conflicts;                    ///< owners of backends that may not be in one plan with this one
+  std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
+  /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
+  /// candidate, joined or not.
+  std::optional<Duration> joins = std::nullopt;
+  std::vector<int> members{};  ///< of a group: the owners of its instances
+};
+
+struct Problem {
+  int node_count = 0;
+  std::vector<ProblemValue> values;
+  std::vector<ir::Format> formats;  ///< formats[host_plain] is `host` plain
+  FormatId host_plain = 0;
+  std::vector<Owner> owners;
+  std::vector<Candidate> candidates;
+  std::vector<int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
+};
+
+/// Multipliers that prove a lower bound (relaxation_bound.h has the formula), in terms of the problem alone. A checker that
+/// shares nothing with the search evaluates each round with a pass or two.
+///
+/// The first round is about all candidates. A later one is about those that the round before leaves: a candidate goes
+/// if the cheapest chain through one of its runs costs more than the solution, since no better solution can have it.
+/// Which formats a reader may want follows from the candidates of the round. Prices that are not listed are zero; those
+/// of readers of model inputs, and of the reader right after the writer, always are.
+struct Certificate {
+  struct Share {
+    int candidate = 0;
+    std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's least cost
+  };
+  struct Price {
+    int value = 0;
+    int reader = 0;  ///< node
+    FormatId format = 0;
+    Duration price;
+  };
+  struct Round {
+    std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
+    std::vector<Price> prices;  ///< that are not zero
+  };
+  std::vector<int> order;  ///< node at each position: topological
+  std::vector<Round> rounds;
+  Duration bound;  ///< the least of what the last round proves and the solution's cost
+};
+
+/// Candidates of one solution, ascending by their first node, and what they cost.
+struct Solution {
+  std::vector<int> chosen;
+  std::vector<int> region;  ///< of each chosen one, by any number; empty: each is its own
+  Duration cost;            ///< of candidates and conversions together, less what joins save
+  Duration bound;           ///< proven: no solution costs less
+  bool optimal = false;     ///< cost == bound
+  uint64_t states = 0;      ///< expanded by the search
+  Certificate certificate;  ///< of a bound, mostly a little below `bound`; its order is empty where there is none
+};
+
+}  // namespace collage::place

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// See steiner.h. best(T, u) is the cheapest arborescence from format u to the wanted formats T:
+//
+//     best({u}, u) = 0
+//     best(T, u)   = min( best(T', u) + best(T \ T', u),  cost(u -> v) + best(T, v) )
+//
+// Prices are pairs (cost, edges), so that conversions of cost zero cannot form loops or detours.
+#include "compiler/place/problem/steiner.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace collage::place {
+namespace {
+
+struct Price {
+  Duration cost = Duration::max();
+  int edges = 0;
+
+  friend auto operator<=>(const Price&, const Price&) = default;
+};
+
+bool reachable(const Price& price) {
+  return price.cost < Duration::max();
+}
+
+/// How a best price came about: over an edge, by splitting the wanted set, or not at all.
+struct Origin {
+  int edge = -1;
+  size_t part = 0;
+};
+
+class Table {
+ public:
+  Table(const std::vector<ConversionEdge>& edges, FormatId root, const std::vector<FormatId>& wanted)
+      : edges_(edges), wanted_(wanted) {
+    formats_.push_back(root);
+    for (const ConversionEdge& edge : edges) {
+      formats_.push_back(edge.from);
+      formats_.push_back(edge.to);
+    }
+    formats_.insert(formats_.end(), wanted.begin(), wanted.end());
+    std::sort(formats_.begin(), formats_.end());
+    formats_.erase(std::unique(formats_.begin(), formats_.end()), formats_.end());
+    const size_t cells = formats_.size() << wanted.size();
+    prices_.resize(cells);
+    origins_.resize(cells);
+    for (size_t set = 1; set < size_t{1} << wanted.size(); ++set) fill(set);
+  }
+
+  Arborescence read(FormatId root) const {
+    const size_t all = (size_t{1} << wanted_.size()) - 1;
+    Arborescence result;
+    result.cost = prices_[cell(all, slot(root))].cost;
+    if (!result.reachable()) return result;
+    std::vector<size_t> todo = {cell(all, slot(root))};
+    // Depth first from the root: an edge is met before those that leave its target.
+    while (!todo.empty()) {
+      const size_t at = todo.back();
+      todo.pop_back();
+      const size_t set = at / formats_.size();
+      const Origin& origin = origins_[at];
+      if (origin.edge >= 0) {
+        const ConversionEdge& edge = edges_[static_cast<size_t>(origin.edge)];
+        result.edges.push_back(edge);
+        todo.push_back(cell(set, slot(edge.to)));
+      } else if (origin.part != 0) {
+        todo.push_back(cell(set ^ origin.part, at % formats_.size()));
+        todo.push_back(cell(origin.part, at % formats_.size()));
+      }
+    }
+    return result;
+  }
+
+ private:
+  size_t slot(FormatId format) const {
+    return static_cast<size_t>(std::lower_bound(formats_.begin(), formats_.end(), format) - formats_.begin());
+  }
+  size_t cell(size_t set, size_t format) const { return set * formats_.size() + format; }
+
+  void fill(size_t set) {
+    for (size_t t = 0; t < wanted_.size(); ++t) {
+      if (set == size_t{1} << t) prices_[cell(set, slot(wanted_[t]))] = {Duration(), 0};
+    }
+    for (size_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
+      for (size_t u = 0; u < formats_.size(); ++u) {
+        const Price& a = prices_[cell(part, u)];
+        const Price& b = prices_[cell(set ^ part, u)];
+        if (reachable(a) && reachable(b)) improve(cell(set, u), {a.cost + b.cost, a.edges + b.edges}, {-1, part});
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t e = 0; e < edges_.size(); ++e) {
+        const Price& next = prices_[cell(set, slot(edges_[e].to))];
+        if (!reachable(next)) continue;
+        const Price price = {edges_[e].cost + next.cost, next.edges + 1};
+        changed |= improve(cell(set, slot(edges_[e].from)), price, {static_cast<int>(e), 0});
+      }
+    }
+  }
+
+  bool improve(size_t at, const Price& price, const Origin& origin) {
+    if (!reachable(price) || price >= prices_[at]) return false;
+    prices_[at] = price;
+    origins_[at] = origin;
+    return true;
+  }
+
+  const std::vector<ConversionEdge>& edges_;
+  const std::vector<FormatId>& wanted_;
+  std::vector<FormatId> formats_;
+  std::vector<Price> prices_;
+  std::vector<Origin> origins_;
+};
+
+}  // namespace
+
+Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId root, std::vector<FormatId> wanted) {
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::erase(wanted, root);
+  if (wanted.empty()) return {};
+  if (wanted.size() > kMaxWantedFormats) return {Duration::max(), {}};
+  std::erase_if(edges, [](const ConversionEdge& edge) { return edge.cost >= Duration::max(); });
+  std::sort(edges.begin(), edges.end(), [](const ConversionEdge& a, const ConversionEdge& b) {
+    return std::tie(a.from, a.to, a.cost) < std::tie(b.from, b.to, b.cost);
+  });
+  return Table(edges, root, wanted).read(root);
+}
+
+}  // namespace collage::place

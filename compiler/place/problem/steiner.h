@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cheapest way to give one value all the formats that its readers want: St(w, F) of the placement problem.
+//
+// Before: formats as nodes, conversions as directed edges of non-negative cost.
+// After: a least-cost arborescence from `root` that reaches every wanted format; inner formats may be ones nobody wants
+// (one copy to the device, then two reorders there). Exact: Dreyfus and Wagner's dynamic program over subsets of the
+// wanted formats, "The Steiner problem in graphs", Networks 1 (1971), on a directed graph.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+/// More formats of one value than this at once count as unreachable: the table has 2^wanted rows.
+inline constexpr size_t kMaxWantedFormats = 12;
+
+struct Arborescence {
+  Duration cost;                      ///< `Duration::max()`: some wanted format cannot be reached
+  std::vector<ConversionEdge> edges;  ///< an edge stands after the one that makes its source; none if unreachable
+
+  bool reachable() const { return cost < Duration::max(); }
+};
+
+/// Of equally cheap arborescences one with the fewest edges; the order of `edges` and `wanted` does not matter.
+Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId root, std::vector<FormatId> wanted);
+
+}  // namespace collage::place

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A problem with some of its candidates only.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "compiler/place/problem/problem.h"
+
+namespace collage::place {
+
+std::vector<int> all_candidates(const Problem& problem);
+/// Indices, ascending.
+std::vector<int> candidates_where(const Problem& problem, const std::function<bool(int)>& keep);
+
+/// The problem with the `kept` candidates only, in that order.
+Problem part_of(const Problem& problem, const std::vector<int>& kept);
+
+/// Turns a solution of `part_of(problem, kept)` into one of the problem.
+void name_whole(const std::vector<int>& kept, Solution& solution);
+
+}  // namespace collage::place

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/solve.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/place/build/to_placement.h"
+#include "compiler/place/candidates/split_candidates.h"
+#include "runtime/core/checked_size.h"
+
+namespace collage::place {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::Placement;
+using ir::ValueId;
+
+std::set<ValueId> constants_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::set<ValueId> constants;
+  for (NodeId node : nodes) {
+    for (ValueId value : graph.node(node).inputs) {
+      if (value.is_valid() && graph.value(value).is_constant()) constants.insert(value);
+    }
+  }
+  return constants;
+}
+
+/// As the arenas count it: every tensor starts at an aligned address.
+size_t bytes_of(const Graph& graph, ValueId value, const ir::Format& format = {}) {
+  return runtime::align_up(std::max<size_t>(1, ir::bytes_in(graph.value(value).type, format)),
+                           runtime::kTensorAlignment);
+}
+
+size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {
+  size_t bytes = 0;
+  for (ValueId value : values) bytes += bytes_of(graph, value);
+  return bytes;
+}
+
+/// Greatest sum of bytes alive in `instance`: a value from the step that makes it there (or its conversion, at the
+/// first reader) to its last reader; inside a partition all its values at once.
+size_t peak_activations(const Graph& graph, const Placement& placement, const std::string& instance) {
+  struct Range {
+    size_t first = 0, last = 0;
+    size_t bytes = 0;  ///< of the largest format in which partitions here have it
+  };
+  std::map<ValueId, Range> live;
+  size_t steps = placement.partitions.size();
+  std::vector<size_t> inside(steps, 0);
+  auto touch = [&](const ir::BoundaryValue& item, size_t step) {
+    auto [it, is_new] = live.try_emplace(item.value, Range{step, step, 0});
+    it->second.last = std::max(it->second.last, step);
+    it->second.bytes = std::max(it->second.bytes, bytes_of(graph, item.value, item.format));
+  };
+  std::vector<int> owner = partition_of_nodes(graph, placement);
+  for (size_t step = 0; step < steps; ++step) {
+    const ir::Partition& partition = placement.partitions[step];
+    if (std::optional<PartMemory> part = part_memory(graph, partition, instance)) inside[step] += part->values;
+    if (partition.instance != instance) continue;
+    for (const ir::BoundaryValue& input : partition.inputs) touch(input, step);
+    for (const ir::BoundaryValue& output : partition.outputs) {
+      touch(output, step);
+      if (graph.value(output.value).is_output) touch(output, steps);
+      for (const ir::Use& use : graph.value(output.value).uses) {
+        if (int reader = owner[use.node.slot()]; reader >= 0) touch(output, static_cast<size_t>(reader));
+      }
+    }
+    for (NodeId node : partition.nodes) {
+      for (ValueId value : graph.node(node).outputs) {
+        if (!value.is_valid()) continue;
+        auto at = std::find_if(partition.outputs.begin(), partition.outputs.end(),
+                               [&](const ir::BoundaryValue& output) { return output.value == value; });
+        inside[step] += at == partition.outputs.end() ? bytes_of(graph, value) : bytes_of(graph, value, at->format);
+      }
+    }
+  }
+  size_t peak = 0;
+  for (size_t step = 0; step < steps; ++step) {
+    size_t bytes = inside[step];
+    for (const auto& [value, range] : live) {
+      NodeId producer = graph.value(value).producer;
+      bool made_here = producer.is_valid() && owner[producer.slot()] == static_cast<int>(step);
+      if (range.first <= step && step <= range.last && !made_here) bytes += range.bytes;
+    }
+    peak = std::max(peak, bytes);
+  }
+  return peak;
+}
+
+/// A node that could leave the device.
+struct Leaver {
+  NodeId node;
+  size_t bytes = 0;  ///< of its constants
+  double worth = 0;  ///< seconds that it takes on the host
+};
+
+class MemoryFitter {
+ public:
+  MemoryFitter(const Graph& graph, const BuiltProblem& built, const Strategy& strategy, const SearchOptions& options,
+               std::string* why)
+      : graph_(graph),
+        built_(built),
+        strategy_(strategy),
+        options_(options),
+        why_(why),
+        host_cost_(graph.node_count(), 0.0) {
+    for (const Candidate& candidate : built.problem.candidates) {
+      bool on_host = built.problem.owners[static_cast<size_t>(candidate.owner)].instance == "host";
+      if (on_host && candidate.nodes.size() == 1)
+        host_cost_[static_cast<size_t>(candidate.nodes[0])] = candidate.cost.seconds();
+    }
+  }
+
+  static bool fits(const Graph& graph, const BuiltProblem& built, const Solution& solution,
+                   const std::vector<MemoryLimit>& limits) {
+    const Placement placement =
+        to_placement(built.problem, solution, graph, built.values, [](int) { return std::vector<std::string>(); });
+    return std::all_of(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
+      return memory_needed(graph, placement, limit.instance) <= limit.bytes;
+    });
+  }
+
+  std::optional<Solution> run(const std::vector<MemoryLimit>& limits) {
+    std::optional<Solution> first = search();
+    if (!first) return std::nullopt;
+    std::optional<Solution> best = first;
+    while (best) {
+      Placement placement = written(*best);
+      auto over = std::find_if(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
+        return memory_needed(graph_, placement, limit.instance) > limit.bytes;
+      });
+      if (over == limits.end()) break;
+      if (!ban(placement, *over)) return best;
+      std::optional<Solution> next = search();
+      if (!next) return best;
+      next->states += best->states;
+      best = next;
+    }
+    best->bound = first->bound;
+    best->certificate = first->certificate;
+    best->optimal = strategy_.kind == Strategy::Kind::Optimal && best->cost == best->bound;
+    return best;
+  }
+
+ private:
+  Placement written(const Solution& solution) const {
+    return to_placement(built_.problem, solution, graph_, built_.values,
+                        [](int) { return std::vector<std::string>(); });
+  }
+
+  /// `solve` over the candidates that no ban forbids, in terms of the whole problem.
+  std::optional<Solution> search() const {
+    Problem allowed = built_.problem;
+    allowed.candidates.clear();
+    std::vector<int> original;
+    for (size_t c = 0; c < built_.problem.candidates.size(); ++c) {
+      const Candidate& candidate = built_.problem.candidates[c];
+      const std::string& instance = built_.problem.owners[static_cast<size_t>(candidate.owner)].instance;
+      bool stays = built_.origins[c].fixed >= 0 || std::none_of(banned_.begin(), banned_.end(), [&](const auto& item) {
+                     return ir::runs_on(instance, item.first) &&
+                            std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
+                                        [&](int node) { return item.second.count(NodeId(node)) > 0; });
+                   });
+      if (!stays) continue;
+      original.push_back(static_cast<int>(c));
+      allowed.candidates.push_back(candidate);
+    }
+    std::optional<Solution> solution = solve(allowed, strategy_, options_, why_);
+    if (!solution) return std::nullopt;
+    for (int& chosen : solution->chosen) chosen = original[static_cast<size_t>(chosen)];
+    return solution;
+  }
+
+  /// Bans the nodes that earn least, per byte of their constants, until what is left fits. False if none can leave.
+  bool ban(const Placement& placement, const MemoryLimit& limit) {
+    std::vector<Leaver> leavers;
+    for (const ir::Partition& partition : placement.partitions) {
+      if (!ir::runs_on(partition.instance, limit.instance) || is_fixed(partition)) continue;
+      for (NodeId node : partition.nodes) {
+        if (!can_leave(node, limit.instance)) continue;
+        leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node.slot()]});
+      }
+    }
+    if (leavers.empty()) return false;
+    bool constants_matter = std::any_of(leavers.begin(), leavers.end(), [](const Leaver& l) { return l.bytes > 0; });
+    if (constants_matter) std::erase_if(leavers, [](const Leaver& l) { return l.bytes == 0; });
+    std::stable_sort(leavers.begin(), leavers.end(), [&](const Leaver& a, const Leaver& b) {
+      if (!constants_matter) return a.worth < b.worth;
+      return a.worth * static_cast<double>(b.bytes) < b.worth * static_cast<double>(a.bytes);
+    });
+    size_t needed = memory_needed(graph_, placement, limit.instance);
+    for (const Leaver& leaver : leavers) {
+      banned_[limit.instance].insert(leaver.node);
+      needed -= std::min(needed, leaver.bytes);
+      if (needed <= limit.bytes || !constants_matter) break;
+    }
+    return true;
+  }
+
+  /// Some candidate runs it elsewhere: pins and wishes may leave none.
+  bool can_leave(NodeId node, const std::string& instance) const {
+    const Problem& problem = built_.problem;
+    return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const Candidate& candidate) {
+      return !ir::runs_on(problem.owners[static_cast<size_t>(candidate.owner)].instance, instance) &&
+             std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
+    });
+  }
+
+  bool is_fixed(const ir::Partition& partition) const {
+    for (size_t c = 0; c < built_.origins.size(); ++c) {
+      if (built_.origins[c].fixed < 0) continue;
+      if (NodeId(built_.problem.candidates[c].nodes.front()) == partition.nodes.front()) return true;
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  const BuiltProblem& built_;
+  const Strategy& strategy_;
+  const SearchOptions& options_;
+  std::string* why_;
+  std::vector<double> host_cost_;
+  std::map<std::string, std::set<NodeId>> banned_;
+};
+
+}  // namespace
+
+size_t memory_needed(const Graph& graph, const Placement& placement, const std::string& instance) {
+  std::set<ValueId> constants;
+  size_t cut = 0;
+  for (const ir::Partition& partition : placement.partitions) {
+    if (partition.instance == instance) constants.merge(constants_of(graph, partition.nodes));
+    if (std::optional<PartMemory> part = part_memory(graph, partition, instance)) cut += part->constants;
+  }
+  return bytes_of(graph, constants) + cut + peak_activations(graph, placement, instance);
+}
+
+std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,
+                                            const std::vector<MemoryLimit>& limits, const Strategy& strategy,
+                                            const SearchOptions& options, std::string* why) {
+  if (limits.empty()) return solve(built.problem, strategy, options, why);
+  if (strategy.kind == Strategy::Kind::Optimal) {
+    Problem limited = built.problem;
+    for (Owner& owner : limited.owners) {
+      for (const MemoryLimit& limit : limits) {
+        if (limit.instance == owner.instance) owner.memory = static_cast<int64_t>(limit.bytes);
+      }
+    }
+    std::optional<Solution> solution = solve(limited, strategy, options, why);
+    if (solution && MemoryFitter::fits(graph, built, *solution, limits)) return solution;
+  }
+  return MemoryFitter(graph, built, strategy, options, why).run(limits);
+}
+
+}  // namespace collage::place

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-check-plan FILE`: is the plan in a certificate one, does it cost what it says, and do the multipliers prove
+// the bound? Exit codes: 0 all of it holds, 1 something does not, 2 wrong usage, 3 a fault of ours.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+
+#include "compiler/certificate/check_certificate.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/explain.h"
+
+namespace {
+
+using collage::place::Duration;
+using collage::support::Code;
+namespace check_plan = collage::check_plan;
+
+constexpr int kNotProven = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kOurFault = 3;
+
+double gap_percent(check_plan::Wide bound, check_plan::Wide cost) {
+  return cost > 0 ? 100.0 * static_cast<double>(cost - bound) / static_cast<double>(cost) : 0.0;
+}
+
+/// `12.83 ms, gap 0.04 %`
+std::string bound_text(check_plan::Wide bound, check_plan::Wide cost) {
+  std::string text = collage::runtime::human(Duration::picoseconds(static_cast<int64_t>(bound)));
+  return text + (bound < cost ? fmt::format(", gap {:.4g} %", gap_percent(bound, cost)) : ", which is the cost");
+}
+
+void report(const check_plan::CertificateFile& file, const check_plan::Judgement& judgement) {
+  const collage::place::Problem& problem = file.problem;
+  const collage::place::Solution& solution = file.solution;
+  fmt::print("problem     {}: {} nodes, {} candidates\n", file.names.model, problem.node_count,
+             problem.candidates.size());
+  fmt::print("plan        {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
+  fmt::print("cost        {}\n", collage::runtime::human(Duration::picoseconds(static_cast<int64_t>(judgement.cost))));
+  if (!judgement.bound) {
+    fmt::print("bound       none: there are no multipliers\n");
+  } else {
+    fmt::print("bound       {}: proven by the multipliers\n", bound_text(*judgement.bound, judgement.cost));
+  }
+  if (file.proof == "search") {
+    fmt::print("claimed     {}: by search, which cannot be seen from here\n",
+               bound_text(solution.bound.ps(), judgement.cost));
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Checks a certificate that `collagec --certificate FILE` wrote: the plan, its cost, its bound.",
+               "collage-check-plan");
+  std::string path, code;
+  app.add_option("file", path, "The certificate")->type_name("FILE");
+  app.add_option("--explain", code, "Explain a diagnostic: CG0433")->type_name("CODE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+  if (!code.empty()) return collage::support::explain(code) ? 0 : kWrongUsage;
+  if (path.empty()) {
+    fmt::print(stderr,
+               "error: a certificate is needed: `collage-check-plan FILE`\nRun with --help for more information.\n");
+    return kWrongUsage;
+  }
+  collage::support::SourceManager sources;
+  collage::support::Diagnostics diags(sources);
+  const auto refuse = [&](Code kind, const std::string& why) {
+    diags.error_at(kind, path, "{}", why);
+    fmt::print(stderr, "{}", diags.render());
+    return kNotProven;
+  };
+  std::string why;
+  const std::optional<collage::support::FileId> id = sources.load(path, &why);
+  if (!id) return refuse(Code::CannotRead, "cannot read: " + why);
+  const collage::runtime::Result<check_plan::CertificateFile> file = check_plan::read_certificate(sources.text(*id));
+  if (!file) return refuse(Code::BadCertificate, file.message());
+  const collage::runtime::Result<check_plan::Judgement> judgement = check_plan::check_plan(*file);
+  if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
+  report(*file, *judgement);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return kNotProven;
+  } catch (const std::exception& error) {
+    fmt::print(stderr,
+               "internal error: {}\nThis is a fault of collage-check-plan, not of its input; please report it.\n",
+               error.what());
+    return kOurFault;
+  }
+}

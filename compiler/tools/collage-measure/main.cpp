@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-measure`: the process in which candidates are compiled and timed. `collagec` starts it with its own rule
+// files and targets, gives it candidates over a socket and reads one line for each; nobody else has use for it.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <csignal>
+#include <exception>
+
+#include "compiler/driver/input/activate.h"
+#include "compiler/measure/channel.h"
+#include "compiler/measure/time_candidate.h"
+#include "compiler/sema/build_rules.h"
+
+namespace {
+
+using namespace collage;
+
+struct MeasureOptions {
+  std::vector<std::string> rules;
+  std::vector<std::string> targets;
+  int threads = 1;
+  double timeout = 10;
+};
+
+void limit(decltype(RLIMIT_AS) what, rlim_t most) {
+  rlimit limits{};
+  if (::getrlimit(what, &limits) != 0) return;
+  limits.rlim_cur = std::min(limits.rlim_max, most);
+  ::setrlimit(what, &limits);
+}
+
+/// No more address space than the machine has memory, and no core dumps. A sanitizer needs its shadow memory.
+void limit_process() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__)
+  auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page > 0) limit(RLIMIT_AS, static_cast<rlim_t>(pages) * static_cast<rlim_t>(page));
+#endif
+}
+
+/// From now on as much processor time as all threads can use until the timeout. Waiting does not count, so that this
+/// catches what the compiler's own clock would have killed anyway, even if the compiler is stopped.
+void limit_processor_time(const MeasureOptions& options) {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  double seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 2;
+  seconds += std::ceil(options.timeout * std::max(options.threads, 1));
+  limit(RLIMIT_CPU, static_cast<rlim_t>(std::min(seconds, 1e9)));
+}
+
+std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::optional<ir::RuleSet> rules = sema::load_rules(sources, options.rules, diags);
+  if (!rules) return std::nullopt;
+  auto activations = driver::activate(*rules, options.targets, diags);
+  if (!activations) return std::nullopt;
+  return driver::plan_targets(*rules, *activations, options.threads);
+}
+
+int serve(const MeasureOptions& options) {
+  std::optional<plan::PlanTargets> targets = read_targets(options);
+  if (!targets) return 1;
+  measure::TimingOptions timing;
+  timing.threads = options.threads;
+  std::string candidate;
+  if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return 0;
+  while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
+    limit_processor_time(options);
+    measure::Measurement measurement;
+    try {
+      measurement = measure::time_candidate(candidate, *targets, timing);
+    } catch (const std::exception& error) {  // std::bad_alloc among them, which does not last
+      measurement = measure::failed_measurement(error.what());
+    }
+    if (!measure::send_message(measure::kWorkerDescriptor, measure::to_line(measurement))) return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MeasureOptions options;
+  CLI::App app{"collage-measure: times candidates for collagec, which starts it"};
+  app.add_option("-r,--rules", options.rules)->allow_extra_args(false);
+  app.add_option("-t,--target", options.targets)->allow_extra_args(false);
+  app.add_option("--threads", options.threads);
+  app.add_option("--timeout", options.timeout);
+  CLI11_PARSE(app, argc, argv);
+  limit_process();
+  return serve(options);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Plan: load once (arenas, resident constants, devices), then run as often as wanted.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/schedule.h"
+#include "runtime/core/status.h"
+#include "runtime/devices/device.h"
+#include "runtime/exec/code.h"
+#include "runtime/plan/plan.h"
+
+namespace collage::runtime {
+
+/// Called after each step with the plan's buffers readable (host copies are made on demand).
+struct StepReport {
+  size_t step = 0;
+  double host_seconds = 0;           ///< wall time that the host spent in it
+  std::vector<double> call_seconds;  ///< of a host step: of each call
+};
+
+class Executor {
+ public:
+  /// `code` must outlive the executor. `threads` >= 1.
+  static Result<std::unique_ptr<Executor>> load(const Plan& plan, const Code& code, int threads);
+  virtual ~Executor() = default;
+
+  /// Inputs in the order of Plan::inputs, dtype and shape as there. Outputs in the order of Plan::outputs.
+  virtual Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) = 0;
+  /// Called after every step of the next runs; empty: off.
+  virtual void observe(std::function<void(const StepReport&)> observer) = 0;
+  /// Contents of a buffer now, as a plain row-major host tensor (copied out of a device if need be). For --check.
+  virtual Result<Tensor> read(BufferId buffer) = 0;
+  /// Simulated time that devices and links have spent since load, all of it added up.
+  virtual Duration device_time() const = 0;
+  /// When each step of the last run started and finished: one after the other, or with overlap where the plan is
+  /// concurrent. Simulated steps take simulated time. The others take wall time, which is measured where the plan is
+  /// concurrent or observed, and is else none.
+  virtual const Timeline& timeline() const = 0;
+  /// Device::log of all devices, one after another.
+  virtual std::vector<std::string> device_log() const = 0;
+};
+
+}  // namespace collage::runtime

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the executor runs: plain data, no pointers, so that it can be stored. Made by compiler/plan, read by the
+// executor.
+//
+// Buffers are fixed places in one arena per memory space; their offsets come from liveness at compile time. Steps run
+// in order. Host steps call compiled kernels or reference kernels on host buffers; a library step gives a partition to
+// a library, on host buffers too; a device step is one launch of a partition on a device's queue; a conversion moves
+// one value between formats.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/duration.h"
+#include "runtime/core/lowering_call.h"
+#include "runtime/core/storage.h"
+#include "runtime/core/tensor.h"
+#include "runtime/plan/library_program.h"
+
+namespace collage::runtime {
+
+/// Index into Plan::buffers; -1: an optional operand that is absent.
+using BufferId = int32_t;
+
+struct MemorySpace {
+  std::string name;           ///< `host`, `npu[0]`
+  size_t arena_bytes = 0;     ///< activations and scratch
+  size_t constant_bytes = 0;  ///< resident, loaded once
+  size_t capacity = 0;        ///< bytes that the space has; 0: no limit
+};
+
+/// A device that the plan needs, with what its simulation is told. The host is always there and is not listed.
+struct DeviceSpec {
+  std::string space;  ///< `npu[0]`: a row of Plan::spaces
+  std::string kind;   ///< row of devices/device_list.def: `sim`
+  AttrMap attrs;      ///< the rule file's attributes
+  struct Link {
+    std::string to;  ///< `host` or another space
+    double bytes_per_second = 0;
+    Duration latency;
+    bool duplex = false;  ///< both directions at once
+  };
+  std::vector<Link> links;
+  bool copy_queue = false;  ///< copies overlap its launches (core/machine.h)
+};
+
+struct Buffer {
+  std::string name;          ///< of the value, for traces
+  int space = 0;             ///< index into Plan::spaces
+  bool is_constant = false;  ///< `offset` counts in the constant region, else in the arena
+  size_t offset = 0;         ///< multiple of kTensorAlignment
+  DType dtype = DType::F32;  ///< that operators compute in
+  Shape shape;               ///< logical
+  std::string layout = "plain";
+  std::string encoding{};            ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
+  size_t encoded_bytes = 0;          ///< where there is an encoding
+  std::optional<Storage> storage{};  ///< nothing: elements lie as the dtype says
+};
+
+/// Loaded before the first run, in the buffer's own layout. Where the buffer has an encoding, `data` is the encoded
+/// bytes, as u8.
+struct ConstantInit {
+  BufferId buffer = -1;
+  Tensor data;
+};
+
+/// One operator on the reference kernels. Operands are plain row-major buffers of one space.
+struct OpCall {
+  std::string op;
+  AttrMap attrs;
+  std::vector<BufferId> inputs;
+  std::vector<BufferId> outputs;
+};
+
+/// One compiled kernel. `extent` is the length of its parallel loop; the pool gives each call a range [begin, end).
+struct KernelCall {
+  std::string symbol;             ///< in the plan's code
+  std::vector<BufferId> buffers;  ///< its first argument, in order
+  int64_t extent = 1;
+  int64_t grain = 1;         ///< smallest range worth a thread of its own
+  size_t scratch_bytes = 0;  ///< private to each thread, handed over as the last buffer; 0: none
+  std::string name = {};     ///< what it computes, for traces
+};
+
+/// Operators that a library runs as a whole, on plain host buffers: `lower inline`.
+struct LibraryCall {
+  std::string library;  ///< row of libraries/library_list.def: `onednn`, or `plugin:PATH`
+  LibraryProgram program;
+  std::vector<BufferId> inputs;   ///< in the order of the program's
+  std::vector<BufferId> outputs;  ///< in the order of the program's
+  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+};
+
+using HostCall = std::variant<KernelCall, OpCall, LibraryCall>;
+
+struct HostStep {
+  int partition = -1;  ///< index into Plan::partitions
+  std::vector<HostCall> calls;
+};
+
+/// A partition that a library runs as a whole. The library keeps constants, values inside and scratch in memory of its
+/// own, made at load; the buffers are those of the boundary, as the program's values say.
+struct LibraryStep {
+  int partition = -1;
+  std::string library;  ///< as in LibraryCall
+  LibraryProgram program;
+  std::vector<BufferId> inputs;   ///< in the order of the program's
+  std::vector<BufferId> outputs;  ///< in the order of the program's
+  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+};
+
+/// A partition on a device: its operators run there, in the device's memory, and take `duration` of its clock.
+struct DeviceStep {
+  int partition = -1;
+  int device = 0;           ///< index into Plan::devices
+  std::vector<OpCall> ops;  ///< operands may have other layouts: the device reads them logically
+  Duration duration;
+  std::vector<LoweringCall> calls{};  ///< what the rules ask for; an operator is in one of them, or in none
+};
+
+/// `from` and `to` hold the same logical tensor in other spaces, layouts or storages. A copy between devices changes
+/// nothing but the space.
+struct ConvertStep {
+  BufferId from = -1;
+  BufferId to = -1;
+  Duration cost;                                    ///< predicted
+  std::optional<KernelCall> kernel = std::nullopt;  ///< a change of layout in host memory may have been compiled
+};
+
+using Step = std::variant<HostStep, LibraryStep, DeviceStep, ConvertStep>;
+
+struct PlanPartition {
+  std::string name;
+  std::string backend;
+  std::string instance;
+  std::vector<std::string> nodes;  ///< first result names
+  Duration cost;
+};
+
+/// A model input or output: always a plain host buffer.
+struct PlanPort {
+  std::string name;
+  BufferId buffer = -1;
+};
+
+struct Plan {
+  std::string model;
+  std::vector<MemorySpace> spaces;  ///< spaces[0] is `host`
+  std::vector<DeviceSpec> devices;
+  std::vector<Buffer> buffers;
+  std::vector<ConstantInit> constants;
+  std::vector<PlanPartition> partitions;
+  std::vector<Step> steps;
+  /// By step; empty: all 0. Steps of lane 0 run alone. Between two of them steps of different lanes run at once: the
+  /// parts of a partition that is split over devices. A step of a lane touches nothing that another lane writes there.
+  std::vector<int> lanes{};
+  std::vector<PlanPort> inputs;
+  std::vector<PlanPort> outputs;
+  Duration predicted;
+  /// Steps start as soon as what they need is there and free, instead of one after another: `predicted` and simulated
+  /// time then are the makespan (plan/plan_schedule.h).
+  bool is_concurrent = false;
+};
+
+/// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see exec/code.h), [begin, end)
+/// the part of the parallel loop to run.
+using KernelFunction = void (*)(void* const* buffers, const void* const* outside, int64_t begin, int64_t end);
+
+}  // namespace collage::runtime

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/plan/plan_schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace collage::runtime {
+namespace {
+
+size_t bytes_of(const Buffer& buffer) {
+  const auto count = static_cast<size_t>(element_count(buffer.shape));
+  return std::max<size_t>(buffer.encoding.empty() ? count * size_of(buffer.dtype) : buffer.encoded_bytes, 1);
+}
+
+/// Buffers that a step touches, resident constants left out.
+class Toucher {
+ public:
+  explicit Toucher(const Plan& plan) : plan_(plan) {}
+
+  std::vector<BufferId> of(const Step& step) {
+    found_.clear();
+    std::visit([&](const auto& any) { visit(any); }, step);
+    return {found_.begin(), found_.end()};
+  }
+
+ private:
+  void add(const std::vector<BufferId>& ids) {
+    for (BufferId id : ids) {
+      if (id >= 0 && !plan_.buffers[static_cast<size_t>(id)].is_constant) found_.insert(id);
+    }
+  }
+  void visit(const OpCall& call) {
+    add(call.inputs);
+    add(call.outputs);
+  }
+  void visit(const KernelCall& call) { add(call.buffers); }
+  void visit(const LibraryCall& call) {
+    add(call.inputs);
+    add(call.outputs);
+  }
+  void visit(const HostStep& step) {
+    for (const HostCall& call : step.calls) std::visit([&](const auto& any) { visit(any); }, call);
+  }
+  void visit(const LibraryStep& step) {
+    add(step.inputs);
+    add(step.outputs);
+  }
+  void visit(const DeviceStep& step) {
+    for (const OpCall& op : step.ops) visit(op);
+  }
+  void visit(const ConvertStep& step) { add({step.from, step.to}); }
+
+  const Plan& plan_;
+  std::set<BufferId> found_;
+};
+
+/// Who wrote and who has read each byte of a memory space, as ranges.
+class History {
+ public:
+  /// Gathers in `after` whom the access waits for, and remembers it.
+  void access(size_t begin, size_t end, bool writes, int step, std::set<int>* after) {
+    split(begin);
+    split(end);
+    for (auto it = ranges_.lower_bound(begin); it != ranges_.end() && it->first < end; ++it) {
+      Range& range = it->second;
+      if (range.writer >= 0) after->insert(range.writer);
+      if (writes) after->insert(range.readers.begin(), range.readers.end());
+      if (writes) {
+        range = {range.end, step, {}};
+      } else if (range.readers.empty() || range.readers.back() != step) {
+        range.readers.push_back(step);
+      }
+    }
+    // What nobody has used yet.
+    for (size_t at = begin; at < end;) {
+      auto next = ranges_.lower_bound(at);
+      if (next != ranges_.end() && next->first == at) {
+        at = next->second.end;
+        continue;
+      }
+      const size_t stop = next == ranges_.end() ? end : std::min(end, next->first);
+      ranges_.emplace(at, writes ? Range{stop, step, {}} : Range{stop, -1, {step}});
+      at = stop;
+    }
+  }
+
+ private:
+  struct Range {
+    size_t end = 0;
+    int writer = -1;
+    std::vector<int> readers{};
+  };
+
+  void split(size_t at) {
+    auto it = ranges_.upper_bound(at);
+    if (it == ranges_.begin()) return;
+    --it;
+    if (it->first == at || it->second.end <= at) return;
+    Range tail = it->second;
+    it->second.end = at;
+    ranges_.emplace(at, std::move(tail));
+  }
+
+  std::map<size_t, Range> ranges_;  ///< by first byte
+};
+
+const std::string& space_of(const Plan& plan, BufferId id) {
+  const Buffer& buffer = plan.buffers[static_cast<size_t>(id)];
+  return plan.spaces[static_cast<size_t>(buffer.space)].name;
+}
+
+Task work_of(const Plan& plan, const Step& step, Machine& machine) {
+  if (const auto* convert = std::get_if<ConvertStep>(&step)) {
+    return {convert->cost, machine.of_conversion(space_of(plan, convert->from), space_of(plan, convert->to))};
+  }
+  if (const auto* device = std::get_if<DeviceStep>(&step)) {
+    return {device->duration, machine.of_work(plan.devices[static_cast<size_t>(device->device)].space)};
+  }
+  const auto* host = std::get_if<HostStep>(&step);
+  const int partition = host != nullptr ? host->partition : std::get<LibraryStep>(step).partition;
+  const Duration cost = partition < 0 ? Duration() : plan.partitions[static_cast<size_t>(partition)].cost;
+  return {cost, machine.of_work("host")};
+}
+
+}  // namespace
+
+Machine machine_of(const std::vector<DeviceSpec>& devices) {
+  Machine machine;
+  for (const DeviceSpec& device : devices) {
+    machine.add_device(device.space, device.copy_queue);
+    for (const DeviceSpec::Link& link : device.links) machine.add_link(device.space, link.to, link.duplex);
+  }
+  return machine;
+}
+
+std::vector<std::vector<BufferId>> touched_buffers(const Plan& plan) {
+  Toucher toucher(plan);
+  std::vector<std::vector<BufferId>> touched;
+  for (const Step& step : plan.steps) touched.push_back(toucher.of(step));
+  return touched;
+}
+
+std::vector<Task> tasks_of(const Plan& plan, Machine& machine) {
+  const std::vector<std::vector<BufferId>> touched = touched_buffers(plan);
+  std::vector<bool> is_written(plan.buffers.size());
+  for (const PlanPort& port : plan.inputs) is_written[static_cast<size_t>(port.buffer)] = true;
+  std::vector<History> spaces(plan.spaces.size());
+  std::vector<Task> tasks;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    Task task = work_of(plan, plan.steps[s], machine);
+    std::set<int> after;
+    for (BufferId id : touched[s]) {
+      const Buffer& buffer = plan.buffers[static_cast<size_t>(id)];
+      const bool writes = !is_written[static_cast<size_t>(id)];
+      is_written[static_cast<size_t>(id)] = true;
+      spaces[static_cast<size_t>(buffer.space)].access(buffer.offset, buffer.offset + bytes_of(buffer), writes,
+                                                       static_cast<int>(s), &after);
+    }
+    after.erase(static_cast<int>(s));
+    task.after.assign(after.begin(), after.end());
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+/// A lane is a resource. A step of lane 0 holds all of them, so that it runs alone.
+std::vector<Task> tasks_in_lanes(const Plan& plan) {
+  const int last = plan.lanes.empty() ? 0 : *std::max_element(plan.lanes.begin(), plan.lanes.end());
+  std::vector<int> all(static_cast<size_t>(last) + 1);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Task> tasks(plan.steps.size());
+  for (size_t s = 0; s < tasks.size(); ++s) {
+    const int lane = plan.lanes.empty() ? 0 : plan.lanes[s];
+    tasks[s].resources = lane == 0 ? all : std::vector<int>{lane};
+  }
+  return tasks;
+}
+
+std::vector<bool> simulated_steps(const Plan& plan) {
+  std::set<std::string> simulated;
+  for (const DeviceSpec& device : plan.devices) {
+    if (device.kind == "sim") simulated.insert(device.space);
+  }
+  std::vector<bool> result;
+  for (const Step& step : plan.steps) {
+    bool answer = false;
+    if (const auto* device = std::get_if<DeviceStep>(&step)) {
+      answer = plan.devices[static_cast<size_t>(device->device)].kind == "sim";
+    } else if (const auto* convert = std::get_if<ConvertStep>(&step)) {
+      answer = simulated.contains(space_of(plan, convert->from)) || simulated.contains(space_of(plan, convert->to));
+    }
+    result.push_back(answer);
+  }
+  return result;
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/plan/validate.h"
+
+#include <cmath>
+#include <set>
+
+#include "runtime/core/checked_size.h"
+#include "runtime/core/layout.h"
+#include "runtime/kernels/kernel.h"
+
+namespace collage::runtime {
+namespace {
+
+constexpr size_t kMostBytes = SIZE_MAX / 4;  // of a region: sums of two stay exact
+
+class Validator {
+ public:
+  explicit Validator(const Plan& plan) : plan_(plan) {}
+
+  Status run() {
+    if (Status status = check_spaces(); !status) return status;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (Status status = check_buffer(plan_.buffers[i]); !status) return in("buffer", i, status);
+    }
+    if (Status status = check_constants(); !status) return status;
+    bool fits = plan_.lanes.empty() || plan_.lanes.size() == plan_.steps.size();
+    for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size());
+    if (!fits) return Status::error("damaged plan: its lanes are not those of its steps");
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      Status status = std::visit([&](const auto& step) { return check_step(step); }, plan_.steps[i]);
+      if (!status) return in("step", i, status);
+    }
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      if (Status status = check_port(plan_.inputs[i], true); !status) return in("input", i, status);
+    }
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+      if (Status status = check_port(plan_.outputs[i], false); !status) return in("output", i, status);
+    }
+    return Status::ok();
+  }
+
+ private:
+  static Status in(const char* what, size_t index, const Status& status) {
+    return Status::error(std::string("damaged plan: ") + what + " " + std::to_string(index) + ": " + status.message());
+  }
+  static Status damaged(const std::string& what) { return Status::error("damaged plan: " + what); }
+
+  Status check_spaces() {
+    if (plan_.spaces.empty() || plan_.spaces[0].name != "host") return damaged("the first memory space is not `host`");
+    std::set<std::string> names;
+    for (const MemorySpace& space : plan_.spaces) {
+      if (!names.insert(space.name).second) return damaged("space `" + space.name + "` is there twice");
+      if (space.arena_bytes > kMostBytes || space.constant_bytes > kMostBytes) {
+        return damaged("space `" + space.name + "` has an impossible size");
+      }
+      if (space.capacity != 0 && space.arena_bytes + space.constant_bytes > space.capacity) {
+        return Status::error("space `" + space.name + "` needs " +
+                             std::to_string(space.arena_bytes + space.constant_bytes) + " bytes and has " +
+                             std::to_string(space.capacity));
+      }
+    }
+    names.erase("host");
+    for (const DeviceSpec& device : plan_.devices) {
+      if (names.erase(device.space) == 0)
+        return damaged("device `" + device.space + "` has no memory space of its own");
+    }
+    if (!names.empty()) return damaged("space `" + *names.begin() + "` has no device");
+    return Status::ok();
+  }
+
+  Status check_buffer(const Buffer& buffer) {
+    if (buffer.space < 0 || static_cast<size_t>(buffer.space) >= plan_.spaces.size()) {
+      return Status::error("its memory space does not exist");
+    }
+    if (buffer.dtype > DType::Bool) return Status::error("its dtype does not exist");
+    std::optional<size_t> bytes = checked_bytes(buffer.dtype, buffer.shape);
+    if (!bytes) return Status::error("its shape is impossible");
+    if (!layout_permutation(buffer.layout, buffer.shape.size())) {
+      return Status::error("layout `" + buffer.layout + "` does not exist for its rank");
+    }
+    if (buffer.storage) {
+      if (Status status = check_storage(buffer); !status) return status;
+      bytes = stored_bytes(buffer.dtype, buffer.shape, buffer.storage);
+    }
+    if (!buffer.encoding.empty()) {
+      if (!buffer.is_constant || buffer.space == 0) return Status::error("only constants on devices are encoded");
+      bytes = buffer.encoded_bytes;
+    }
+    const MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
+    size_t region = buffer.is_constant ? space.constant_bytes : space.arena_bytes;
+    if (buffer.offset % kTensorAlignment != 0) return Status::error("its offset is not aligned");
+    if (buffer.offset > region || *bytes > region - buffer.offset) return Status::error("it lies outside its arena");
+    return Status::ok();
+  }
+
+  static Status check_storage(const Buffer& buffer) {
+    const Storage& storage = *buffer.storage;
+    if (storage.type > StorageType::I64) return Status::error("its storage does not exist");
+    if (buffer.is_constant) return Status::error("a constant lies as its dtype says");
+    if (!storage_mismatch(buffer.dtype, storage).empty()) return Status::error("its storage cannot hold its dtype");
+    bool is_good = !storage.quantisation || (std::isfinite(storage.quantisation->scale) &&
+                                             storage.quantisation->scale > 0 && is_integer(storage.type));
+    return is_good ? Status::ok() : Status::error("its scale is impossible");
+  }
+
+  Status check_constants() {
+    std::vector<bool> has_value(plan_.buffers.size(), false);
+    for (size_t i = 0; i < plan_.constants.size(); ++i) {
+      const ConstantInit& init = plan_.constants[i];
+      if (!is_buffer(init.buffer)) return in("constant", i, Status::error("its buffer does not exist"));
+      const Buffer& buffer = buffer_of(init.buffer);
+      if (!buffer.is_constant) return in("constant", i, Status::error("its buffer is not resident"));
+      if (!fits(init.data, buffer)) {
+        return in("constant", i, Status::error("its data does not fit its buffer"));
+      }
+      if (has_value[static_cast<size_t>(init.buffer)])
+        return in("constant", i, Status::error("its buffer has two values"));
+      has_value[static_cast<size_t>(init.buffer)] = true;
+    }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (plan_.buffers[i].is_constant && !has_value[i]) return in("buffer", i, Status::error("it has no value"));
+    }
+    return Status::ok();
+  }
+
+  static bool fits(const Tensor& data, const Buffer& buffer) {
+    if (data.is_empty_handle()) return false;
+    if (buffer.encoding.empty()) return data.dtype() == buffer.dtype && data.shape() == buffer.shape;
+    return data.dtype() == DType::U8 && data.bytes() == buffer.encoded_bytes;
+  }
+
+  Status check_step(const HostStep& step) {
+    if (Status status = check_partition(step.partition); !status) return status;
+    for (const HostCall& call : step.calls) {
+      Status status = Status::ok();
+      if (const auto* kernel = std::get_if<KernelCall>(&call)) status = check_kernel(*kernel);
+      if (const auto* op = std::get_if<OpCall>(&call)) status = check_op(*op, 0, true);
+      if (const auto* library = std::get_if<LibraryCall>(&call)) status = check_library(*library);
+      if (!status) return status;
+    }
+    return Status::ok();
+  }
+
+  /// The program itself is the library's to check.
+  Status check_step(const LibraryStep& step) {
+    if (Status status = check_partition(step.partition); !status) return status;
+    return check_library(step);
+  }
+
+  /// Of a LibraryStep or a LibraryCall.
+  template <typename Call>
+  Status check_library(const Call& call) const {
+    if (Status status = check_boundary(call.program, call.program.inputs, call.inputs, false); !status) return status;
+    return check_boundary(call.program, call.program.outputs, call.outputs, true);
+  }
+
+  Status check_boundary(const LibraryProgram& program, const std::vector<int>& values,
+                        const std::vector<BufferId>& buffers, bool is_written) const {
+    if (values.size() != buffers.size()) return Status::error("its library program has another boundary");
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (Status status = check_operand(buffers[i], 0); !status) return status;
+      bool exists = values[i] >= 0 && static_cast<size_t>(values[i]) < program.values.size();
+      if (buffers[i] < 0 || !exists) return Status::error("its library program has another boundary");
+      const Buffer& buffer = buffer_of(buffers[i]);
+      const LibraryValue& value = program.values[static_cast<size_t>(values[i])];
+      if (buffer.dtype != value.dtype || buffer.shape != value.shape)
+        return Status::error("its buffer does not fit the library program");
+      if (buffer.layout != value.layout) return Status::error("its program has a value in another layout");
+      if (buffer.storage) return Status::error("libraries read elements as their dtype says");
+      if (is_written && buffer.is_constant) return Status::error("it overwrites a constant");
+    }
+    return Status::ok();
+  }
+
+  Status check_step(const DeviceStep& step) {
+    if (Status status = check_partition(step.partition); !status) return status;
+    if (Status status = check_duration(step.duration); !status) return status;
+    if (step.device < 0 || static_cast<size_t>(step.device) >= plan_.devices.size()) {
+      return Status::error("its device does not exist");
+    }
+    int space = space_of(plan_.devices[static_cast<size_t>(step.device)]);
+    for (const OpCall& op : step.ops) {
+      if (Status status = check_op(op, space, false); !status) return status;
+    }
+    std::vector<bool> is_taken(step.ops.size(), false);
+    for (const LoweringCall& call : step.calls) {
+      for (int op : call.ops) {
+        if (op < 0 || static_cast<size_t>(op) >= step.ops.size() || is_taken[static_cast<size_t>(op)])
+          return Status::error("a call of its lowering stands for an operator that is not its own");
+        is_taken[static_cast<size_t>(op)] = true;
+      }
+    }
+    return Status::ok();
+  }
+
+  Status check_step(const ConvertStep& step) {
+    if (Status status = check_duration(step.cost); !status) return status;
+    if (!is_buffer(step.from) || !is_buffer(step.to)) return Status::error("its buffer does not exist");
+    const Buffer& from = buffer_of(step.from);
+    const Buffer& to = buffer_of(step.to);
+    if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("its buffers hold different tensors");
+    if (to.is_constant) return Status::error("it overwrites a constant");
+    if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded constant cannot be converted");
+    if (from.space != 0 && to.space != 0 && from.space != to.space && from.layout != to.layout) {
+      return Status::error("a copy between devices cannot change the layout");
+    }
+    if (from.space != 0 && to.space != 0 && from.space != to.space && from.storage != to.storage) {
+      return Status::error("a copy between devices cannot change the dtype");
+    }
+    if (!step.kernel) return Status::ok();
+    if (step.kernel->scratch_bytes > 0) return Status::error("its kernel wants scratch memory");
+    return check_kernel(*step.kernel);
+  }
+
+  Status check_partition(int partition) const {
+    bool exists = partition >= -1 && partition < static_cast<int>(plan_.partitions.size());
+    return exists ? Status::ok() : Status::error("its partition does not exist");
+  }
+
+  static Status check_duration(Duration duration) {
+    bool fits = duration >= Duration() && duration <= Duration::max();
+    return fits ? Status::ok() : Status::error("its duration is impossible");
+  }
+
+  Status check_kernel(const KernelCall& call) const {
+    if (call.extent < 0 || call.grain < 1) return Status::error("its kernel has an impossible extent");
+    if (call.scratch_bytes > kMostBytes) return Status::error("its kernel has an impossible scratch");
+    for (BufferId id : call.buffers) {
+      if (Status status = check_operand(id, 0); !status) return status;
+      if (id >= 0 && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
+    }
+    return Status::ok();
+  }
+
+  Status check_op(const OpCall& call, int space, bool plain) const {
+    if (find_reference_kernel(call.op) == nullptr) return Status::error("`" + call.op + "` has no reference kernel");
+    for (const auto* operands : {&call.inputs, &call.outputs}) {
+      for (BufferId id : *operands) {
+        if (Status status = check_operand(id, space); !status) return status;
+        if (id < 0) continue;
+        if (plain && buffer_of(id).layout != kPlainLayout) return Status::error("reference kernels need plain layouts");
+        if (plain && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
+        if (operands == &call.outputs && buffer_of(id).is_constant) return Status::error("it overwrites a constant");
+      }
+    }
+    return Status::ok();
+  }
+
+  Status check_operand(BufferId id, int space) const {
+    if (id == -1) return Status::ok();
+    if (!is_buffer(id)) return Status::error("its buffer does not exist");
+    if (buffer_of(id).space != space) return Status::error("its buffer is in the memory of another device");
+    return Status::ok();
+  }
+
+  Status check_port(const PlanPort& port, bool is_input) const {
+    if (!is_buffer(port.buffer)) return Status::error("its buffer does not exist");
+    const Buffer& buffer = buffer_of(port.buffer);
+    if (buffer.space != 0 || buffer.layout != kPlainLayout || buffer.storage)
+      return Status::error("it is no plain host buffer");
+    if (is_input && buffer.is_constant) return Status::error("it overwrites a constant");
+    return Status::ok();
+  }
+
+  bool is_buffer(BufferId id) const { return id >= 0 && static_cast<size_t>(id) < plan_.buffers.size(); }
+  const Buffer& buffer_of(BufferId id) const { return plan_.buffers[static_cast<size_t>(id)]; }
+  int space_of(const DeviceSpec& device) const {
+    for (size_t i = 0; i < plan_.spaces.size(); ++i) {
+      if (plan_.spaces[i].name == device.space) return static_cast<int>(i);
+    }
+    return -1;  // unreachable after check_spaces
+  }
+
+  const Plan& plan_;
+};
+
+}  // namespace
+
+Status validate(const Plan& plan) {
+  return Validator(plan).run();
+}
+
+}  // namespace collage::runtime

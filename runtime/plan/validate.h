@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans come from packages on disk too: everything that the executor takes for granted is checked once, before it loads
+// one.
+#pragma once
+
+#include "runtime/core/status.h"
+#include "runtime/plan/plan.h"
+
+namespace collage::runtime {
+
+/// After success: indices are in range, buffers lie inside their region and fit their operands' spaces, sizes do not
+/// overflow, every constant buffer has exactly one value, every operator has a reference kernel where one is called.
+/// Symbols are not looked up.
+Status validate(const Plan& plan);
+
+}  // namespace collage::runtime

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions as C source: compiled by the C compiler without warnings, loaded, held against the reference kernels.
+#include "compiler/codegen/c/c_source.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/ir/evaluate.h"
+#include "tests/unit/compiler/codegen/harness.h"
+
+namespace collage::codegen {
+namespace {
+
+using codegen_test::Model;
+
+/// `void call(void **p) { f(p[0], p[1], …); }`
+std::string caller(const CFunction& function) {
+  std::string args;
+  for (size_t i = 0; i <= function.parameters.size(); ++i) args += (i == 0 ? "p[" : ", p[") + std::to_string(i) + "]";
+  return "void call(void **p) { " + function.symbol + "(" + args + "); }\n";
+}
+
+using Call = void (*)(void**);
+
+/// Null, and a failure of the test, where the compiler complains.
+Call compile(const std::string& text) {
+  static int count = 0;
+  std::filesystem::path stem = std::filesystem::temp_directory_path() /
+                               ("collage_c_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+  std::string source = stem.string() + ".c", library = stem.string() + ".so";
+  std::ofstream(source) << text;
+  std::string command = std::string(COLLAGE_CC) +
+                        " -std=c99 -O2 -Wall -Werror -Wno-missing-prototypes -shared -fPIC -o " + library + " " +
+                        source + " -lm";
+  EXPECT_EQ(std::system(command.c_str()), 0) << text.substr(0, 20000);
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::filesystem::remove(source);
+  std::filesystem::remove(library);
+  return handle == nullptr ? nullptr : reinterpret_cast<Call>(::dlsym(handle, "call"));
+}
+
+/// All nodes of the model as one function.
+void expect_same(Model& model, double tolerance = 2e-5) {
+  const ir::Graph& graph = model.graph;
+  auto function = c_function(graph, graph.node_ids(), "model");
+  ASSERT_TRUE(function) << function.message();
+  Call call = compile(c_file(graph, {*function}) + caller(*function));
+  ASSERT_NE(call, nullptr);
+  std::vector<runtime::Tensor> inputs;
+  for (ir::ValueId input : graph.inputs()) inputs.push_back(model.random_tensor(graph.value(input).type.shape, -2, 2));
+  auto expected = ir::evaluate_graph(graph, inputs);
+  ASSERT_TRUE(expected) << expected.message();
+  std::vector<runtime::Tensor> outputs;
+  for (ir::ValueId output : graph.outputs())
+    outputs.emplace_back(graph.value(output).type.dtype, graph.value(output).type.shape);
+  runtime::Tensor workspace(runtime::DType::U8, {static_cast<int64_t>(function->workspace_bytes) + 1});
+  std::vector<void*> pointers;
+  auto index_of = [](const std::vector<ir::ValueId>& list, ir::ValueId value) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), value) - list.begin());
+  };
+  for (const CParameter& parameter : function->parameters) {
+    if (parameter.kind == CParameter::Kind::Weight) {
+      pointers.push_back(graph.value(parameter.value).constant->data.data());
+    } else if (parameter.kind == CParameter::Kind::Input) {
+      pointers.push_back(inputs[index_of(graph.inputs(), parameter.value)].data());
+    } else {
+      pointers.push_back(outputs[index_of(graph.outputs(), parameter.value)].data());
+    }
+  }
+  pointers.push_back(workspace.data());
+  call(pointers.data());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    double largest = 0, difference = 0;
+    for (int64_t e = 0; e < outputs[i].count(); ++e) {
+      double want = runtime::element_as_double((*expected)[i].view(), e);
+      double got = runtime::element_as_double(outputs[i].view(), e);
+      largest = std::max(largest, std::abs(want));
+      difference = std::max(difference, std::isnan(got) ? INFINITY : std::abs(got - want));
+    }
+    EXPECT_LE(difference, tolerance * largest) << "output " << i;
+  }
+}
+
+TEST(CSource, Pointwise) {
+  Model model(1);
+  ir::ValueId x = model.input({3, 7, 5});
+  ir::ValueId s = model.op("Sigmoid", {x});
+  ir::ValueId e = model.op("Erf", {model.op("Mul", {s, model.constant({7, 1})})});
+  model.graph.mark_output(model.op("Tanh", {model.op("Add", {e, x})}));
+  model.graph.mark_output(model.op("Exp", {e}));
+  expect_same(model);
+}
+
+TEST(CSource, ConvolutionWithEpilogue) {
+  Model model(2);
+  ir::ValueId x = model.input({1, 6, 9, 11});
+  ir::AttrMap pads;
+  pads.set("pads", runtime::Ints{1, 1, 1, 1});
+  ir::ValueId c = model.op("Conv", {x, model.constant({10, 6, 3, 3}), model.constant({10})}, pads);
+  ir::ValueId r = model.op("Relu", {c});
+  ir::AttrMap pool;
+  pool.set("kernel_shape", runtime::Ints{2, 2});
+  pool.set("strides", runtime::Ints{2, 2});
+  model.graph.mark_output(model.op("MaxPool", {r}, pool));
+  expect_same(model);
+}
+
+TEST(CSource, DepthwiseAndStrided) {
+  Model model(3);
+  ir::AttrMap attrs;
+  attrs.set("group", int64_t{8});
+  attrs.set("strides", runtime::Ints{2, 2});
+  attrs.set("pads", runtime::Ints{1, 1, 1, 1});
+  model.graph.mark_output(model.op("Conv", {model.input({2, 8, 13, 10}), model.constant({8, 1, 3, 3})}, attrs));
+  expect_same(model);
+}
+
+TEST(CSource, ProductsAndReductions) {
+  Model model(4);
+  ir::ValueId m = model.op("MatMul", {model.input({13, 17}), model.constant({17, 19})});
+  ir::ValueId g = model.op("Gemm", {m, model.constant({19, 6}), model.constant({6})});
+  model.graph.mark_output(model.op("Softmax", {g}));
+  ir::AttrMap axes;
+  axes.set("axes", runtime::Ints{1});
+  model.graph.mark_output(model.op("ReduceMean", {m}, axes));
+  expect_same(model);
+}
+
+TEST(CSource, Movement) {
+  Model model(5);
+  ir::ValueId x = model.input({4, 6, 5});
+  ir::AttrMap perm;
+  perm.set("perm", runtime::Ints{2, 0, 1});
+  ir::ValueId t = model.op("Transpose", {x}, perm);
+  ir::AttrMap axis;
+  axis.set("axis", int64_t{1});
+  model.graph.mark_output(model.op("Concat", {t, model.op("Neg", {t})}, axis));
+  expect_same(model);
+}
+
+TEST(CSource, RefusesWhatHasNoGeneratedCode) {
+  Model model(6);
+  model.graph.mark_output(model.op("CumSum", {model.input({4}), model.ints({0})}));
+  auto function = c_function(model.graph, model.graph.node_ids(), "model");
+  ASSERT_FALSE(function);
+  EXPECT_NE(function.message().find("`CumSum` has no generated code here"), std::string::npos);
+}
+
+TEST(CSource, NamesAreLegal) {
+  EXPECT_EQ(c_name("layer4/conv-1:0"), "layer4_conv_1_0");
+  EXPECT_EQ(c_name("7"), "_7");
+  EXPECT_EQ(c_name("double"), "double_");
+  EXPECT_EQ(c_name(""), "_");
+}
+
+}  // namespace
+}  // namespace collage::codegen

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones behind
+// every buffer, and their parallel range in random pieces.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/support/diagnostic.h"
+#include "runtime/core/external_functions.h"
+#include "runtime/kernels/kernel.h"
+
+namespace collage::codegen_test {
+
+using ir::Shape;
+using ir::ValueId;
+
+class Model {
+ public:
+  explicit Model(unsigned seed) : random_(seed) {}
+
+  ir::Graph graph;
+
+  ValueId input(const Shape& shape) { return graph.add_input(graph.unique_name("in"), {ir::DType::F32, shape}); }
+
+  ValueId constant(const Shape& shape, float low = -1, float high = 1) {
+    ir::Constant c;
+    c.data = random_tensor(shape, low, high);
+    return graph.add_constant(graph.unique_name("const"), c);
+  }
+
+  ValueId scalar(float value) {
+    ir::Constant c;
+    c.data = runtime::Tensor(ir::DType::F32, {});
+    c.data.as<float>()[0] = value;
+    return graph.add_constant(graph.unique_name("const"), c);
+  }
+
+  ValueId ints(const std::vector<int64_t>& values) {
+    ir::Constant c;
+    c.data = runtime::Tensor(ir::DType::I64, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), c.data.as<int64_t>().begin());
+    return graph.add_constant(graph.unique_name("const"), c);
+  }
+
+  /// An input of another dtype, with its data.
+  ValueId input(runtime::Tensor data) {
+    ValueId id = graph.add_input(graph.unique_name("in"), {data.dtype(), data.shape()});
+    given[id] = std::move(data);
+    return id;
+  }
+
+  template <typename T>
+  ValueId input(ir::DType dtype, const Shape& shape, const std::vector<T>& values) {
+    runtime::Tensor data(dtype, shape);
+    std::copy(values.begin(), values.end(), data.as<T>().begin());
+    return input(std::move(data));
+  }
+
+  ValueId op(const std::string& name, std::vector<ValueId> operands, ir::AttrMap attrs = {}) {
+    std::vector<ValueId> results = ops(name, std::move(operands), std::move(attrs), 1);
+    return results.empty() ? ValueId() : results[0];
+  }
+
+  std::vector<ValueId> ops(const std::string& name, std::vector<ValueId> operands, ir::AttrMap attrs, size_t count) {
+    const ir::OpDef* def = ir::find_op(name);
+    if (def == nullptr) {
+      ADD_FAILURE() << "no operator " << name;
+      return {};
+    }
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    ir::NodeSource source;
+    source.where = "test";
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.push_back(graph.unique_name("v" + std::to_string(i)));
+    ir::NodeId node = ir::append_inferred(graph, *def, std::move(operands), std::move(attrs), names, source, diags);
+    if (!node.is_valid()) {
+      ADD_FAILURE() << name << " does not infer";
+      return {};
+    }
+    return graph.node(node).outputs;
+  }
+
+  std::map<ValueId, runtime::Tensor> given;
+
+  runtime::Tensor random_tensor(const Shape& shape, float low, float high) {
+    runtime::Tensor tensor(ir::DType::F32, shape);
+    std::uniform_real_distribution<float> number(low, high);
+    for (float& x : tensor.as<float>()) x = number(random_);
+    return tensor;
+  }
+
+  std::mt19937& random() { return random_; }
+
+ private:
+  std::mt19937 random_;
+};
+
+inline constexpr size_t kGuard = 64;
+inline constexpr uint32_t kPoison = 0x7fc0dead;
+
+/// A buffer with poison in and behind it.
+class Memory {
+ public:
+  explicit Memory(size_t floats) : size_(floats), data_(floats + kGuard + 16) {
+    auto address = reinterpret_cast<uintptr_t>(data_.data());
+    first_ = (64 - address % 64) % 64 / 4;
+    for (size_t i = 0; i < size_ + kGuard - 16; ++i) std::memcpy(&data()[i], &kPoison, 4);
+  }
+  float* data() { return data_.data() + first_; }
+  bool guard_intact() {
+    for (size_t i = size_; i < size_ + kGuard - 16; ++i) {
+      if (std::memcmp(&data()[i], &kPoison, 4) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  size_t size_;
+  size_t first_ = 0;
+  std::vector<float> data_;
+};
+
+struct RunStats {
+  int kernels = 0;
+  int references = 0;
+};
+
+inline void run_reference(const ir::Graph& graph, ir::NodeId id, std::map<ValueId, runtime::TensorView>& views) {
+  const ir::Node& node = graph.node(id);
+  std::vector<runtime::TensorView> inputs;
+  std::vector<runtime::TensorView> outputs;
+  for (ValueId v : node.inputs) inputs.push_back(v.is_valid() ? views.at(v) : runtime::TensorView{});
+  for (ValueId v : node.outputs) outputs.push_back(v.is_valid() ? views.at(v) : runtime::TensorView{});
+  runtime::ReferenceKernel kernel = runtime::find_reference_kernel(node.op->name);
+  ASSERT_NE(kernel, nullptr) << node.op->name;
+  runtime::Status status = kernel({inputs, outputs, node.attrs});
+  ASSERT_TRUE(status.is_ok()) << status.message();
+}
+
+inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& kernel,
+                       const codegen::LoweredPartition& partition, std::map<ValueId, runtime::TensorView>& views,
+                       std::mt19937& random) {
+  std::vector<void*> buffers;
+  for (const codegen::LoweredOperand& operand : kernel.operands) {
+    if (operand.kind == codegen::LoweredOperand::Kind::Value) {
+      buffers.push_back(views.at(operand.value).data);
+    } else if (operand.kind == codegen::LoweredOperand::Kind::Constant) {
+      buffers.push_back(partition.constants[static_cast<size_t>(operand.index)].data());
+    }
+  }
+  Memory scratch(kernel.scratch_bytes / 4);
+  if (kernel.scratch_bytes > 0) buffers.push_back(scratch.data());
+  runtime::KernelFunction function = jit.find(kernel.symbol);
+  ASSERT_NE(function, nullptr);
+  // Pieces in random order: the parallel contract.
+  std::vector<std::pair<int64_t, int64_t>> pieces;
+  for (int64_t at = 0; at < kernel.extent;) {
+    int64_t length = 1 + static_cast<int64_t>(random() % static_cast<unsigned>(kernel.extent));
+    int64_t end = std::min(kernel.extent, at + length);
+    pieces.emplace_back(at, end);
+    at = end;
+  }
+  std::shuffle(pieces.begin(), pieces.end(), random);
+  for (auto [begin, end] : pieces) function(buffers.data(), runtime::external_table(), begin, end);
+  EXPECT_TRUE(scratch.guard_intact()) << "scratch overrun";
+}
+
+/// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
+/// tolerance * (1 + scale of the result).
+inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1) {
+  RunStats stats;
+  const ir::Graph& graph = model.graph;
+  std::map<ValueId, runtime::Tensor> expected;
+  std::map<ValueId, runtime::TensorView> expected_views;
+  std::map<ValueId, Memory> memory;
+  std::map<ValueId, runtime::TensorView> views;
+  for (ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (value.is_constant()) {
+      expected[id] = value.constant->data;
+    } else if (model.given.contains(id)) {
+      expected[id] = model.given[id];
+    } else if (value.is_input) {
+      expected[id] = model.random_tensor(value.type.shape, low, high);
+    } else {
+      expected[id] = runtime::Tensor(value.type.dtype, value.type.shape);
+    }
+    expected_views[id] = expected[id].view();
+    views[id] = expected_views[id];
+    if (!value.producer.is_valid()) continue;
+    auto at = memory.emplace(id, Memory(expected[id].bytes() / 4 + 1)).first;
+    views[id].data = reinterpret_cast<std::byte*>(at->second.data());
+  }
+  for (ir::NodeId id : graph.node_ids()) run_reference(graph, id, expected_views);
+  if (testing::Test::HasFatalFailure()) return stats;
+
+  auto lowered = jit.lower(graph, graph.node_ids());
+  if (!lowered.is_ok()) {
+    ADD_FAILURE() << lowered.message();
+    return stats;
+  }
+  for (const auto& call : lowered->calls) {
+    if (const auto* reference = std::get_if<codegen::LoweredReference>(&call)) {
+      run_reference(graph, reference->node, views);
+      ++stats.references;
+    } else {
+      run_kernel(jit, std::get<codegen::LoweredKernel>(call), *lowered, views, model.random());
+      ++stats.kernels;
+    }
+    if (testing::Test::HasFatalFailure()) return stats;
+  }
+  for (auto& [id, mine] : memory) {
+    const ir::Value& value = graph.value(id);
+    if (value.type.dtype != ir::DType::F32) {
+      if (value.is_output) {
+        EXPECT_EQ(std::memcmp(mine.data(), expected[id].data(), expected[id].bytes()), 0) << "%" << value.name;
+      }
+      continue;
+    }
+    auto want = expected[id].as<float>();
+    uint32_t first = 0;
+    if (!want.empty()) std::memcpy(&first, mine.data(), 4);
+    if (first == kPoison && !value.is_output) continue;  // fused away
+    double scale = 0;
+    for (float x : want) {
+      if (std::isfinite(x)) scale = std::max(scale, std::abs(static_cast<double>(x)));
+    }
+    for (size_t i = 0; i < want.size(); ++i) {
+      float got = mine.data()[i];
+      bool same = got == want[i] || (std::isnan(got) && std::isnan(want[i]) && std::memcmp(&got, &kPoison, 4) != 0) ||
+                  std::abs(static_cast<double>(got) - want[i]) <= tolerance * (1 + scale);
+      if (!same) {
+        ADD_FAILURE() << "%" << value.name << " of " << graph.node(value.producer).op->name << " "
+                      << runtime::to_string(value.type.shape) << " [" << i << "]: got " << got << ", expected "
+                      << want[i];
+        break;
+      }
+    }
+    EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
+  }
+  return stats;
+}
+
+/// A JIT; `make` replaces it by one for another number of threads, or one that keeps its text.
+class KernelTest : public testing::Test {
+ protected:
+  void SetUp() override { make(1); }
+  void make(int threads, bool keep_text = false) {
+    codegen::JitOptions options;
+    options.threads = threads;
+    options.keep_text = keep_text;
+    auto jit = codegen::Jit::create(options);
+    ASSERT_TRUE(jit.is_ok()) << jit.message();
+    jit_ = std::move(*jit);
+  }
+  std::unique_ptr<codegen::Jit> jit_;
+};
+
+}  // namespace collage::codegen_test

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of pointwise nodes: every operator, broadcasting, and what is fused.
+#include "tests/unit/compiler/codegen/harness.h"
+
+namespace collage::codegen_test {
+namespace {
+
+class Pointwise : public testing::Test {
+ protected:
+  void SetUp() override {
+    codegen::JitOptions options;
+    options.keep_text = true;
+    auto jit = codegen::Jit::create(options);
+    ASSERT_TRUE(jit.is_ok()) << jit.message();
+    jit_ = std::move(*jit);
+  }
+
+  std::unique_ptr<codegen::Jit> jit_;
+};
+
+struct UnaryCase {
+  const char* op;
+  float low = -8;
+  float high = 8;
+  ir::AttrMap attrs = {};
+};
+
+TEST_F(Pointwise, EveryUnaryOperator) {
+  ir::AttrMap tanh_form;
+  tanh_form.set("approximate", std::string("tanh"));
+  ir::AttrMap alpha;
+  alpha.set("alpha", 0.3);
+  const std::vector<UnaryCase> cases = {{"Abs"},
+                                        {"Ceil"},
+                                        {"Elu"},
+                                        {"Elu", -3, 3, alpha},
+                                        {"Erf", -5, 5},
+                                        {"Exp"},
+                                        {"Floor"},
+                                        {"Gelu"},
+                                        {"Gelu", -4, 4, tanh_form},
+                                        {"HardSigmoid"},
+                                        {"HardSwish"},
+                                        {"Identity"},
+                                        {"LeakyRelu"},
+                                        {"LeakyRelu", -2, 2, alpha},
+                                        {"Log", 0.001F, 50},
+                                        {"Mish"},
+                                        {"Neg"},
+                                        {"Reciprocal", 0.1F, 9},
+                                        {"Relu"},
+                                        {"Round"},
+                                        {"Selu"},
+                                        {"Sigmoid"},
+                                        {"Sign"},
+                                        {"Softplus"},
+                                        {"Softsign"},
+                                        {"Sqrt", 0, 9},
+                                        {"Tanh"},
+                                        {"ThresholdedRelu"},
+                                        {"Celu", -3, 3, alpha}};
+  int known = 0;
+  for (const UnaryCase& c : cases) {
+    if (ir::find_op(c.op) == nullptr || runtime::find_reference_kernel(c.op) == nullptr) continue;
+    ++known;
+    SCOPED_TRACE(c.op);
+    Model model(7);
+    model.graph.mark_output(model.op(c.op, {model.input({3, 5, 37})}, c.attrs));
+    RunStats stats = check(model, *jit_, 1e-6, c.low, c.high);
+    EXPECT_EQ(stats.kernels, 1);
+    EXPECT_EQ(stats.references, 0);
+  }
+  EXPECT_GE(known, 18);
+}
+
+TEST_F(Pointwise, BinaryOperatorsBroadcast) {
+  const std::vector<std::pair<Shape, Shape>> shapes = {{{2, 3, 4, 5}, {2, 3, 4, 5}},
+                                                       {{2, 3, 4, 5}, {5}},
+                                                       {{2, 3, 4, 5}, {3, 1, 1}},
+                                                       {{2, 1, 4, 1}, {3, 1, 5}},
+                                                       {{70, 33}, {70, 1}},
+                                                       {{1, 1}, {17, 100}},
+                                                       {{}, {9000}},
+                                                       {{}, {}},
+                                                       {{4, 1, 6}, {1, 5, 1}},
+                                                       {{2, 2, 2, 2, 3}, {2, 1, 2, 1}},
+                                                       {{20000}, {1}},
+                                                       {{3, 0, 2}, {1, 2}}};
+  unsigned seed = 1;
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+    for (const auto& [a, b] : shapes) {
+      SCOPED_TRACE(std::string(op) + runtime::to_string(a) + runtime::to_string(b));
+      Model model(seed++);
+      model.graph.mark_output(model.op(op, {model.input(a), model.input(b)}));
+      RunStats stats = check(model, *jit_, 1e-6, 0.5F, 2);
+      // There is nothing to compile for empty tensors.
+      EXPECT_EQ(stats.references, runtime::element_count(a) == 0 ? 1 : 0);
+    }
+  }
+}
+
+TEST_F(Pointwise, PowersAreInlineWhereTheExponentIsKnown) {
+  for (float exponent : {2.0F, 3.0F, 0.5F, 1.0F, -1.0F, 1.7F}) {
+    Model model(3);
+    model.graph.mark_output(model.op("Pow", {model.input({41}), model.scalar(exponent)}));
+    auto fresh = codegen::Jit::create({.threads = 1, .cpu = "", .keep_text = true});
+    check(model, **fresh, 1e-6, 0.1F, 4);
+    bool calls = (*fresh)->asm_text().find("call") != std::string::npos;
+    EXPECT_EQ(calls, exponent == 1.7F) << exponent;
+  }
+}
+
+TEST_F(Pointwise, ClipTakesBoundsFromOperands) {
+  Model model(3);
+  ValueId x = model.input({1000});
+  model.graph.mark_output(model.op("Clip", {x, model.scalar(-0.25F), model.scalar(0.5F)}));
+  model.graph.mark_output(model.op("Clip", {x, ValueId{}, model.scalar(0.5F)}));
+  EXPECT_EQ(check(model, *jit_).references, 0);
+}
+
+TEST_F(Pointwise, BatchNormalizationIsOneMultiplyAdd) {
+  for (const Shape& shape : {Shape{2, 5, 7, 3}, Shape{3, 4}, Shape{1, 6, 50}}) {
+    Model model(11);
+    int64_t c = shape[1];
+    ValueId y = model.op("BatchNormalization", {model.input(shape), model.constant({c}), model.constant({c}),
+                                                model.constant({c}), model.constant({c}, 0.5F, 2)});
+    model.graph.mark_output(y);
+    EXPECT_EQ(check(model, *jit_, 4e-6).references, 0);
+  }
+}
+
+TEST_F(Pointwise, ADagOfSeveralNodesAndResultsIsOneKernel) {
+  Model model(5);
+  ValueId x = model.input({6, 33});
+  ValueId y = model.input({6, 33});
+  ValueId s = model.op("Sigmoid", {x});
+  ValueId p = model.op("Mul", {x, s});
+  ValueId t = model.op("Tanh", {y});
+  ValueId q = model.op("Add", {p, t});
+  model.graph.mark_output(p);
+  model.graph.mark_output(model.op("Sub", {q, model.constant({33})}));
+  RunStats stats = check(model, *jit_);
+  EXPECT_EQ(stats.kernels, 1);
+}
+
+// %a feeds %c past %b, which is no pointwise node: {a, c} in one kernel would need %b before and after itself; %c joins
+// %b instead.
+TEST_F(Pointwise, FusionMakesNoCycle) {
+  Model model(5);
+  ValueId a = model.op("Relu", {model.input({4, 4})});
+  ir::AttrMap attrs;
+  attrs.set("perm", runtime::Ints{1, 0});
+  ValueId b = model.op("Transpose", {a}, attrs);
+  model.graph.mark_output(model.op("Add", {a, b}));
+  RunStats stats = check(model, *jit_);
+  EXPECT_EQ(stats.kernels, 2);
+}
+
+TEST_F(Pointwise, EqualKernelsAreCompiledOnce) {
+  Model model(5);
+  ir::AttrMap attrs;
+  attrs.set("perm", runtime::Ints{1, 0});
+  ValueId v = model.input({8, 8});
+  for (int i = 0; i < 3; ++i) v = model.op("Transpose", {model.op("Tanh", {v})}, attrs);
+  model.graph.mark_output(v);
+  EXPECT_EQ(check(model, *jit_).kernels, 4);
+  std::string nests = jit_->nest_text();
+  size_t kernels = 0;
+  for (size_t at = nests.find("kernel_"); at != std::string::npos; at = nests.find("kernel_", at + 1)) ++kernels;
+  EXPECT_EQ(kernels, 3U);
+}
+
+TEST_F(Pointwise, RandomDags) {
+  const std::vector<const char*> unary = {"Relu", "Sigmoid", "Tanh", "Abs", "Neg"};
+  const std::vector<const char*> two = {"Add", "Mul", "Sub", "Max"};
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Model model(seed);
+    auto pick = [&](size_t n) { return model.random()() % n; };
+    std::vector<Shape> shapes = {{3, 4, 19}, {19}, {4, 1}, {3, 4, 19}, {1, 4, 19}};
+    std::vector<ValueId> values;
+    for (const Shape& s : shapes) values.push_back(model.input(s));
+    for (int i = 0; i < 14; ++i) {
+      if (pick(2) == 0) {
+        values.push_back(model.op(unary[pick(unary.size())], {values[pick(values.size())]}));
+      } else {
+        values.push_back(model.op(two[pick(two.size())], {values[pick(values.size())], values[pick(values.size())]}));
+      }
+    }
+    for (ValueId v : values) {
+      const ir::Value& value = model.graph.value(v);
+      if (value.uses.empty() && value.producer.is_valid()) model.graph.mark_output(v);
+    }
+    EXPECT_EQ(check(model, *jit_).references, 0);
+  }
+}
+
+}  // namespace
+}  // namespace collage::codegen_test

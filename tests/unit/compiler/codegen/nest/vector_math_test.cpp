@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector functions against double precision, over their whole range.
+#include "runtime/core/external_functions.h"
+#include "tests/unit/compiler/codegen/harness.h"
+
+namespace collage::codegen_test {
+namespace {
+
+struct Function {
+  const char* op;
+  double (*exact)(double);
+  float low;
+  float high;
+  double relative;  ///< error bound
+};
+
+std::vector<float> evaluate(codegen::Jit& jit, const char* op, const std::vector<float>& arguments) {
+  Model model(1);
+  auto count = static_cast<int64_t>(arguments.size());
+  ValueId x = model.input({count});
+  ValueId y = model.op(op, {x});
+  model.graph.mark_output(y);
+  auto lowered = jit.lower(model.graph, model.graph.node_ids());
+  EXPECT_TRUE(lowered.is_ok());
+  EXPECT_EQ(lowered->calls.size(), 1U);
+  const auto& kernel = std::get<codegen::LoweredKernel>(lowered->calls[0]);
+  std::vector<float> results(arguments.size());
+  std::vector<void*> buffers;
+  for (const codegen::LoweredOperand& operand : kernel.operands) {
+    if (operand.kind == codegen::LoweredOperand::Kind::Constant) {
+      buffers.push_back(lowered->constants[static_cast<size_t>(operand.index)].data());
+    } else {
+      buffers.push_back(operand.value == x ? const_cast<float*>(arguments.data()) : results.data());
+    }
+  }
+  jit.find(kernel.symbol)(buffers.data(), runtime::external_table(), 0, kernel.extent);
+  return results;
+}
+
+TEST(CodegenMath, ErrorsAreSmall) {
+  auto jit = codegen::Jit::create({});
+  ASSERT_TRUE(jit.is_ok());
+  const std::vector<Function> functions = {
+      {"Exp", [](double x) { return std::exp(x); }, -87.0F, 88.7F, 3e-7},
+      {"Log", [](double x) { return std::log(x); }, 1e-30F, 1e30F, 3e-7},
+      {"Log", [](double x) { return std::log(x); }, 0.5F, 2.0F, 3e-7},
+      {"Tanh", [](double x) { return std::tanh(x); }, -20.0F, 20.0F, 3e-7},
+      {"Tanh", [](double x) { return std::tanh(x); }, -0.7F, 0.7F, 3e-7},
+      {"Erf", [](double x) { return std::erf(x); }, -5.0F, 5.0F, 3e-7},
+      {"Erf", [](double x) { return std::erf(x); }, -0.01F, 0.01F, 3e-7},
+      {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -80.0F, 80.0F, 5e-7},
+  };
+  for (const Function& f : functions) {
+    std::vector<float> arguments;
+    for (int i = 0; i <= 200000; ++i) {
+      double t = i / 200000.0;
+      bool logarithmic = f.low > 0;
+      arguments.push_back(static_cast<float>(logarithmic ? f.low * std::pow(static_cast<double>(f.high) / f.low, t)
+                                                         : f.low + (static_cast<double>(f.high) - f.low) * t));
+    }
+    std::vector<float> results = evaluate(**jit, f.op, arguments);
+    double worst = 0;
+    float at = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      double exact = f.exact(arguments[i]);
+      double error = std::abs(results[i] - exact) / std::max(std::abs(exact), 1e-37);
+      if (!(error <= worst)) {
+        worst = error;
+        at = arguments[i];
+      }
+    }
+    EXPECT_LE(worst, f.relative) << f.op << " at " << at;
+    RecordProperty(std::string(f.op), std::to_string(worst));
+  }
+}
+
+TEST(CodegenMath, SpecialValues) {
+  auto jit = codegen::Jit::create({});
+  ASSERT_TRUE(jit.is_ok());
+  float infinity = std::numeric_limits<float>::infinity();
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> arguments = {0, infinity, -infinity, nan, 1e-40F, -1, 1000, -1000};
+  std::vector<float> e = evaluate(**jit, "Exp", arguments);
+  EXPECT_EQ(e[0], 1);
+  EXPECT_EQ(e[1], infinity);
+  EXPECT_EQ(e[2], 0);
+  EXPECT_TRUE(std::isnan(e[3]));
+  EXPECT_EQ(e[6], infinity);
+  EXPECT_EQ(e[7], 0);
+  std::vector<float> l = evaluate(**jit, "Log", arguments);
+  EXPECT_EQ(l[0], -infinity);
+  EXPECT_EQ(l[1], infinity);
+  EXPECT_TRUE(std::isnan(l[2]));
+  EXPECT_TRUE(std::isnan(l[3]));
+  EXPECT_NEAR(l[4], std::log(1e-40), 1e-4);
+  EXPECT_TRUE(std::isnan(l[5]));
+  for (const char* op : {"Tanh", "Erf"}) {
+    std::vector<float> t = evaluate(**jit, op, arguments);
+    EXPECT_EQ(t[0], 0) << op;
+    EXPECT_EQ(t[1], 1) << op;
+    EXPECT_EQ(t[2], -1) << op;
+    EXPECT_TRUE(std::isnan(t[3])) << op;
+  }
+}
+
+}  // namespace
+}  // namespace collage::codegen_test

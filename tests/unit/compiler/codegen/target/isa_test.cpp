@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other instruction sets than this machine's widest, and what is refused: code that would need a linker.
+#include "compiler/codegen/llvm/object_code.h"
+#include "tests/unit/compiler/codegen/harness.h"
+
+namespace collage::codegen_test {
+namespace {
+
+std::unique_ptr<codegen::Jit> jit_for(const std::string& cpu) {
+  codegen::JitOptions options;
+  options.cpu = cpu;
+  options.keep_text = true;
+  auto jit = codegen::Jit::create(options);
+  EXPECT_TRUE(jit.is_ok()) << jit.message();
+  return std::move(*jit);
+}
+
+Model small_network() {
+  Model model(9);
+  ir::AttrMap attrs;
+  attrs.set("pads", runtime::Ints{1, 1, 1, 1});
+  ValueId y = model.op("Conv", {model.input({1, 5, 13, 13}), model.constant({19, 5, 3, 3})}, attrs);
+  y = model.op("Relu", {y});
+  ir::AttrMap pool;
+  pool.set("kernel_shape", runtime::Ints{2, 2});
+  pool.set("strides", runtime::Ints{2, 2});
+  y = model.op("MaxPool", {y}, pool);
+  y = model.op("Sigmoid", {y});
+  y = model.op("MatMul", {y, model.constant({6, 37})});
+  model.graph.mark_output(model.op("Softmax", {y}));
+  return model;
+}
+
+TEST(CodegenTarget, NarrowerVectorsComputeTheSame) {
+  for (const char* cpu : {"", "haswell", "x86-64"}) {
+    SCOPED_TRACE(cpu);
+    auto jit = jit_for(cpu);
+    Model model = small_network();
+    RunStats stats = check(model, *jit);
+    EXPECT_GE(stats.kernels, std::string(cpu) == "x86-64" ? 1 : 4);
+  }
+}
+
+TEST(CodegenTarget, VectorWidthFollowsTheProcessor) {
+  auto avx2 = jit_for("haswell");
+  Model model = small_network();
+  check(model, *avx2);
+  EXPECT_NE(avx2->llvm_text().find("<8 x float>"), std::string::npos);
+  EXPECT_EQ(avx2->llvm_text().find("<16 x float>"), std::string::npos);
+  EXPECT_NE(avx2->asm_text().find("vfmadd"), std::string::npos);
+}
+
+// Without SSE 4.1, floor is a call of the C library.
+TEST(CodegenTarget, CodeThatNeedsALinkerIsRefused) {
+  auto assembler = codegen::Assembler::create("x86-64");
+  ASSERT_TRUE(assembler.is_ok());
+  codegen::Nest nest(4);
+  int x = nest.add_buffer("x", false);
+  int y = nest.add_buffer("y", true);
+  nest.store(y, codegen::int_const(0), codegen::unary(codegen::Op::FFloor, codegen::load(x, codegen::int_const(0), 4)));
+  auto code = (*assembler)->assemble({&nest}, {"floor"}, false);
+  ASSERT_FALSE(code.is_ok());
+  EXPECT_EQ(code.message(), "compiled code needs a relocation");
+
+  auto jit = jit_for("x86-64");
+  Model model(1);
+  ValueId f = model.op("Floor", {model.input({50})});
+  model.graph.mark_output(model.op("Neg", {f}));
+  ir::AttrMap perm;
+  perm.set("perm", runtime::Ints{0});
+  RunStats stats = check(model, *jit);
+  EXPECT_EQ(stats.references, 2);
+}
+
+TEST(CodegenTarget, ImagesHoldEveryFunction) {
+  auto jit = jit_for("");
+  Model model = small_network();
+  RunStats stats = check(model, *jit);
+  size_t functions = 0;
+  for (const codegen::CodeImage& image : jit->images()) {
+    for (const auto& [symbol, offset] : image.symbols) {
+      ++functions;
+      EXPECT_LT(offset, image.text.size());
+      EXPECT_NE(jit->find(symbol), nullptr);
+    }
+  }
+  EXPECT_EQ(functions, static_cast<size_t>(stats.kernels));
+  EXPECT_EQ(jit->find("no_such_kernel"), nullptr);
+}
+
+}  // namespace
+}  // namespace collage::codegen_test

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes cut into parts: what the parts compute, put side by side, is what the whole computes.
+#include "compiler/ir/split.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/verify.h"
+
+namespace collage::testing {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::SplitAxis;
+using ir::Tensor;
+using ir::ValueId;
+using runtime::Ints;
+
+class Model {
+ public:
+  explicit Model(uint64_t seed) : random_(seed) {}
+
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  Ints picks(size_t count, int64_t low, int64_t high) {
+    Ints list;
+    for (size_t i = 0; i < count; ++i) list.push_back(pick(low, high));
+    return list;
+  }
+
+  Tensor data(const ir::Shape& shape) {
+    Tensor tensor(ir::DType::F32, shape);
+    for (float& value : tensor.as<float>()) value = std::uniform_real_distribution<float>(-1, 1)(random_);
+    return tensor;
+  }
+  ValueId input(const std::string& name, const ir::Shape& shape) {
+    inputs_.push_back(data(shape));
+    return graph.add_input(name, {ir::DType::F32, shape});
+  }
+  ValueId constant(const std::string& name, const ir::Shape& shape) {
+    ir::Constant constant;
+    constant.data = data(shape);
+    return graph.add_constant(name, std::move(constant));
+  }
+  /// An invalid id where the shapes do not fit.
+  ValueId add(const std::string& op, std::vector<ValueId> operands, const std::string& result,
+              std::vector<std::pair<std::string, runtime::AttrValue>> attrs = {}) {
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    runtime::AttrMap map;
+    for (auto& [name, value] : attrs) map.set(name, value);
+    NodeId node = ir::append_inferred(graph, *ir::find_op(op), std::move(operands), map, {result}, {}, diags);
+    return node.is_valid() ? graph.node(node).outputs[0] : ValueId();
+  }
+
+  /// How many parts came out: 0 and `why` where the nodes cannot be cut so. Their results are compared.
+  size_t check(SplitAxis axis, int count, NodeId at = NodeId(0)) {
+    std::vector<NodeId> nodes = graph.node_ids();
+    ir::SplitNodes split = ir::split_nodes(graph, nodes, at, axis, count);
+    why = split.why;
+    if (split.parts.empty()) return 0;
+    auto whole = ir::evaluate_graph(graph, inputs_);
+    EXPECT_TRUE(whole) << whole.message();
+    Tensor joined(whole->front().dtype(), whole->front().shape());
+    int64_t end = 0;
+    for (const ir::SplitPart& part : split.parts) {
+      ir::verify(part.graph);
+      std::vector<Tensor> operands;
+      for (const auto& [value, slice] : part.reads) {
+        auto index = std::find(graph.inputs().begin(), graph.inputs().end(), value) - graph.inputs().begin();
+        operands.push_back(ir::slice_of(inputs_[static_cast<size_t>(index)], slice));
+      }
+      auto made = ir::evaluate_graph(part.graph, operands);
+      EXPECT_TRUE(made) << made.message();
+      if (!made) return 0;
+      EXPECT_EQ(part.result.begin, end);
+      end = part.result.end;
+      put(made->front(), part.result, &joined);
+    }
+    EXPECT_EQ(end, joined.shape()[static_cast<size_t>(split.parts[0].result.axis)]);
+    EXPECT_TRUE(runtime::identical(joined, whole->front())) << graph.node(NodeId(0)).op->name;
+    return split.parts.size();
+  }
+
+  Graph graph;
+  std::string why;
+
+ private:
+  /// The inverse of slice_of.
+  static void put(const Tensor& part, const ir::Slice& slice, Tensor* whole) {
+    std::vector<int64_t> strides = runtime::row_major_strides(whole->shape());
+    std::vector<int64_t> inner = runtime::row_major_strides(part.shape());
+    for (int64_t i = 0; i < part.count(); ++i) {
+      int64_t to = slice.begin * strides[static_cast<size_t>(slice.axis)];
+      for (size_t d = 0; d < strides.size(); ++d) to += i / inner[d] % part.shape()[d] * strides[d];
+      size_t bytes = size_of(part.dtype());
+      std::memcpy(whole->data() + static_cast<size_t>(to) * bytes, part.data() + static_cast<size_t>(i) * bytes, bytes);
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Tensor> inputs_;
+};
+
+constexpr SplitAxis kAxes[] = {SplitAxis::Batch, SplitAxis::Channels, SplitAxis::Rows};
+
+TEST(SplitNodes, RandomConvolutionsAndWhatFollows) {
+  size_t cut = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Model m(seed);
+    int64_t group = m.pick(0, 2) == 0 ? m.pick(2, 4) : 1;
+    int64_t inside = m.pick(1, 3);
+    int64_t outside = m.pick(1, 4);
+    ir::Shape kernel = m.picks(2, 1, 4);
+    ValueId x = m.input("x", {m.pick(1, 4), group * inside, m.pick(3, 13), m.pick(3, 9)});
+    ValueId w = m.constant("w", {group * outside, inside, kernel[0], kernel[1]});
+    ValueId b = m.constant("b", {group * outside});
+    std::vector<std::pair<std::string, runtime::AttrValue>> attrs = {
+        {"group", group}, {"strides", m.picks(2, 1, 3)}, {"dilations", m.picks(2, 1, 2)}};
+    if (m.pick(0, 3) == 0)
+      attrs.emplace_back("auto_pad", std::string(m.pick(0, 1) == 0 ? "SAME_UPPER" : "SAME_LOWER"));
+    else
+      attrs.emplace_back("pads", m.picks(4, 0, 3));
+    ValueId c = m.add("Conv", {x, w, m.pick(0, 1) == 0 ? b : ValueId()}, "c", attrs);
+    if (!c.is_valid()) continue;
+    if (m.pick(0, 1) == 0) {
+      ir::Shape shape = m.graph.value(c).type.shape;
+      for (int64_t& extent : shape) extent = m.pick(0, 2) == 0 ? 1 : extent;
+      c = m.add("Add", {c, m.input("r", shape)}, "s");
+    }
+    if (m.pick(0, 1) == 0) c = m.add("Relu", {c}, "y");
+    m.graph.mark_output(c);
+    cut += m.check(kAxes[seed % 3], static_cast<int>(m.pick(2, 4))) > 0 ? 1 : 0;
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(cut, 150u);
+}
+
+TEST(SplitNodes, RandomPools) {
+  size_t cut = 0;
+  const std::string ops[] = {"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool"};
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Model m(seed);
+    const std::string& op = ops[seed % 5];
+    ValueId x = m.input("x", {m.pick(1, 4), m.pick(1, 5), m.pick(4, 13), m.pick(4, 9)});
+    std::vector<std::pair<std::string, runtime::AttrValue>> attrs;
+    if (!op.starts_with("Global")) {
+      Ints kernel = m.picks(2, 1, 4);
+      attrs = {{"kernel_shape", kernel}, {"strides", m.picks(2, 1, 3)}, {"pads", m.picks(4, 0, 1)}};
+      if (op != "LpPool" && m.pick(0, 1) == 0) attrs.emplace_back("dilations", m.picks(2, 1, 2));
+      if (op == "AveragePool") attrs.emplace_back("count_include_pad", m.pick(0, 1));
+    }
+    ValueId y = m.add(op, {x}, "y", attrs);
+    if (!y.is_valid()) continue;
+    m.graph.mark_output(y);
+    cut += m.check(kAxes[m.pick(0, 2)], static_cast<int>(m.pick(2, 4))) > 0 ? 1 : 0;
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(cut, 100u);
+}
+
+TEST(SplitNodes, RandomProducts) {
+  size_t cut = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Model m(seed);
+    int64_t rows = m.pick(1, 7), inner = m.pick(1, 5), columns = m.pick(1, 7);
+    ValueId c;
+    if (m.pick(0, 1) == 0) {
+      bool by_rows = m.pick(0, 1) == 0, by_columns = m.pick(0, 1) == 0;
+      ValueId a = m.input("a", by_rows ? ir::Shape{inner, rows} : ir::Shape{rows, inner});
+      ValueId b = m.constant("b", by_columns ? ir::Shape{columns, inner} : ir::Shape{inner, columns});
+      const ir::Shape addends[] = {{}, {columns}, {rows, 1}, {1, columns}, {rows, columns}};
+      ValueId addend = m.constant("k", addends[m.pick(0, 4)]);
+      c = m.add("Gemm", {a, b, addend}, "c",
+                {{"transA", int64_t{by_rows}}, {"transB", int64_t{by_columns}}, {"alpha", 0.5}, {"beta", 2.0}});
+    } else {
+      ir::Shape batch = m.picks(static_cast<size_t>(m.pick(0, 2)), 1, 4);
+      ir::Shape left = batch, right = m.pick(0, 1) == 0 ? batch : ir::Shape();
+      left.insert(left.end(), {rows, inner});
+      right.insert(right.end(), {inner, columns});
+      if (!batch.empty() && m.pick(0, 2) == 0) left[0] = 1;
+      c = m.add("MatMul", {m.input("a", left), m.input("b", right)}, "c");
+    }
+    if (!c.is_valid()) continue;
+    if (m.pick(0, 1) == 0) c = m.add("Mul", {c, m.constant("s", {columns})}, "y");
+    m.graph.mark_output(c);
+    cut += m.check(kAxes[seed % 3], static_cast<int>(m.pick(2, 4))) > 0 ? 1 : 0;
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(cut, 80u);
+}
+
+TEST(SplitNodes, TransposedConvolutionAndNormalisation) {
+  Model m(1);
+  ValueId x = m.input("x", {3, 4, 5, 5});
+  ValueId c = m.add("ConvTranspose", {x, m.constant("w", {4, 6, 3, 3}), m.constant("b", {6})}, "c",
+                    {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 1}}});
+  ValueId y = m.add("BatchNormalization",
+                    {c, m.constant("p", {6}), m.constant("q", {6}), m.constant("r", {6}), m.constant("v", {6})}, "y");
+  m.graph.mark_output(y);
+  EXPECT_EQ(m.check(SplitAxis::Batch, 2), 2u);
+  EXPECT_EQ(m.check(SplitAxis::Rows, 2), 0u);
+  EXPECT_EQ(m.why, "ConvTranspose of 4 dimensions cannot be cut along rows");
+}
+
+TEST(SplitNodes, Reasons) {
+  Model few(1);
+  few.graph.mark_output(few.add("Conv", {few.input("x", {1, 2, 5, 5}), few.constant("w", {3, 2, 3, 3})}, "c"));
+  EXPECT_EQ(few.check(SplitAxis::Batch, 2), 0u);
+  EXPECT_EQ(few.why, "1 batch for 2 parts");
+  EXPECT_EQ(few.check(SplitAxis::Channels, 4), 0u);
+  EXPECT_EQ(few.why, "3 channels for 4 parts");
+
+  Model groups(2);
+  groups.graph.mark_output(groups.add("Conv", {groups.input("x", {1, 2, 5, 5}), groups.constant("w", {8, 1, 1, 1})},
+                                      "c", {{"group", int64_t{2}}}));
+  EXPECT_EQ(groups.check(SplitAxis::Channels, 2), 2u);
+  EXPECT_EQ(groups.check(SplitAxis::Channels, 4), 0u);
+  EXPECT_EQ(groups.why, "2 groups for 4 parts");
+
+  Model halo(3);
+  ValueId x = halo.input("x", {1, 4, 8, 8});
+  ValueId c = halo.add("Conv", {x, halo.constant("w", {4, 4, 3, 3})}, "c", {{"pads", Ints{1, 1, 1, 1}}});
+  halo.graph.mark_output(halo.add("Add", {c, x}, "y"));
+  EXPECT_EQ(halo.check(SplitAxis::Batch, 2), 0u);
+  EXPECT_EQ(halo.check(SplitAxis::Rows, 2), 0u);
+  EXPECT_EQ(halo.why, "`%x` is needed in two different slices");
+
+  Model pool(4);
+  pool.graph.mark_output(pool.add("MaxPool", {pool.input("x", {1, 2, 7, 7})}, "y",
+                                  {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", int64_t{1}}, {"strides", Ints{2, 2}}}));
+  EXPECT_EQ(pool.check(SplitAxis::Rows, 2), 0u);
+  EXPECT_EQ(pool.why, "`ceil_mode` counts rows that are not there");
+  EXPECT_EQ(pool.check(SplitAxis::Channels, 2), 2u);
+}
+
+TEST(SplitNodes, ViewsLieInOnePiece) {
+  ir::TensorType one{ir::DType::F32, {1, 32, 4, 4}};
+  EXPECT_TRUE(ir::is_view(one, {1, 8, 16}));
+  EXPECT_FALSE(ir::is_view(one, {2, 0, 2}));
+  EXPECT_FALSE(ir::is_view({ir::DType::F32, {1, 3, 1, 1}}, {1, 1, 2})) << "at byte 4";
+  EXPECT_TRUE(ir::is_view(one, {}));
+}
+
+}  // namespace
+}  // namespace collage::testing

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chain bound and what makes it tight: the smoothed slope, tuning, windows, candidates that can go.
+#include "compiler/place/exact/bound/relaxation_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/bound/tune_bound.h"
+#include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/exact/periodic_start.h"
+#include "compiler/place/exact/search.h"
+#include "tests/unit/compiler/place/problem_sketch.h"
+
+namespace collage::place {
+namespace {
+
+/// Diamonds in a row; an accelerator may take pairs that are no neighbours in the order.
+Sketch diamonds(int count, bool with_npu = true) {
+  std::vector<std::pair<int, int>> edges;
+  for (int d = 0; d < count; ++d) {
+    const int a = 4 * d;
+    edges.insert(edges.end(), {{a, a + 1}, {a, a + 2}, {a + 1, a + 3}, {a + 2, a + 3}});
+    if (d > 0) edges.emplace_back(a - 1, a);
+  }
+  Sketch sketch(4 * count, edges);
+  const FormatId device = sketch.add_format("npu[0]");
+  const int npu = sketch.add_owner("npu", "npu[0]");
+  sketch.convert(0, device, 700);
+  sketch.convert(device, 0, 700);
+  for (int n = 0; n < 4 * count; ++n) {
+    sketch.add({n}, 1000 + 37 * (n % 4), 0, 0);
+    if (with_npu) sketch.add({n}, 900 - 11 * (n % 4), npu, device);
+  }
+  for (int d = 0; with_npu && d < count; ++d) {
+    const int a = 4 * d;
+    sketch.add({a, a + 1}, 1200, npu, device);
+    sketch.add({a, a + 2}, 1210, npu, device);
+    sketch.add({a, a + 1, a + 3}, 2900, npu, device);
+    sketch.add({a + 1, a + 3}, 1330, npu, device);
+    sketch.add({a, a + 1, a + 2, a + 3}, 2500, npu, device);
+  }
+  return sketch;
+}
+
+TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
+  Sketch sketch = diamonds(3);
+  SearchProblem search(sketch.problem);
+  ChainBound bound(search);
+  SmoothChain smooth(bound.layout(), search.node_count);
+  std::vector<double> point;
+  for (Duration share : bound.multipliers().shares) point.push_back(static_cast<double>(share.ps()));
+  for (size_t p = 0; p < bound.multipliers().prices.size(); ++p) point.push_back(13.0 * static_cast<double>(p % 5));
+  std::vector<double> slope(point.size()), other(point.size());
+  const double temperature = 150, step = 0.01;
+  const double value = smooth.evaluate(point, temperature, slope);
+  // Shares only: what values get back is a hard minimum, with a soft slope.
+  for (size_t i = 0; i < bound.runs().size(); ++i) {
+    std::vector<double> moved = point;
+    moved[i] += step;
+    EXPECT_NEAR((smooth.evaluate(moved, temperature, other) - value) / step, slope[i], 2e-3) << i;
+  }
+}
+
+TEST(SmoothChain, LiesBelowTheHardBoundAndMeetsItWhenCold) {
+  Sketch sketch = diamonds(4);
+  SearchProblem search(sketch.problem);
+  ChainBound bound(search);
+  SmoothChain smooth(bound.layout(), search.node_count);
+  std::vector<double> point;
+  for (Duration share : bound.multipliers().shares) point.push_back(static_cast<double>(share.ps()));
+  point.resize(point.size() + bound.multipliers().prices.size());
+  std::vector<double> slope(point.size());
+  const double hard = static_cast<double>(bound.lower().ps());
+  double last = -1e9;
+  for (double temperature : {1000.0, 100.0, 10.0, 1.0, 0.01}) {
+    const double value = smooth.evaluate(point, temperature, slope);
+    EXPECT_LE(value, hard + 1e-6);
+    EXPECT_GE(value, last);
+    last = value;
+  }
+  EXPECT_NEAR(last, hard, 1);
+}
+
+TEST(BoundTuner, ClosesMostOfTheGap) {
+  Sketch sketch = diamonds(20);
+  const std::optional<Solution> best = search_optimal(sketch.problem);
+  ASSERT_TRUE(best && best->optimal);
+  SearchProblem search(sketch.problem);
+  ChainBound bound(search);
+  const Duration before = best->cost - bound.lower();
+  BoundTuner(search, bound).ascend(best->cost, 300);
+  const Duration after = best->cost - bound.lower();
+  EXPECT_GE(after, Duration());
+  EXPECT_LT(10 * after.ps(), before.ps());
+}
+
+TEST(PeriodicStart, CopiesWhatAWindowLearns) {
+  Sketch sketch = diamonds(800);
+  SearchProblem search(sketch.problem);
+  ChainBound plain(search), started(search);
+  EXPECT_GT(start_from_windows(sketch.problem, search, started), 0);
+  const std::optional<Solution> best = search_optimal(sketch.problem);
+  ASSERT_TRUE(best);
+  EXPECT_LE(started.lower(), best->cost);
+  EXPECT_LT(2 * (best->cost - started.lower()).ps(), (best->cost - plain.lower()).ps());
+}
+
+TEST(PeriodicStart, LeavesSmallGraphsAlone) {
+  Sketch sketch = diamonds(10);
+  SearchProblem search(sketch.problem);
+  ChainBound bound(search);
+  EXPECT_EQ(start_from_windows(sketch.problem, search, bound), 0);
+}
+
+TEST(OptimalSearch, TellsItsProgress) {
+  Sketch sketch = diamonds(40);
+  std::vector<SearchProgress> seen;
+  SearchOptions options;
+  options.on_progress = [&](const SearchProgress& now) { seen.push_back(now); };
+  const std::optional<Solution> best = search_optimal(sketch.problem, options);
+  ASSERT_TRUE(best);
+  ASSERT_FALSE(seen.empty());
+  for (size_t i = 1; i < seen.size(); ++i) {
+    EXPECT_LE(seen[i].cost, seen[i - 1].cost);
+    EXPECT_GE(seen[i].bound, seen[i - 1].bound);
+    EXPECT_GE(seen[i].states, seen[i - 1].states);
+    EXPECT_LE(seen[i].bound, seen[i].cost);
+  }
+  EXPECT_EQ(seen.back().cost, best->cost);
+}
+
+TEST(OptimalSearch, LargeGraphWithinAPercentOfItsBoundOnASmallBudget) {
+  Sketch sketch = diamonds(2500);
+  SearchOptions options;
+  options.max_states = 20'000;
+  const std::optional<Solution> best = search_optimal(sketch.problem, options);
+  ASSERT_TRUE(best);
+  EXPECT_LE(best->bound, best->cost);
+  EXPECT_LT(100 * (best->cost - best->bound).ps(), best->cost.ps());
+}
+
+/// Chains side by side, each better off on an accelerator of its own.
+Problem parallel_chains(int chains, bool equal) {
+  std::vector<std::pair<int, int>> edges;
+  for (int c = 0; c < chains; ++c) edges.insert(edges.end(), {{3 * c, 3 * c + 1}, {3 * c + 1, 3 * c + 2}});
+  Sketch sketch(3 * chains, edges);
+  for (int i = 0; i < 3; ++i) {
+    const std::string instance = "npu[" + std::to_string(i) + "]";
+    const FormatId device = sketch.add_format(instance);
+    const int npu = sketch.add_owner("npu", instance);
+    sketch.convert(0, device, 100);
+    sketch.convert(device, 0, 100);
+    for (int n = 0; n < 3 * chains; ++n) sketch.add({n}, 700 + (equal ? 0 : i * (1 + n)), npu, device);
+  }
+  for (int n = 0; n < 3 * chains; ++n) sketch.add({n}, 760, 0, 0);
+  return sketch.problem;
+}
+
+TEST(InstanceSymmetry, FindsEqualInstancesOnly) {
+  EXPECT_TRUE(InstanceSymmetry(parallel_chains(2, true)).exists());
+  EXPECT_FALSE(InstanceSymmetry(parallel_chains(2, false)).exists());
+  Problem limited = parallel_chains(2, true);
+  limited.owners[1].memory = 10;
+  limited.owners[2].memory = 20;
+  limited.owners[3].memory = 30;
+  EXPECT_FALSE(InstanceSymmetry(limited).exists());
+}
+
+TEST(InstanceSymmetry, NamesInOrderOfAppearance) {
+  const Problem problem = parallel_chains(2, true);
+  const InstanceSymmetry symmetry(problem);
+  InstanceSymmetry::Renaming rename(symmetry);
+  EXPECT_EQ(rename(0), 0);
+  EXPECT_EQ(rename(3), 1);
+  EXPECT_EQ(rename(1), 2);
+  EXPECT_EQ(rename(3), 1);
+  EXPECT_EQ(rename(2), 3);
+}
+
+/// What a candidate holds beside the rest decides: memory in the search, not after it.
+TEST(MemorySearch, LeavesOutWhatEarnsLeastForItsBytes) {
+  Sketch sketch(4, {{0, 1}, {1, 2}, {2, 3}});
+  const FormatId device = sketch.add_format("npu[0]");
+  const int npu = sketch.add_owner("npu", "npu[0]");
+  sketch.convert(0, device, 1);
+  sketch.convert(device, 0, 1);
+  sketch.problem.constant_bytes = {60, 50, 40, 10};
+  for (int n = 0; n < 4; ++n) {
+    sketch.add({n}, 100, 0, 0);
+    const int c = sketch.add({n}, 50 - 5 * n, npu, device);
+    sketch.problem.candidates[static_cast<size_t>(c)].constants = {n};
+  }
+  sketch.problem.owners[static_cast<size_t>(npu)].memory = 100;
+  const std::optional<Solution> best = search_optimal(sketch.problem);
+  ASSERT_TRUE(best);
+  EXPECT_TRUE(best->optimal);
+  // 50 + 40 + 10 bytes: the last three nodes, one copy in and one out.
+  EXPECT_EQ(best->cost.ps(), 100 + 45 + 40 + 35 + 2);
+  sketch.problem.owners[static_cast<size_t>(npu)].memory = 9;
+  EXPECT_EQ(search_optimal(sketch.problem)->cost.ps(), 400);
+}
+
+TEST(MemorySearch, CountsValuesWhileTheyLive) {
+  Sketch sketch(3, {{0, 1}, {0, 2}, {1, 2}});
+  const FormatId device = sketch.add_format("npu[0]");
+  const int npu = sketch.add_owner("npu", "npu[0]");
+  sketch.convert(0, device, 0);
+  sketch.convert(device, 0, 0);
+  for (ProblemValue& value : sketch.problem.values) value.bytes = 10;
+  for (int n = 0; n < 3; ++n) {
+    sketch.add({n}, 100, 0, 0);
+    sketch.add({n}, 10, npu, device);
+  }
+  // Node 1 alone reads one value and makes one; node 2 reads two and makes one while the first still lives.
+  for (const auto& [bytes, cost] : {std::pair(30, 30), std::pair(29, 120), std::pair(19, 300)}) {
+    sketch.problem.owners[static_cast<size_t>(npu)].memory = bytes;
+    const std::optional<Solution> best = search_optimal(sketch.problem);
+    ASSERT_TRUE(best);
+    EXPECT_TRUE(best->optimal);
+    EXPECT_EQ(best->cost.ps(), cost) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace collage::place

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random graphs under random placements: whatever goes where and lies how, the run gives the bits of the reference.
+#include <algorithm>
+#include <random>
+
+#include "compiler/place/schedule/work_schedule.h"
+#include "compiler/plan/arena.h"
+#include "compiler/plan/check.h"
+#include "runtime/plan/plan_schedule.h"
+#include "tests/unit/compiler/plan/test_model.h"
+
+namespace collage::plan {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this file
+using ir::Format;
+
+class Randomizer {
+ public:
+  explicit Randomizer(unsigned seed) : random_(seed) {}
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+  std::string layout() {
+    static const char* const kLayouts[] = {"plain", "NHWC", "CWHN", "HWNC"};
+    return kLayouts[below(4)];
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+/// Elementwise operators and a softmax along the channels, which tells layouts apart.
+void fill_graph(Model& model, Randomizer& random) {
+  std::vector<std::string> values{"x0", "x1", "c0", "c1"};
+  model.input("x0", {2, 3, 4, 5});
+  model.input("x1", {1, 3, 1, 5});
+  model.constant("c0", counting({3, 1, 1}, -1, 1));
+  model.constant("c1", counting({2, 3, 4, 5}, -0.5f, 0.01f));
+  std::vector<std::string> nodes;
+  int count = 1 + random.below(25);
+  for (int i = 0; i < count; ++i) {
+    static const char* const kUnary[] = {"Relu", "Neg", "Abs", "Sigmoid", "Softmax"};
+    static const char* const kBinary[] = {"Add", "Mul", "Sub", "Max"};
+    auto operand = [&] { return values[static_cast<size_t>(random.below(static_cast<int>(values.size())))]; };
+    std::string name = "n" + std::to_string(i);
+    if (random.chance(40)) {
+      int kind = random.below(5);
+      ir::AttrMap attrs;
+      if (kind == 4) attrs.set("axis", int64_t{1});
+      std::string x = operand();
+      model.node(name, kUnary[kind], {x == "c0" ? "x1" : x}, attrs);
+    } else {
+      std::string a = operand();
+      model.node(name, kBinary[random.below(4)], {a == "c0" ? "x1" : a, operand()});
+    }
+    values.push_back(name);
+    nodes.push_back(name);
+  }
+  for (const std::string& name : nodes) {
+    ir::ValueId value = model.graph.find_value(name);
+    if (model.graph.value(value).uses.empty() || random.chance(10)) model.output(name.c_str());
+  }
+}
+
+/// Runs of nodes in id order are partitions: no cycle can arise.
+void place_graph(Model& model, Randomizer& random) {
+  std::vector<std::string> run;
+  auto close = [&] {
+    static const char* const kInstances[] = {"host", "npu[0]", "npu[1]"};
+    std::string instance = kInstances[random.below(3)];
+    std::map<std::string, std::string> layouts;
+    for (ir::ValueId value : model.graph.value_ids()) layouts[model.graph.value(value).name] = random.layout();
+    model.partition(instance == "host" ? "host" : "npu", instance, run, 1 + random.below(1000), layouts);
+    run.clear();
+  };
+  for (ir::NodeId node : model.graph.node_ids()) {
+    run.push_back(model.graph.node_name(node));
+    if (random.chance(40)) close();
+  }
+  if (!run.empty()) close();
+}
+
+/// Adds what is missing of: writer's format -> plain there -> plain on the host, or straight to a peer -> wanted
+/// format.
+void connect(Model& model, Randomizer& random) {
+  std::map<ir::ValueId, std::vector<Format>> has;
+  for (ir::ValueId input : model.graph.inputs()) has[input] = {ir::kHostPlain};
+  for (const ir::Partition& partition : model.placement.partitions) {
+    for (const ir::BoundaryValue& output : partition.outputs) has[output.value] = {output.format};
+  }
+  auto step = [&](ir::ValueId value, Format from, Format to) {
+    std::vector<Format>& formats = has[value];
+    if (std::find(formats.begin(), formats.end(), to) != formats.end()) return;
+    formats.push_back(to);
+    model.convert(model.graph.value(value).name.c_str(), from, to, 1 + random.below(100));
+  };
+  auto want = [&](ir::ValueId value, const Format& format) {
+    Format at = has[value][0];
+    if (std::find(has[value].begin(), has[value].end(), format) != has[value].end()) return;
+    bool is_peer = at.space != "host" && format.space != "host" && at.space != format.space && random.chance(50);
+    Format plain_there{at.space, "plain"};
+    step(value, at, plain_there);
+    if (at.space != format.space && !is_peer) {
+      step(value, plain_there, ir::kHostPlain);
+      plain_there = ir::kHostPlain;
+    }
+    // Copies from and to the host may change the layout on the way.
+    if (plain_there.space == "host" && random.chance(30)) {
+      step(value, plain_there, format);
+      return;
+    }
+    step(value, plain_there, {format.space, "plain"});
+    step(value, {format.space, "plain"}, format);
+  };
+  for (const ir::Partition& partition : model.placement.partitions) {
+    for (const ir::BoundaryValue& input : partition.inputs) want(input.value, input.format);
+  }
+  for (ir::ValueId output : model.graph.outputs()) want(output, ir::kHostPlain);
+  std::shuffle(model.placement.conversions.begin(), model.placement.conversions.end(), std::mt19937(7));
+}
+
+void expect_tight_enough(const runtime::Plan& plan) {
+  std::vector<LiveRange> live = live_ranges(plan);
+  for (size_t s = 0; s < plan.spaces.size(); ++s) {
+    std::vector<ArenaItem> items;
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const runtime::Buffer& buffer = plan.buffers[i];
+      if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
+      items.push_back({ir::TensorType{buffer.dtype, buffer.shape}.bytes(), live[i]});
+    }
+    EXPECT_GE(plan.spaces[s].arena_bytes, least_arena_bytes(items));
+  }
+}
+
+TEST(RandomPlacements, RunLikeTheReference) {
+  size_t device_steps = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Randomizer random(seed);
+    Model model;
+    fill_graph(model, random);
+    place_graph(model, random);
+    connect(model, random);
+    BuiltPlan built = model.build();
+    model.expect_runs_like_reference(built);
+    expect_tight_enough(built.plan);
+    auto executor = model.load(built);
+    auto report = check_plan(model.graph, built, *executor, model.inputs(), 0.0);
+    ASSERT_TRUE(report) << report.message();
+    EXPECT_TRUE(report->passed()) << print(*report);
+    device_steps += steps_of<runtime::DeviceStep>(built.plan).size();
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(device_steps, 300u);
+}
+
+/// Steps in another order and with overlap: the same results, and the makespan that the placement alone predicts, so
+/// that no step waits for memory.
+TEST(RandomPlacements, ConcurrentPlansRunLikeTheReference) {
+  int faster = 0, compared = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Randomizer random(seed);
+    Model model;
+    fill_graph(model, random);
+    place_graph(model, random);
+    connect(model, random);
+    model.targets.is_concurrent = true;
+    std::vector<runtime::DeviceSpec> devices;
+    for (DeviceTarget& device : model.targets.devices) {
+      device.spec.copy_queue = seed % 2 == 0;
+      devices.push_back(device.spec);
+    }
+    BuiltPlan built = model.build();
+    model.expect_runs_like_reference(built);
+    auto executor = model.load(built);
+    auto report = check_plan(model.graph, built, *executor, model.inputs(), 0.0);
+    ASSERT_TRUE(report) << report.message();
+    EXPECT_TRUE(report->passed()) << print(*report);
+    runtime::Duration sum;
+    for (const ir::Partition& partition : model.placement.partitions) sum += partition.cost;
+    for (const ir::Conversion& conversion : model.placement.conversions) sum += conversion.cost;
+    EXPECT_LE(built.plan.predicted, sum);
+    faster += built.plan.predicted < sum ? 1 : 0;
+    const std::vector<runtime::Task> tasks =
+        place::tasks_of(model.graph, model.placement, runtime::machine_of(devices));
+    // Host code reads and writes plainly: partitions with another layout at their boundary have steps of their own.
+    const auto is_plain = [](const ir::BoundaryValue& entry) {
+      return entry.format.space != "host" || entry.format.layout == "plain";
+    };
+    const bool all_plain = std::all_of(
+        model.placement.partitions.begin(), model.placement.partitions.end(), [&](const ir::Partition& partition) {
+          return std::all_of(partition.inputs.begin(), partition.inputs.end(), is_plain) &&
+                 std::all_of(partition.outputs.begin(), partition.outputs.end(), is_plain);
+        });
+    if (all_plain) {
+      ++compared;
+      EXPECT_EQ(built.plan.predicted, place::value_of(tasks, place::Objective::Makespan));
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(faster, 75);
+  EXPECT_GT(compared, 30);
+}
+
+}  // namespace
+}  // namespace collage::plan

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event model, and that concurrent plans run by it.
+#include "runtime/core/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/core/machine.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/plan_schedule.h"
+#include "tests/unit/runtime/exec/test_plan.h"
+
+namespace collage::runtime {
+namespace {
+
+using test::counting;
+using test::op;
+using test::TestPlan;
+
+Duration ps(int64_t count) {
+  return Duration::picoseconds(count);
+}
+
+Task task(int64_t length, std::vector<int> resources, std::vector<int> after = {}) {
+  return {ps(length), std::move(resources), std::move(after)};
+}
+
+TEST(Schedule, OverlapsCopiesWithCompute) {
+  Timeline timeline;
+  for (const Task& t : {task(4, {0}), task(4, {0}), task(6, {1}, {0}), task(2, {1}, {1})}) timeline.add(t);
+  EXPECT_EQ(timeline.slots(), (std::vector<Slot>{{ps(0), ps(4)}, {ps(4), ps(8)}, {ps(4), ps(10)}, {ps(10), ps(12)}}));
+  EXPECT_EQ(timeline.makespan(), ps(12));
+}
+
+TEST(Schedule, AQueueKeepsTheOrderOfItsCommands) {
+  // The second command could start at once, but stands behind one that waits.
+  EXPECT_EQ(makespan({task(5, {0}), task(1, {1}, {0}), task(3, {1})}), ps(9));
+}
+
+TEST(Schedule, ATaskHoldsAllItsResources) {
+  EXPECT_EQ(makespan({task(2, {0, 1}), task(3, {1, 2}), task(4, {0})}), ps(6));
+  EXPECT_EQ(busy_times({task(2, {0, 1}), task(3, {1, 2})}), (std::vector<Duration>{ps(2), ps(5), ps(3)}));
+}
+
+TEST(Schedule, SaturatesInsteadOfOverflowing) {
+  Task endless{Duration::max(), {0}, {}};
+  EXPECT_EQ(makespan({endless, endless}), Duration::max());
+}
+
+TEST(Schedule, GoodOrderPutsTheLongChainFirst) {
+  const std::vector<Task> tasks = {task(3, {0}), task(1, {0}), task(9, {1}, {1})};
+  EXPECT_EQ(makespan(tasks), ps(13));
+  EXPECT_EQ(good_order(tasks).front(), 1);
+  EXPECT_EQ(makespan(reordered(tasks, good_order(tasks))), ps(10));
+}
+
+TEST(Schedule, GoodOrderIsNeverWorseAndKeepsDependencies) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Task> tasks;
+    for (int t = 0; t < 12; ++t) {
+      Task made = task(static_cast<int64_t>(random() % 9), {static_cast<int>(random() % 3)});
+      if (random() % 2 == 0) made.resources.push_back(3 + static_cast<int>(random() % 2));
+      for (int before = 0; before < t; ++before) {
+        if (random() % 5 == 0) made.after.push_back(before);
+      }
+      tasks.push_back(std::move(made));
+    }
+    const std::vector<Task> sorted = reordered(tasks, good_order(tasks));
+    for (size_t t = 0; t < sorted.size(); ++t) {
+      for (int before : sorted[t].after) ASSERT_LT(before, static_cast<int>(t));
+    }
+    Duration sum;
+    for (const Task& t : tasks) sum += t.length;
+    EXPECT_LE(makespan(sorted), makespan(tasks));
+    EXPECT_LE(makespan(tasks), sum);
+    const std::vector<Duration> busy = busy_times(tasks);
+    EXPECT_GE(stream_period(tasks), *std::max_element(busy.begin(), busy.end()));
+  }
+}
+
+TEST(Schedule, AStreamTakesTheBusiestResource) {
+  // host -> copy -> npu -> copy -> host: one after the other they take 20, in a stream the device's 8 an input.
+  const std::vector<Task> tasks = {task(3, {0}), task(2, {1}, {0}), task(8, {2}, {1}), task(2, {3}, {2}),
+                                   task(4, {0}, {3})};
+  EXPECT_EQ(makespan(tasks), ps(19));
+  EXPECT_EQ(stream_period(tasks), ps(8));
+  EXPECT_EQ(stream_period({task(3, {0}), task(4, {0}, {0})}), ps(7));
+}
+
+TEST(Schedule, AStreamOfRandomTasksTakesTheBusiestResource) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Task> tasks;
+    for (int t = 0; t < 10; ++t) {
+      Task made = task(static_cast<int64_t>(random() % 20), {static_cast<int>(random() % 4)});
+      for (int before = 0; before < t; ++before) {
+        if (random() % 4 == 0) made.after.push_back(before);
+      }
+      tasks.push_back(std::move(made));
+    }
+    const std::vector<Duration> busy = busy_times(tasks);
+    EXPECT_EQ(stream_period(tasks), *std::max_element(busy.begin(), busy.end()));
+  }
+}
+
+TEST(Schedule, MachineKnowsQueuesAndLinks) {
+  Machine machine;
+  machine.add_device("npu[0]", true);
+  machine.add_device("npu[1]", false);
+  machine.add_link("npu[0]", "host", true);
+  machine.add_link("npu[1]", "host", false);
+  const auto apart = [](const std::vector<int>& a, const std::vector<int>& b) {
+    return std::none_of(a.begin(), a.end(), [&](int r) { return std::find(b.begin(), b.end(), r) != b.end(); });
+  };
+  const auto in = machine.of_copy("host", "npu[0]"), out = machine.of_copy("npu[0]", "host");
+  EXPECT_TRUE(apart(in, out)) << "a duplex link, and a copy queue for each direction";
+  EXPECT_TRUE(apart(in, machine.of_work("npu[0]"))) << "a copy queue of its own";
+  EXPECT_FALSE(apart(machine.of_copy("host", "npu[1]"), machine.of_work("npu[1]"))) << "no copy queue";
+  EXPECT_FALSE(apart(machine.of_copy("host", "npu[1]"), machine.of_copy("npu[1]", "host"))) << "one at a time";
+  EXPECT_TRUE(apart(in, machine.of_copy("host", "npu[1]"))) << "links of different devices";
+  EXPECT_TRUE(apart(in, machine.of_work("host"))) << "the host only asks for a copy";
+  EXPECT_EQ(machine.of_conversion("npu[0]", "npu[0]"), machine.of_work("npu[0]"));
+}
+
+/// One input, copied to both devices, two branches, both copied back.
+TestPlan two_branches(bool is_concurrent) {
+  TestPlan test(2);
+  test.plan.is_concurrent = is_concurrent;
+  for (DeviceSpec& device : test.plan.devices) device.copy_queue = true;
+  BufferId in = test.input({250});
+  for (int device = 0; device < 2; ++device) {
+    BufferId there = test.buffer(device + 1, {250}), made = test.buffer(device + 1, {250}),
+             back = test.buffer(0, {250});
+    test.convert(in, there, 2'000'000);
+    test.device(device, {op("Relu", {there}, {made})}, 5'000'000);
+    test.convert(made, back, 2'000'000);
+    test.output(back);
+  }
+  return test;
+}
+
+TEST(Schedule, PartitionsOnTwoDevicesOverlapInAConcurrentPlan) {
+  for (bool is_concurrent : {false, true}) {
+    TestPlan test = two_branches(is_concurrent);
+    test::TableCode code;
+    auto executor = Executor::load(test.plan, code, 1);
+    ASSERT_TRUE(executor) << executor.message();
+    for (int run = 0; run < 2; ++run) {
+      auto outputs = (*executor)->run({counting({250}, -3)});
+      ASSERT_TRUE(outputs) << outputs.message();
+      EXPECT_EQ(test::values((*outputs)[0]), test::values((*outputs)[1]));
+      EXPECT_EQ((*executor)->timeline().makespan(), ps(is_concurrent ? 9'000'000 : 18'000'000));
+      EXPECT_EQ((*executor)->device_time(), ps(18'000'000 * (run + 1)));
+    }
+  }
+}
+
+TEST(Schedule, PredictionAndRuntimeAreOneModel) {
+  TestPlan test = two_branches(true);
+  Machine machine = machine_of(test.plan.devices);
+  test::TableCode code;
+  auto executor = Executor::load(test.plan, code, 1);
+  ASSERT_TRUE(executor && (*executor)->run({counting({250})}));
+  Timeline predicted;
+  for (const Task& t : tasks_of(test.plan, machine)) predicted.add(t);
+  EXPECT_EQ(predicted.slots(), (*executor)->timeline().slots());
+}
+
+TEST(Schedule, StepsWaitForMemoryThatIsStillRead) {
+  // Both branches share one buffer on the device: the second copy must wait until the first launch has read it.
+  TestPlan test(1);
+  test.plan.is_concurrent = true;
+  test.plan.devices[0].copy_queue = true;
+  BufferId a = test.input({250}), b = test.input({250});
+  BufferId a1 = test.buffer(1, {250}), b1 = test.buffer(1, {250}), x = test.buffer(1, {250}), y = test.buffer(1, {250});
+  test.convert(a, a1, 2'000'000);
+  test.device(0, {op("Relu", {a1}, {x})}, 5'000'000);
+  test.convert(b, b1, 2'000'000);
+  test.device(0, {op("Relu", {b1}, {y})}, 5'000'000);
+  Machine machine = machine_of(test.plan.devices);
+  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(12'000'000));
+  test.plan.buffers[static_cast<size_t>(b1)].offset = test.plan.buffers[static_cast<size_t>(a1)].offset;
+  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(14'000'000));
+}
+
+}  // namespace
+}  // namespace collage::runtime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pool/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace collage::runtime {
+namespace {
+
+TEST(Pool, RunsEveryIndexOnce) {
+  for (int64_t extent : {0, 1, 2, 7, 64, 1001}) {
+    for (int threads : {1, 2, 3, 8}) {
+      for (int64_t grain : {1, 4, 100}) {
+        std::vector<std::atomic<int>> hits(static_cast<size_t>(extent));
+        Status status = parallel_for(extent, grain, threads, [&](int64_t begin, int64_t end, int) {
+          for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+        });
+        ASSERT_TRUE(status);
+        for (const auto& hit : hits) ASSERT_EQ(hit.load(), 1);
+      }
+    }
+  }
+}
+
+TEST(Pool, SplitDependsOnTheArgumentsAlone) {
+  auto split = [] {
+    std::vector<std::pair<int64_t, int64_t>> parts(3);
+    EXPECT_TRUE(parallel_for(10, 1, 3, [&](int64_t begin, int64_t end, int part) {
+      parts[static_cast<size_t>(part)] = {begin, end};
+    }));
+    return parts;
+  };
+  std::vector<std::pair<int64_t, int64_t>> expected{{0, 4}, {4, 7}, {7, 10}};
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(split(), expected);
+}
+
+TEST(Pool, NoPartIsShorterThanTheGrain) {
+  EXPECT_EQ(part_count(100, 30, 8), 3);
+  EXPECT_EQ(part_count(29, 30, 8), 1);
+  EXPECT_EQ(part_count(100, 1, 8), 8);
+  EXPECT_EQ(part_count(0, 1, 8), 0);
+  EXPECT_EQ(part_count(INT64_MAX, 1, 8), 8);
+}
+
+TEST(Pool, OnePartRunsOnTheCallersThread) {
+  std::thread::id ran_on;
+  ASSERT_TRUE(parallel_for(5, 10, 4, [&](int64_t, int64_t, int) { ran_on = std::this_thread::get_id(); }));
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
+TEST(Pool, ExceptionsBecomeFailures) {
+  for (int threads : {1, 4}) {
+    Status status = parallel_for(8, 1, threads, [](int64_t begin, int64_t, int) {
+      if (begin == 0) throw std::runtime_error("boom");
+    });
+    ASSERT_FALSE(status);
+    EXPECT_NE(status.message().find("boom"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace collage::runtime
