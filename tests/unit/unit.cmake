@@ -11,7 +11,7 @@ function(collage_unit_tests folder)
   set_property(GLOBAL APPEND PROPERTY COLLAGE_UNIT_TESTS ${sources})
 endfunction()
 
-collage_unit_tests(runtime/core DEPENDS collage::core)
+collage_unit_tests(runtime/core DEPENDS collage::runtime)
 collage_unit_tests(runtime/encodings DEPENDS collage::encodings)
 collage_unit_tests(runtime/io DEPENDS collage::io JPEG::JPEG PNG::PNG)
 collage_unit_tests(runtime/kernels DEPENDS collage::ir collage::kernels)

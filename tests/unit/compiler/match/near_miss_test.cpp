@@ -3,7 +3,7 @@
 #include "compiler/match/near_miss.h"
 
 #include "compiler/match/predicate_boundary.h"
-#include "match_fixture.h"
+#include "tests/unit/compiler/match/fixture.h"
 
 namespace collage::testing {
 namespace {

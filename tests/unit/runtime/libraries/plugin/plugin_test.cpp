@@ -2,13 +2,15 @@
 // Plug-ins over the C ABI: the sample, and samples that are broken.
 #include "runtime/libraries/plugin/plugin.h"
 
+#include <fmt/format.h>
+
 #include "tests/unit/runtime/libraries/harness.h"
 
 namespace collage::runtime::test {
 namespace {
 
 std::string sample(const std::string& name) {
-  return std::string(kPluginPrefix) + COLLAGE_PLUGIN_FOLDER "/lib" + name + ".so";
+  return fmt::format("{}{}/lib{}.so", kPluginPrefix, COLLAGE_PLUGIN_FOLDER, name);
 }
 
 TEST(Plugin, RunsAProgram) {
