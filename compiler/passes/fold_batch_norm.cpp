@@ -55,20 +55,42 @@ std::optional<Affine> affine_of(const ir::Graph& graph, const Node& norm) {
   return affine;
 }
 
-/// Output channel of each element of a weight, as (index / inner) % … : element i belongs to channel(i).
-size_t channel_of(const Node& node, const ir::Shape& shape, size_t i) {
+/// A weight as [groups, rows, channels, inner]: its elements at (g, r, c, i) belong to output channel g * channels + c.
+struct WeightLayout {
+  size_t groups = 1;
+  size_t rows = 1;
+  size_t channels = 1;
+  size_t inner = 1;
+};
+
+WeightLayout weight_layout(const Node& node, const ir::Shape& shape) {
   auto dim = [&shape](size_t d) { return static_cast<size_t>(shape[d]); };
   if (node.op->name == "Gemm") {
-    bool is_transposed = node.attrs.get_int("transB", 0) != 0;
-    return is_transposed ? i / dim(1) : i % dim(1);
+    const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+    return is_transposed ? WeightLayout{1, 1, dim(0), dim(1)} : WeightLayout{1, dim(0), dim(1), 1};
   }
-  size_t inner = 1;
-  for (size_t d = 2; d < shape.size(); ++d) inner *= dim(d);
-  if (node.op->name == "Conv") return i / (inner * dim(1));
-  // ConvTranspose: [C, M / group, k…], and channel c of the input belongs to group c / (C / group).
-  auto group = static_cast<size_t>(node.attrs.get_int("group", 1));
-  size_t c = i / (inner * dim(1));
-  return c / (dim(0) / group) * dim(1) + i / inner % dim(1);
+  size_t window = 1;
+  for (size_t d = 2; d < shape.size(); ++d) window *= dim(d);
+  if (node.op->name == "Conv") return {1, 1, dim(0), dim(1) * window};
+  // ConvTranspose: [C, M / group, k…].
+  const auto groups = static_cast<size_t>(node.attrs.get_int("group", 1));
+  return {groups, dim(0) / groups, dim(1), window};
+}
+
+/// `weight` with every output channel multiplied by its factor.
+Tensor scale_channels(const Tensor& weight, const WeightLayout& layout, const std::vector<double>& factors) {
+  Tensor scaled(DType::F32, weight.shape());
+  const float* from = weight.as<float>().data();
+  float* to = scaled.as<float>().data();
+  for (size_t g = 0; g < layout.groups; ++g) {
+    for (size_t r = 0; r < layout.rows; ++r) {
+      for (size_t c = 0; c < layout.channels; ++c) {
+        const double factor = factors[g * layout.channels + c];
+        for (size_t i = 0; i < layout.inner; ++i) *to++ = static_cast<float>(*from++ * factor);
+      }
+    }
+  }
+  return scaled;
 }
 
 struct Merged {
@@ -92,11 +114,8 @@ std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affi
     if (!fits) return std::nullopt;
     for (size_t c = 0; c < channels; ++c) old_bias[c] = beta * elements[elements.size() == 1 ? 0 : c];
   }
-  Merged merged{Tensor(DType::F32, weight->shape()), Tensor(DType::F32, {static_cast<int64_t>(channels)})};
-  for (size_t i = 0; i < weight->as<float>().size(); ++i) {
-    double factor = affine.factor[channel_of(node, weight->shape(), i)];
-    merged.weight.as<float>()[i] = static_cast<float>(weight->as<float>()[i] * factor);
-  }
+  Merged merged{scale_channels(*weight, weight_layout(node, weight->shape()), affine.factor),
+                Tensor(DType::F32, {static_cast<int64_t>(channels)})};
   for (size_t c = 0; c < channels; ++c) {
     merged.bias.as<float>()[c] = static_cast<float>(old_bias[c] * affine.factor[c] + affine.offset[c]);
   }
