@@ -16,6 +16,7 @@
 #include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "compiler/codegen/llvm/detect_isa.h"
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/llvm_headers.h"
 #include "compiler/support/check.h"

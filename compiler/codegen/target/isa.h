@@ -15,7 +15,4 @@ struct Isa {
   bool has_fma = false;
 };
 
-/// This machine, or another one by LLVM's name of its processor (empty: this one).
-Isa detect_isa(const std::string& cpu);
-
 }  // namespace collage::codegen

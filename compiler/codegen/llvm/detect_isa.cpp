@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the instruction set. Host detection by model number can name a wrong processor for new or virtual machines,
-// while the feature bits are right: the scheduling model is therefore chosen from the features.
-#include "compiler/codegen/target/isa.h"
+// Host detection by model number can name a wrong processor for new or virtual machines, while the feature bits are right:
+// the scheduling model is therefore chosen from the features.
+#include "compiler/codegen/llvm/detect_isa.h"
 
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks a small house in every way that check_house.py must notice."""
+import os
+import tempfile
+import unittest
+
+import check_house
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+README = """
+| floor | folder | does |
+| --- | --- | --- |
+| 2 | `upper/` | |
+| 1 | `lower/`, `beside/` | |
+
+| library | headers | included only in |
+| --- | --- | --- |
+| LLVM | `llvm/` | `compiler/upper/llvm/` |
+"""
+
+
+def house():
+    return {
+        "compiler/README.md": README,
+        "compiler/upper/a.cpp": SPDX + '#include "compiler/lower/b.h"\n',
+        "compiler/upper/llvm/emit.h": SPDX + "#pragma once\n",
+        "compiler/upper/llvm/emit.cpp": SPDX + "#include <llvm/IR/Module.h>\n",
+        "compiler/lower/b.h": SPDX + '#pragma once\n#include "runtime/core/shape.h"\n',
+        "compiler/beside/c.h": SPDX + "#pragma once\n",
+        "runtime/CMakeLists.txt": "add_subdirectory(core)\nadd_subdirectory(exec)\n",
+        "runtime/core/shape.h": SPDX + "#pragma once\n",
+        "runtime/exec/run.h": SPDX + "#pragma once\n",
+    }
+
+
+class HouseTest(unittest.TestCase):
+    def expect(self, change, *messages):
+        """The house with this change has exactly these violations."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in {**house(), **change}.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual(check_house.violations(root), list(messages))
+
+    def test_sound(self):
+        self.expect({})
+
+    def test_include_upwards(self):
+        self.expect({"compiler/lower/d.cpp": SPDX + '#include "compiler/upper/llvm/emit.h"\n'},
+                    "compiler/lower/d.cpp (floor 1) includes compiler/upper/llvm/emit.h (floor 2)",
+                    "compiler/: cycle lower -> upper -> lower (compiler/lower/d.cpp includes compiler/upper/llvm/emit.h; "
+                    "compiler/upper/a.cpp includes compiler/lower/b.h)")
+
+    def test_include_on_one_floor(self):
+        self.expect({"compiler/lower/d.cpp": SPDX + '#include "compiler/beside/c.h"\n'},
+                    "compiler/lower/d.cpp (floor 1) includes compiler/beside/c.h (floor 1)")
+
+    def test_runtime(self):
+        self.expect({"runtime/core/d.cpp": SPDX + '#include "runtime/exec/run.h"\n'},
+                    "runtime/core/d.cpp (floor 0) includes runtime/exec/run.h (floor 1)")
+        self.expect({"runtime/exec/d.cpp": SPDX + '#include "compiler/lower/b.h"\n'},
+                    "runtime/exec/d.cpp includes compiler/lower/b.h: runtime/ does not include compiler/")
+
+    def test_folder_without_floor(self):
+        self.expect({"compiler/new/d.cpp": SPDX}, "compiler/new/ has no floor: add a row to the table of floors")
+
+    def test_cycle_of_subfolders(self):
+        self.expect({"compiler/upper/x/d.h": SPDX + '#pragma once\n#include "compiler/upper/y/e.h"\n',
+                     "compiler/upper/y/e.h": SPDX + '#pragma once\n#include "compiler/upper/x/d.h"\n'},
+                    "compiler/upper/: cycle x -> y -> x (compiler/upper/x/d.h includes compiler/upper/y/e.h; "
+                    "compiler/upper/y/e.h includes compiler/upper/x/d.h)")
+
+    def test_door(self):
+        self.expect({"compiler/lower/d.cpp": SPDX + "#include <llvm/IR/Module.h>\n"},
+                    "compiler/lower/d.cpp sees LLVM through <llvm/IR/Module.h>; it belongs in compiler/upper/llvm/")
+
+    def test_door_through_own_header(self):
+        self.expect({"compiler/upper/llvm/emit.h": SPDX + "#pragma once\n#include <llvm/IR/Module.h>\n",
+                     "compiler/upper/d.cpp": SPDX + '#include "compiler/upper/llvm/emit.h"\n'},
+                    "compiler/upper/d.cpp sees LLVM through compiler/upper/llvm/emit.h; it belongs in compiler/upper/llvm/")
+
+    def test_guards(self):
+        self.expect({"compiler/lower/d.h": "#include <vector>\n"}, "compiler/lower/d.h does not start with the SPDX line",
+                    "compiler/lower/d.h has no include guard")
+
+    def test_paths(self):
+        self.expect({"compiler/lower/README.md": "[b](b.h) [c](c.h) `b.h` `lower/b.h` `gone.h` `rules/NAME.rules`\n\n    `example.h`\n"},
+                    "compiler/lower/README.md: the link c.h leads nowhere", "compiler/lower/README.md: `gone.h` does not exist")
+
+
+if __name__ == "__main__":
+    unittest.main()
