@@ -99,7 +99,7 @@ class RuleLoader {
   /// Notes show the way from the file to itself.
   bool refuse_circle(const std::string& key, const std::string& path, support::Span include) {
     auto at = std::find_if(chain_.begin(), chain_.end(), [&](const Link& link) { return link.key == key; });
-    auto error = diags_.error(Code::IncludeCircle, include, "`{}` includes itself", path);
+    auto error = diags_.error(Code::IncludeCycle, include, "`{}` includes itself", path);
     for (++at; at != chain_.end(); ++at) error.note(at->include, "by way of this file");
     return false;
   }

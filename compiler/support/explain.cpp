@@ -9,11 +9,11 @@ namespace {
 struct Example {
   std::string_view name;
   std::string_view cause;
-  std::string_view remedy;
+  std::string_view fix;
 };
 
 constexpr Example kExamples[] = {
-#define EXAMPLE(name, cause, remedy) {#name, cause, remedy},
+#define EXAMPLE(name, cause, fix) {#name, cause, fix},
 #include "compiler/support/diagnostic_examples.def"
 #undef EXAMPLE
 };
@@ -37,7 +37,7 @@ std::string explanation(Code code) {
   std::string text = fmt::format("{} {}\n  {}\n", code_text(code), code_name(code), code_explanation(code));
   for (const Example& example : kExamples) {
     if (example.name != code_name(code)) continue;
-    text += fmt::format("example\n  {}\nmend\n  {}\n", example.cause, example.remedy);
+    text += fmt::format("example\n  {}\nfix\n  {}\n", example.cause, example.fix);
   }
   return text;
 }

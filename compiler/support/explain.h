@@ -8,10 +8,11 @@
 
 namespace collage::support {
 
-/// What a diagnostic means, an example of what causes it, and how to mend that.
+/// Returns what a diagnostic means, an example of what causes it, and how to fix it.
 std::string explanation(Code code);
 
-/// Prints what a diagnostic means, by its code or name. False, and an error with the nearest name, where there is none.
+/// Prints the explanation of a diagnostic, given its code or name. Returns false, after an error that names the nearest one, if
+/// there is no such diagnostic.
 bool explain(const std::string& code);
 
 }  // namespace collage::support

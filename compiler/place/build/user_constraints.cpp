@@ -133,7 +133,7 @@ class Wisher {
 
   bool unsatisfiable(const Judge& judge, NodeId node) {
     const Wish& wish = *judge.wish;
-    auto error = diags_.error_at(Code::WishUnsatisfiable, wish.option, "{}", complaint(judge, node));
+    auto error = diags_.error_at(Code::ConstraintUnsatisfiable, wish.option, "{}", complaint(judge, node));
     if (!has_candidate(node, {&judge})) {
       explain(judge, node, error);
       return error;
