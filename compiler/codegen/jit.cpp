@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host partition => groups (fuse) => nests (lowerings) => machine code (object_code). Nests of equal text share a
-// symbol: weights are operands, so a network's repeated layers are compiled once.
+// A host partition => groups (fuse) => nests (lowerings) => machine code (object_code). Nests with equal text share a
+// symbol: weights are operands, so repeated layers of a network are compiled once.
 #include "compiler/codegen/jit.h"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ class JitImpl : public Jit {
     return "%" + graph.value(group.stored.front()).name + " " + text;
   }
 
-  // Empty: cannot be compiled here.
+  // Returns an empty name if the kernel cannot be compiled here.
   const std::string& symbol_of(const KernelSketch& sketch) const {
     return by_text_.find(to_string(sketch.nest))->second;
   }
@@ -97,7 +97,7 @@ class JitImpl : public Jit {
     if (nests.empty()) return Status::ok();
     Result<ObjectCode> code = assembler_->assemble(nests, symbols, options_.keep_text);
     if (code) return load(std::move(*code), symbols, texts);
-    // One of them is at fault: find it, and leave it to the reference kernels.
+    // One of them fails: find it and leave it to the reference kernels.
     for (size_t i = 0; i < nests.size(); ++i) {
       Result<ObjectCode> single = assembler_->assemble({nests[i]}, {symbols[i]}, options_.keep_text);
       if (!single) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one door to LLVM: host partitions in, calls of compiled kernels out. No LLVM type passes it.
+// The only interface to LLVM: host partitions in, calls of compiled kernels out, without LLVM types.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 namespace collage::codegen {
 
 struct JitOptions {
-  int threads = 1;         ///< that kernels will be split over
+  int threads = 1;         ///< number of threads that share a kernel
   std::string cpu;         ///< LLVM's name; empty: this machine
-  bool keep_text = false;  ///< keep LLVM IR and assembly for `emit_llvm`, `emit_asm`
+  bool keep_text = false;  ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
 };
 
-/// A buffer that a lowered partition touches.
+/// A buffer that a lowered partition reads or writes.
 struct LoweredOperand {
   enum class Kind { Value, Constant, Scratch };
   Kind kind = Kind::Value;
@@ -30,7 +30,7 @@ struct LoweredOperand {
   int index = -1;     ///< Constant: into LoweredPartition::constants; Scratch: into ::scratch
 };
 
-/// A call does nothing but copy `part` into `whole`, or out of it, as one piece: not needed where they share memory.
+/// A call only copies `part` into `whole`, or out of it, in one piece: unnecessary if they share memory.
 struct SharedMemory {
   ir::ValueId part;
   ir::ValueId whole;
@@ -44,7 +44,7 @@ struct LoweredKernel {
   int64_t grain = 1;
   size_t scratch_bytes = 0;
   std::optional<SharedMemory> in_place = std::nullopt;
-  std::string name = {};  ///< its first result and its operators, for people
+  std::string name = {};  ///< its first result and its operators, for reports
 };
 
 /// A node with no host lowering: runs on its reference kernel.
@@ -53,14 +53,14 @@ struct LoweredReference {
   std::optional<SharedMemory> in_place = std::nullopt;
 };
 
-/// Host code of one partition. Values inside the partition that no call names need no memory: they were fused away.
+/// Host code of one partition. Values inside the partition that no call names need no memory: they are fused.
 struct LoweredPartition {
   std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
   std::vector<size_t> scratch;             ///< bytes of each buffer shared by the partition's calls
 };
 
-/// Machine code that runs wherever it lies: functions by their offsets. What a package stores.
+/// Position-independent machine code: functions by their offsets.
 struct CodeImage {
   std::vector<std::byte> text;
   std::vector<std::pair<std::string, size_t>> symbols;
@@ -68,16 +68,16 @@ struct CodeImage {
 
 class Jit : public runtime::Code {
  public:
-  /// An error if LLVM knows no target for this machine.
+  /// Returns an error if LLVM has no target for this machine.
   static runtime::Result<std::unique_ptr<Jit>> create(const JitOptions& options);
 
   /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition.
   virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) = 0;
 
-  /// Text of all that was compiled, with `keep_text`.
+  /// LLVM IR of all compiled kernels, with `keep_text`.
   virtual std::string llvm_text() const = 0;
   virtual std::string asm_text() const = 0;
-  /// The loop nests that they came from.
+  /// The loop nests of all compiled kernels.
   virtual std::string nest_text() const = 0;
 
   /// All code so far.

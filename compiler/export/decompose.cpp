@@ -17,7 +17,7 @@ using ir::DType;
 using ir::TensorType;
 using ir::ValueId;
 
-/// Builds what stands in place of one node.
+/// Builds the nodes that replace one node.
 class Replacement {
  public:
   Replacement(const ir::Graph& from, ir::NodeId id, ir::GraphRewriter& rewriter)
@@ -27,7 +27,7 @@ class Replacement {
   const TensorType& input_type(size_t i) const { return from_.value(node_.inputs[i]).type; }
   ValueId input(size_t i) { return rewriter_.copied(node_.inputs[i]); }
 
-  /// An operator with a result of operand 0's type, or of `shape`.
+  /// Adds an operator whose result has operand 0's type, or `shape`.
   ValueId add(std::string_view op, std::vector<ValueId> inputs) {
     return add(op, std::move(inputs), input_type(0).shape);
   }
@@ -40,7 +40,7 @@ class Replacement {
     std::copy(shape.begin(), shape.end(), dims.as<int64_t>().begin());
     return add("Reshape", {x, rewriter_.add_constant(base(), ir::make_constant(dims))}, shape);
   }
-  /// All elements the same, in operand 0's element type.
+  /// Adds a constant with all elements equal, in operand 0's element type.
   ValueId splat(double value, const ir::Shape& shape = {}) {
     ir::Tensor tensor(input_type(0).dtype, shape);
     if (tensor.dtype() == DType::F64) std::fill(tensor.as<double>().begin(), tensor.as<double>().end(), value);
@@ -48,7 +48,7 @@ class Replacement {
       std::fill(tensor.as<float>().begin(), tensor.as<float>().end(), static_cast<float>(value));
     return rewriter_.add_constant(base(), ir::make_constant(tensor));
   }
-  /// The last operator: its result is the node's.
+  /// Adds the last operator: its result is the node's.
   void finish(std::string_view op, std::vector<ValueId> inputs) {
     rewriter_.copy_as(id_, *ir::find_op(op), std::move(inputs), {});
   }

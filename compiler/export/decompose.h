@@ -15,7 +15,7 @@ namespace collage::exporter {
 
 bool has_newer_ops(const ir::Graph& graph);
 
-/// Values keep their names; new ones get names after the result that they lead to.
+/// Values keep their names; new values are named after the result that they lead to.
 ir::Graph decompose_newer_ops(const ir::Graph& graph);
 
 }  // namespace collage::exporter

@@ -22,10 +22,10 @@ using runtime::Status;
 /// The version of ONNX's file format that belongs to opset 17.
 constexpr int kIrVersion = 8;
 
-/// Constants up to this size stay in the model even where the others do not: readers want those that decide shapes.
+/// Constants up to this size stay in the model even if the others do not: readers need those that determine shapes.
 constexpr size_t kSmallBytes = 1024;
 
-/// Where tensors start in the data file: readers map it into memory by the page.
+/// Alignment of tensors in the data file: readers map it into memory by the page.
 constexpr size_t kPage = 4096;
 constexpr std::array<char, kPage> kPadding{};
 
@@ -37,7 +37,7 @@ void set_type(onnx::ValueInfoProto& info, const ir::Value& value) {
   for (int64_t dim : value.type.shape) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-/// ONNX's schema decides the kind: an int does for a float. False where `value` is of another kind.
+/// ONNX's schema determines the kind: an int is accepted as a float. Returns false if `value` is of another kind.
 bool set_attribute(onnx::AttributeProto& proto, onnx::AttributeProto::AttributeType kind,
                    const runtime::AttrValue& value) {
   proto.set_type(kind);
@@ -82,7 +82,7 @@ bool set_attribute(onnx::AttributeProto& proto, onnx::AttributeProto::AttributeT
   }
 }
 
-/// A failure where opset 17 has no such operator, or not with these attributes.
+/// Returns a failure if opset 17 has no such operator, or not with these attributes.
 Status set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   proto.set_name(graph.node_name(id));
@@ -123,7 +123,7 @@ class DataFile {
  public:
   explicit DataFile(std::string name) : name_(std::move(name)) {}
 
-  /// A tensor that says where in the file its elements are.
+  /// Returns a tensor that refers to its elements in the file.
   onnx::TensorProto add(const runtime::Tensor& tensor, const std::string& name) {
     if (size_t rest = size_ % kPage; rest != 0) append({kPadding.data(), kPage - rest});
     onnx::TensorProto proto = import::header_of(tensor, name);
@@ -158,7 +158,7 @@ class DataFile {
   std::vector<runtime::Tensor> tensors_;
 };
 
-/// All inside where `file` is null.
+/// Stores all constants inside the model if `file` is null.
 void set_initializers(onnx::GraphProto& proto, const ir::Graph& graph, DataFile* file) {
   for (ir::ValueId id : graph.value_ids()) {
     const ir::Value& value = graph.value(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a branch are its own: the other branch, or that of another If, may use them again.
+// Each branch has its own scope: other branches may reuse its names.
 //
 //   y = If(c) {then_branch = {a = Relu(x), b = Neg(a), outputs: b}, …}  =>  {a.1 = Relu(x), y = Neg(a.1), outputs: y}
 #include "compiler/import/branch.h"
@@ -19,7 +19,7 @@ void rename(std::string& name, const NewNames& names) {
 
 void rename_operands(onnx::NodeProto& node, const NewNames& names);
 
-/// What a graph inside reads of the graph around it. Names that it defines itself hide those.
+/// Names that an inner graph reads of the graph around it. Names that it defines itself hide outer ones.
 void rename_captures(onnx::GraphProto& graph, NewNames names) {
   for (const auto& input : graph.input()) names.erase(input.name());
   for (const auto& initializer : graph.initializer()) names.erase(initializer.name());

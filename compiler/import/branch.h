@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The branch of an If, made ready to be put in the place of the If.
+// Prepares the branch of an If to replace the If.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,8 @@
 
 namespace collage::import {
 
-/// A copy of `branch`, as many results of which as possible have the names of the results of `node`. All else that it
-/// defines has names that no other value of the model has. Nothing, and an error at `place`, where it defines a name
-/// twice.
+/// Returns a copy of `branch` whose results are named as those of `node` where possible. All other names that it
+/// defines are unique in the model. Returns nullopt, after an error at `place`, if it defines a name twice.
 std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, const onnx::NodeProto& node,
                                                const std::string& place, Emitter& emitter);
 

@@ -46,7 +46,8 @@ bool Emitter::emit(PendingNode node) {
         .did_you_mean(support::closest(node.op, ir::op_names()));
     return false;
   }
-  // Trailing operands and results that are left out are not there at all. The results of a variadic operator count.
+  // Trailing operands and results that are left out are removed, except for results of a variadic operator, which
+  // count.
   while (!node.inputs.empty() && !node.inputs.back().is_valid()) node.inputs.pop_back();
   while (op->max_outputs != ir::OpDef::kVariadic && !node.outputs.empty() && node.outputs.back().empty())
     node.outputs.pop_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends nodes to the graph that the importer builds: infers types, evaluates what is constant, keeps names apart.
+// Appends nodes to the graph that the importer builds: infers types, evaluates constants, keeps names unique.
 #pragma once
 
 #include <set>
@@ -22,9 +22,9 @@ struct PendingNode {
   std::string origin;
 };
 
-/// What the whole model says of its value names.
+/// How the whole model uses its value names.
 struct ModelNames {
-  std::set<std::string, std::less<>> taken;    ///< all of them: made-up values get others
+  std::set<std::string, std::less<>> taken;    ///< all: new values get other names
   std::set<std::string, std::less<>> read;     ///< read by some node, or an output of the model
   std::set<std::string, std::less<>> outputs;  ///< outputs of the model
 };
@@ -38,13 +38,13 @@ class Emitter {
   support::Diagnostics& diags() { return diags_; }
   const ir::TensorType& type(ir::ValueId id) const { return graph_.value(id).type; }
   bool is_read(const std::string& name) const { return names_.read.contains(name); }
-  /// Elements of a value that is constant, else null.
+  /// Returns the elements of a constant value; null for other values.
   const ir::Tensor* constant(ir::ValueId id) const;
 
-  /// Adds the node, or constants in its place if it can be evaluated now and makes no output of the model.
+  /// Adds the node, or constants instead if it can be evaluated now and produces no output of the model.
   /// False (and an error) if it does not fit the operator.
   bool emit(PendingNode node);
-  /// A node with one made-up result, named after `base`. Invalid on failure.
+  /// Adds a node with one new result, named after `base`. Returns an invalid id on failure.
   ir::ValueId emit_before(const PendingNode& for_node, const std::string& op, std::vector<ir::ValueId> inputs,
                           ir::AttrMap attrs, std::string_view base);
 
@@ -53,12 +53,12 @@ class Emitter {
   ir::ValueId add_floats(std::string_view base, const std::vector<double>& values);
   ir::ValueId add_scalar(std::string_view base, ir::DType dtype, double value);
 
-  /// `value` as a scalar of any dtype, saturated.
+  /// Adds `value` as a scalar of any dtype, saturated.
   static ir::Tensor scalar(ir::DType dtype, double value);
 
-  /// `base`, `base.1`, … : no value of the model or the graph has it.
+  /// Returns `base`, `base.1`, …: the first that no value of the model or the graph has.
   std::string fresh_name(std::string_view base) const;
-  /// A fresh name for the value `base` of a branch. From now on the model has it, and reads it if it reads `base`.
+  /// Returns a new name for the value `base` of a branch. The name counts as taken, and as read if `base` is read.
   std::string take_name(const std::string& base);
 
  private:

@@ -6,7 +6,7 @@
 namespace collage::import {
 namespace {
 
-/// Well-formed as a sequence of bytes: each lead byte is followed by as many others as it announces.
+/// Returns whether each lead byte is followed by as many continuation bytes as it announces.
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     auto lead = static_cast<unsigned char>(text[i]);
@@ -20,7 +20,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// Names of a graph and of the branches inside it, which read values of the graph around them.
+/// Collects the names of a graph and of the branches inside it, which read values of the graph around them.
 void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
   for (const auto& input : proto.input()) taken->insert(input.name());
   for (const auto& initializer : proto.initializer()) taken->insert(initializer.name());

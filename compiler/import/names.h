@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of values in an ONNX model: what is defined, what is read, and whether they are text at all.
+// Names of values in an ONNX model: which are defined, which are read, and whether they are valid text.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace collage::import {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-/// Of the graph and the branches inside it.
+/// Names defined and read in the graph and the branches inside it.
 ModelNames collect_names(const onnx::GraphProto& proto);
 
-/// What a node reads, its branches included.
+/// Names that a node reads, including its branches.
 NameSet names_read(const onnx::NodeProto& node);
 
-/// A result of the node has the name of one of its operands.
+/// Returns whether a result of the node has the name of one of its operands.
 bool reads_itself(const onnx::NodeProto& node);
 
-/// Names end up in messages, in our text and in JSON, all of which are UTF-8: an error for each that is not.
+/// Reports each name that is not UTF-8: names appear in messages, in model text and in JSON.
 bool check_names(const onnx::GraphProto& proto, const std::string& file, support::Diagnostics& diags);
 
 }  // namespace collage::import

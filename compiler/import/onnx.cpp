@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the model in the order: opsets, names, inputs and initializers, nodes in topological order, outputs. A node
-// that fails is reported once; nodes that read its results are skipped in silence, so one fault is one message.
+// that fails is reported once; nodes that read its results are skipped silently, so one fault gives one message.
 #include "compiler/import/onnx.h"
 
 #include <algorithm>
@@ -49,14 +49,14 @@ class OnnxImporter {
   void add_inputs();
   void add_input(const onnx::ValueInfoProto& input);
   std::optional<Shape> input_shape(const onnx::ValueInfoProto& input);
-  /// Indices of the nodes, operands first, otherwise as written. Nothing (and errors) on a cycle or a name defined
-  /// twice.
+  /// Returns the indices of the nodes, operands first, otherwise as written; nullopt, after errors, on a cycle or a
+  /// name that is defined twice.
   std::optional<std::vector<int>> node_order();
   void add_node(const onnx::NodeProto& node);
   bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
-  /// An If whose condition is constant becomes the nodes of its branch.
+  /// Replaces an If whose condition is constant by the nodes of its branch.
   bool add_branch(const onnx::NodeProto& node, const std::string& where);
-  /// A tensor as constant `name`, or, where that is an output of the model, as the operand of an Identity of that name.
+  /// Adds a tensor as constant `name`; if that is an output of the model, as the operand of an Identity of that name.
   bool add_constant(const std::string& name, Tensor tensor, const std::string& where);
   void mark_outputs();
   void check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type);
@@ -75,7 +75,7 @@ class OnnxImporter {
   ir::Graph graph_;
   Emitter emitter_;
   int opset_ = 0;
-  NameSet failed_;       ///< values that an error kept from existing
+  NameSet failed_;       ///< values that do not exist because of an error
   NameSet unsupported_;  ///< operators reported already
 };
 
@@ -94,7 +94,7 @@ bool OnnxImporter::read_opset() {
     }
     opset_ = static_cast<int>(import.version());
   }
-  // Models before IR version 3 name no opset: they are of the first.
+  // Models before IR version 3 name no opset: they use the first.
   if (opset_ == 0) opset_ = model_.opset_import_size() == 0 ? 1 : kOpset;
   if (opset_ > kOpset) {
     diags_.warning_at(Code::UnsupportedOnnx, file_, "opset {} is newer than {}: operators that changed may be refused",
@@ -221,7 +221,7 @@ void OnnxImporter::add_inputs() {
   NameSet inputs;
   for (const auto& input : proto_.input()) {
     inputs.insert(input.name());
-    // Before IR version 4 every initializer is also an input; it only gives a default that nobody overrides here.
+    // Before IR version 4 every initializer is also an input; it is a default value, which is never overridden here.
     bool is_default = initialized.contains(input.name()) && !options_.bound_inputs.contains(input.name());
     if (!is_default) add_input(input);
   }
@@ -342,7 +342,7 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
 
 void OnnxImporter::add_node(const onnx::NodeProto& node) {
   std::string place = where(node);
-  // Assumed until the node is there.
+  // Assumed until the node exists.
   for (const std::string& output : node.output()) failed_.insert(output);
   PendingNode pending{node.op_type(), {}, {}, {node.output().begin(), node.output().end()}, place, node.name()};
   for (const std::string& input : node.input()) {
@@ -419,7 +419,7 @@ void OnnxImporter::mark_outputs() {
       diags_.error_at(Code::BadModel, place, "it is an output twice");
       continue;
     }
-    // An output that is a model input (or a constant) becomes the result of a node under a name of its own.
+    // An output that is also a model input (or a constant) becomes the result of a node with a separate name.
     if (!graph_.value(value).producer.is_valid()) {
       std::string name = emitter_.fresh_name(output.name());
       ir::TensorType type = graph_.value(value).type;

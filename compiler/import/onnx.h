@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX models -> Graph. What comes out has the operators of opset 17, whatever opset the file has (`upgrade.h`).
+// ONNX models -> Graph. The graph has the operators of opset 17, whatever opset the file has (`upgrade.h`).
 //
-// Expects: nothing; a damaged file is a diagnostic. After: the graph verifies; nodes whose operands are constants were
-// evaluated on the way, so that arithmetic on shapes decides shapes; weights are constants with their elements.
+// Expects: nothing; a damaged file gives a diagnostic. After: the graph verifies; nodes whose operands are constants
+// are evaluated, so that arithmetic on shapes determines shapes; weights are constants with their elements.
 #pragma once
 
 #include <map>
@@ -16,18 +16,19 @@
 namespace collage::import {
 
 struct OnnxOptions {
-  /// Shapes of inputs whose dimensions the model leaves open. Where there is none, an open first dimension becomes 1
-  /// with a warning, any other is an error.
+  /// Shapes of inputs whose dimensions the model leaves open. Without one, an open first dimension becomes 1 with a
+  /// warning; any other is an error.
   std::map<std::string, ir::Shape> input_shapes;
-  /// Inputs that become constants: those that decide shapes, for models that take them at run time.
+  /// Inputs that become constants: inputs that determine shapes, for models that read them at run time.
   std::map<std::string, ir::Tensor> bound_inputs;
 };
 
-/// Nothing (and one or more errors, each naming the file and the node) on failure.
+/// Returns nullopt on failure, after one or more errors that name the file and the node.
 std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnostics& diags,
                                      const OnnxOptions& options = {});
 
-/// Names of the inputs that the file declares, those with a default included, in its order. Empty if it cannot be read.
+/// Names of the inputs that the file declares, including those with a default, in its order. Empty if it cannot be
+/// read.
 std::vector<std::string> onnx_input_names(const std::string& path);
 
 }  // namespace collage::import

@@ -106,7 +106,7 @@ Status fill_from_fields(const TensorProto& proto, Tensor& tensor) {
 struct ExternalRange {
   std::string location;
   int64_t offset = 0;
-  int64_t length = -1;  ///< -1: what the shape needs
+  int64_t length = -1;  ///< -1: as many as the shape needs
 };
 
 Result<ExternalRange> external_range(const TensorProto& proto) {
@@ -126,7 +126,7 @@ Result<ExternalRange> external_range(const TensorProto& proto) {
   return range;
 }
 
-/// A relative path without `..`: a model must not read files outside its folder.
+/// Returns whether the path is relative and without `..`: a model must not read files outside its folder.
 bool stays_inside(const std::string& location) {
   std::filesystem::path path(location);
   if (location.empty() || path.is_absolute()) return false;
@@ -136,8 +136,7 @@ bool stays_inside(const std::string& location) {
   return true;
 }
 
-/// The `need` bytes of a tensor that lies in a file of its own. Nothing is allocated before the file is known to have
-/// them.
+/// Reads the `need` bytes of a tensor stored in a separate file. Allocates only after the file is known to have them.
 Result<std::string> external_bytes(const TensorProto& proto, const std::string& folder, uint64_t need) {
   Result<ExternalRange> range = external_range(proto);
   if (!range) return range.status();
@@ -166,7 +165,8 @@ Result<std::string> external_bytes(const TensorProto& proto, const std::string& 
   return bytes;
 }
 
-/// How many elements the message itself could hold at most: a claimed shape is believed only as far as data backs it.
+/// The most elements that the message itself could hold: a claimed shape is trusted only as far as there is data for
+/// it.
 int64_t elements_present(const TensorProto& proto, DType dtype) {
   if (proto.has_raw_data()) {
     return static_cast<int64_t>(proto.raw_data().size() / stored_width(proto.data_type(), dtype));
@@ -310,7 +310,7 @@ Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const std::
   }
   auto type = proto.type();
   if (type == AttributeProto::UNDEFINED) {
-    // Models before IR version 2 do not say the type: the field that is set tells it.
+    // Models before IR version 2 do not state the type: the field that is set implies it.
     if (proto.has_f())
       type = AttributeProto::FLOAT;
     else if (proto.has_i())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's protobuf messages <-> our tensors and attributes. For this folder and `export/` only: no other sees protobuf.
+// ONNX's protobuf messages <-> our tensors and attributes. For this folder and `export/` only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -14,10 +14,11 @@
 
 namespace collage::import {
 
-/// Reads a whole message. Damaged bytes are a failure, never a crash.
+/// Reads a whole message. Damaged bytes give a failure, never a crash.
 runtime::Status parse_file(const std::string& path, google::protobuf::MessageLite& message);
 
-/// The dtype that carries ONNX's element type `element`; f16 and bf16 are carried as f32. Nothing for the others.
+/// Returns the dtype that carries ONNX's element type `element`; f16 and bf16 are carried as f32. Returns nullopt for
+/// unsupported types.
 std::optional<runtime::DType> dtype_of(int element);
 bool is_widened(int element);
 /// `FLOAT16`, or `element type 99`.
@@ -30,10 +31,10 @@ int element_of(runtime::DType dtype);
 onnx::TensorProto header_of(const runtime::Tensor& tensor, const std::string& name);
 onnx::TensorProto proto_of(const runtime::Tensor& tensor, const std::string& name);
 
-/// `folder` is where files of external data are looked up, and must not be left.
+/// Files of external data are searched in `folder` and must not lie outside it.
 runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const std::string& folder);
 
-/// Floats become the double of their shortest decimal: 1e-05, not 9.99999974e-06.
+/// Returns the double of the float's shortest decimal: 1e-05, not 9.99999974e-06.
 double shortest_double(float value);
 
 runtime::Result<runtime::AttrValue> attribute_of(const onnx::AttributeProto& proto, const std::string& folder);

@@ -9,7 +9,7 @@
 
 namespace collage::import {
 
-/// f16 and bf16 elements are widened to f32. A damaged file is a failure.
+/// Widens f16 and bf16 elements to f32. A damaged file gives a failure.
 runtime::Result<runtime::Tensor> read_tensor_pb(const std::string& path);
 
 /// `name` is the tensor's name inside the file.

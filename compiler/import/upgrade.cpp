@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes follow ONNX's Changelog.md: a row holds where the operator's definition changed between two opsets.
+// The changes follow ONNX's Changelog.md: each row is one change of an operator's definition between two opsets.
 #include "compiler/import/upgrade.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void ints_to_operand(PendingNode& node, Emitter& emitter, std::string_view attr,
   node.attrs.erase(attr);
 }
 
-/// Removes results beyond the first that nobody reads; false if one is read.
+/// Removes unused results beyond the first; returns false if one of them is read.
 bool keep_first_result(PendingNode& node, const Emitter& emitter) {
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (emitter.is_read(node.outputs[i])) return false;
@@ -96,14 +96,14 @@ bool prelu_slope(PendingNode& node, Emitter& emitter) {
 
 // Softmax(x[2,3,4,5]) {axis = 1} before opset 13 normalises all of [3,4,5] at once:
 //   =>  Reshape(Softmax(Flatten(x) {axis = 1}) {axis = -1}, [2, 3, 4, 5])
-// Where at most one of those dimensions is not 1, it is Softmax over that one.
+// If at most one of those dimensions is not 1, it is Softmax over that one.
 bool softmax_of_flattened(PendingNode& node, Emitter& emitter) {
   if (!has_input(node, 0)) return true;
   const Shape shape = emitter.type(node.inputs[0]).shape;
   auto rank = static_cast<int64_t>(shape.size());
   int64_t axis = node.attrs.get_int("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= std::max<int64_t>(rank, 1)) return true;  // inference says what is wrong
+  if (axis < 0 || axis >= std::max<int64_t>(rank, 1)) return true;  // inference reports the error
   int64_t wide_axis = axis;
   int wide_count = 0;
   for (int64_t i = axis; i < rank; ++i) {
@@ -140,14 +140,14 @@ bool batch_norm(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// Training with a ratio of 0 drops nothing. torchvision's Swin transformers are exported so.
+// Training with a ratio of 0 drops nothing. torchvision's Swin transformers are exported this way.
 bool drops_nothing(const PendingNode& node, const Emitter& emitter) {
   const ir::Tensor* ratio = has_input(node, 1) ? emitter.constant(node.inputs[1]) : nullptr;
   return ratio != nullptr && ratio->count() == 1 && runtime::element_as_double(ratio->view(), 0) == 0;
 }
 
-// Inference: the first result is the operand, the mask (bool since opset 10) is all true. Ratio and seed decide
-// nothing.
+// Inference: the first result is the operand, the mask (bool since opset 10) is all true. Ratio and seed have no
+// effect.
 bool dropout(PendingNode& node, Emitter& emitter, bool has_bool_mask) {
   if (has_input(node, 2)) {
     const ir::Tensor* mode = emitter.constant(node.inputs[2]);
@@ -259,7 +259,7 @@ bool cast_by_name(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// Since opset 19 `saturate` decides on float8 only, which is not supported.
+// `saturate` (opset 19) affects only float8, which is not supported.
 bool drop_saturate(PendingNode& node, Emitter&) {
   node.attrs.erase("saturate");
   return true;
@@ -274,7 +274,7 @@ bool refuse_blocks(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// `saturate` (opset 19) decides on float8 only; `output_dtype` (21) may say what a zero point says otherwise.
+// `saturate` (opset 19) affects only float8; `output_dtype` (21) can replace the dtype of a zero point.
 // QuantizeLinear(x, scale) {output_dtype = 3}  =>  QuantizeLinear(x, scale, 0: i8)
 bool quantize_to_bytes(PendingNode& node, Emitter& emitter) {
   auto to = static_cast<int>(node.attrs.get_int("output_dtype", onnx::TensorProto::UNDEFINED));
@@ -293,7 +293,7 @@ bool quantize_to_bytes(PendingNode& node, Emitter& emitter) {
   return refuse_blocks(node, emitter);
 }
 
-// f16 and bf16 are carried as f32, whatever opset.
+// f16 and bf16 are carried as f32 in every opset.
 bool cast_to_carried(PendingNode& node, Emitter& emitter) {
   node.attrs.erase("saturate");
   auto to = static_cast<int>(node.attrs.get_int("to", onnx::TensorProto::FLOAT));
@@ -405,7 +405,7 @@ bool pad_all_axes(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// A hint of the first opsets: which results are wanted is plain from their names.
+// A hint of the first opsets: the names of the results already say which are wanted.
 bool drop_output_sequence(PendingNode& node, Emitter&) {
   node.attrs.erase("output_sequence");
   return true;
@@ -464,7 +464,7 @@ bool resize_all_axes(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// MaxPool's indices: left out where nobody reads them.
+// Removes MaxPool's indices if they have no reader.
 bool max_pool_indices(PendingNode& node, Emitter& emitter) {
   if (keep_first_result(node, emitter)) node.attrs.erase("storage_order");
   return true;

@@ -6,13 +6,13 @@
 
 namespace collage::import {
 
-/// The opset whose operators the graph has.
+/// The opset of the graph's operators.
 inline constexpr int kOpset = 17;
 /// Later opsets are read as far as `upgrade.cpp` knows how they differ.
 inline constexpr int kNewestOpset = 21;
 
 /// Rewrites `node`, which has the meaning of `opset`, to the same meaning in opset 17; may emit nodes and constants
-/// before it. False (and an error) where opset 17 has no such meaning for inference.
+/// before it. Returns false, after an error, if opset 17 cannot express this meaning for inference.
 bool upgrade(PendingNode& node, int opset, Emitter& emitter);
 
 }  // namespace collage::import

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of costs: a full grid of points with a number at each, linear in between.
+// A table of costs: a full grid of points with a number at each, interpolated linearly.
 //
 //     macs,  width, time [us]
-//     1e3,   8,     2            =>   at (3e3, 12): the mean of the four corners' weights; nothing at (1, 8)
+//     1e3,   8,     2            =>   at (3e3, 12): weighted mean of the four corners; nullopt at (1, 8)
 //     1e3,   16,    3
 //     1e6,   8,     40
 //     1e6,   16,    70
@@ -28,7 +28,7 @@ struct CostTable {
   Unit unit = Unit::None;
   std::vector<double> values;  ///< in SI; one per grid point, the last axis fastest
 
-  /// The number at a place, one coordinate per axis. Nothing outside of the grid, and `*why` says which column.
+  /// Returns the number at a point with one coordinate per axis; nullopt outside the grid, and `*why` names the column.
   std::optional<double> at(std::span<const double> place, std::string* why) const;
 };
 

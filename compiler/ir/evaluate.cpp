@@ -15,10 +15,10 @@ namespace {
 using runtime::Result;
 using runtime::Status;
 
-/// A folded result may be this large whatever its operands are; beyond, it must not grow the model.
+/// A folded result of at most this size is always accepted; a larger one must not enlarge the model.
 constexpr double kSmallBytes = 1 << 20;
 constexpr double kLargestBytes = 4.0 * 1024 * 1024 * 1024;
-/// The reference kernels are plain loops: more work than this would be felt by the user.
+/// The reference kernels are plain loops: more work than this would noticeably slow compilation.
 constexpr double kMostFlops = 2e8;
 
 double count_as_double(const Shape& shape) {
@@ -53,7 +53,7 @@ std::optional<std::vector<Tensor>> evaluate_shape_query(const Graph& graph, cons
 
 bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueId>& inputs, const AttrMap& attrs,
                    const std::vector<std::optional<TensorType>>& result_types) {
-  // Quantised weights stay bytes: what an integer engine computes with is the operand of this node, not its result.
+  // Quantised weights stay bytes: an integer engine computes with the operand of this node, not with its result.
   if (op.name == "DequantizeLinear") return false;
   double read = 0;
   std::vector<TensorType> input_types;
@@ -66,11 +66,11 @@ bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueI
     if (type) written += bytes_as_double(*type);
   }
   if (written > kLargestBytes) return false;
-  // Weights that a model states as a filled shape are weights like any others, whatever their size.
+  // Weights that a model writes as a filled shape are folded at any size, as other weights are constants.
   if (op.name == "ConstantOfShape") return true;
   if (written > kSmallBytes && written > read) return false;
   if (op.work == nullptr) return true;
-  // As in `work_of`, the first wanted result stands for those that nobody wants.
+  // As in `work_of`, the first used result represents the unused ones.
   auto wanted =
       std::find_if(result_types.begin(), result_types.end(), [](const auto& type) { return type.has_value(); });
   if (wanted == result_types.end()) return false;

@@ -6,8 +6,8 @@
 //   - Values are dense tensors of known dtype and shape. f32 stays f32; a pass may reorder a reduction, nothing else.
 //   - NaN and infinity follow IEEE; max and min of a NaN are unspecified as in ONNX.
 //   - Node ids are a topological order: a node's operands come from nodes with smaller ids, graph inputs or constants.
-//     Passes that insert or remove nodes rebuild the graph (`GraphBuilder`-like copying), so ids stay dense.
-// Nodes and values live in flat vectors and are named by typed ids. Iteration order is id order: deterministic.
+//     Passes that insert or remove nodes copy the graph (ir/rewrite.h), so ids stay dense.
+// Nodes and values are stored in vectors and named by typed ids. Iteration is in id order: deterministic.
 #pragma once
 
 #include <map>
@@ -46,7 +46,7 @@ struct TensorType {
 /// `f32[1, 3, 224, 224]`; `f32[]` for a scalar.
 std::string to_string(const TensorType& type);
 
-/// How a constant is written, and its elements (always there).
+/// How a constant is written, and its elements (always present).
 struct Constant {
   enum class Form { Literal, Splat, Random, File };
   Form form = Form::Literal;
@@ -59,7 +59,7 @@ struct Constant {
   Tensor data;
 };
 
-/// `on npu[0]`: a guarantee. `instance` is -1 where none was named.
+/// `on npu[0]`: a guarantee. `instance` is -1 if none is named.
 struct Pin {
   std::string device;
   int instance = -1;
@@ -88,7 +88,7 @@ struct Value {
 struct Node {
   const OpDef* op = nullptr;
   std::vector<ValueId> inputs;   ///< invalid: an optional operand left out
-  std::vector<ValueId> outputs;  ///< invalid: an optional result that nobody wants
+  std::vector<ValueId> outputs;  ///< invalid: an unused optional result
   AttrMap attrs;                 ///< as written: defaults are not filled in
   std::optional<Pin> pin;
   support::Span span;
@@ -114,8 +114,8 @@ class Graph {
 
   ValueId add_input(std::string name, TensorType type, support::Span span = {});
   ValueId add_constant(std::string name, Constant constant, support::Span span = {});
-  /// Adds a node; operands must exist. One result per name; an empty name makes no value (an unwanted result).
-  /// Result types are those given: infer first (`infer.h`), or use `append_inferred` there.
+  /// Adds a node; operands must exist. One result per name; an empty name creates no value (an unused result). Does not
+  /// infer types: see `infer.h`, and `append_inferred` there.
   NodeId add_node(const OpDef& op, std::vector<ValueId> inputs, AttrMap attrs, std::vector<std::string> result_names,
                   std::vector<TensorType> result_types, support::Span span = {});
   void mark_output(ValueId value);
@@ -123,11 +123,11 @@ class Graph {
   ValueId find_value(std::string_view name) const;  ///< invalid if there is none
   /// The node named by one of its results.
   NodeId find_node(std::string_view result_name) const;
-  /// First result's name: how people and reports name a node.
+  /// Name of the first result: reports name a node by it.
   const std::string& node_name(NodeId id) const;
   /// First result that exists.
   ValueId first_output(NodeId id) const;
-  /// `base`, or `base.1`, `base.2`, … : the first that no value has.
+  /// Returns `base`, or `base.1`, `base.2`, …: the first name that no value has.
   std::string unique_name(std::string_view base) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks one node against its operator's schema and runs the shape function. Types that come out are safe to use: every
+// Checks one node against its operator's schema and runs the shape function. Inferred types are safe to use: every
 // dimension is >= 0, and element counts and byte sizes stay far from overflow.
 #include "compiler/ir/infer.h"
 
@@ -120,7 +120,7 @@ class NodeInference final : public InferContext {
     return fine;
   }
 
-  /// Shape functions multiply dimensions freely, so that absurd ones must not reach them.
+  /// Rejects huge operands: shape functions multiply dimensions without checks.
   bool check_operands() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!has_input(i)) continue;
@@ -204,7 +204,7 @@ std::optional<std::string> type_problem(const TensorType& type) {
   constexpr int64_t kMaxBytes = int64_t{1} << 40;
   if (type.shape.size() > kMaxRank)
     return fmt::format("has {} dimensions, at most {} are possible", type.shape.size(), kMaxRank);
-  // An extent of 0 must not hide absurd ones beside it: strides and partial products are computed, too.
+  // An extent of 0 must not hide huge ones beside it: strides and partial products are computed, too.
   int64_t bytes = static_cast<int64_t>(size_of(type.dtype));
   for (int64_t dim : type.shape) {
     if (dim < 0) return fmt::format("has shape {}, with a negative dimension", runtime::to_string(type.shape));

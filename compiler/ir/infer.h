@@ -22,18 +22,18 @@ struct NodeSource {
   std::string where;  ///< `model.onnx: node 'conv1'`
 };
 
-/// Why no tensor can have this type (a negative dimension, more than 1 TiB, more than 64 dimensions), or nothing.
-/// Whoever takes a type from a user asks this first; the arithmetic on types relies on it.
+/// Says why no tensor can have this type (a negative dimension, more than 1 TiB, more than 64 dimensions), or nullopt.
+/// Every type from a user must be checked with it first; the arithmetic on types relies on that.
 std::optional<std::string> type_problem(const TensorType& type);
 
 /// Checks arity and attributes against the schema and runs the shape function.
-/// `result_count` is how many results the node names. Nothing (and one or more errors) on failure.
+/// `result_count` is the number of results that the node names. Returns nullopt on failure, after one or more errors.
 std::optional<std::vector<TensorType>> infer_node(const Graph& graph, const OpDef& op,
                                                   const std::vector<ValueId>& inputs, const AttrMap& attrs,
                                                   size_t result_count, const NodeSource& source,
                                                   support::Diagnostics& diags);
 
-/// `infer_node`, then `add_node`. Invalid id on failure.
+/// `infer_node`, then `add_node`. Returns an invalid id on failure.
 NodeId append_inferred(Graph& graph, const OpDef& op, std::vector<ValueId> inputs, AttrMap attrs,
                        std::vector<std::string> result_names, const NodeSource& source, support::Diagnostics& diags);
 

@@ -11,8 +11,8 @@
 
 namespace collage::ir {
 
-/// Appends a new input, the tensor as it lies, and the Transpose of it. `type` is logical; both layouts exist for its
-/// rank.
+/// Appends a new input, the tensor in its layout, and the Transpose of it. `type` is logical; both layouts exist for
+/// its rank.
 NodeId append_layout_change(Graph& graph, const TensorType& type, const std::string& from_layout,
                             const std::string& to_layout);
 

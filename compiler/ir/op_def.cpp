@@ -88,7 +88,7 @@ Work work_of(const Graph& graph, NodeId node_id) {
   const Node& node = graph.node(node_id);
   std::vector<TensorType> inputs = types_of(graph, node.inputs);
   std::vector<TensorType> outputs = types_of(graph, node.outputs);
-  // Work is counted on result 0; where nobody wants it, the first result that is wanted stands for it.
+  // Work is counted on result 0; if it is unused, the first used result replaces it.
   if (!node.outputs.empty() && !node.outputs[0].is_valid()) {
     ValueId wanted = graph.first_output(node_id);
     if (wanted.is_valid()) outputs[0] = graph.value(wanted).type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler knows of an operator. One `OpDef` per row of `ops.def`, each defined in a file of `ops/`.
+// What the compiler knows about an operator. One `OpDef` per row of `ops.def`, each defined in a file of `ops/`.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@ struct AttrDef {
   bool required = false;
 };
 
-/// What a shape function sees. It sets every output's type, or reports one error and returns false.
+/// The interface of shape functions. A shape function sets the type of every output, or reports one error and returns
+/// false.
 class InferContext {
  public:
   virtual ~InferContext() = default;
@@ -34,20 +35,20 @@ class InferContext {
   virtual bool has_input(size_t i) const = 0;
   /// Type of a present operand.
   virtual const TensorType& input(size_t i) const = 0;
-  /// Elements of operand `i` where it is a constant, else null.
+  /// Returns the elements of operand `i` if it is a constant, else null.
   virtual const Tensor* constant(size_t i) const = 0;
   virtual const AttrMap& attrs() const = 0;
   virtual size_t output_count() const = 0;
   virtual void set_output(size_t i, TensorType type) = 0;
-  /// Points at operand `i`. Returns false.
+  /// Reports an error at operand `i`. Returns false.
   virtual bool shape_error(size_t i, std::string message) = 0;
   virtual bool type_error(size_t i, std::string message) = 0;
   virtual bool attr_error(std::string_view attr, std::string message) = 0;
-  /// Operand `i` decides a shape and is not constant. Returns false.
+  /// Reports that operand `i` determines a shape and is not constant. Returns false.
   virtual bool not_constant(size_t i) = 0;
 };
 
-/// Arithmetic work of one node. `bytes` of a node is what it reads and writes and needs no function.
+/// Arithmetic work of one node. (The bytes that it reads and writes need no function.)
 struct Work {
   double macs = 0;   ///< multiply-accumulates of contractions
   double flops = 0;  ///< all floating-point operations; a multiply-accumulate is two
@@ -69,7 +70,7 @@ struct OpDef {
   int max_outputs = 1;
   std::vector<AttrDef> attrs = {};
   FusionKind kind = FusionKind::Opaque;
-  bool commutative = false;  ///< of the first two operands (all of a variadic one)
+  bool commutative = false;  ///< in the first two operands (in all, if variadic)
   bool (*infer)(InferContext&) = nullptr;
   Work (*work)(const WorkArgs&) = nullptr;
   std::string_view doc = {};  ///< one line, with an example in the model language
@@ -77,13 +78,13 @@ struct OpDef {
   const AttrDef* find_attr(std::string_view attr) const;
 };
 
-/// Null if there is no such operator.
+/// Finds an operator by name. Returns null if there is none.
 const OpDef* find_op(std::string_view name);
 /// Sorted by name.
 std::vector<const OpDef*> all_ops();
 std::vector<std::string> op_names();
 
-/// The first so many of a node's operands may change places.
+/// Returns how many of the first operands may be exchanged.
 size_t commuting_operands(const OpDef& op, size_t operands);
 
 /// Work of a node of a graph.

@@ -13,7 +13,7 @@ void collect_certain(const Pattern& pattern, std::set<int>* captures) {
   for (int result : pattern.results) {
     if (result >= 0) captures->insert(result);
   }
-  // What repeats has no names, and `each` neither.
+  // Repeated parts bind no names, nor does `each`.
   for (const Pattern& operand : pattern.operands) collect_certain(operand, captures);
   if (pattern.choices.empty()) return;
   std::set<int> common;

@@ -18,11 +18,11 @@ struct Pattern {
     Alternatives,  ///< `A | B`: one of `choices`
     Repeat,  ///< `f{1, 3}(e, …)`: at_least … at_most operators of `ops`, each the first operand of the next; the
              ///< innermost reads `e`, operands[0]. Its other operands are those of each.
-    Via      ///< `via f{1, 3}(e)`: so many operators of `ops`, each read by the next; operands[0] is `e`
+    Via      ///< `via f{1, 3}(e)`: at_least … at_most operators of `ops`, each read by the next; operands[0] is `e`
   };
   Kind kind = Kind::Value;
   int capture = -1;               ///< index into Rule::captures, -1 unnamed. Op: the node; Value: the value.
-                                  ///< Others: whatever node or value was chosen.
+                                  ///< Others: the node or value that was chosen.
   bool is_const = false;          ///< Value: must be a constant
   bool may_be_absent = false;     ///< Value: `b?`, an operand that the node may lack
   bool is_absent = false;         ///< Value: the operand must be left out (operands not named in the pattern)
@@ -40,8 +40,8 @@ struct Pattern {
 /// Captures that every derivation of the pattern binds, ascending.
 std::vector<int> certain_captures(const Pattern& pattern);
 
-/// Most operators between the pattern's root and a place that binds the capture (0: the root itself); -1 where there
-/// is none.
+/// Returns the largest number of operators between the pattern's root and a place that binds the capture (0: the root
+/// itself); -1 if no place binds it.
 int depth_of_capture(const Pattern& pattern, int capture);
 
 }  // namespace collage::ir

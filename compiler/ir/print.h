@@ -9,8 +9,7 @@
 
 namespace collage::ir {
 
-/// Result types are always printed. Constants of form File print as references; use `--emit=ir` for weights out of
-/// text.
+/// Always prints result types. Constants of form File are printed as references.
 std::string print(const Graph& graph);
 
 /// A placed model: partitions in execution order, conversions as operators before the partition that first needs them.

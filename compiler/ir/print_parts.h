@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What print.cpp and print_placed.cpp share: names, types, constants and operators as the model language writes them.
+// Shared by print.cpp and print_placed.cpp: names, types, constants and operators in the model language.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace collage::ir {
 
-/// Maps a value to its name in the text, which in a placed model depends on the place.
+/// Returns the name of a value in the text, which in a placed model depends on the format.
 using NameOf = std::function<std::string(ValueId)>;
 
 /// `%x`, `%"odd name"`; with `sigil` `@` for models and partitions.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placed model as text. Every format of a value is an SSA value of its own there:
-//   - the partition that makes a value defines `%v`, and a conversion defines its own name;
-//   - but where `v` is an output of the model that is made outside host memory, `%v` is what the conversion to `host`
-//     defines, since that is what the model returns, and the partition defines `%v.npu0` (after where it is made).
+// A placed model as text. Every format of a value is a separate SSA value there:
+//   - the partition that produces a value defines `%v`, and a conversion defines its own name;
+//   - if `v` is an output of the model that is produced outside host memory, the conversion to `host` defines `%v`,
+//     which the model returns, and the partition defines `%v.npu0`, named after its space.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -83,7 +83,7 @@ class PlacedPrinter {
     }
   }
 
-  /// Is it this conversion that makes what the model returns?
+  /// Returns whether this conversion produces a value that the model returns.
   bool returns(const Conversion& conversion) const {
     return graph_.value(conversion.value).is_output && conversion.to == kHostPlain;
   }
@@ -132,7 +132,7 @@ class PlacedPrinter {
       results += (results.empty() ? "" : ", ") + sigil_name('%', made_name(output.value));
       formats += (formats.empty() ? "" : ", ") + to_string(output.format);
     }
-    if (results.empty()) results = "_";  // nobody reads what it makes
+    if (results.empty()) results = "_";  // its results have no reader
     text_ += "  " + results + " = partition " + sigil_name('@', partition.name) + " on " + partition.backend + "(" +
              instances_text(partition.instance) + ")";
     if (partition.split) {
@@ -158,8 +158,8 @@ class PlacedPrinter {
     text_ += print_node(graph_, node, "  ", name, name);
   }
 
-  /// Partitions by index, then nodes without partition behind them: ready ones by their smallest node id first, as
-  /// `execution_order`. What lies on a cycle comes last, in that order too.
+  /// Orders partitions, by index, and nodes without partition, numbered after them: ready ones by their smallest node
+  /// id, as `execution_order`. Units on a cycle come last, in the same order.
   std::vector<size_t> unit_order() const {
     size_t partition_count = placement_.partitions.size();
     size_t count = partition_count + graph_.node_count();
@@ -204,7 +204,7 @@ class PlacedPrinter {
   std::map<ValueId, Format> written_;
   std::map<std::pair<ValueId, Format>, const Conversion*> by_target_;
   std::map<ValueId, std::string> made_names_;
-  std::set<const Conversion*> emitted_;  // membership only: the order of pointers does not show
+  std::set<const Conversion*> emitted_;  // used only for membership, so the order of pointers has no effect
   std::string text_;
 };
 

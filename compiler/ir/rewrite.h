@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a graph node by node into a new one, with nodes left out, replaced or added: how passes change a graph. Ids of
-// the copy are dense and topological again.
+// Copies a graph node by node into a new one, and leaves out, replaces or adds nodes: passes change a graph with it.
+// Ids of the copy are dense and topological again.
 //
 //     GraphRewriter rewriter(graph);
 //     for (NodeId id : graph.node_ids()) {
@@ -9,8 +9,8 @@
 //     }
 //     graph = rewriter.finish();
 //
-// After: names, types, pins, spans and origins of what was copied are as they were; inputs and outputs are the same, in
-// the same order; constants that no node reads and that are no output are gone.
+// After: names, types, pins, spans and origins of copied nodes are unchanged; inputs and outputs are the same, in the
+// same order; constants without a reader that are not outputs are removed.
 #pragma once
 
 #include <string>
@@ -24,27 +24,28 @@ class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& from);
 
-  /// The copy of a value: of an input, a constant, or a result of a node that was copied or replaced.
+  /// Returns the copy of a value: of an input, a constant, or a result of a node that was copied or replaced.
   ValueId copied(ValueId old);
-  /// `old` is `by` (of the new graph) from here on. An output of the graph must keep its name: see `rename`.
+  /// Replaces `old` by `by`, a value of the new graph, from here on. An output of the graph must keep its name: see
+  /// `rename`.
   void replace(ValueId old, ValueId by);
-  /// The copy of `old`, a result of a node that is not copied yet, is called `name`: that of a value which goes away.
+  /// Gives the copy of `old`, a result of a node that is not copied yet, the name of a removed value.
   void rename(ValueId old, std::string name);
 
   NodeId copy(NodeId old);
-  /// A node in place of `old`: it keeps the pin, span and origin of `old` and the names and types of its results.
+  /// Adds a node instead of `old`, with its pin, span and origin and the names and types of its results.
   NodeId copy_as(NodeId old, const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs);
   ValueId add_constant(std::string_view base, Constant constant);
-  /// One more node, with one result, named after `base`.
+  /// Adds a node with one result, named after `base`.
   ValueId add_node(const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs, std::string_view base,
                    TensorType type);
-  /// A node whose one result stands for `old`, with its name, type and span; the node has those of the old producer.
+  /// Adds a node whose one result replaces `old`, with its name, type and span; the node has those of the old producer.
   ValueId add_result(ValueId old, const OpDef& op, std::vector<ValueId> new_inputs, AttrMap attrs);
 
-  /// `base`, `base.1`, … : neither graph has it.
+  /// Returns `base`, `base.1`, …: the first name that neither graph has.
   std::string fresh_name(std::string_view base) const;
 
-  /// Every output must have been copied or replaced by now. Ends the life of this object.
+  /// Returns the new graph. Expects that every output was copied or replaced. The object cannot be used afterwards.
   Graph finish();
 
  private:

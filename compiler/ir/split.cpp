@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See split.h. `slices_of_operands` is what operators say; `Splitter` walks the set with it.
+// See split.h. `slices_of_operands` knows the operators; `Splitter` visits the set with it.
 #include "compiler/ir/split.h"
 
 #include <fmt/format.h>
@@ -19,10 +19,10 @@ namespace {
 constexpr std::array<std::pair<SplitAxis, std::string_view>, 3> kAxes = {
     {{SplitAxis::Batch, "batch"}, {SplitAxis::Channels, "channels"}, {SplitAxis::Rows, "rows"}}};
 
-/// What an operator does with the dimensions of its operands.
+/// How an operator uses the dimensions of its operands.
 enum class Family {
   Elementwise,    ///< operands are broadcast
-  Conv,           ///< x, w, and what goes along the output channels
+  Conv,           ///< x, w, and operands along the output channels
   ConvTranspose,  ///< x, w, bias
   Product,        ///< matrices in the last two dimensions, the others broadcast
   Gemm,
@@ -47,13 +47,13 @@ Family family_of(const OpDef& op) {
     return Family::GlobalPool;
   if (op.name == "BatchNormalization") return Family::Channelwise;
   if (op.name == "QuantizeLinear" || op.name == "DequantizeLinear") return Family::Quantize;
-  // The second operands of these have shapes of their own.
+  // The second operands of these have unrelated shapes.
   if (op.name == "CastLike" || op.name == "Dropout") return Family::Other;
   bool broadcasts = std::find(kBroadcast.begin(), kBroadcast.end(), op.name) != kBroadcast.end();
   return op.kind == FusionKind::Elementwise || broadcasts ? Family::Elementwise : Family::Other;
 }
 
-/// Which operands of a product or convolution are what; the others are its scales, zero points and bias.
+/// The roles of the operands of a product or convolution; the others are scales, zero points and bias.
 struct Operands {
   size_t left = 0;
   size_t right = 1;
@@ -63,7 +63,7 @@ Operands operands_of(const OpDef& op) {
   return op.name == "QLinearConv" || op.name == "QLinearMatMul" ? Operands{0, 3} : Operands{0, 1};
 }
 
-/// The dimension of a result of this rank; nothing where it has none.
+/// Returns the dimension of the axis in a result of this rank; nullopt if there is none.
 std::optional<int> dimension_of(const OpDef& op, SplitAxis axis, size_t rank) {
   Family family = family_of(op);
   int dimensions = static_cast<int>(rank);
@@ -75,7 +75,7 @@ std::optional<int> dimension_of(const OpDef& op, SplitAxis axis, size_t rank) {
   return dimension;
 }
 
-/// Slices of a node's operands that a slice of its result needs, and the attributes that the part has.
+/// Slices of a node's operands that a slice of its result needs, and the attributes of the part.
 struct NodeSlices {
   std::vector<Slice> operands;
   AttrMap attrs;
@@ -122,7 +122,7 @@ class NodeCutter {
   void set(size_t i, int axis) { cut_.operands[i] = {axis, wanted_.begin, wanted_.end}; }
   bool same(size_t i) { return set(i, wanted_.axis), true; }
 
-  /// An operand whose dimensions are those of the result, from the last on; it may be stretched.
+  /// An operand that is broadcast to the result.
   bool broadcast(size_t i) {
     if (!has(i)) return true;
     int axis = wanted_.axis - static_cast<int>(result().size()) + static_cast<int>(shape(i).size());
@@ -134,12 +134,12 @@ class NodeCutter {
     return true;
   }
 
-  /// Scales, zero points, bias: one element for all, or one for each index of the dimension that is cut.
+  /// Scales, zero points, bias: one element, or one for each index of the dimension that is cut.
   bool parameters(const Operands& at, bool along_cut) {
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       if (i == at.left || i == at.right || !has(i) || runtime::element_count(shape(i)) == 1) continue;
       if (shape(i).size() != 1 || !goes_with_right(i))
-        return fail(fmt::format("operand {} of {} has a shape of its own", i, node_.op->name));
+        return fail(fmt::format("operand {} of {} has an unrelated shape", i, node_.op->name));
       if (along_cut) set(i, 0);
     }
     return true;
@@ -219,20 +219,20 @@ class NodeCutter {
     return same(0);
   }
 
-  /// Rows [begin, end) of a window's result read rows from begin * stride - pad on, and so many as the last one needs.
-  /// What lies outside the operand is padding of the part; inside, neighbours read some rows twice.
+  /// Rows [begin, end) of a window's result read rows from begin * stride - pad to the last row that the last window
+  /// needs. Rows outside the operand are padding of the part; neighbouring parts read some rows twice.
   bool window(size_t operand, const Shape& kernel) {
     const Shape& x = shape(operand);
     runtime::Window w;
     if (auto problem = runtime::resolve_window(Shape(x.begin() + 2, x.end()), kernel, node_.attrs, &w))
       return fail(problem->message);
-    if (node_.attrs.get_int("ceil_mode", 0) != 0) return fail("`ceil_mode` counts rows that are not there");
+    if (node_.attrs.get_int("ceil_mode", 0) != 0) return fail("`ceil_mode` counts rows outside the operand");
     int64_t extent = (w.kernel[0] - 1) * w.dilations[0] + 1;
     int64_t first = wanted_.begin * w.strides[0] - w.pads_begin[0];
     int64_t last = (wanted_.end - 1) * w.strides[0] - w.pads_begin[0] + extent;
     int64_t begin = std::max<int64_t>(first, 0);
     int64_t end = std::min(last, w.input[0]);
-    if (begin >= end) return fail("a part would read padding alone");
+    if (begin >= end) return fail("a part would read only padding");
     cut_.operands[operand] = {2, begin, end};
     runtime::Ints pads = w.pads_begin;
     pads.insert(pads.end(), w.pads_end.begin(), w.pads_end.end());
@@ -250,7 +250,7 @@ class NodeCutter {
   NodeSlices cut_;
 };
 
-/// Boundaries between parts lie at multiples of this.
+/// Returns the number of which boundaries between parts are multiples.
 int64_t unit_of(const Graph& graph, const Node& node, SplitAxis axis) {
   if (axis != SplitAxis::Channels || family_of(*node.op) != Family::Conv) return 1;
   int64_t group = node.attrs.get_int("group", 1);
@@ -286,7 +286,7 @@ class Splitter {
   }
 
  private:
-  /// The dimension of the set's result that stands for the axis of `at`, and its extent.
+  /// Returns the dimension of the set's result that corresponds to the axis of `at`, and its extent.
   std::optional<Slice> range(NodeId at, SplitAxis axis, std::string* why) {
     std::vector<ValueId> results = boundary_outputs(graph_, nodes_);
     if (results.size() != 1) {

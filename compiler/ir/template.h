@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Right sides of rewrites after sema: the operators to build, each behind those whose results it reads.
+// Right sides of rewrites after sema: the operators to build, each after those whose results it reads.
 //
 //     Relu(a = Add(x, 1))   =>   steps Add(x, 1), Relu(step 0); the result is step 1
 #pragma once
@@ -15,7 +15,7 @@ namespace collage::ir {
 struct TemplateOperand {
   enum class Kind {
     Absent,   ///< `none`
-    Capture,  ///< the value that capture `index` of the left side stands for; absent if that is
+    Capture,  ///< the value of capture `index` of the left side; absent if that is
     Number,   ///< `number`, a scalar constant of the dtype of the value that is replaced
     Step      ///< the result of step `index`
   };

@@ -9,11 +9,11 @@
 namespace collage::ir {
 
 /// Ids dense and topological, use lists exact, names unique, arity and types as inference says.
-/// A violation is our fault: it is an InternalError naming the node.
+/// A violation is a bug: it throws an InternalError that names the node.
 void verify(const Graph& graph);
 
-/// The user's placement: no node twice, partitions acyclic, each input in the format it is read in, conversions from
-/// formats that exist. Located errors; true if there was none. Nodes without partition are allowed.
+/// Checks a written placement: no node twice, partitions acyclic, each input in the format in which it is read,
+/// conversions from formats that exist. Returns false after located errors. Nodes without partition are allowed.
 bool verify(const Graph& graph, const Placement& placement, support::Diagnostics& diags);
 
 }  // namespace collage::ir

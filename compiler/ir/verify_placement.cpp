@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with a placement that a user wrote, or that was read from a file.
+// Checks a placement that a user wrote or that was read from a file.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ class PlacementVerifier {
   PlacementVerifier(const Graph& graph, const Placement& placement, support::Diagnostics& diags)
       : graph_(graph), placement_(placement), diags_(diags) {}
 
-  /// Later checks rely on earlier ones, so a stage that fails is the last.
+  /// Runs the checks up to the first that fails: later ones rely on earlier ones.
   bool run() {
     check_nodes();
     if (valid_) check_splits();
@@ -76,7 +76,7 @@ class PlacementVerifier {
           if (item.format == kHostPlain) continue;
           error(Code::WrongFormat, partition.span, "partition `@{}` is split and has `%{}` in `{}`", partition.name,
                 graph_.value(item.value).name, to_string(item.format))
-              .note("what is split is cut and joined in plain host memory");
+              .note("a split partition is cut and joined in plain host memory");
         }
       }
       std::set<std::string> distinct(instances.begin(), instances.end());
@@ -103,8 +103,8 @@ class PlacementVerifier {
     }
   }
 
-  /// A value exists where its writer leaves it and where conversions bring it. Values of nodes without partition may be
-  /// left anywhere: their place is not decided yet.
+  /// Checks that values exist in the formats in which they are read: the format of their writer, and results of
+  /// conversions. Values of nodes without partition may have any format: it is not decided yet.
   void check_formats() {
     std::map<ValueId, std::set<Format>> formats;
     std::vector<int> owner = partition_of_nodes(graph_, placement_);
@@ -142,7 +142,7 @@ class PlacementVerifier {
     }
   }
 
-  /// Until nothing changes, so that conversions may stand in any order; a circle of them leads nowhere.
+  /// Repeats until nothing changes, so that conversions may be written in any order; a cycle of them adds no format.
   void add_conversions(std::map<ValueId, std::set<Format>>& formats, const std::set<ValueId>& undecided) {
     std::vector<const Conversion*> pending;
     std::set<std::string_view> names;
@@ -182,7 +182,8 @@ class PlacementVerifier {
     }
   }
 
-  /// Nodes without partition count as partitions of one node: a path through them closes a cycle too.
+  /// Finds cycles. Nodes without partition count as partitions of one node, since a path through them closes a cycle,
+  /// too.
   void check_cycles() {
     std::vector<int> owner = partition_of_nodes(graph_, placement_);
     size_t count = placement_.partitions.size();
@@ -206,14 +207,14 @@ class PlacementVerifier {
       if (unit >= count) continue;
       members.push_back(&placement_.partitions[unit]);
     }
-    std::sort(members.begin(), members.end());  // in the order of the placement: they lie in one vector
+    std::sort(members.begin(), members.end());  // in the order of the placement, which is the order of addresses
     for (const Partition* member : members) names += (names.empty() ? "`@" : ", `@") + member->name + "`";
     auto report =
-        error(Code::PartitionCycle, members.front()->span, "partitions depend on each other in a circle: {}", names);
+        error(Code::PartitionCycle, members.front()->span, "partitions depend on each other in a cycle: {}", names);
     for (size_t i = 1; i < members.size(); ++i) report.note(members[i]->span, "`@{}` is here", members[i]->name);
   }
 
-  /// Some cycle of the graph that `predecessors` gives, or nothing. Depth-first without recursion.
+  /// Returns a cycle of the graph with these predecessors, or an empty list. Depth-first without recursion.
   static std::vector<size_t> find_cycle(const std::vector<std::set<size_t>>& predecessors) {
     enum class Mark { New, Open, Done };
     std::vector<Mark> marks(predecessors.size(), Mark::New);

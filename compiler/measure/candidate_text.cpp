@@ -14,9 +14,9 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Floats up to this many decide shapes or bounds rather than being weights.
+/// A constant of at most this many floats determines shapes or bounds; a larger one is a weight.
 constexpr int64_t kSmallFloats = 16;
-/// Integers up to this many are written out; larger tables become zeros, which index anything.
+/// At most this many integers are written out; larger tables become zeros, which are valid indices everywhere.
 constexpr int64_t kSmallIntegers = 4096;
 
 class CandidateGraph {
@@ -44,7 +44,7 @@ class CandidateGraph {
       to_.mark_output(map_.at(output.value));
       convert(map_.at(output.value), output.format, ir::kHostPlain);
     }
-    if (candidate_.outputs.empty()) {  // nobody reads what it makes, but a model has an output
+    if (candidate_.outputs.empty()) {  // its results have no reader, but a model needs an output
       ValueId last = to_.first_output(partition.nodes.back());
       to_.mark_output(last);
       partition.outputs.push_back({last, ir::kHostPlain});
@@ -81,7 +81,7 @@ class CandidateGraph {
     }
   }
 
-  /// The tensor is shared, not copied: only its type is printed of a large one.
+  /// Shares the tensor instead of copying it; of a large one only the type is printed.
   void add_constant(ValueId id) {
     const ir::Constant& constant = *from_.value(id).constant;
     ir::Constant made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One candidate as a model of its own, in the model language: what the measuring process compiles and runs, and, since
-// equal candidates have equal text, what its measurement is filed under.
+// One candidate as a separate model in the model language. The measuring process compiles and runs it; since equal
+// candidates have equal text, the text is also the key of the measurement.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace collage::measure {
 
-/// A placed model with one partition, named canonically: values by first occurrence, in node order. The text holds all
-/// that time may depend on within the candidate: backend, rules, operators, attributes, types, wiring, the formats at
-/// the boundary, which operands are constant, and the elements of constants that are no weights (integers and bools,
-/// and up to 16 floats: axes, scales, bounds). Weights become random ones.
+/// Returns a placed model with one partition and canonical names: values by first occurrence, in node order. The text
+/// holds everything in the candidate that its time may depend on: backend, rules, operators, attributes, types, wiring,
+/// formats at the boundary, which operands are constant, and the elements of constants that are not weights (integers
+/// and bools, and up to 16 floats: axes, scales, bounds). Weights become random numbers.
 ///
 ///     %k = Conv(%a, %w)  on host, %w trained   =>   model @candidate(%v0: …) -> (%v2: …) {
 ///                                                     %v1 = const random seed 1 : f32[64, 64, 1, 1]

@@ -25,7 +25,7 @@ bool send_all(int descriptor, const char* data, size_t size) {
   return true;
 }
 
-/// -1: for ever. Rounded up, so that a deadline that is not over yet is waited for.
+/// Returns -1 if there is no deadline. Rounds up, so that the wait does not end before the deadline.
 int milliseconds_until(const Deadline& deadline) {
   if (!deadline) return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now()).count();

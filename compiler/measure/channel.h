@@ -9,18 +9,17 @@
 
 namespace collage::measure {
 
-/// The descriptor at which the measuring process finds its end.
+/// The descriptor of the measuring process's end.
 inline constexpr int kWorkerDescriptor = 3;
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 enum class Received { Message, Closed, TimedOut };
 
-/// False if the other end is gone. Never raises SIGPIPE.
+/// Returns false if the other end is gone. Never raises SIGPIPE.
 bool send_message(int descriptor, std::string_view text);
 
-/// Waits until `deadline`, or for ever. A message that is cut off, or longer than any that is sent here, counts as
-/// Closed.
+/// Waits until `deadline`, if there is one. A message that is cut off or too long counts as Closed.
 Received receive_message(int descriptor, const Deadline& deadline, std::string* text);
 
 }  // namespace collage::measure

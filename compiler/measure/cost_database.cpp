@@ -42,7 +42,7 @@ class Statement {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
   }
-  /// Is there a (further) row?
+  /// Advances to the next row; returns false after the last one.
   bool step() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_ROW; }
   int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   std::string text(int column) const {
@@ -69,7 +69,7 @@ runtime::Status check_and_create(sqlite3* database) {
   bool is_new = *tables == 0 && *application == 0;
   if (!is_new && *application != kApplication) return runtime::Status::error("it belongs to another program");
   if (!is_new && *schema != kSchema) {
-    return runtime::Status::error(fmt::format("it has version {}, this program wants {}", *schema, kSchema));
+    return runtime::Status::error(fmt::format("it has version {}, this program needs {}", *schema, kSchema));
   }
   if (!is_new) {
     Statement check(database, "PRAGMA quick_check(1)");
@@ -85,7 +85,7 @@ runtime::Status check_and_create(sqlite3* database) {
 }  // namespace
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& path) {
-  std::error_code ignored;  // opening tells what is wrong
+  std::error_code ignored;  // opening the file reports the error
   if (path != ":memory:") fs::create_directories(fs::path(path).parent_path(), ignored);
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -94,7 +94,8 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (runtime::Status status = check_and_create(database); !status) return status;
   if (path != ":memory:") made->lock_file_ = path + ".lock";
-  // Readers do not wait for writers then. Where that is impossible (a read-only file) the old way still works.
+  // With WAL readers do not wait for writers. If that is impossible (a read-only file), the default journal still
+  // works.
   sqlite3_exec(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
   return made;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured costs that outlive a compilation: an SQLite file that any number of compilers may use at once.
 //
-//     environment(id, text)                       what was measured where, once
-//     measurement(environment, candidate, …)      by the candidate's whole text: no two can be mistaken for each other
+//     environment(id, text)                       machine, build and backend, each text once
+//     measurement(environment, candidate, …)      the key is the candidate's whole text, so two are never confused
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace collage::measure {
 
 class CostDatabase {
  public:
-  /// Opens the file, or makes it and its folder. `:memory:` is one that nobody else sees. An error for a file that is
-  /// damaged, is something else, or was made by another version: such a file is left as it is.
+  /// Opens the file, or creates it and its folder. `:memory:` is a database of this process only. Returns an error for
+  /// a file that is damaged, not a cost database, or of another version; such a file is left unchanged.
   static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& path);
   ~CostDatabase();
   CostDatabase(const CostDatabase&) = delete;
   CostDatabase& operator=(const CostDatabase&) = delete;
 
-  /// Of a file beside the database that its users lock while they measure; empty if nobody else sees the database.
+  /// Path of the file beside the database that compilers lock while they measure; empty for `:memory:`.
   const std::string& lock_file() const { return lock_file_; }
 
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate);
-  /// What counts from now on: the measurement given, or the one that another compiler stored first. A failure by
-  /// timeout is replaced by whatever comes.
+  /// Stores a measurement unless another compiler stored one first, and returns the one that is stored then. A failure
+  /// by timeout is always replaced.
   Measurement store(const std::string& environment, const std::string& candidate, const Measurement& measurement);
 
  private:

@@ -14,7 +14,7 @@
 namespace collage::measure {
 namespace {
 
-/// FNV-1a over 64 bits. Not a hash to look up by: it only has to change when the program does.
+/// FNV-1a over 64 bits. It only has to change when the program changes; nothing is looked up by it.
 uint64_t fingerprint(const std::string& path) {
   uint64_t hash = 0xcbf29ce484222325u;
   std::ifstream file(path, std::ios::binary);

@@ -10,7 +10,7 @@
 namespace collage::measure {
 namespace {
 
-/// Processors boost beyond what they report while they idle; few reach more than this.
+/// Processors reach higher clocks than they report while idle; few exceed this one.
 constexpr double kUsualBoost = 4.5e9;
 /// Two loads of a vector a cycle.
 constexpr double kBytesPerCycle = 128;
@@ -24,12 +24,12 @@ bool has_flag(std::string_view cpuinfo, std::string_view flag) {
   return false;
 }
 
-/// Of f32, with two units that multiply and add.
+/// f32 operations per cycle, with two multiply-add units.
 double flops_per_cycle(std::string_view cpuinfo) {
   if (has_flag(cpuinfo, "avx512f")) return 2 * 2 * 16;
   if (has_flag(cpuinfo, "avx2")) return 2 * 2 * 8;
   if (has_flag(cpuinfo, "sse2")) return 2 * 2 * 4;
-  return 2 * 2 * 16;  // another architecture: as wide as any
+  return 2 * 2 * 16;  // another architecture: assume the widest vectors
 }
 
 double hertz(std::string_view cpuinfo) {

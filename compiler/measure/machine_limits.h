@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine can do at most, from what its processor says of itself.
+// Upper limits of this machine's speed, from what its processor reports.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace collage::measure {
 
-/// Of `threads` threads; `cpuinfo`: the text of /proc/cpuinfo. What it does not say is assumed at its best.
+/// Limits for `threads` threads; `cpuinfo` is the text of /proc/cpuinfo. Missing properties are assumed at their best.
 place::MachineLimits machine_limits(std::string_view cpuinfo, int threads);
 
-/// Of this machine.
+/// Limits of this machine.
 place::MachineLimits machine_limits(int threads);
 
 }  // namespace collage::measure

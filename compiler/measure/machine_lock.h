@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// At most one compiler measures at a time: two at once would measure each other, and the database would keep it.
+// At most one compiler measures at a time: two at once would disturb each other's times, and the database would keep
+// them.
 #pragma once
 
 #include <functional>
@@ -8,12 +9,12 @@
 namespace collage::measure {
 
 /// Holds an advisory lock on a file from construction to destruction. The kernel releases it when the process ends,
-/// however it ends, so there are no stale locks; and it is the only thing that its holder waits for, so there are no
-/// deadlocks. The measuring process does not inherit it.
+/// however it ends, so there are no stale locks. Its holder waits for no other lock, so there are no deadlocks. The
+/// measuring process does not inherit it.
 class MachineLock {
  public:
-  /// Makes the file if it is not there, and waits as long as another holds the lock; calls `waiting` (may be empty)
-  /// once before that. Without a lock where `path` is empty or such a file cannot be had.
+  /// Creates the file if necessary and waits until the lock is free; calls `waiting` (may be empty) once before that.
+  /// Holds no lock if `path` is empty or the file cannot be created.
   MachineLock(const std::string& path, const std::function<void()>& waiting);
   ~MachineLock();
   MachineLock(const MachineLock&) = delete;

@@ -24,7 +24,7 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const std::vector<pla
 std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   if (options_.database == nullptr) return std::nullopt;
   std::optional<Measurement> found = options_.database->find(key.first, key.second);
-  // With more time than was given then, it may end well.
+  // With more time than before, it may succeed.
   bool may_end_now = found && found->failed() && found->timeout > Duration() &&
                      found->timeout < Duration::seconds(options_.worker.timeout_seconds);
   if (may_end_now) return std::nullopt;
@@ -51,7 +51,7 @@ void MeasuredCosts::look_up_all(std::vector<const Key*>* unknown) {
 void MeasuredCosts::measure_all(std::vector<const Key*> unknown) {
   if (unknown.empty()) return;
   MachineLock lock(options_.lock_file, options_.waiting);
-  // Whoever had the lock before may have measured the same.
+  // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
   if (unknown.empty()) return;
   for (size_t i = 0; i < unknown.size(); ++i) {
@@ -83,7 +83,8 @@ place::MeasuredCost MeasuredCosts::answer(const Key& key) {
   answer.id = id_of(key);
   if (measurement.failed()) {
     answer.failure = measurement.failure;
-    // What crashed twice in a row may well crash the run; it is not stored, but its estimate does not count now.
+    // A candidate that crashed twice may crash the run: the crash is not stored, but its estimate is not used now
+    // either.
     answer.lasting = measurement.lasting || measurement.crashed;
   } else {
     answer.cost = measurement.cost;
@@ -115,7 +116,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
                                                         const std::vector<ir::Partition>& candidates) {
   auto start = std::chrono::steady_clock::now();
   const std::vector<Key> keys = keys_of(graph, candidates);
-  std::vector<const Key*> unknown;  // in the order of the candidates, so that a progress means the same every time
+  std::vector<const Key*> unknown;  // in the order of the candidates, so that progress is reproducible
   for (const Key& key : keys) {
     if (known_.try_emplace(key).second) unknown.push_back(&key);
   }

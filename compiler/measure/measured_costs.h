@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of measured costs: equal candidates once, what is known from memory or from the database, the rest by the
-// measuring process, one after another. Alone on the machine is the point: two at once would measure each other.
+// The source of measured costs. Equal candidates are measured once; known costs come from memory or the database, the
+// others from the measuring process, one after another: two at once would disturb each other.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,21 @@ struct MeasuredCostsOptions {
   int threads = 1;
   CostDatabase* database = nullptr;                      ///< null: memory only
   std::string lock_file;                                 ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;                         ///< before waiting for it; may be empty
-  std::function<void(size_t done, size_t of)> progress;  ///< around each measurement; may be empty
+  std::function<void()> waiting;                         ///< called before waiting for it; may be empty
+  std::function<void(size_t done, size_t of)> progress;  ///< called before and after each measurement; may be empty
 };
 
-/// What it took, over all calls of `measure`. Distinct candidates, not partitions.
+/// Totals over all calls of `measure`. Counts are of distinct candidates, not of partitions.
 struct MeasuringStats {
   size_t measured = 0;
   size_t from_cache = 0;
   double seconds = 0;
-  std::map<std::string, size_t> failures;  ///< reason -> distinct candidates that cannot run for it
+  std::map<std::string, size_t> failures;  ///< reason -> number of distinct candidates that failed with it
 };
 
 class MeasuredCosts : public place::CostSource {
  public:
-  /// `backends`: the active ones; a partition on another is the implicit host's.
+  /// `backends` are the active ones; a partition on any other belongs to the implicit host.
   MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends);
 
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
@@ -48,12 +48,12 @@ class MeasuredCosts : public place::CostSource {
   std::optional<Measurement> stored(const Key& key);
   std::vector<Key> keys_of(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) const;
   int id_of(const Key& key);
-  /// Of what is known.
+  /// Returns the answer for a key that is known.
   place::MeasuredCost answer(const Key& key);
-  /// Takes those that the database has by now out of the list.
+  /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<const Key*>* unknown);
   void measure_all(std::vector<const Key*> unknown);
-  /// What failed for a reason of the moment gets one more try, in a new process.
+  /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
 
   MeasuredCostsOptions options_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kNanosecond = 1000;  ///< in picoseconds
 
-/// The largest 1, 2, 5, 10, 20, … nanoseconds not above `most`; at least one.
+/// Returns the largest of 1, 2, 5, 10, 20, … nanoseconds that is at most `most`, or 1.
 int64_t step_below(int64_t most) {
   int64_t step = kNanosecond;
   for (int64_t decade = kNanosecond; decade <= most; decade *= 10) {

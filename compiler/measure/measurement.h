@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What measuring one candidate gives, as the measuring process sends it and the database keeps it.
+// The result of measuring one candidate, as the measuring process sends it and the database keeps it.
 #pragma once
 
 #include <optional>
@@ -17,32 +17,32 @@ struct Measurement {
   Duration spread;      ///< interquartile range of the runs
   int runs = 0;         ///< 0: it failed
   std::string failure;  ///< why
-  Duration timeout;     ///< of a failure: the limit that it passed, 0 if it was no matter of time
-  bool lasting = true;  ///< a failure that says something of the candidate, not of this moment
+  Duration timeout;     ///< of a failure by timeout: the limit; 0 for other failures
+  bool lasting = true;  ///< the failure would happen again; false: it is transient
 
-  bool crashed = false;  ///< the process died while running it, by a signal that a program raises itself
+  bool crashed = false;  ///< the process died while running it, by a signal such as SIGSEGV
 
   bool failed() const { return runs == 0; }
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-/// Lasting, unless the reason says that it is the machine.
+/// Makes a failed measurement. It is lasting unless the reason concerns the machine.
 Measurement failed_measurement(std::string why);
 
-/// Noise below the spread must not decide between two candidates, today this way and tomorrow that. A cost is therefore
-/// kept in steps of the largest 1, 2 or 5 times a power of ten nanoseconds that is not above the spread, nor above a
-/// sixteenth of the cost: a noisy moment must not erase what is known. Never rounded to zero.
+/// Rounds a cost so that noise below the spread does not decide between two candidates differently from run to run. The
+/// step is the largest 1, 2 or 5 times a power of ten nanoseconds that is at most the spread and at most a sixteenth of
+/// the cost: one noisy measurement must not lose all precision. Never rounds to zero.
 ///
 ///     median 1037 us, spread 24 us   =>   1040 us (steps of 20 us)
 Duration round_to_spread(Duration median, Duration spread);
 
-/// Is it the machine that failed, not the candidate? With more memory, or without its neighbours, it may end well. The
-/// runtime reports failures as text, so it is the text that tells.
+/// Returns whether the machine failed rather than the candidate, which might succeed with more memory. The runtime
+/// reports failures as text, so the text decides.
 bool is_of_the_machine(std::string_view reason);
 
 /// One line: `ok COST_PS SPREAD_PS RUNS`, `no REASON`, or `later REASON` if the failure is not lasting.
 std::string to_line(const Measurement& measurement);
-/// Nothing if it is no such line.
+/// Returns nullopt if the line has another form.
 std::optional<Measurement> parse_line(std::string_view line);
 
 }  // namespace collage::measure

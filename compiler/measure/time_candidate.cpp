@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Pushes everything else out of the private caches of the threads that work.
+/// Evicts all other data from the private caches of the working threads.
 class CacheSweeper {
  public:
   explicit CacheSweeper(int threads) : threads_(threads) {
@@ -55,7 +55,7 @@ class CacheSweeper {
   std::atomic<uint64_t> sum_ = 0;  ///< so that the reads are not optimised away
 };
 
-/// Uniform in [-1, 1); integers and bools are zero, which indexes anything.
+/// Uniform in [-1, 1); integers and bools are zero, a valid index everywhere.
 Tensor make_input(const ir::TensorType& type, uint32_t seed) {
   Tensor tensor(type.dtype, type.shape);
   std::minstd_rand random(seed + 1);
@@ -68,13 +68,13 @@ Tensor make_input(const ir::TensorType& type, uint32_t seed) {
   return tensor;
 }
 
-/// Element at a fraction of a sorted list.
+/// The element at a fraction of a sorted list.
 double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[static_cast<size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-/// Timed runs. One during which the kernel gave a processor to somebody else says more about the neighbours than about
-/// the candidate; those are kept apart, and count only if there are too few others.
+/// Timed runs. Runs during which the operating system gave a processor to another process are kept apart, and count
+/// only if there are too few others.
 class Samples {
  public:
   void add(double seconds, bool is_disturbed) { (is_disturbed ? disturbed_ : clean_).push_back(seconds); }
@@ -90,7 +90,7 @@ class Samples {
     return 0.93 * range <= kRelativeError * quantile(sorted, 0.5) * std::sqrt(static_cast<double>(sorted.size()));
   }
 
-  /// Expects one sample at least.
+  /// Expects at least one sample.
   Measurement summary() const {
     constexpr int kFewest = 3;
     std::vector<double> sorted = clean_;
@@ -108,7 +108,7 @@ class Samples {
   std::vector<double> disturbed_;
 };
 
-/// Times that a thread of this process lost its processor to another.
+/// How often a thread of this process lost its processor to another process.
 long preemptions() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -132,7 +132,7 @@ Measurement time_runs(runtime::Executor& executor, const runtime::Plan& plan, co
     long before = preemptions();
     if (auto outputs = executor.run(inputs); !outputs) return failed_measurement(outputs.message());
     bool is_long = seconds > options.budget_seconds;
-    // The first run touches memory and wakes threads for the first time; of a long one that is a small part.
+    // The first run touches memory and wakes threads for the first time; in a long run that is a small part.
     if (is_warm_up && !is_long) {
       start = Clock::now();
       continue;
@@ -158,7 +158,8 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   };
   support::FileId file = sources.add("<candidate>", text);
   std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
-  if (!model || model->placement.partitions.size() != 1) return first_error("it is no model with one partition");
+  if (!model || model->placement.partitions.size() != 1)
+    return first_error("the text is not a model with one partition");
   codegen::JitOptions jit_options;
   jit_options.threads = options.threads;
   auto jit = codegen::Jit::create(jit_options);

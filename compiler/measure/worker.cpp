@@ -64,7 +64,7 @@ bool Worker::spawn(std::string* why) {
   posix_spawn_file_actions_destroy(&actions);
   ::close(child_end);
   socket_ = ends[0];
-  // A process that does not read must not stop the compiler for ever.
+  // A process that does not read must not block the compiler forever.
   timeval patience{static_cast<time_t>(options_.timeout_seconds) + 1, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (error == 0) return true;
@@ -102,7 +102,7 @@ Measurement Worker::death() {
   } else if (is_signal) {
     dead.failure = fmt::format("the measuring process died of signal {} ({})", signal, ::strsignal(signal));
   }
-  // Other signals come from outside: a user, or a machine that has no more memory (which may abort a program too).
+  // Other signals come from outside: from a user, or from a machine out of memory (which may also abort a program).
   dead.lasting = signal == SIGSEGV || signal == SIGFPE || signal == SIGILL;
   dead.crashed = dead.lasting || signal == SIGABRT || signal == SIGBUS;
   return dead;
@@ -152,7 +152,7 @@ Measurement Worker::measure(const std::string& candidate) {
   }
   std::optional<Measurement> measurement = parse_line(reply);
   if (!measurement) {
-    measurement = failed_measurement("the measuring process made no sense");
+    measurement = failed_measurement("the measuring process sent an invalid answer");
     measurement->lasting = false;
   }
   if (measurement->failed() && !measurement->lasting) stop();

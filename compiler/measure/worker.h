@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring process as the compiler sees it. A candidate that crashes, hangs or eats the machine's memory takes
-// that process down and nothing else; the next one gets a new process.
+// The measuring process as the compiler sees it. A candidate that crashes, hangs or exhausts memory ends only that
+// process; the next candidate gets a new one.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,15 @@
 
 namespace collage::measure {
 
-/// What the measuring process is started with, and how long it may take for one candidate.
+/// How the measuring process is started, and how long it may take for one candidate.
 struct WorkerOptions {
   std::string program;                 ///< path of `collage-measure`
   std::vector<std::string> arguments;  ///< the rule files, targets and threads of this compilation
-  double timeout_seconds = 10;         ///< wall time, with the compilation of the candidate
-  double start_seconds = 30;           ///< wall time until it has read its rule files and says that it is ready
+  double timeout_seconds = 10;         ///< wall time, including the compilation of the candidate
+  double start_seconds = 30;           ///< wall time until it has read its rule files and is ready
 };
 
-/// `collage-measure` beside the running program; empty if it is not there.
+/// Path of `collage-measure` beside the running program; empty if it does not exist.
 std::string find_worker_program();
 
 class Worker {
@@ -31,18 +31,17 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Compiles and runs one candidate, in a process that is started if none is there. Every failure is a Measurement
-  /// with its reason: the candidate's own, a signal, the time that ran out, or a process that cannot be started. After
-  /// one that is not lasting the next candidate gets a new process. After three starts in a row that failed none is
-  /// tried any more.
+  /// Compiles and runs one candidate, in a process that is started if necessary. Every failure is a Measurement with
+  /// its reason: the candidate's own, a signal, a timeout, or a process that cannot be started. After a transient
+  /// failure the next candidate gets a new process. After three failed starts in a row no further start is tried.
   Measurement measure(const std::string& candidate);
 
  private:
-  /// Starts a process and waits until it is ready. Nothing if it is, else what went wrong, which never lasts.
+  /// Starts a process and waits until it is ready. Returns nullopt if it is, otherwise a transient failure.
   std::optional<Measurement> start();
   bool spawn(std::string* why);
   void stop();
-  /// What became of a process that went away by itself.
+  /// Says how a process ended that ended by itself.
   Measurement death();
 
   WorkerOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes what does not reach an output: nodes, and constants that nobody reads. Also removes Identity and Dropout
-// (which does nothing in inference) where the name of an output allows it.
+// Removes nodes that reach no output, and constants without a reader. Also removes Identity and Dropout (which does
+// nothing in inference) unless the name of an output forbids it.
 //
 //     %b = Identity(%a)   %c = Relu(%b)     =>   %c = Relu(%a)
 //     %a = Relu(%x)       %out = Identity(%a)   =>   %out = Relu(%x)     where %a is no output itself
@@ -32,7 +32,7 @@ std::vector<bool> live_nodes(const ir::Graph& graph) {
   return is_live;
 }
 
-/// The operand that the node's only wanted result is a copy of; invalid if it is no copy.
+/// Returns the operand of which the node's only used result is a copy; invalid if it is not a copy.
 ValueId copied_operand(const ir::Graph& graph, const ir::Node& node) {
   if (node.pin || (node.op->name != "Identity" && node.op->name != "Dropout")) return {};
   for (size_t i = 1; i < node.outputs.size(); ++i) {
@@ -47,9 +47,9 @@ ValueId copied_operand(const ir::Graph& graph, const ir::Node& node) {
 
 bool eliminate_dead(ir::Graph& graph, PassContext&) {
   std::vector<bool> is_live = live_nodes(graph);
-  // Value -> what it is a copy of, through chains of copies; itself where it is none.
+  // Value -> the value it copies, through chains of copies; itself if it is not a copy.
   std::vector<ValueId> origin = graph.value_ids();
-  // Value -> the output of the model whose name its producer takes over.
+  // Value -> the model output whose name its producer takes over.
   std::vector<ValueId> carries(graph.value_count());
   std::vector<bool> is_removed(graph.node_count(), false);
   bool changed = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, whose result
-// nobody else reads. With s = scale / sqrt(var + epsilon), per output channel:
+// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, if that result
+// has no other reader. With s = scale / sqrt(var + epsilon), per output channel:
 //
 //     %c = Conv(%x, %w, %b)   %y = BatchNormalization(%c, %scale, %bias, %mean, %var)
 //     =>  %y = Conv(%x, %w * s, (%b - %mean) * s + %bias)
 //
-// New weights are computed in double and rounded once.
+// Computes the new weights in double and rounds once.
 #include <cmath>
 
 #include "compiler/ir/evaluate.h"
@@ -21,7 +21,7 @@ using ir::NodeId;
 using ir::Tensor;
 using ir::ValueId;
 
-/// The f32 elements of a constant operand, else null.
+/// Returns the f32 elements of a constant operand; null for other operands.
 const Tensor* f32_constant(const ir::Graph& graph, const Node& node, size_t i) {
   if (i >= node.inputs.size() || !node.inputs[i].is_valid()) return nullptr;
   const ir::Value& value = graph.value(node.inputs[i]);
@@ -122,7 +122,7 @@ std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affi
   return merged;
 }
 
-/// The node whose result the BatchNormalization `norm` may be merged into; invalid if there is none.
+/// Returns the node into which the BatchNormalization `norm` may be merged; invalid if there is none.
 NodeId producer_to_merge(const ir::Graph& graph, const Node& norm) {
   if (norm.op->name != "BatchNormalization" || norm.pin || norm.outputs.size() != 1) return {};
   if (norm.attrs.get_int("training_mode", 0) != 0) return {};

@@ -4,7 +4,7 @@
 //     %s = Shape(%x)                               =>   const [1, 64, 7, 7]
 //     %w2 = Transpose(%w: const) {perm = [1, 0]}   =>   const …
 //
-// Results that are outputs of the model stay results of nodes. Guards on size and work are in `ir/evaluate.cpp`.
+// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/evaluate.cpp`.
 #include <algorithm>
 
 #include "compiler/ir/evaluate.h"
@@ -27,7 +27,7 @@ bool is_candidate(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 bool fold_constants(ir::Graph& graph, PassContext&) {
-  // Evaluated in id order on the graph itself: a folded result is a constant operand of the nodes behind it.
+  // Evaluated in id order on the graph itself: a folded result is a constant operand of the nodes after it.
   std::vector<bool> is_folded(graph.node_count(), false);
   bool changed = false;
   for (NodeId id : graph.node_ids()) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs passes over a graph: on or off, timed, printed, verified.
 //
-// Passes are for models without a placement. Where the user placed nodes by hand the graph is built as it is written:
-// the driver then runs no pass. A pinned node is never removed, merged or evaluated: the pin would be lost without a
-// word.
+// Passes are for models without a placement. If the user placed nodes by hand, the driver runs no pass and the graph is
+// built as written. A pinned node is never removed, merged or evaluated: the pin would be lost without a message.
 #pragma once
 
 #include <functional>
@@ -21,7 +20,7 @@ struct PassContext {
   support::Diagnostics& diags;
 };
 
-/// True if the graph changed.
+/// Returns true if the graph changed.
 using PassFunction = std::function<bool(ir::Graph&, PassContext&)>;
 
 #define PASS(name, doc) bool name(ir::Graph& graph, PassContext& context);
@@ -36,13 +35,13 @@ struct Pass {
 
 /// In the order of `passes.def`.
 const std::vector<Pass>& all_passes();
-/// `fold_constants`, or `fold-constants`. Null if there is none.
+/// Finds a pass by name, `fold_constants` or `fold-constants`. Returns null if there is none.
 const Pass* find_pass(std::string_view name);
 
 struct PassOptions {
   std::vector<std::string> disabled;
   std::vector<std::string> print_after;         ///< names, or `all`
-  std::function<void(std::string_view)> print;  ///< where graphs go
+  std::function<void(std::string_view)> print;  ///< prints a graph
 };
 
 struct PassReport {
@@ -51,8 +50,8 @@ struct PassReport {
   double seconds = 0;
 };
 
-/// Runs `passes` in order, each on what the one before left, and verifies the graph after each. Names in the options
-/// that are no passes, neither of `passes` nor vetted, are errors (BadOption) and nothing runs.
+/// Runs `passes` in order and verifies the graph after each. A name in the options that is neither in `passes` nor in
+/// passes.def is an error (BadOption); then nothing runs.
 std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options, support::Diagnostics& diags);
 

@@ -11,7 +11,7 @@ namespace {
 using support::Code;
 using support::Diagnostics;
 
-/// `after` of one backend: the step waits for another.
+/// `after` in a phase of one backend: the step waits for another.
 struct Edge {
   size_t waits_for = 0;
   const ir::Backend* backend = nullptr;
@@ -20,7 +20,7 @@ struct Edge {
 
 struct Node {
   PhaseStep step;
-  support::Span span;       ///< where it is asked for first; invalid where nobody lists it
+  support::Span span;       ///< the first place that lists it; invalid if no phase does
   std::vector<Edge> edges;  ///< in the order in which they are written
 };
 
@@ -129,15 +129,15 @@ class Composer {
                                           [&](const Edge& edge) { return is_done[edge.waits_for]; });
       };
       while (next < nodes_.size() && !is_ready(next)) ++next;
-      if (next == nodes_.size()) return refuse_circle(is_done);
+      if (next == nodes_.size()) return refuse_cycle(is_done);
       is_done[next] = true;
       schedule_.steps.push_back(nodes_[next].step);
     }
     return std::move(schedule_);
   }
 
-  /// Every node that is not done waits for another one that is not: a walk along them comes back.
-  std::optional<Schedule> refuse_circle(const std::vector<bool>& is_done) {
+  /// Reports a cycle. Every node that is not done waits for another one that is not done, so a walk along them returns.
+  std::optional<Schedule> refuse_cycle(const std::vector<bool>& is_done) {
     auto first = std::find(is_done.begin(), is_done.end(), false);
     std::vector<size_t> walk = {static_cast<size_t>(first - is_done.begin())};
     std::vector<const Edge*> edges;  // edges[i] leads from walk[i] to walk[i + 1]
@@ -150,16 +150,16 @@ class Composer {
     auto way_in = std::find(walk.begin(), walk.end(), walk.back()) - walk.begin();
     walk.erase(walk.begin(), walk.begin() + way_in);
     edges.erase(edges.begin(), edges.begin() + way_in);
-    std::string circle;
-    for (size_t node : walk) circle += (circle.empty() ? "`" : " after `") + nodes_[node].step.name + "`";
+    std::string cycle;
+    for (size_t node : walk) cycle += (cycle.empty() ? "`" : " after `") + nodes_[node].step.name + "`";
     std::vector<std::string> backends;
     for (const Edge* edge : edges) {
       std::string name = "`" + edge->backend->name + "`";
       if (std::find(backends.begin(), backends.end(), name) == backends.end()) backends.push_back(name);
     }
     bool is_one = backends.size() == 1;
-    auto error = diags_.error(Code::PhaseConflict, edges[0]->span, "{} {} in a circle: {}",
-                              fmt::join(backends, " and "), is_one ? "orders its passes" : "order passes", circle);
+    auto error = diags_.error(Code::PhaseConflict, edges[0]->span, "{} {} in a cycle: {}", fmt::join(backends, " and "),
+                              is_one ? "orders its passes" : "order passes", cycle);
     for (size_t i = 1; i < edges.size(); ++i) {
       error.note(edges[i]->span, "backend `{}` says so here", edges[i]->backend->name);
     }

@@ -2,13 +2,12 @@
 // Which passes and rewrites run, and in which order: the phases of all active backends put together.
 //
 //     backend a { phase pre { strip after fold_constants  never eliminate_dead } … }
-//     backend b { … }                           // no phase: asks for all vetted passes, and for its rewrites behind
-//     them
+//     backend b { … }      // no phase: asks for all passes of passes.def, then for its rewrites
 //     =>  fold_constants, a.strip, fold_batch_norm, and the rewrites of b
 //
-// A pass runs once, however many ask for it. `after` comes first; then what is listed, by backend and place in its
-// list; then the vetted passes in the order of passes.def; then rewrites of backends without a phase. `never` takes a
-// pass out that nobody lists.
+// A pass runs once, however many backends ask for it. The order respects every `after`; otherwise listed steps come
+// first, by backend and place in its list, then the passes of passes.def in their order, then the rewrites of backends
+// without a phase. `never` removes a pass that no phase lists.
 #pragma once
 
 #include <optional>
@@ -26,7 +25,7 @@ struct PhaseStep {
   const Pass* pass = nullptr;  ///< or a rewrite:
   const ir::Backend* backend = nullptr;
   const ir::Rewrite* rewrite = nullptr;
-  std::vector<std::string> asked_by;  ///< backends; empty: it runs where nothing else is said
+  std::vector<std::string> asked_by;  ///< backends; empty: it runs by default
 };
 
 struct Schedule {
@@ -34,14 +33,14 @@ struct Schedule {
   std::vector<std::pair<std::string, std::string>> left_out;  ///< pass, and the backend that says `never`
 };
 
-/// What is wrong with the phases of each backend alone: names of no pass, circles. Warns of rewrites that never run.
+/// Checks the phases of each backend alone: unknown passes, cycles. Warns about rewrites that never run.
 bool check_phases(const ir::RuleSet& rules, support::Diagnostics& diags);
 
-/// `phase pre` of the active backends, in the order of their registration. Expects phases that were checked. Nothing,
-/// and errors that name both sides, where they contradict each other.
+/// Composes `phase pre` of the active backends, in the order of their registration. Expects checked phases. Returns
+/// nullopt, after errors that name both sides, if they contradict each other.
 std::optional<Schedule> compose_pre_phase(const std::vector<const ir::Backend*>& active, support::Diagnostics& diags);
 
-/// `phase post` of one backend.
+/// Composes `phase post` of one backend.
 std::optional<Schedule> compose_post_phase(const ir::Backend& backend, support::Diagnostics& diags);
 
 /// A table for `--print-passes`.

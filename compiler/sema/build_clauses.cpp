@@ -36,7 +36,7 @@ bool is_version(std::string_view text) {
   return !wants_digit && text.size() <= 32;
 }
 
-/// A literal of a knob; its type and unit are those of the knob, or the knob's first.
+/// Builds a value of a knob. It must have the knob's type and unit, which the first value sets.
 bool build_knob_value(const ExprAst& ast, ir::Knob* knob, Diagnostics& diags) {
   using Kind = ExprAst::Kind;
   ir::ExprType type = ir::ExprType::String;
@@ -52,14 +52,14 @@ bool build_knob_value(const ExprAst& ast, ir::Knob* knob, Diagnostics& diags) {
     type = ir::ExprType::Bool;
     value = int64_t{ast.text == "true"};
   } else if (ast.kind != Kind::String && ast.kind != Kind::Name) {
-    return diags.error(Code::BadKnob, ast.span, "a value of a knob is a number, a truth value or a string");
+    return diags.error(Code::BadKnob, ast.span, "a value of a knob must be a number, a bool or a string");
   }
   if (knob->values.empty()) {
     knob->type = type;
     knob->unit = unit;
   }
   if (type != knob->type || unit != knob->unit) {
-    return diags.error(Code::BadKnob, ast.span, "the values of knob `{}` are of several types", knob->name);
+    return diags.error(Code::BadKnob, ast.span, "the values of knob `{}` have several types", knob->name);
   }
   bool is_twice = std::any_of(knob->values.begin(), knob->values.end(), [&](const runtime::AttrValue& other) {
     return runtime::to_string(other) == runtime::to_string(value);
@@ -81,8 +81,8 @@ bool build_needs(const std::vector<syntax::NeedsAst>& asts, std::vector<ir::Need
     if (ast.comparison) need.comparison = ast.comparison->text;
     if (ast.version) need.version = ast.version->text;
     if (ast.version && !is_version(ast.version->text)) {
-      ok = diags.error(Code::BadVersion, ast.version->span, "\"{}\" is no version", ast.version->text)
-               .note("numbers with dots between: \"2.6\"");
+      ok = diags.error(Code::BadVersion, ast.version->span, "\"{}\" is not a version", ast.version->text)
+               .note("a version is numbers separated by dots: \"2.6\"");
       continue;
     }
     needs->push_back(std::move(need));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules, kernels and backends state alike: needs, conditions, messages, knobs.
+// Statements that rules, kernels and backends share: needs, conditions, messages, knobs.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace collage::sema {
 
 using MessagePieces = std::vector<std::variant<std::string, ir::Expr>>;
 
-/// Each appends what it can build, and returns false after an error.
+/// Each function appends all valid items and returns false after an error.
 bool build_needs(const std::vector<syntax::NeedsAst>& asts, std::vector<ir::Need>* needs, support::Diagnostics& diags);
 bool build_message(const syntax::MessageAst& ast, const ExprScope& scope, MessagePieces* pieces,
                    support::Diagnostics& diags);

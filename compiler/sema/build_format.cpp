@@ -44,7 +44,7 @@ class LayoutBuilder {
     const FormatPart& word = parts_[at_++];
     auto type = runtime::parse_storage_type(word.word);
     if (word.word.empty()) {
-      return diags_.error(Code::BadQuantisation, word.span, "a number of a format stands behind `scale` or `zero`");
+      return diags_.error(Code::BadQuantisation, word.span, "a number in a format must follow `scale` or `zero`");
     }
     if (!type) {
       return diags_.error(Code::UnknownName, word.span, "unknown dtype `{}`", word.word)
@@ -75,14 +75,14 @@ class LayoutBuilder {
     if (target) return diags_.error(Code::BadQuantisation, name.span, "a second `{}`", name.word);
     target = number.number;
     if (name.word == "scale" && !(std::isfinite(number.number) && number.number > 0)) {
-      return diags_.error(Code::BadQuantisation, number.span, "a scale is a number above 0");
+      return diags_.error(Code::BadQuantisation, number.span, "a scale must be a number above 0");
     }
     runtime::StorageType type = built_.storage->type;
     bool fits =
         name.word == "scale" || (std::fabs(number.number) < 0x1p31 && number.number == std::floor(number.number) &&
                                  runtime::can_store(type, static_cast<int64_t>(number.number)));
     if (!fits && runtime::is_integer(type)) {
-      return diags_.error(Code::BadQuantisation, number.span, "`zero` is a whole number that {} can hold",
+      return diags_.error(Code::BadQuantisation, number.span, "`zero` must be an integer that {} can hold",
                           runtime::name_of(type));
     }
     return true;
@@ -91,7 +91,7 @@ class LayoutBuilder {
   bool check_scale(const FormatPart& word) {
     if (!scale_ && !zero_) return true;
     if (!runtime::is_integer(built_.storage->type)) {
-      return diags_.error(Code::BadQuantisation, word.span, "`{}` has no scale: it holds real numbers as they are",
+      return diags_.error(Code::BadQuantisation, word.span, "`{}` cannot have a scale: it stores real numbers directly",
                           word.word);
     }
     if (!scale_) return diags_.error(Code::BadQuantisation, word.span, "a `zero` without a `scale`");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `NHWC i8 scale 0.05 zero 3`, as both languages write it -> a layout and a storage. Where a value is known, whether it
-// can lie so is for the caller to ask.
+// `NHWC i8 scale 0.05 zero 3`, as both languages write it -> a layout and a storage. The caller checks whether a value
+// of known type can have them.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 namespace collage::sema {
 
 struct MemoryLayout {
-  std::optional<std::string> layout;  ///< canonical; nothing: none written
+  std::optional<std::string> layout;  ///< canonical; nullopt: not written
   std::optional<runtime::Storage> storage;
   bool any = false;  ///< `any` stands where a layout could
 };
 
-/// Nothing after an error. `takes_any`: the word `any` is allowed.
+/// Returns nullopt after an error. `takes_any`: the word `any` is allowed.
 std::optional<MemoryLayout> build_memory_layout(const syntax::FormatParts& parts, bool takes_any,
                                                 support::Diagnostics& diags);
 

@@ -18,11 +18,11 @@ struct Model {
   ir::Placement placement;  ///< empty unless the text has partitions; verified
 };
 
-/// Files of constants are looked up in `model_dir`. Nothing after errors, of which there may be several.
+/// Searches files of constants in `model_dir`. Returns nullopt after one or more errors.
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir,
                                  support::Diagnostics& diags);
 
-/// Parses and builds.
+/// Parses the text and builds the model.
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
                                      const std::string& model_dir, support::Diagnostics& diags);
 

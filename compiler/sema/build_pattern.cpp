@@ -24,21 +24,21 @@ using syntax::Word;
 
 /// `f?(e, …)` holds `e` twice, so nested optionals double their size each, and `def`s what they use.
 constexpr int kMaxPatternNodes = 10'000;
-/// Deeper than what is written without `def`s can be.
+/// Deeper than any pattern without `def`s can be written.
 constexpr int kMaxPatternDepth = 400;
 constexpr int kMaxDefDepth = 16;
 constexpr int kMaxRepeat = 64;
 /// `*`
 constexpr int kAnyNumber = 16;
 
-/// Captures that a derivation binds for certain.
+/// Captures that every derivation binds.
 using Bound = std::set<int>;
 
 /// A `def` whose body is being built. Arguments are patterns of the caller.
 struct Frame {
   const DefAst& def;
   Frame* caller;
-  std::string prefix;  ///< of the body's own names; has a dot, so that nothing written can be meant
+  std::string prefix;  ///< of names local to the body; has a dot, so that it differs from every written name
   int depth = 1;
   std::map<std::string, const PatternAst*> args = {};
   std::map<std::string, int> uses = {};    ///< of each parameter
@@ -86,7 +86,7 @@ class PatternBuilder {
   }
 
  private:
-  /// How often each name is written: once more than `build` visits it under an optional.
+  /// Counts how often each name is written. (`build` visits an optional twice.)
   static void count(const PatternAst& ast, std::map<std::string, int>* written) {
     if (ast.capture) ++(*written)[ast.capture->text];
     for (const Word& result : ast.results) ++(*written)[result.text];
@@ -94,7 +94,7 @@ class PatternBuilder {
     for (const PatternAst& choice : ast.choices) count(choice, written);
   }
 
-  /// The first pattern, and the others in an order in which each shares a name with one before it.
+  /// Orders the patterns such that each but the first shares a name with an earlier one.
   bool connect() {
     std::vector<Pattern> waiting = std::move(result_.others);
     result_.others.clear();
@@ -164,7 +164,7 @@ class PatternBuilder {
     if (name == "_") return true;
     if (ir::find_op(name) != nullptr || scope_.defs.find(name) != nullptr) {
       std::string_view what = ir::find_op(name) != nullptr ? "an operator" : "a `def`";
-      return diags_.error(Code::BadPattern, ast.span, "`{}` is {}: its operands are missing", name, what)
+      return diags_.error(Code::BadPattern, ast.span, "`{}` is {}: write its operands", name, what)
           .note("`{}(..)` takes any operands", name);
     }
     out->capture = capture(*ast.capture, ExprType::Value, {});
@@ -173,7 +173,8 @@ class PatternBuilder {
     return true;
   }
 
-  /// A parameter: its argument, as a pattern of the caller. What is used more than once is one value.
+  /// Builds the argument of a parameter, which is a pattern of the caller. A parameter used more than once is one
+  /// value.
   bool build_argument(const PatternAst& ast, Pattern* out, Bound* bound) {
     Frame* frame = frame_;
     const std::string& param = ast.capture->text;
@@ -218,7 +219,8 @@ class PatternBuilder {
     for (size_t i = 0; i < ast.operands.size(); ++i) {
       const PatternAst& operand = ast.operands[i];
       if (operand.is_each && (i + 1 < ast.operands.size() || ast.takes_rest)) {
-        ok = diags_.error(Code::BadPattern, operand.span, "`each` stands for all further operands, so it is the last");
+        ok = diags_.error(Code::BadPattern, operand.span,
+                          "`each` stands for all further operands, so it must be the last");
         continue;
       }
       bool repeats = operand.is_each || (ast.repeat && i > 0);
@@ -232,7 +234,7 @@ class PatternBuilder {
     return ok;
   }
 
-  /// Where the pattern itself has what is being built: not in a `def`.
+  /// The place in the rule, not in a `def`, of what is being built.
   Span written_at(const PatternAst& ast) const { return frame_ != nullptr ? outermost_call_ : ast.span; }
 
   /// `Relu{1, 3}(e, …)`
@@ -248,7 +250,7 @@ class PatternBuilder {
     ok = resolve_ops(ast, out, true) && ok;
     if (out->last_is_each) {
       ok = diags_.error(Code::BadRepetition, ast.operands.back().span,
-                        "the operands of a repeated operator are written out");
+                        "the operands of a repeated operator must be written");
     }
     if (!ok || !check_arity(*out, diags_)) return false;
     leave_out_further_operands(out);
@@ -259,7 +261,7 @@ class PatternBuilder {
   bool build_via(const PatternAst& ast, Pattern* out, Bound* bound) {
     out->kind = Pattern::Kind::Via;
     if (ast.operands.size() != 1 || ast.takes_rest || ast.operands[0].is_each) {
-      return diags_.error(Code::BadRepetition, ast.span, "a path has one end: `via` takes one operand");
+      return diags_.error(Code::BadRepetition, ast.span, "`via` takes one operand, the end of the path");
     }
     bool ok = read_bounds(*ast.repeat, out);
     ok = resolve_ops(ast, out, false) && ok;
@@ -276,11 +278,11 @@ class PatternBuilder {
     for (const syntax::NumberAst& bound : ast.bounds) {
       bool is_count = bound.unit.empty() && bound.value == std::floor(bound.value) && bound.value >= 0;
       if (is_count && bound.value <= kMaxRepeat) continue;
-      return diags_.error(Code::BadRepetition, bound.span, "a bound is a whole number, 0 to {}", kMaxRepeat);
+      return diags_.error(Code::BadRepetition, bound.span, "a bound must be an integer from 0 to {}", kMaxRepeat);
     }
     out->at_least = static_cast<int>(ast.bounds.front().value);
     out->at_most = static_cast<int>(ast.bounds.back().value);
-    if (out->at_most == 0) return diags_.error(Code::BadRepetition, ast.span, "this repeats nothing");
+    if (out->at_most == 0) return diags_.error(Code::BadRepetition, ast.span, "this repeats zero times");
     if (out->at_least <= out->at_most) return true;
     return diags_.error(Code::BadRepetition, ast.span, "at least {} and at most {}", out->at_least, out->at_most);
   }
@@ -327,8 +329,8 @@ class PatternBuilder {
     return word->text == "_" || name_root(out, word->text, word->span, ast.capture->text, bound);
   }
 
-  /// What a name before `=` is called outside: in the body of a `def`, a parameter is what its argument is called, any
-  /// other name the body's own.
+  /// The name that a name before `=` has in the rule. In the body of a `def`, a parameter has the name of its argument;
+  /// any other name is local.
   std::optional<Word> resolve_name(const Word& word, Frame* frame) {
     if (frame == nullptr || word.text == "_") return word;
     auto at = frame->args.find(word.text);
@@ -337,7 +339,7 @@ class PatternBuilder {
     bool is_name = arg.kind == PatternAst::Kind::Value && !arg.is_const && !arg.may_be_absent && !is_value(arg, "none");
     if (is_name) return resolve_name(*arg.capture, frame->caller);
     diags_.error(Code::BadDef, arg.span, "`{}` of `{}` takes a name", word.text, frame->def.name.text)
-        .note(word.span, "an operator gets it here");
+        .note(word.span, "it names an operator here");
     return std::nullopt;
   }
 
@@ -398,7 +400,7 @@ class PatternBuilder {
       }
       size_t before = out->ops.size();
       for (const PatternDefs::Member& member : members) {
-        // Of a built-in class those count that can have the operands.
+        // A built-in class stands for its operators that can have these operands.
         if (!member.is_listed && has_operands && !takes_operands(*member.op, *out)) continue;
         if (std::find(out->ops.begin(), out->ops.end(), member.op) == out->ops.end()) out->ops.push_back(member.op);
       }
@@ -460,14 +462,14 @@ class PatternBuilder {
     return !ast.capture || name_choice(*ast.capture, out, bound);
   }
 
-  /// The name of an optional, of alternatives or of a repetition: a node if whatever is chosen is one.
+  /// Names an optional, alternatives or a repetition: a node if every choice is one.
   bool name_choice(const Word& written, Pattern* out, Bound* bound) {
     const std::optional<Word> word = resolve_name(written, frame_);
     if (!word) return false;
     return word->text == "_" || name_root(out, word->text, word->span, written.text, bound);
   }
 
-  /// Gives what is built a name of its own; it may have one already.
+  /// Names the root of the built pattern, which may have another name already.
   bool name_root(Pattern* out, const std::string& name, Span span, const std::string& written, Bound* bound) {
     std::vector<const OpDef*> ops;
     ExprType type = is_node(*out, &ops) ? ExprType::Node : ExprType::Value;
@@ -490,9 +492,9 @@ class PatternBuilder {
     return add_capture(name, word.span, word.text, type, ops);
   }
 
-  /// Index of the capture called so; -1 and an error where it cannot be one. One that is a node anywhere is a node
-  /// where it is named alone, too; one that is a node in some alternatives and a value in others is told apart by
-  /// `bound`, and has the attributes of the node.
+  /// Returns the index of the capture of this name; -1, after an error, if it cannot be one. A capture that is a node
+  /// anywhere is a node where it is named alone, too. If it is a node in some alternatives and a value in others,
+  /// `bound` distinguishes them, and it has the attributes of the node.
   int add_capture(const std::string& name, Span span, const std::string& written, ExprType type,
                   const std::vector<const OpDef*>& ops) {
     if (repeated_ > 0) {
@@ -508,7 +510,7 @@ class PatternBuilder {
     if (at == result_.captures.end()) {
       result_.captures.push_back({name, type, false, span});
       result_.capture_ops.push_back(ops);
-      // What a `def` calls something is no business of the rule.
+      // Names inside a `def` are not visible in the rule.
       bool is_written = written_.count(name) != 0;
       result_.occurrences.push_back(is_written ? written_[name] : 2);
       return static_cast<int>(index);
@@ -529,7 +531,7 @@ class PatternBuilder {
   Frame* frame_ = nullptr;     ///< the `def` whose body is being built
   Span outermost_call_;
   int calls_ = 0;
-  int repeated_ = 0;  ///< inside so many parts that repeat
+  int repeated_ = 0;  ///< number of repeated parts around the current one
   int nodes_ = 0;
   int depth_ = 0;
   bool failed_ = false;

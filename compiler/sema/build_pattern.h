@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patterns of a `match`: operators, classes and `def`s resolved, arity checked, captures numbered, and several
-// patterns put into an order in which each shares a name with those before it.
+// Builds the patterns of a `match`: resolves operators, classes and `def`s, checks arity, numbers captures, and orders
+// several patterns such that each shares a name with those before it.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@
 
 namespace collage::sema {
 
-/// What names in operator position may be.
+/// The meaning of names in operator position.
 struct PatternScope {
   const PatternDefs& defs;
-  std::string variable;  ///< of a rule family, if not empty: it stands for `member`
+  std::string variable;  ///< of a rule family, or empty; it stands for `member`
   syntax::Word member;
 };
 
@@ -29,11 +29,11 @@ struct BuiltPattern {
   std::vector<int> occurrences;                            ///< one per capture: how often it is written
 };
 
-/// Nothing after errors.
+/// Returns nullopt after errors.
 std::optional<BuiltPattern> build_pattern(const std::vector<syntax::PatternAst>& patterns, const PatternScope& scope,
                                           support::Diagnostics& diags);
 
-/// Whether the body of a `def` with parameters is right whatever its arguments are; else told.
+/// Checks the body of a `def` with parameters, for any arguments. Returns false after errors.
 bool check_def(const syntax::DefAst& def, const PatternDefs& defs, support::Diagnostics& diags);
 
 }  // namespace collage::sema

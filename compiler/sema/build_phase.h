@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `phase pre { … }`, `phase post { … }` of a backend. Which passes exist is known above (`passes/phases.h`).
+// `phase pre { … }`, `phase post { … }` of a backend. `passes/phases.h` checks whether the passes exist.
 #pragma once
 
 #include "compiler/ir/rule_set.h"
@@ -8,7 +8,7 @@
 
 namespace collage::sema {
 
-/// False after errors.
+/// Returns false after errors.
 bool build_phases(const syntax::BackendAst& ast, ir::Backend* backend, support::Diagnostics& diags);
 
 }  // namespace collage::sema

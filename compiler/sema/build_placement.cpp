@@ -59,7 +59,7 @@ void ModelBuilder::find_aliases() {
     auto at = sources.find(port.name.text);
     if (at == sources.end()) continue;
     std::string_view root;
-    // Names of a chain are followed at most once each: a circle is an error that shows up later.
+    // Follows each name of a chain at most once: a cycle is reported later.
     for (size_t steps = 0; at != sources.end() && steps <= sources.size(); ++steps) {
       root = at->second->text;
       at = sources.find(root);
@@ -177,7 +177,7 @@ void ModelBuilder::add_partition_inputs(const syntax::PartitionAst& ast, int ind
     body_inputs_.insert(name.text);
     if (binding == nullptr || model_.graph.value(binding->value).is_constant()) continue;
     Format format = binding->format;
-    // The search is free to make it where it is wanted.
+    // The search may produce it in the space of its reader.
     if (binding->is_undecided) format = Format{space};
     if (format.space != space) {
       diags_
@@ -257,21 +257,23 @@ std::optional<int> ModelBuilder::membership_of(const syntax::OpAst& op) {
   if (current_ >= 0 && index != current_) {
     const Partition& own = model_.placement.partitions[static_cast<size_t>(current_)];
     diags_
-        .error(Code::PartitionOverlap, name.span, "a node of partition `@{}` is said to be in `@{}` too", own.name,
+        .error(Code::PartitionOverlap, name.span, "a node of partition `@{}` is also assigned to `@{}`", own.name,
                partition.name)
         .note(own.span, "the body around it is that of `@{}`", own.name)
         .note(partition.span, "`@{}` is declared here", partition.name);
     return std::nullopt;
   }
   if (current_ < 0 && states_[static_cast<size_t>(index)].has_body) {
-    diags_.error(Code::PartitionOverlap, name.span, "partition `@{}` has a body, and this is not in it", partition.name)
+    diags_
+        .error(Code::PartitionOverlap, name.span, "partition `@{}` has a body that does not contain this node",
+               partition.name)
         .note(partition.span, "declared here");
     return std::nullopt;
   }
   return index;
 }
 
-/// Fills in boundary values, now that all uses are known.
+/// Completes the boundary values when all uses are known.
 void ModelBuilder::finish_partitions() {
   auto& partitions = model_.placement.partitions;
   for (size_t p = 0; p < partitions.size(); ++p) {
@@ -301,7 +303,7 @@ void ModelBuilder::finish_partitions() {
   imply_conversions();
 }
 
-/// `split %c along channels`: the node is known once the body is.
+/// `split %c along channels`: called after the body, when the node is known.
 void ModelBuilder::build_split(Partition& partition, int index) {
   auto written = std::find_if(splits_.begin(), splits_.end(), [&](const auto& s) { return s.first == index; });
   size_t count = instances_of(partition.instance).size();
@@ -320,7 +322,7 @@ void ModelBuilder::build_split(Partition& partition, int index) {
   }
   std::optional<ir::SplitAxis> axis = ir::find_split_axis(ast.axis.text);
   if (!axis) {
-    diags_.error(Code::PartitionSplit, ast.axis.span, "no axis is called `{}`", ast.axis.text)
+    diags_.error(Code::PartitionSplit, ast.axis.span, "unknown axis `{}`", ast.axis.text)
         .did_you_mean(support::closest(ast.axis.text, ir::split_axis_names()))
         .note("the axes are {}", fmt::join(ir::split_axis_names(), ", "));
     return;
@@ -335,7 +337,8 @@ void ModelBuilder::build_split(Partition& partition, int index) {
   partition.split = ir::PartitionSplit{*node, *axis};
 }
 
-/// Copies that partitions without a body need. Their cost is unknown to the text and stays zero until it is priced.
+/// Adds the copies that partitions without a body need. Their cost is not in the text; it is zero until they are
+/// priced.
 void ModelBuilder::imply_conversions() {
   std::map<ValueId, std::vector<Format>> existing;
   std::set<std::string> names;
@@ -371,8 +374,8 @@ void ModelBuilder::imply_conversions() {
   }
 }
 
-/// `name` is used before it is defined. If what defines it needs, by way of other statements, the partition that is
-/// being visited, no order of the text would do: that is a cycle.
+/// `name` is used before it is defined. If the statement that defines it needs, directly or not, the partition that is
+/// being visited, then no order of the statements is valid: reports the cycle.
 bool ModelBuilder::report_partition_cycle(const Name& name) {
   if (statement_ >= ast_.statements.size()) return false;
   const auto* here = std::get_if<syntax::PartitionAst>(&ast_.statements[statement_]);

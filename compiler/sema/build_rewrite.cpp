@@ -20,7 +20,7 @@ using syntax::RewriteAst;
 using syntax::TemplateAst;
 using syntax::Word;
 
-/// What one match may grow into.
+/// Most operators that one rewrite may create.
 constexpr size_t kMostSteps = 64;
 
 /// Operators that each capture may be, by its index.
@@ -104,8 +104,8 @@ class RewriteBuilder {
   }
 
  private:
-  /// The left side is the pattern of a rule whose lowering reads what the right side reads: so both are told of the
-  /// same mistakes.
+  /// Builds the left side as the pattern of a rule whose lowering reads what the right side reads, so both get the same
+  /// checks.
   bool build_from() {
     if (ast_.from.patterns.size() > 1) {
       return diags_.error(Code::BadRewrite, ast_.from.patterns[1].span,
@@ -152,14 +152,14 @@ class RewriteBuilder {
     bool may_be_absent = result->kind == TemplateOperand::Kind::Capture &&
                          rewrite_.from.captures[static_cast<size_t>(result->index)].may_be_absent;
     if (may_be_absent) {
-      return diags_.error(Code::BadRewrite, ast_.to.span, "`{}` may be left out, and the result may not",
+      return diags_.error(Code::BadRewrite, ast_.to.span, "`{}` may be absent, but the result may not",
                           ast_.to.name.text);
     }
     if (result->kind == TemplateOperand::Kind::Absent) {
-      return diags_.error(Code::BadRewrite, ast_.to.span, "`none` is no result");
+      return diags_.error(Code::BadRewrite, ast_.to.span, "`none` cannot be the result");
     }
     if (result->kind == TemplateOperand::Kind::Number) {
-      return diags_.error(Code::BadRewrite, ast_.to.span, "a number alone is no result");
+      return diags_.error(Code::BadRewrite, ast_.to.span, "a number cannot be the result");
     }
     rewrite_.to.result = *result;
     return true;
@@ -234,7 +234,7 @@ class RewriteBuilder {
     return TemplateOperand{TemplateOperand::Kind::Step, index};
   }
 
-  /// `a = Op(…)`: `a` can stand again, to the right of it.
+  /// `a = Op(…)`: `a` may be used again to its right.
   bool share(const Word& word, int step) {
     int capture = rewrite_.from.find_capture(word.text);
     if (capture >= 0) {

@@ -8,7 +8,7 @@
 
 namespace collage::sema {
 
-/// Adds the rewrite. False after errors.
+/// Adds the rewrite. Returns false after errors.
 bool build_rewrite(const syntax::RewriteAst& ast, const RuleContext& context, std::vector<ir::Rewrite>* rewrites);
 
 }  // namespace collage::sema

@@ -53,7 +53,7 @@ class RuleBuilder {
     return std::move(rule_);
   }
 
-  /// The tree has the pattern and the condition alone.
+  /// Builds a `deny`, whose tree has only a pattern and a condition.
   std::optional<ir::Deny> run_deny(const syntax::MessageAst& reason) {
     auto occurrences = pattern();
     if (!occurrences) return std::nullopt;
@@ -67,7 +67,7 @@ class RuleBuilder {
   }
 
  private:
-  /// How often each capture occurs in the pattern.
+  /// Builds the pattern; returns how often each capture occurs in it.
   std::optional<std::vector<int>> pattern() {
     rule_.family = ast_.name.text;
     rule_.name = ast_.variable ? ast_.name.text + "." + member_.text : ast_.name.text;
@@ -112,7 +112,7 @@ class RuleBuilder {
     return scope;
   }
 
-  /// Clauses with a knob hold for some of its values only: they go to the kernels.
+  /// Builds the clauses. Those with a knob belong to the kernels, since they hold only for some of its values.
   bool clauses() {
     bool ok = true;
     std::vector<ir::Clause> all;
@@ -138,7 +138,7 @@ class RuleBuilder {
       } else if (ast.uses) {
         double uses = ast.uses->value;
         if (uses != std::floor(uses) || uses < 1 || uses > 1000 || !ast.uses->unit.empty()) {
-          ok = diags_.error(Code::BadLiteral, ast.uses->span, "`uses` is a whole number from 1 to 1000");
+          ok = diags_.error(Code::BadLiteral, ast.uses->span, "`uses` must be an integer from 1 to 1000");
         } else {
           inner.uses = static_cast<int>(uses);
         }
@@ -204,7 +204,7 @@ class RuleBuilder {
     return ok && check_same_as();
   }
 
-  /// `x: as y, y: as x` says nothing.
+  /// Rejects `x: as y, y: as x`.
   bool check_same_as() {
     for (const ir::FormatClause& start : rule_.formats) {
       const ir::FormatClause* at = &start;
@@ -232,7 +232,7 @@ class RuleBuilder {
         split.span = word.span;
         std::optional<ir::SplitAxis> axis = ir::find_split_axis(word.text);
         if (!axis) {
-          ok = diags_.error(Code::SplitAxis, word.span, "no axis is called `{}`", word.text)
+          ok = diags_.error(Code::SplitAxis, word.span, "unknown axis `{}`", word.text)
                    .did_you_mean(support::closest(word.text, ir::split_axis_names()))
                    .note("the axes are {}", fmt::join(ir::split_axis_names(), ", "));
           continue;
@@ -262,7 +262,7 @@ class RuleBuilder {
           .did_you_mean(support::closest(word.text, names));
     }
     if (device->count > 1) return true;
-    return diags_.error(Code::SplitDevices, word.span, "there is one `{}`, and nothing to split over", word.text)
+    return diags_.error(Code::SplitDevices, word.span, "there is only one `{}`, nothing to split over", word.text)
         .note(device->span, "`device {} count 2` declares two", word.text);
   }
 
@@ -308,7 +308,7 @@ class RuleBuilder {
     return lowering.has_value();
   }
 
-  /// A rule without `kernel` is one without a name.
+  /// Builds the kernels. A rule without `kernel` has one without a name.
   bool kernels() {
     bool ok = true;
     if (ast_.kernels.empty()) {
@@ -378,8 +378,8 @@ class RuleBuilder {
     return names(rule_.root) || std::any_of(rule_.others.begin(), rule_.others.end(), names);
   }
 
-  /// A name in the pattern that nothing refers to may be a slip. A result's is documentation, as are those of
-  /// operands where the lowering has no argument list.
+  /// Warns about unused names in the pattern, which may be mistakes. The name of a result is documentation, as are
+  /// names of operands if the lowering has no argument list.
   void warn_unused(const std::vector<int>& occurrences) {
     auto lists_args = [](const auto& statement) {
       return !statement.lowerings.empty() && statement.lowerings[0].has_args;
@@ -404,12 +404,12 @@ class RuleBuilder {
   ir::Rule rule_;
   std::vector<std::vector<const ir::OpDef*>> capture_ops_;
   std::set<int> used_;
-  std::vector<ir::Knob> knobs_;           ///< the rule's, which all kernels have
+  std::vector<ir::Knob> knobs_;           ///< the rule's, shared by all kernels
   std::vector<ir::Clause> knob_clauses_;  ///< the rule's clauses with a knob
   std::set<std::string> used_knobs_;
 };
 
-/// `packed "name"` parses and has no meaning yet: no backend exchanges such values with another.
+/// Rejects `packed "name"`, which is not supported: no backend exchanges such values with another.
 bool check_packed(const syntax::RuleAst& ast, support::Diagnostics& diags) {
   bool ok = true;
   for (const syntax::FormatItemAst& item : ast.formats) {

@@ -17,15 +17,15 @@ namespace collage::sema {
 struct RuleContext {
   support::Diagnostics& diags;
   CostTableFiles& tables;
-  const ir::Backend& backend;         ///< its attributes are there, its rules need not be
-  const PatternDefs& defs;            ///< what its patterns may call
+  const ir::Backend& backend;         ///< its attributes are complete, its rules need not be
+  const PatternDefs& defs;            ///< which its patterns may call
   std::set<std::string>* used_attrs;  ///< filled
 };
 
-/// Adds what the statement denies. False after errors.
+/// Adds the `deny`. Returns false after errors.
 bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies);
 
-/// Adds the rule, or all members of the family, to `rules`. False after errors.
+/// Adds the rule, or all members of the family, to `rules`. Returns false after errors.
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules);
 
 }  // namespace collage::sema

@@ -10,7 +10,7 @@ namespace {
 using support::Code;
 using syntax::TestAst;
 
-/// Tests are examples: what is larger than this is a slip.
+/// Tests are small examples: a larger size is a mistake.
 constexpr double kMostElements = 1 << 26;
 
 bool is_const_capture(const ir::Pattern& pattern, int capture) {
@@ -33,7 +33,7 @@ std::optional<ir::TensorType> tensor_type(const syntax::TypedAst& ast, support::
     elements *= std::max(dim.value, 1.0);
     if (dim.value != std::floor(dim.value) || !dim.unit.empty() || elements > kMostElements) {
       return diags.error(Code::BadLiteral, dim.span,
-                         "a dimension is a whole number, and a test has at most {:.0f} elements", kMostElements);
+                         "a dimension must be an integer, and a test has at most {:.0f} elements", kMostElements);
     }
     type.shape.push_back(static_cast<int64_t>(dim.value));
   }

@@ -10,8 +10,8 @@
 
 namespace collage::sema {
 
-/// `rule` has its pattern: an input of the test that is called like a `const` capture is a constant. `names_nodes`: an
-/// `ok` must say which nodes match.
+/// Expects that `rule` has its pattern: an input of the test with the name of a `const` capture is a constant.
+/// `names_nodes`: an `ok` must say which nodes match.
 std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir::Rule& rule,
                                             support::Diagnostics& diags, bool names_nodes = true);
 

@@ -16,7 +16,7 @@ namespace {
 using support::Code;
 using support::Diagnostics;
 
-/// A candidate's cost is made of the rules' unless the partition's formula does without, or it is measured.
+/// Checks that rules have costs. They need them unless the partition's cost is measured or does not use them.
 bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
   const ir::PartitionPolicy& policy = backend.policy;
   bool needs_rules = policy.cost ? ir::refers_to_rules(*policy.cost) : !policy.measured;
@@ -81,7 +81,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   return ok;
 }
 
-/// Devices that a chain of links joins to the host.
+/// Devices that a sequence of links connects with the host.
 std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
   std::set<std::string> reached = {"host"};
   for (bool grows = true; grows;) {
@@ -138,7 +138,7 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
                  .did_you_mean(support::closest(link.to, names));
       }
       if (reachable.count(device.name) != 0) continue;
-      ok = diags.error(Code::BadDevice, device.span, "no chain of links joins `{}` to the host", device.name)
+      ok = diags.error(Code::BadDevice, device.span, "no sequence of links connects `{}` with the host", device.name)
                .note("`link host bandwidth 4 GB/s latency 8 us`");
     }
   }

@@ -37,7 +37,7 @@ bool store_int(int64_t value, std::byte* at) {
   return true;
 }
 
-/// False if `value` does not fit `dtype`.
+/// Returns false if `value` does not fit `dtype`.
 bool store_int(DType dtype, int64_t value, std::byte* at) {
   switch (dtype) {
     case DType::I8: return store_int<int8_t>(value, at);
@@ -52,11 +52,11 @@ bool store_int(DType dtype, int64_t value, std::byte* at) {
   return false;
 }
 
-/// Writes one element, or says why it cannot.
+/// Writes one element. Returns false after an error.
 bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags) {
   if (const auto* flag = std::get_if<bool>(&scalar.value)) {
     if (dtype != DType::Bool) {
-      return diags.error(Code::BadConstant, scalar.span, "a bool stands in a constant of {}", name_of(dtype));
+      return diags.error(Code::BadConstant, scalar.span, "a bool in a constant of {}", name_of(dtype));
     }
     return store_int(dtype, *flag ? 1 : 0, at);
   }
@@ -66,7 +66,7 @@ bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags)
   }
   if (const auto* real = std::get_if<double>(&scalar.value)) {
     if (!is_float(dtype)) {
-      return diags.error(Code::BadConstant, scalar.span, "a fraction stands in a constant of {}", name_of(dtype));
+      return diags.error(Code::BadConstant, scalar.span, "a fraction in a constant of {}", name_of(dtype));
     }
     if (dtype == DType::F64) {
       *reinterpret_cast<double*>(at) = *real;
@@ -78,7 +78,7 @@ bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags)
     }
     return true;
   }
-  return diags.error(Code::BadConstant, scalar.span, "a string stands in a constant");
+  return diags.error(Code::BadConstant, scalar.span, "a string in a constant");
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics&
   }
   TensorType resolved{*dtype, type.dims};
   if (auto problem = ir::type_problem(resolved)) {
-    return diags.error(Code::BadLiteral, type.span, "no tensor has this type: it {}", *problem);
+    return diags.error(Code::BadLiteral, type.span, "no tensor can have this type: it {}", *problem);
   }
   return resolved;
 }
@@ -109,7 +109,7 @@ std::optional<double> read_bound(DType dtype, const Scalar& scalar, Diagnostics&
   const auto* real = std::get_if<double>(&scalar.value);
   double value = real != nullptr ? *real : static_cast<double>(std::get<int64_t>(scalar.value));
   if (std::isfinite(value)) return value;
-  return diags.error(Code::BadConstant, scalar.span, "the bounds of a range are finite");
+  return diags.error(Code::BadConstant, scalar.span, "the bounds of a range must be finite");
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::optional<double> read_bound(DType dtype, const Scalar& scalar, Diagnostics&
 std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& diags) {
   std::optional<TensorType> type = resolve_type(dense.type, diags);
   if (!type) return std::nullopt;
-  // Compared before anything is allocated: the text bounds the size.
+  // Compared before any allocation: the length of the text limits the size.
   auto count = static_cast<size_t>(runtime::element_count(type->shape));
   if (count != dense.elements.size()) {
     return diags.error(Code::BadConstant, dense.span, "`{}` has {} elements, {} are written", to_string(*type), count,
@@ -134,7 +134,7 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
 
 namespace {
 
-/// `low` and `high` are whole numbers, less than 2^32 apart.
+/// `low` and `high` are integers, less than 2^32 apart.
 void fill_random_ints(Tensor& tensor, uint64_t seed, double low, double high) {
   auto width = static_cast<uint64_t>(high - low) + 1;
   auto first = static_cast<int64_t>(low);
@@ -153,7 +153,7 @@ Tensor make_random(const TensorType& type, uint64_t seed, double low, double hig
   double width = high - low;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t bits = split_mix(seed, i);
-    // The top 24 (53) bits make an exact fraction in [0, 1). Rounded once, so that every machine agrees.
+    // The top 24 (53) bits are an exact fraction in [0, 1). Rounds once, so that every machine computes the same.
     if (type.dtype == DType::F32) {
       tensor.as<float>()[i] = static_cast<float>(std::fma(width, static_cast<double>(bits >> 40) * 0x1p-24, low));
     } else {
@@ -197,7 +197,7 @@ std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
   for (size_t at = 0; at < constant.data.bytes(); at += width)
     std::copy_n(one.data(), width, constant.data.data() + at);
   if (type->dtype == DType::I64 && static_cast<int64_t>(constant.splat) != element_as_int(one.view(), 0)) {
-    constant.form = Constant::Form::Literal;  // a double does not hold it
+    constant.form = Constant::Form::Literal;  // a double cannot represent it
   }
   return constant;
 }
@@ -207,15 +207,15 @@ std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
   if (!type) return std::nullopt;
   bool is_integer = !is_float(type->dtype);
   if (type->dtype == DType::Bool) {
-    return diags_.error(Code::BadConstant, ast.type.dtype.span, "random constants are numbers, not bool");
+    return diags_.error(Code::BadConstant, ast.type.dtype.span, "random constants cannot be bool");
   }
   if (is_integer && !ast.range) {
     return diags_
-        .error(Code::BadConstant, ast.type.dtype.span, "random constants of {} need their bounds", name_of(type->dtype))
+        .error(Code::BadConstant, ast.type.dtype.span, "random constants of {} need bounds", name_of(type->dtype))
         .note("write `random seed N in [LOW, HIGH] : TYPE`");
   }
   auto seed = std::get<int64_t>(ast.seed.value);
-  if (seed < 0) return diags_.error(Code::BadConstant, ast.seed.span, "a seed is not negative");
+  if (seed < 0) return diags_.error(Code::BadConstant, ast.seed.span, "a seed must not be negative");
   Constant constant;
   constant.form = Constant::Form::Random;
   constant.seed = static_cast<uint64_t>(seed);
@@ -224,7 +224,7 @@ std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
     std::optional<double> high = read_bound(type->dtype, ast.range->high, diags_);
     if (!low || !high) return std::nullopt;
     if (is_integer && std::max(std::abs(*low), std::abs(*high)) > 0x1p53) {
-      return diags_.error(Code::BadConstant, ast.range->span, "the bounds of random integers are at most 2^53");
+      return diags_.error(Code::BadConstant, ast.range->span, "the bounds of random integers must be at most 2^53");
     }
     bool is_too_wide = is_integer ? *high - *low >= 0x1p32 : !std::isfinite(*high - *low);
     if (*low > *high || is_too_wide) {
@@ -272,7 +272,7 @@ std::optional<Constant> ConstantMaker::make(const syntax::FileAst& ast) {
     return diags_.error(Code::BadConstant, ast.key->span, "a .npy file holds one tensor, which has no name");
   }
   if (!is_npy && !ast.key) {
-    return diags_.error(Code::BadConstant, ast.path.span, "which tensor of the file? its name is missing");
+    return diags_.error(Code::BadConstant, ast.path.span, "the name of the tensor in the file is missing");
   }
   const auto* tensors = tensors_of((std::filesystem::path(model_dir_) / constant.file).string(), ast.path.span);
   if (!type || tensors == nullptr) return std::nullopt;

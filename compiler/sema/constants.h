@@ -13,23 +13,23 @@
 
 namespace collage::sema {
 
-/// Memory that the constants made up by one model's text (splat, random, literals) may take together.
+/// Most memory for all generated constants of one model (splat, random, literals).
 inline constexpr size_t kMaxMadeUpBytes = size_t{8} << 30;
 
-/// `f32[1, 3]` -> type, or an error at the type.
+/// `f32[1, 3]` -> type. Returns nullopt after an error at the type.
 std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support::Diagnostics& diags);
 
-/// `dense f32[2] [1.0, 2.0]` -> its elements, or errors at them.
+/// `dense f32[2] [1.0, 2.0]` -> its elements. Returns nullopt after errors at them.
 std::optional<ir::Tensor> make_dense(const syntax::DenseAst& dense, support::Diagnostics& diags);
 
 /// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and
-/// `i` only. The bounds and their difference are finite. Of integers, both bounds occur; they are less than 2^32 apart.
+/// `i` only. The bounds and their difference are finite. Integers include both bounds, which are less than 2^32 apart.
 ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -1.0, double high = 1.0);
 
 /// Makes the constants of one model; each weights file is read once.
 class ConstantMaker {
  public:
-  /// Files are looked up in `model_dir` unless their path is absolute.
+  /// Searches files in `model_dir` unless their path is absolute.
   ConstantMaker(std::string model_dir, support::Diagnostics& diags) : model_dir_(std::move(model_dir)), diags_(diags) {}
 
   std::optional<ir::Constant> make(const syntax::ConstAst& ast);
@@ -40,7 +40,7 @@ class ConstantMaker {
   std::optional<ir::Constant> make(const syntax::RandomAst& ast);
   std::optional<ir::Constant> make(const syntax::FileAst& ast);
   bool reserve(const ir::TensorType& type, support::Span span);
-  /// Null after an error, which is told once per file.
+  /// Returns null after an error, which is reported once per file.
   const runtime::NamedTensors* tensors_of(const std::string& path, support::Span span);
 
   std::string model_dir_;

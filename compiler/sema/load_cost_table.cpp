@@ -86,8 +86,8 @@ class TableReader {
     *factor = si_value(1, text(unit_span), unit);
     if (written.back() == ']' && *unit != ir::Unit::None) return true;
     return diags_
-        .error(Code::BadCostTable, Span{file_, cell.begin + static_cast<uint32_t>(open), cell.end}, "`{}` is no unit",
-               written.substr(open))
+        .error(Code::BadCostTable, Span{file_, cell.begin + static_cast<uint32_t>(open), cell.end},
+               "`{}` is not a unit", written.substr(open))
         .note("`time [us]`, `size [KiB]`, `rate [GB/s]`");
   }
 
@@ -126,7 +126,7 @@ class TableReader {
         double number = 0;
         auto [stop, error] = std::from_chars(written.data(), written.data() + written.size(), number);
         if (error != std::errc() || stop != written.data() + written.size() || !std::isfinite(number * factors_[i])) {
-          return diags_.error(Code::BadCostTable, cells[i], "`{}` is no number", written);
+          return diags_.error(Code::BadCostTable, cells[i], "`{}` is not a number", written);
         }
         rows_.back().push_back(number * factors_[i]);
       }
@@ -138,14 +138,15 @@ class TableReader {
       while (differs < axes && row[differs] == before[differs]) ++differs;
       if (differs < axes && row[differs] > before[differs]) continue;
       Span place = cells[0].to(cells[axes - 1]);
-      if (differs == axes) return diags_.error(Code::BadCostTable, place, "two rows are about `{}`", text(place));
+      if (differs == axes)
+        return diags_.error(Code::BadCostTable, place, "two rows have the arguments `{}`", text(place));
       return diags_.error(Code::BadCostTable, cells[differs], "`{}` comes after a larger `{}`: rows must ascend",
                           text(cells[differs]), table_->axes[differs].name);
     }
     return true;
   }
 
-  /// Rows ascend; the grid is full if they are all combinations of what stands in each column.
+  /// Expects ascending rows. The grid is full if they are all combinations of the values in the columns.
   bool make_grid() {
     size_t points = 1;
     for (size_t i = 0; i < table_->axes.size(); ++i) {
@@ -169,7 +170,7 @@ class TableReader {
       }
       if (!is_there) {
         const Cells& near = lines_[std::min(r + 1, lines_.size() - 1)];
-        return diags_.error(Code::BadCostTable, near[0].to(near.back()), "no row is about {}", missing)
+        return diags_.error(Code::BadCostTable, near[0].to(near.back()), "no row has the arguments {}", missing)
             .note("the rows must be all combinations of the values of the arguments");
       }
       table_->values.push_back(rows_[r].back());
@@ -181,7 +182,7 @@ class TableReader {
   std::string_view text_;
   support::Diagnostics& diags_;
   std::shared_ptr<ir::CostTable> table_ = std::make_shared<ir::CostTable>();
-  std::vector<Cells> lines_;  ///< the header first
+  std::vector<Cells> lines_;  ///< starts with the header
   std::vector<double> factors_;
   std::vector<std::vector<double>> rows_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the files of `table("file.csv", …)`: a header that names the columns, then numbers, a row per point of a full
-// grid, ascending, the last argument fastest. The last column is the result. A column's unit stands in brackets behind
-// its name. Empty lines and those that start with `#` are skipped.
+// grid, ascending, the last argument fastest. The last column is the result. A column's unit stands in brackets after
+// its name. Empty lines and lines that start with `#` are skipped.
 //
 //     macs, width, time [us]
 //     1e6, 8, 40
@@ -21,7 +21,7 @@ class CostTableFiles {
  public:
   explicit CostTableFiles(support::SourceManager& sources) : sources_(sources) {}
 
-  /// `path` starts at the folder of the file that holds `span`. Null after an error; each file is read once.
+  /// `path` is relative to the folder of the file that holds `span`. Returns null after an error. Reads each file once.
   std::shared_ptr<const ir::CostTable> load(const std::string& path, support::Span span, support::Diagnostics& diags);
 
  private:

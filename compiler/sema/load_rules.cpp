@@ -2,8 +2,8 @@
 // Reads rule files and what they include. A file that several include is read once; its backends are registered before
 // those of the files that include it, and its definitions are seen by each of them:
 //
-//     a.rules: include "common.rules"   b.rules: include "common.rules"   =>   common, a, b; common's definitions in
-//     both
+//     a.rules: include "common.rules"   b.rules: include "common.rules"
+//         =>   common, a, b; common's definitions in both
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using support::Code;
 using support::Diagnostics;
 
-/// Nobody nests files so deep on purpose.
+/// Deeper nesting is a mistake.
 constexpr size_t kMostNestedIncludes = 32;
 
 class RuleLoader {
@@ -31,7 +31,7 @@ class RuleLoader {
     std::error_code error;
     std::string key = fs::weakly_canonical(path, error).string();
     if (auto known = files_.find(key); known != files_.end()) {
-      return known->second.is_open ? refuse_circle(key, path, include) : known->second.is_good;
+      return known->second.is_open ? refuse_cycle(key, path, include) : known->second.is_good;
     }
     if (chain_.size() > kMostNestedIncludes) {
       return diags_.error(Code::IncludeTooDeep, include, "files are included more than {} deep", kMostNestedIncludes);
@@ -49,13 +49,13 @@ class RuleLoader {
     for (const syntax::StringAst& included : file.ast->includes) ok = load_included(file, path, included) && ok;
     chain_.pop_back();
     file.is_open = false;
-    if (!ok) return false;  // names of what could not be read would seem unknown
+    if (!ok) return false;  // names of unread files would be reported as unknown
     file.is_good = build_rules(*file.ast, sources_, *id, rules_, diags_, copies(file.definitions));
     for (const syntax::DefAst& definition : file.ast->defs) file.definitions.push_back(&definition);
     return file.is_good;
   }
 
-  /// What the file at `path` sees of those that it includes.
+  /// Definitions that the file at `path` sees from the files that it includes.
   std::optional<std::vector<syntax::DefAst>> included(const syntax::RulesAst& ast, const std::string& path) {
     File file;
     bool ok = true;
@@ -69,7 +69,7 @@ class RuleLoader {
  private:
   struct File {
     std::optional<syntax::RulesAst> ast;
-    std::vector<const syntax::DefAst*> definitions;  ///< of the files that it includes; its own, too, when it is built
+    std::vector<const syntax::DefAst*> definitions;  ///< of the files that it includes, and its own once it is built
     bool is_open = false;                            ///< the files that it includes are being read
     bool is_good = false;                            ///< it was built without errors
   };
@@ -86,7 +86,7 @@ class RuleLoader {
 
   bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
     std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
-    if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the name of a file is missing");
+    if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the file name is missing");
     if (!load(target, included.span)) return false;
     std::error_code error;
     for (const syntax::DefAst* definition : files_.at(fs::weakly_canonical(target, error).string()).definitions) {
@@ -96,8 +96,8 @@ class RuleLoader {
     return true;
   }
 
-  /// Notes show the way from the file to itself.
-  bool refuse_circle(const std::string& key, const std::string& path, support::Span include) {
+  /// Reports an include cycle, with notes along it.
+  bool refuse_cycle(const std::string& key, const std::string& path, support::Span include) {
     auto at = std::find_if(chain_.begin(), chain_.end(), [&](const Link& link) { return link.key == key; });
     auto error = diags_.error(Code::IncludeCycle, include, "`{}` includes itself", path);
     for (++at; at != chain_.end(); ++at) error.note(at->include, "by way of this file");

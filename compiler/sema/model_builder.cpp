@@ -23,7 +23,7 @@ using syntax::Scalar;
 
 namespace {
 
-/// A list takes the kind of its elements, or what the operator asks for where that is possible (`[]`, `[1]` as floats).
+/// A list has the type of its elements, or the type that the operator requires if possible (`[]`, `[1]` as floats).
 std::optional<runtime::AttrValue> list_value(const std::vector<Scalar>& items, const ir::AttrKind* wanted) {
   Ints ints;
   Floats floats;
@@ -103,7 +103,7 @@ void ModelBuilder::add_outputs() {
     if (found == scope_.end() || !found->second.is_visible) {
       auto error = diags_.error(Code::BadModel, port.name.span, "output `%{}` is never defined", port.name.text);
       if (found != scope_.end()) {
-        error.note(found->second.span, "this value stays inside its partition, whose results do not name it");
+        error.note(found->second.span, "this value is inside its partition and not among its results");
       } else {
         error.did_you_mean(near_name(port.name.text));
       }
@@ -136,7 +136,7 @@ void ModelBuilder::add_outputs() {
   }
 }
 
-/// A name in scope that `name` may be a slip of; empty if there is none. Names of one letter are all alike.
+/// A name in scope that is spelled like `name`; empty if there is none, and for names of one letter.
 std::string ModelBuilder::near_name(std::string_view name) const {
   if (name.size() < 2) return "";
   std::vector<std::string> names;
@@ -186,7 +186,7 @@ void ModelBuilder::report_undefined(const Name& name) {
         std::visit([](const auto& s) -> const std::vector<Name>& { return s.results; }, ast_.statements[i]);
     for (const Name& result : results) {
       if (result.text != name.text) continue;
-      error.note(result.span, "it is defined here, too late: values are defined before they are used");
+      error.note(result.span, "it is defined here: values must be defined before they are used");
       return;
     }
   }
@@ -197,7 +197,7 @@ const ModelBuilder::Binding* ModelBuilder::find(const Name& name) {
   auto found = scope_.find(name.text);
   if (found == scope_.end()) {
     report_undefined(name);
-    Binding placeholder;  // told once
+    Binding placeholder;  // reported once
     placeholder.is_placeholder = true;
     bind(name, placeholder);
     return nullptr;
@@ -205,7 +205,7 @@ const ModelBuilder::Binding* ModelBuilder::find(const Name& name) {
   const Binding& binding = found->second;
   if (!binding.is_visible && binding.partition != current_) {
     diags_
-        .error(Code::UndefinedValue, name.span, "`%{}` stays inside partition `@{}`", name.text,
+        .error(Code::UndefinedValue, name.span, "`%{}` is inside partition `@{}`", name.text,
                model_.placement.partitions[static_cast<size_t>(binding.partition)].name)
         .note(binding.span, "to use it outside, name it among the results of the partition");
     return nullptr;
@@ -368,8 +368,8 @@ void ModelBuilder::bind_results(const syntax::OpAst& op, NodeId node, int partit
       model_.graph.value(binding.value).span = name.span;
       if (partition >= 0) written_[binding.value] = binding.format;
     } else if (i < op.types.size() && op.types[i]) {
-      // The node failed, but its type is written: go on with a stand-in, so that later errors are found. The graph is
-      // thrown away in the end.
+      // The node failed, but its type is written: continues with a substitute, so that later errors are found. The
+      // graph is discarded in the end.
       if (std::optional<TensorType> type = resolve_type(*op.types[i], diags_)) {
         binding.value = model_.graph.add_input(model_.graph.unique_name(name.text), *type, name.span);
       }

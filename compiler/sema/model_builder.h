@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work behind build_graph.h. Statements are visited in the order of the text. What a name stands for is a Binding:
-// a logical value in one format; the Graph knows logical values only, formats go into the Placement.
+// Implements build_graph.h. Visits statements in the order of the text. A name denotes a Binding: a logical value in
+// one format. The Graph has only logical values; formats are in the Placement.
 //
-// After an error a name is bound to a poisoned value (invalid id), so that nothing that follows from it is told again.
+// After an error a name is bound to a poisoned value (invalid id), which suppresses errors that follow from the first.
 #pragma once
 
 #include <map>
@@ -27,14 +27,14 @@ class ModelBuilder {
     ir::ValueId value;  ///< invalid: poisoned
     ir::Format format;
     support::Span span;
-    int partition = -1;           ///< that makes the value; -1: the model's input, a constant, a node without partition
+    int partition = -1;           ///< that produces the value; -1: a model input, a constant, a node without partition
     bool is_visible = true;       ///< false: inside a body and not among its results
     bool is_converted = false;    ///< by a `convert`
     bool is_placeholder = false;  ///< used and never defined so far
-    bool is_undecided = false;    ///< made by a node without partition: the search decides the format
+    bool is_undecided = false;    ///< produced by a node without partition: the search chooses the format
   };
 
-  /// What the text says of a partition, beside ir::Partition.
+  /// Parts of a written partition that ir::Partition does not have.
   struct PartitionState {
     bool has_body = false;
     std::map<ir::ValueId, ir::Format> input_formats;
@@ -63,7 +63,7 @@ class ModelBuilder {
   std::optional<int> declare(const syntax::PartitionAst& ast);
   void add_partition_inputs(const syntax::PartitionAst& ast, int index);
   void visit_body(const syntax::PartitionAst& ast, int index);
-  /// Where a node goes; -1 where it has no partition. Nothing after an error.
+  /// Index of a node's partition, or -1; nullopt after an error.
   std::optional<int> membership_of(const syntax::OpAst& op);
   std::optional<ir::Format> build_format(const syntax::FormatAst& ast, const ir::TensorType& type);
   void finish_partitions();
@@ -80,11 +80,11 @@ class ModelBuilder {
   std::map<std::string, int, std::less<>> partition_names_;
   std::vector<PartitionState> states_;
   std::vector<std::pair<int, const syntax::PartitionSplitAst*>> splits_;  ///< by partition, as written
-  std::map<ir::ValueId, ir::Format> written_;                             ///< format in which a partition makes a value
-  std::set<std::string, std::less<>> body_inputs_;                        ///< names that the current body may read
-  int current_ = -1;                                                      ///< partition whose body is visited
+  std::map<ir::ValueId, ir::Format> written_;       ///< format in which a partition produces a value
+  std::set<std::string, std::less<>> body_inputs_;  ///< names that the current body may read
+  int current_ = -1;                                ///< partition whose body is visited
   size_t statement_ = 0;
-  int suggestions_left_ = 20;  ///< looking for near names takes time
+  int suggestions_left_ = 20;  ///< finding similar names takes time
 };
 
 }  // namespace collage::sema

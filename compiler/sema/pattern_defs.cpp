@@ -31,7 +31,7 @@ bool is_plain_name(const PatternAst& ast) {
          ast.capture->text != "none";
 }
 
-/// `Relu | Clip`: the names of a class; nothing if it is none.
+/// `Relu | Clip`: the names of a class; nullopt if the body is not a class.
 std::optional<std::vector<Word>> class_names(const PatternAst& body) {
   std::vector<Word> names;
   bool is_class = true;
@@ -169,7 +169,7 @@ bool PatternDefs::add(const std::vector<DefAst>& defs, support::Diagnostics& dia
   return ok;
 }
 
-/// What it uses first, so that its own check finds that checked.
+/// Checks a `def` after those that it uses.
 bool PatternDefs::check(Entry* entry, std::map<const Entry*, Visit>* visits, support::Diagnostics& diags) {
   auto [visit, is_new] = visits->emplace(entry, Visit::Open);
   if (!is_new) return !entry->is_broken;
@@ -195,7 +195,7 @@ bool PatternDefs::check_uses(Entry* entry, std::map<const Entry*, Visit>* visits
       return diags.error(Code::BadDef, call.span, "`{}` would contain itself", used->def.name.text)
           .note(used->def.name.span, "it is declared here");
     }
-    // Those added before are checked already.
+    // Earlier ones are already checked.
     if (visit == visits->end() && !used->is_broken) check(used, visits, diags);
     if (used->is_broken) return false;
   }

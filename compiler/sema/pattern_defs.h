@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What patterns may call besides operators: the built-in classes, and the `def`s of a file or backend.
+// Names that patterns may call besides operators: the built-in classes, and the `def`s of a file or backend.
 //
 //     def act = Relu | Sigmoid                       a class of operators
 //     def dense(x, w) = Add(MatMul(x, w: const), _)  a sub-pattern
 //
-// A backend's table has that of its file outside it. Every `def` in a table is checked; one with an error stays there,
-// so that what uses it is not told again.
+// A backend's table is nested in that of its file. Every `def` in a table is checked; a `def` with an error stays in
+// it, so that its uses are not reported again.
 #pragma once
 
 #include <map>
@@ -24,20 +24,20 @@ class PatternDefs {
  public:
   explicit PatternDefs(const PatternDefs* outer = nullptr) : outer_(outer) {}
 
-  /// They may use each other, in any order. False after errors.
+  /// Adds definitions, which may use each other in any order. Returns false after errors.
   bool add(const std::vector<syntax::DefAst>& defs, support::Diagnostics& diags);
 
-  /// Null if there is none.
+  /// Finds a definition by name. Returns null if there is none.
   const syntax::DefAst* find(std::string_view name) const;
   bool is_broken(std::string_view name) const;
 
-  /// An operator of a class. `is_listed`: by its own name; false: by a built-in class.
+  /// An operator of a class. `is_listed`: the class names it; false: it comes from a built-in class.
   struct Member {
     const ir::OpDef* op;
     bool is_listed;
   };
   /// The operators that `name` stands for: an operator, a built-in class, or a `def` without parameters that is not
-  /// broken. None if there is no such name.
+  /// broken. Empty if there is no such name.
   std::vector<Member> operators(std::string_view name) const;
   /// All names that a pattern may call, for suggestions.
   std::vector<std::string> names() const;
@@ -58,7 +58,7 @@ class PatternDefs {
   std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;
 };
 
-/// Operators of a built-in class: `any_op`, or a fusion kind of RFC 62. None if there is no such class.
+/// Operators of a built-in class: `any_op`, or a fusion kind of RFC 62. Empty if there is no such class.
 std::vector<const ir::OpDef*> built_in_class(std::string_view name);
 
 }  // namespace collage::sema

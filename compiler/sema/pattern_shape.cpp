@@ -10,7 +10,7 @@ using ir::OpDef;
 using ir::Pattern;
 using support::Code;
 
-/// Operands of the pattern up to the last that must be there.
+/// Number of operands of the pattern up to the last required one.
 int certain_operands(const Pattern& pattern) {
   int certain = 0;
   for (size_t i = 0; i < pattern.operands.size(); ++i) {

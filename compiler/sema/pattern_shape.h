@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be told of a pattern by itself: how its operands fit operators, and what stands at its root.
+// Properties of a pattern by itself: how its operands fit operators, and which operators are at its root.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 
 namespace collage::sema {
 
-/// Whether an operator can have the operands of an Op or Repeat.
+/// Returns whether an operator can have the operands of an Op or Repeat.
 bool takes_operands(const ir::OpDef& op, const ir::Pattern& pattern);
 
-/// All its operators can; else told.
+/// Checks that all operators of the pattern can have its operands. Returns false after an error.
 bool check_arity(const ir::Pattern& pattern, support::Diagnostics& diags);
 
-/// Operands that the pattern does not name must be absent, unless it says otherwise.
+/// Requires operands that the pattern does not name to be absent, unless it says otherwise.
 void leave_out_further_operands(ir::Pattern* pattern);
 
-/// Operators in the smallest derivation: 0, or 1 for one or more.
+/// Returns 0 if the smallest derivation has no operator, else 1.
 int least_operators(const ir::Pattern& pattern);
 
-/// Whether each form of the pattern is an operator at its root. Those are added to `ops`, each once.
+/// Returns whether each form of the pattern has an operator at its root, and adds those operators to `ops`, each once.
 bool is_node(const ir::Pattern& pattern, std::vector<const ir::OpDef*>* ops);
 
 }  // namespace collage::sema

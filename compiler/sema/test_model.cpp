@@ -35,7 +35,7 @@ std::string model_text(const ir::RuleTest& test) {
 std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const std::string& owner,
                                           const ir::RuleTest& test, Diagnostics& diags) {
   support::FileId file = sources.add(fmt::format("<test of {}>", owner), model_text(test));
-  // Of its own, so that whatever is wrong in the model is told as a part of the test's failure.
+  // Separate diagnostics: mistakes in the model become notes of the test's failure.
   Diagnostics inner(sources);
   auto ast = syntax::parse_model(sources, file, inner);
   std::optional<Model> model;

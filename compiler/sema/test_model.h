@@ -11,8 +11,8 @@
 
 namespace collage::sema {
 
-/// Its statements, with its free values declared: constants are random with seed 1. `owner` is `rule conv`, say.
-/// Nothing, and one error with all that is wrong, if it is malformed.
+/// Builds the statements of a test, with its free values declared; constants are random with seed 1. `owner` is for
+/// messages: `rule conv`. Returns nullopt, after one error with all mistakes as notes, if the model is malformed.
 std::optional<ir::Graph> build_test_model(support::SourceManager& sources, const std::string& owner,
                                           const ir::RuleTest& test, support::Diagnostics& diags);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal invariants. A failed check is a fault of ours (exit code 3), never of the user's input.
+// Internal invariants. A failed check is a bug in Collage (exit code 3), never an effect of the input.
 #pragma once
 
 #include <fmt/format.h>

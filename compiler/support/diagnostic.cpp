@@ -24,13 +24,13 @@ const Kind& kind(Code code) {
   return kKinds[static_cast<size_t>(code)];
 }
 
-/// A byte of UTF-8 that takes no column of its own.
+/// Returns whether the byte continues a UTF-8 character, and so takes no column.
 bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-/// The source line, cut to what a terminal shows and with control characters as `?`, and under it a caret run below the
-/// part of `span` that lies on it.
+/// The source line, cut to the width of a terminal and with control characters as `?`, then a line with carets under
+/// the part of `span` that lies on it.
 std::string excerpt(const SourceManager& sources, const Span& span) {
   constexpr size_t kShown = 160;
   std::string line(sources.line_at(span.file, span.begin));
@@ -66,8 +66,7 @@ std::string render_part(const SourceManager& sources, const Span& span, std::str
                      excerpt(sources, span));
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours, case aside (the restricted Damerau-Levenshtein
-/// distance).
+/// Counts insertions, deletions, replacements and swaps of neighbours, ignoring case (restricted Damerau-Levenshtein).
 size_t edit_distance(std::string_view a, std::string_view b) {
   auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));

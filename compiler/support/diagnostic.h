@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler tells its user about their input. One engine collects; the driver prints and decides the exit code.
+// What the compiler reports about its input. One engine collects; the driver prints and decides the exit code.
 //
 //     return diags.error(Code::UnknownOperator, span, "unknown operator `{}`", name).note("did you mean `{}`?", near);
 //
@@ -31,7 +31,7 @@ enum class Code {
 std::string code_text(Code code);
 /// `UnknownOperator`
 std::string_view code_name(Code code);
-/// What `--explain` prints.
+/// The sentence that `--explain` prints.
 std::string_view code_explanation(Code code);
 std::optional<Code> parse_code(std::string_view text);
 std::vector<Code> all_codes();
@@ -110,7 +110,7 @@ class Diagnostics {
   const std::vector<DiagnosticRecord>& records() const { return records_; }
   const SourceManager& sources() const { return sources_; }
 
-  /// All of them, by file and place; equal ones once:
+  /// Prints all diagnostics, sorted by file and place, equal ones once:
   ///
   ///     mlp.ir:7:15: error: inner dimensions differ: 128 and 64 [CG0203]
   ///        7 |   %h = MatMul(%x, %w1)

@@ -11,10 +11,10 @@
 namespace collage::support {
 namespace {
 
-/// Editors on Windows put it in front of UTF-8; it is no part of the text.
+/// Editors on Windows write it before UTF-8; it is not part of the text.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Why `bytes` are no text of ours, where that shows without reading it.
+/// Says why `bytes` cannot be text of ours, if that is visible before parsing; nullopt otherwise.
 std::optional<std::string> no_text_problem(std::string_view bytes) {
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return "it is in UTF-16; save it as UTF-8";
   size_t zero = bytes.find('\0');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns the text of every file that the compiler reads. Text is kept, never re-opened; ids stay valid for its life.
+// Owns the text of every file that the compiler reads. A file is read once; ids stay valid as long as the manager.
 #pragma once
 
 #include <deque>
@@ -19,10 +19,10 @@ struct LineColumn {
 
 class SourceManager {
  public:
-  /// Reads a text, without a byte order mark. Nothing if it cannot be read or is no text (it holds a zero byte, or is
-  /// in UTF-16); `*why` then says why (lower case, no period).
+  /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is no text (it holds a zero byte,
+  /// or is in UTF-16); `*why` then says why (lower case, no period).
   std::optional<FileId> load(const std::string& path, std::string* why);
-  /// Adds text under a name of its own: `<test>`, `<command line>`.
+  /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
 
   std::string_view name(FileId file) const;

@@ -13,7 +13,7 @@ struct FileId {
   friend bool operator==(FileId, FileId) = default;
 };
 
-/// Bytes [begin, end) of a file. Invalid where nothing was written (imported or made by a pass).
+/// Bytes [begin, end) of a file. Invalid if there is no source text (imported, or created by a pass).
 struct Span {
   FileId file;
   uint32_t begin = 0;

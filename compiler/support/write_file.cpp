@@ -11,7 +11,7 @@ namespace collage::support {
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags) {
   namespace fs = std::filesystem;
   std::error_code error;
-  // A device or a pipe (`-o /dev/stdout`) has no place beside it and cannot be renamed over.
+  // A device or a pipe (`-o /dev/stdout`) cannot be replaced by renaming a file.
   bool in_place = fs::exists(path, error) && !fs::is_regular_file(path, error);
   std::string target = in_place ? path : path + ".partial";
   {

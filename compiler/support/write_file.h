@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files are written beside their place and renamed: a reader sees the old file or the new one, never half of one.
+// Writes a temporary file beside the target and renames it: a reader sees the old file or the new one, never a part.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace collage::support {
 
-/// False after a CannotWrite error.
+/// Returns false after a CannotWrite error.
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags);
 
 }  // namespace collage::support

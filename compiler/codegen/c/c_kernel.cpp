@@ -123,15 +123,16 @@ static inline void v_scatter_if(void *b, int64_t i, vec x, vec at, mask m) {
 )";
 
 constexpr std::string_view kOpNames[] = {
-#define X(name, text) text,
-    COLLAGE_LOOP_OPS(X)
-#undef X
+#define LOOP_OP(name, text) text,
+#include "compiler/codegen/nest/loop_ops.def"
+#undef LOOP_OP
 };
 
 constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf"};
 static_assert(std::size(kOutsideNames) == static_cast<size_t>(runtime::ExternalFunction::Count));
 
-/// Statement by statement. What one statement reaches twice is computed once, in a local variable before it.
+/// Writes statement by statement. An expression that a statement uses twice is computed once, in a local variable
+/// before it.
 class Writer {
  public:
   Writer(const Nest& nest, const std::string& symbol) : nest_(nest), symbol_(symbol) {}
@@ -178,7 +179,7 @@ class Writer {
     for (const Expr& arg : e->args) count_uses(arg);
   }
 
-  /// Its text; the locals that it needs are written first.
+  /// Returns the text of the expression, after writing the locals that it needs.
   std::string value(const Expr& e) {
     if (e->op == Op::IntConst) return e->imm < 0 ? fmt::format("({})", e->imm) : fmt::format("{}", e->imm);
     if (e->op == Op::Var) return var(e->imm);
@@ -246,7 +247,7 @@ class Writer {
     }
   }
 
-  /// Index and what follows; the last operand of three (of two, where there are no offsets) is a mask.
+  /// Writes the index and further operands; the last of three (of two, if there are no offsets) is a mask.
   std::string load(const ExprNode& e, std::string name) {
     size_t unmasked = e.op == Op::Gather ? 2 : 1;
     if (e.args.size() > unmasked) {

@@ -21,19 +21,19 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-/// Vectors of four, sixteen of them in reach; no fused multiply-add.
+/// Vectors of four lanes, sixteen registers, no fused multiply-add.
 Isa plain_isa() {
   Isa isa;
   isa.lanes = kCLanes;
   return isa;
 }
 
-/// Operators whose weights a kernel can read as they are. Those of others are packed into the text.
+/// Returns whether a kernel of the operator can read its weights unpacked. Other weights are packed into the text.
 bool reads_weights(const ir::Node& node) {
   return node.op->name == "Conv" || node.op->name == "MatMul" || node.op->name == "Gemm";
 }
 
-/// The partition alone, with such weights as inputs, so that no kernel packs them when compiled.
+/// The partition as a graph whose unpacked weights are inputs, so that no kernel packs them.
 class WeightlessGraph {
  public:
   WeightlessGraph(const ir::Graph& graph, const std::vector<NodeId>& nodes) : from_(graph) {
@@ -116,7 +116,7 @@ class FunctionWriter {
  private:
   std::string unique(const std::string& name) {
     std::string base = c_name(name);
-    if (base.starts_with(function_.symbol + "_")) base += "_";  // those are the kernels and tables
+    if (base.starts_with(function_.symbol + "_")) base += "_";  // such names belong to kernels and tables
     std::string result = base;
     for (int i = 1; !names_.insert(result).second; ++i) result = fmt::format("{}_{}", base, i);
     return result;
@@ -151,7 +151,7 @@ class FunctionWriter {
     });
   }
 
-  /// Bit patterns: NaN and denormals too.
+  /// Writes bit patterns, which represent NaN and denormals, too.
   void add_table(size_t index, const runtime::Tensor& data) {
     std::string name = fmt::format("{}_table{}", function_.symbol, index);
     function_.text += fmt::format("static const uint32_t {}[] = {{", name);
@@ -169,7 +169,7 @@ class FunctionWriter {
     return place;
   }
 
-  /// Values inside the partition live in the workspace, each in its own place.
+  /// Values inside the partition lie in the workspace without overlap.
   std::string value_name(ValueId value) {
     auto [at, is_new] = by_value_.try_emplace(value);
     if (is_new) {
@@ -252,7 +252,7 @@ runtime::Result<CFunction> c_function(const ir::Graph& graph, const std::vector<
 }
 
 std::string c_file(const ir::Graph& graph, const std::vector<CFunction>& functions) {
-  // A value may be called anything; the comment must go on.
+  // A value can have any name, which must not end the comment.
   auto harmless = [](std::string text) {
     for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/")) text.replace(at, 2, "**");
     return text;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host partition as C99 source that compiles alone: the same loop nests as the JIT's, as plain loops
-// (`--emit=c`). Weights are parameters; only what the compiler worked out itself (tables, packed panels) is in the
-// text.
+// (`--emit=c`). Weights are parameters; the text contains only tables and packed panels that the compiler computed.
 //
 //     {%c = Conv(%x, %w), %y = Relu(%c)}  =>
 //     void p0(const void *restrict x, const void *restrict w, void *restrict y, void *restrict workspace)
@@ -26,18 +25,18 @@ struct CFunction {
   std::string symbol;
   std::string text;                    ///< kernels and the function, without the prelude
   std::vector<CParameter> parameters;  ///< in order; `void *restrict workspace` follows
-  size_t workspace_bytes = 0;          ///< that the caller provides, aligned to 64 bytes
+  size_t workspace_bytes = 0;          ///< provided by the caller, aligned to 64 bytes
 };
 
-/// Expects a convex set of nodes, ascending. `symbol` is a name in C, that no other function of the file has. The
-/// failure names the operator that has no generated code.
+/// Expects a convex set of nodes, ascending. `symbol` is a C name that is unique in the file. A failure names the
+/// operator that has no generated code.
 runtime::Result<CFunction> c_function(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                       const std::string& symbol);
 
-/// The whole file: a comment with the shapes, what the functions share, the functions.
+/// Returns the whole file: a comment with the shapes, the prelude, the functions.
 std::string c_file(const ir::Graph& graph, const std::vector<CFunction>& functions);
 
-/// `layer4/conv-1` => `layer4_conv_1`; a name of C's own or of the file's gets a `_` behind it.
+/// `layer4/conv-1` => `layer4_conv_1`; appends `_` to names that C or the file reserves.
 std::string c_name(const std::string& name);
 
 }  // namespace collage::codegen

@@ -54,8 +54,8 @@ RowSplit split_rows(int64_t count, int64_t most) {
   return split;
 }
 
-// Per step of k a block of r x v costs the most of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4 cycles
-// of FMA latency where it has fewer than 8 sums. It needs r v + v + 1 registers.
+// Per step of k a block of r x v costs the maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
+// cycles of FMA latency if it has fewer than 8 sums. It needs r v + v + 1 registers.
 BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) {
   int64_t vectors = (columns + lanes - 1) / lanes;
   BlockSize best;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heart of GEMM and convolution: a block of rows x vectors in registers, one loop over k of broadcast-FMAs.
+// The inner kernel of GEMM and convolution: a block of rows x vectors in registers, one loop over k of broadcast-FMAs.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct VectorOperand {
   Expr last_mask;  ///< of the last vector; null: all lanes
 };
 
-/// A buffer's next part, fetched towards the core while the block runs: one cache line per `every` steps of k.
+/// A buffer's next part, prefetched while the block runs: one cache line per `every` steps of k.
 struct Prefetch {
   int buffer = -1;  ///< -1: none
   Expr base;
@@ -41,8 +41,8 @@ struct BlockSize {
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
                                           const VectorOperand& b, const Prefetch& prefetch = {});
 
-/// How `count` rows are cut into blocks of nearly equal height: `tall` blocks of `rows` first, then `low` of `rows`
-/// - 1. 128 rows, at most 9 => 8 of 9 and 7 of 8.
+/// `count` rows in blocks of nearly equal height: first `tall` blocks of `rows`, then `low` blocks of `rows` - 1.
+/// 128 rows, at most 9 => 8 blocks of 9 and 7 of 8.
 struct RowSplit {
   int64_t rows = 1;
   int64_t tall = 0;
@@ -53,7 +53,7 @@ struct RowSplit {
 };
 RowSplit split_rows(int64_t count, int64_t most);
 
-/// The registers' block for a result of `rows` x `columns`: the fewest estimated cycles.
+/// Chooses the register block with the fewest estimated cycles for a result of `rows` x `columns`.
 BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers);
 
 }  // namespace collage::codegen

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop nests to LLVM IR, statement by statement. Expects a nest whose expressions are well typed; the function it makes
-// has final vector types, so that no middle-end pass is needed but the promotion of variables to registers, done here.
+// Loop nests to LLVM IR, statement by statement. Expects a nest whose expressions are well typed. The generated
+// function has final vector types, so that the only middle-end pass is the promotion of variables to registers, done
+// here.
 //
-// No vector or floating-point constant other than zero is ever created: it would land in .rodata behind a relocation.
+// Creates no vector or floating-point constant other than zero: it would be put into .rodata and need a relocation.
 #include "compiler/codegen/llvm/emit.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -106,7 +107,7 @@ class Emitter {
     return nullptr;
   }
 
-  // The constant part is a step of its own, so that neighbours share the rest and it becomes a displacement.
+  // The constant part is a separate step, so that neighbours share the rest and it becomes a displacement.
   llvm::Value* address(int64_t buffer, const Expr& index) {
     llvm::Value* base = pointers_[static_cast<size_t>(buffer)];
     if (is_int_const(index)) {
@@ -200,8 +201,8 @@ class Emitter {
     return nullptr;
   }
 
-  // A number of lanes, in each of them. The empty asm hides the scalar arithmetic: LLVM would do it on vectors, with
-  // constants from .rodata.
+  // A number of lanes, copied to each lane. The empty asm hides the scalar arithmetic: LLVM would do it on vectors,
+  // with constants from .rodata.
   llvm::Value* lane_count(const ExprNode& e) {
     if (e.args[1]->type == Type::Float) return bits(e, 1);
     llvm::Value* most = b_.getInt64(static_cast<uint64_t>(e.lanes));
@@ -220,8 +221,8 @@ class Emitter {
     return annotate(b_.CreateMaskedLoad(float_type(e.lanes), from, align, arg(e, 1), none), e.imm);
   }
 
-  // Lanes 0, 2, … of two vectors one behind the other. The shuffle of the widest vectors would take its indices from
-  // .rodata: they are an operand instead. Narrower ones have shuffles with immediate operands.
+  // Lanes 0, 2, … of two concatenated vectors. The shuffle of the widest vectors would load its indices from .rodata,
+  // so they are an operand. Narrower vectors have shuffles with immediate operands.
   llvm::Value* emit_even(const ExprNode& e) {
     if (e.lanes == 16) {
       return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {arg(e, 0), bits(e, 2), arg(e, 1)});
@@ -269,7 +270,7 @@ class Emitter {
     return annotate(b_.CreateMaskedGather(float_type(e.lanes), from, llvm::Align(4), mask, none), e.imm);
   }
 
-  // Lane by lane: for the few functions that have no vector form here.
+  // Calls a function without vector form lane by lane.
   llvm::Value* emit_outside(const ExprNode& e) {
     llvm::Value* slot =
         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(1), static_cast<uint64_t>(e.imm));
@@ -292,7 +293,7 @@ class Emitter {
     return result;
   }
 
-  // Halves the vector until one lane is left: the shuffles have immediate operands.
+  // Halves the vector until one lane is left, with shuffles that have immediate operands.
   llvm::Value* emit_reduce(const ExprNode& e) {
     llvm::Value* v = arg(e, 0);
     for (int width = e.args[0]->lanes / 2; width >= 1; width /= 2) {
@@ -373,7 +374,7 @@ class Emitter {
     }
   }
 
-  // for => if (begin < end) do … while (next < end): the test at the end is the only one per turn.
+  // for => if (begin < end) do … while (next < end): one test per iteration.
   void loop(const Stmt& s) {
     llvm::Value* begin = value(s.a);
     llvm::Value* end = value(s.b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop nests to LLVM IR. Only the files of this folder that know LLVM include this.
+// Loop nests to LLVM IR.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM, for the few files of this folder that see it.
+// The headers of LLVM that the files of this folder share.
 #pragma once
 
 #include <llvm/IR/BasicBlock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs LLVM's code generator (no middle end: the nests are final) and takes the one text section out of the object.
-// Small code model, position-independent; a relocation in the text means that a constant or a library call slipped in.
+// Runs LLVM's code generator (no middle end: the nests are final) and extracts the one text section of the object.
+// Small code model, position-independent; a relocation in the text reveals a constant or a library call.
 #include "compiler/codegen/llvm/object_code.h"
 
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ class LlvmAssembler : public Assembler {
   bool generate(llvm::Module& module, llvm::CodeGenFileType kind, llvm::SmallVector<char, 0>& out) {
     llvm::raw_svector_ostream stream(out);
     llvm::legacy::PassManager passes;
-    // First: passes that find no target information make up some that knows no vectors.
+    // Must be first: without target information, passes assume a target without vectors.
     passes.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
     passes.add(llvm::createEarlyCSEPass());
     if (machine_->addPassesToEmitFile(passes, stream, nullptr, kind)) return false;

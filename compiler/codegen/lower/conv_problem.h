@@ -22,11 +22,11 @@ struct ConvProblem {
   std::array<int64_t, 3> pads{0, 0, 0};  ///< at the beginning
   std::array<int64_t, 3> output{1, 1, 1};
 
-  // A phase of a transposed convolution: an ordinary one of stride 1, whose taps are some of the kernel's, and whose
-  // results lie apart. An ordinary convolution is its own only phase.
+  // A phase of a transposed convolution: an ordinary convolution of stride 1 with some of the kernel's taps, whose
+  // results are not contiguous. An ordinary convolution has one phase.
   bool transposed = false;
   std::array<int64_t, 3> first_tap{0, 0, 0};      ///< in the kernel of the weights
-  std::array<int64_t, 3> tap_step{1, 1, 1};       ///< from tap to tap; negative where the kernel is turned round
+  std::array<int64_t, 3> tap_step{1, 1, 1};       ///< from tap to tap; negative if the kernel is reversed
   std::array<int64_t, 3> weight_kernel{1, 1, 1};  ///< extents of the weights' kernel
   std::array<int64_t, 3> first_output{0, 0, 0};
   std::array<int64_t, 3> output_step{1, 1, 1};
@@ -39,7 +39,7 @@ struct ConvProblem {
   bool is_depthwise() const { return in_channels == 1 && out_channels == 1 && groups > 1 && taps() <= 64; }
 };
 
-/// The window's geometry alone, of an operator with spatial dimensions from the third on.
+/// Describes only the window of an operator with spatial dimensions from the third on.
 ConvProblem describe_window(const ir::Graph& graph, ir::NodeId node, const ir::Shape& kernel);
 
 /// Expects a Conv of rank 3 to 5 that inference accepted. A 1x1 convolution with unit strides and no pads becomes one
@@ -54,7 +54,7 @@ ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId node);
 /// convolution over q.
 std::vector<ConvProblem> transposed_phases(const ir::Graph& graph, ir::NodeId node);
 
-/// f32, rank 3 to 5.
+/// Accepts f32, rank 3 to 5.
 bool accepts_conv(const ir::Graph& graph, ir::NodeId node);
 
 }  // namespace collage::codegen

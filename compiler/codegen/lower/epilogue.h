@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a result before it is stored: a group's pointwise nodes, evaluated wherever a lowering has some lanes
-// of the anchor's result at hand. A group without an anchor is an epilogue alone.
+// Computation on a result before it is stored: a group's pointwise nodes, evaluated wherever a lowering has lanes of
+// the anchor's result. A group without an anchor is only an epilogue.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace collage::codegen {
 
-/// Positions of a result: one index per outer dimension, and one for the `inner` last dimensions together, along which
+/// Positions of a result: one index per outer dimension, and one for the last `inner` dimensions together, along which
 /// the lanes of a vector lie.
 struct IterationSpace {
   ir::Shape shape;
@@ -23,16 +23,16 @@ struct IterationSpace {
   int64_t inner_count() const;
 };
 
-/// How an operand that broadcasts to a space is read there.
+/// How an operand that broadcasts to a space is read.
 struct OperandAccess {
   std::vector<int64_t> outer_strides;
-  bool along_inner = false;  ///< contiguous along the lanes, or the same for all of them
+  bool along_inner = false;  ///< contiguous along the lanes; false: equal for all of them
 };
 
-/// Nothing if the operand is broadcast along some of the inner dimensions only.
+/// Returns nullopt if the operand is broadcast along some of the inner dimensions only.
 std::optional<OperandAccess> operand_access(const ir::Shape& operand, const IterationSpace& space);
 
-/// Element of a dense result at a position.
+/// Index of a dense result's element at a position.
 Expr result_index(const IterationSpace& space, const std::vector<Expr>& outer, const Expr& inner);
 
 /// `index` into the outer dimensions together => one index per dimension.
@@ -43,17 +43,17 @@ class Epilogue {
   Epilogue(KernelBuilder& builder, const Group& group, IterationSpace space);
 
   const IterationSpace& space() const { return space_; }
-  /// Some node takes many registers.
+  /// Returns whether some node needs many registers.
   bool is_heavy() const { return heavy_; }
-  /// Computes the group's nodes and stores what others read, for `lanes` neighbours at a position. `anchor` is the
-  /// anchor's result there (null: no anchor); `mask` leaves lanes out. With `offsets` the lanes are no
-  /// neighbours: they lie that far, as 32-bit patterns, from `inner`.
+  /// Computes the group's nodes and stores results with readers outside, for `lanes` neighbours at a position. `anchor`
+  /// is the anchor's result there (null: no anchor); `mask` excludes lanes. With `offsets` the lanes are not
+  /// neighbours: they lie at these distances, as 32-bit patterns, from `inner`.
   void at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask = nullptr,
           const Expr& offsets = nullptr);
 
  private:
   struct Operand {
-    ir::ValueId value;  ///< of the group, where `buffer` is -1
+    ir::ValueId value;  ///< of the group, if `buffer` is -1
     int buffer = -1;
     OperandAccess access;
     bool is_mask = false;  ///< booleans
@@ -75,9 +75,9 @@ class Epilogue {
   bool heavy_ = false;
 };
 
-/// Hands each sum of a register block, result[row][vector], to `finish(row, vector, sum)`. In front of a heavy epilogue
-/// the block goes through scratch memory (from byte `scratch_offset` on) and its rows become a loop: with all of them
-/// in one basic block, the registers would not do.
+/// Passes each sum of a register block, result[row][vector], to `finish(row, vector, sum)`. Before a heavy epilogue the
+/// block is stored to scratch memory (from byte `scratch_offset` on) and its rows become a loop: one basic block with
+/// all rows would need too many registers.
 void finish_block(KernelBuilder& builder, const Epilogue& epilogue, size_t scratch_offset,
                   const std::vector<std::vector<Expr>>& sums,
                   const std::function<void(const Expr& row, int vector, const Expr& sum)>& finish);

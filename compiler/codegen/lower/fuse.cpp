@@ -17,14 +17,14 @@
 namespace collage::codegen {
 namespace {
 
-/// Bounds live vectors and the size of one kernel.
+/// Limits live vectors and the size of one kernel.
 constexpr size_t kMostNodes = 48;
 
 struct Draft {
   ir::NodeId anchor;
   std::vector<ir::NodeId> nodes;
   ir::Shape shape;
-  bool closed = false;  ///< takes no further node
+  bool closed = false;  ///< accepts no further node
   size_t inner = 0;     ///< anchored: dimensions along the lanes
 };
 
@@ -103,7 +103,7 @@ class Grouping {
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
     const ir::Node& node = graph_.node(id);
-    // Lanes that an anchor scatters are those of numbers.
+    // An anchor scatters only numbers.
     if (graph_.value(node.outputs[0]).type.dtype != ir::DType::F32) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
@@ -113,8 +113,8 @@ class Grouping {
     return true;
   }
 
-  // Is there a way from draft `home` through nodes outside it to an operand of `targets`? Groups run as a whole: to
-  // reach one node of a group is to reach all.
+  // Returns whether a path leads from draft `home` through nodes outside it to an operand of `targets`. Groups run as a
+  // whole: a path to one node of a group is a path to all.
   bool reaches_through_others(int home, const std::vector<ir::NodeId>& targets) const {
     std::set<ir::NodeId> seen;
     std::vector<ir::NodeId> open;
@@ -147,7 +147,7 @@ class Grouping {
     return false;
   }
 
-  // An anchor reads its operands from memory: what makes them cannot be in its epilogue.
+  // An anchor reads its operands from memory, so their producers cannot be in its epilogue.
   bool feeds(const std::vector<ir::NodeId>& producers, ir::NodeId anchor) const {
     const std::vector<ir::ValueId>& operands = graph_.node(anchor).inputs;
     return std::any_of(operands.begin(), operands.end(), [&](ir::ValueId v) {
@@ -180,7 +180,7 @@ class Grouping {
     });
   }
 
-  // Topological, the group with the smallest first node before others.
+  // Returns the groups in topological order, ties by the smallest first node.
   std::vector<Group> ordered() {
     std::map<int, std::set<int>> needs;
     std::map<int, std::set<int>> feeds;

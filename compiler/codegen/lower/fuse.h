@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a host partition into groups, one kernel each (see Group), so that what is made and used inside a group never
-// reaches memory.
+// Splits a host partition into groups, one kernel each (see Group), so that values used only inside a group are not
+// stored in memory.
 //
-//   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add where it stores
+//   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add before the store
 #pragma once
 
 #include <vector>

@@ -6,11 +6,11 @@
 //     for each panel of the chunk:  scratch[k][column] = the input under tap k of that position, 0 outside
 //     for each block of output channels:  for each panel:  block of sums, epilogue, store
 //
-// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Weights
-// that are computed are read where they lie.
+// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Computed
+// weights are read unpacked.
 //
-// Panels are copied row by row of the output plane: a piece of a row is contiguous in the input where the stride is 1,
-// and a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.
+// Panels are copied row by row of the output plane: a piece of a row is contiguous in the input if the stride is 1, and
+// a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.
 #include <algorithm>
 
 #include "compiler/codegen/generators/microkernel.h"
@@ -22,7 +22,7 @@
 namespace collage::codegen {
 namespace {
 
-/// Elements of packed panels that a task may hold: half of a second-level cache of 1 MB.
+/// Most elements of packed panels in a task: half of a second-level cache of 1 MB.
 constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
@@ -103,7 +103,7 @@ class ConvLowering {
     }
     if (p_.transposed) positions_ = builder_.constant_buffer(result_positions(), "positions");
     if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
-    // A phase without taps still names its scratch.
+    // A phase without taps still has a scratch buffer.
     int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
     scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * sizeof(float));
     emit();
@@ -113,7 +113,7 @@ class ConvLowering {
   }
 
  private:
-  // Where the phase's results lie in a plane, from its first one on; padded to whole vectors.
+  // Positions of the phase's results in a plane, relative to the first; padded to whole vectors.
   runtime::Tensor result_positions() const {
     runtime::Tensor table(runtime::DType::I32, {panels_ * width_});
     auto entries = table.as<int32_t>();
@@ -130,7 +130,7 @@ class ConvLowering {
     return table;
   }
 
-  // Panels are shared out first: sharing out the channels repeats the packing.
+  // Distributes panels first: distributing the channels repeats the packing.
   void choose_chunks() {
     int64_t images = p_.batch * p_.groups;
     int64_t fitting = std::clamp<int64_t>(kScratchElements / std::max<int64_t>(1, depth_ * width_), 1, panels_);
@@ -236,7 +236,7 @@ class ConvLowering {
       nest_.end_for();
     };
     if (needs_check(0) || needs_check(1)) {
-      // Unsigned comparison does not exist here: 0 <= i < n is -1 < i and i < n.
+      // There is no unsigned comparison: 0 <= i < n is -1 < i and i < n.
       Expr inside_plane = both(both(less(int_const(-1), in_d), less(in_d, int_const(p_.input[0]))),
                                both(less(int_const(-1), in_h), less(in_h, int_const(p_.input[1]))));
       nest_.begin_if(inside_plane);
@@ -265,7 +265,7 @@ class ConvLowering {
     return add(add(mul(out, p_.strides[d]), mul(tap, p_.dilations[d])), -p_.pads[d]);
   }
 
-  // Can a tap lie outside the input along this dimension?
+  // Returns whether a tap can lie outside the input along this dimension.
   bool needs_check(size_t d) const {
     int64_t last = (p_.output[d] - 1) * p_.strides[d] + (p_.kernel[d] - 1) * p_.dilations[d] - p_.pads[d];
     return p_.pads[d] > 0 || last >= p_.input[d];
@@ -361,7 +361,7 @@ class ConvLowering {
   int w_ = -1;
   int b_ = -1;
   int scratch_ = -1;
-  int positions_ = -1;  ///< where a phase's results lie
+  int positions_ = -1;  ///< positions of a phase's results
   bool computed_weights_ = false;
 };
 

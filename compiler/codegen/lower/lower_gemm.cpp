@@ -3,10 +3,10 @@
 // is read in vectors, elements of A are broadcast.
 //
 //   B constant: packed when compiled, [panel][k][column], zero-padded; leading dimensions of A fold into its rows.
-//   B computed: its rows are read where they lie; a transposed one is packed by each task.
+//   B computed: its rows are read unpacked; a transposed one is packed by each task.
 //
-// The parallel loop runs over (batch, chunk of rows, panel); a panel's part of B stays in the second-level cache while
-// the rows of the chunk go by.
+// The parallel loop runs over (batch, chunk of rows, panel); a panel's part of B stays in the second-level cache for
+// all rows of the chunk.
 #include <algorithm>
 
 #include "compiler/codegen/generators/microkernel.h"
@@ -17,9 +17,9 @@
 namespace collage::codegen {
 namespace {
 
-/// Elements of A that a chunk of rows may have: half of a second-level cache.
+/// Most elements of A in a chunk of rows: half of a second-level cache.
 constexpr int64_t kChunkElements = 1 << 18;
-/// Multiply-accumulates that are worth a thread.
+/// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
 
 struct Problem {
@@ -29,7 +29,7 @@ struct Problem {
   float alpha = 1;
   float beta = 1;
   ir::ValueId a, b, c;
-  ir::Shape batch;  ///< of the result; empty where folded into the rows
+  ir::Shape batch;  ///< of the result; empty if folded into the rows
   std::vector<int64_t> a_batch_strides;
   std::vector<int64_t> b_batch_strides;
   int64_t rows = 1;
@@ -159,7 +159,7 @@ class GemmLowering {
   }
 
  private:
-  // Chunks are whole numbers of row blocks. With fewer panels than threads the rows are shared out too.
+  // Chunks are multiples of row blocks. With fewer panels than threads the rows are distributed, too.
   void choose_chunks() {
     int64_t blocks = rows_.blocks();
     int64_t most = std::max<int64_t>(1, kChunkElements / std::max<int64_t>(1, rows_.rows * p_.depth));

@@ -9,7 +9,7 @@
 namespace collage::codegen {
 namespace {
 
-// Empty tensors: lowerings need not think of them.
+// Finds empty tensors, which lowerings do not handle.
 bool touches_nothing(const ir::Graph& graph, const Group& group) {
   auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
   return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ir::NodeId id) {

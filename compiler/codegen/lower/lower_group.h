@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of one group: what the JIT compiles and the C writer prints.
+// The kernels of one group, for the JIT and the C writer.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace collage::codegen {
 
-/// In the order of execution; empty where the group has no lowering.
+/// Returns the kernels in the order of execution; empty if the group has no lowering.
 std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group);
 
 }  // namespace collage::codegen

@@ -3,7 +3,7 @@
 //
 //   Concat       one copy per operand, into its part of the result
 //   Pad          a fill, then a copy into the middle; edges that repeat elements are a resampling (lower_resize.cpp)
-//   Gather       one copy per index, where the indices are few and known; else rows picked when it runs
+//   Gather       one copy per index if the indices are few and constant; otherwise rows selected at run time
 //   all others   one copy per result
 #include <algorithm>
 #include <cstring>
@@ -21,7 +21,7 @@ namespace {
 using ir::Shape;
 using Copies = std::optional<std::vector<StridedCopy>>;
 
-/// More known indices than this are picked when it runs.
+/// With more constant indices than this, rows are selected at run time.
 constexpr int64_t kMostIndices = 8;
 constexpr int64_t kGrainElements = 16384;
 
@@ -46,7 +46,7 @@ struct Reader {
     }
     return list;
   }
-  /// A copy of all of `space`, with nothing known of the strides.
+  /// Returns a copy of all of `space`, with arbitrary strides.
   StridedCopy copy(const Shape& space, const std::vector<int64_t>& to, const std::vector<int64_t>& from) const {
     StridedCopy made;
     made.from = node.inputs[0];
@@ -108,7 +108,7 @@ Copies expand(const Reader& r) {
       {r.copy(r.result(), runtime::row_major_strides(r.result()), runtime::broadcast_strides(r.shape(0), r.result()))}};
 }
 
-// Each dimension becomes two: the repeat, which reads the same elements, and the dimension itself.
+// Splits each dimension into the repeat, which reads the same elements, and the dimension itself.
 Copies tile(const Reader& r) {
   std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
   std::vector<int64_t> from;
@@ -177,7 +177,7 @@ Copies split(const Reader& r) {
   return copies;
 }
 
-// The border first: the copy then overwrites the middle.
+// Fills everything first; the copy then overwrites the middle.
 Copies pad(const Reader& r) {
   if (r.node.attrs.get_string("mode", "constant") != "constant" || r.has(3)) return std::nullopt;
   auto begins = r.ints(1);
@@ -247,7 +247,8 @@ const Row* find_row(std::string_view op) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
-/// A result, or an operand whose elements move, has none. Operands that only say how, as the shape of a scalar, may.
+/// Returns whether a result, or an operand whose elements move, is empty. Other operands, such as a shape, may be
+/// empty.
 bool moves_nothing(const ir::Graph& graph, const ir::Node& node) {
   auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
   size_t moved = node.op->name == "Concat" ? node.inputs.size() : 1;
@@ -281,7 +282,7 @@ bool accepts_pad(const ir::Graph& graph, ir::NodeId id) {
   return accepts(graph, id) || accepts_resampling(graph, id);
 }
 
-// f32 rows: an index out of range becomes a row of NaN, which a kernel without a way to fail can still show.
+// Accepts f32 rows: a kernel cannot fail, so an index out of range gives a row of NaN.
 bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {
   if (accepts(graph, id)) return true;
   const ir::Node& node = graph.node(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of pointwise nodes: one loop over the result, as few dimensions as the operands' broadcasting leaves.
+// Groups of pointwise nodes: one loop over the result, with as few dimensions as broadcasting permits.
 #include <algorithm>
 
 #include "compiler/codegen/lower/epilogue.h"
@@ -10,11 +10,11 @@
 namespace collage::codegen {
 namespace {
 
-/// Elements of a row that one turn of the parallel loop handles at most, and that are worth a thread.
+/// Most elements of a row in one iteration of the parallel loop, and the least for a separate thread.
 constexpr int64_t kChunk = 4096;
 constexpr int64_t kGrainElements = 16384;
 
-// The most trailing dimensions along which every operand is either contiguous or one value.
+// The largest number of trailing dimensions along which every operand is either contiguous or one value.
 IterationSpace widest_space(const ir::Graph& graph, const Group& group) {
   IterationSpace space{graph.value(graph.first_output(group.nodes[0])).type.shape, 1};
   if (space.shape.empty()) space.shape = {1};

@@ -24,7 +24,7 @@ struct Reduction {
   std::string_view op;
   float start = 0;
   Expr (*step)(Nest& nest, const Expr& sum, const Expr& x) = nullptr;
-  /// Folds the lanes; what is not a sum, maximum or product is rewritten into one.
+  /// Folds the lanes; other reductions are rewritten as a sum, maximum or product.
   Expr (*fold)(Nest& nest, const Expr& lanes) = nullptr;
   /// The result from the fold of `count` elements; null: the fold itself.
   Expr (*finish)(Nest& nest, const Expr& fold, int64_t count) = nullptr;
@@ -87,7 +87,7 @@ const Reduction* find_reduction(std::string_view op) {
   return found == kReductions.end() ? nullptr : found;
 }
 
-// Which dimensions go; nothing if only the data tells.
+// Returns which dimensions are reduced; nullopt if that depends on data.
 std::optional<std::vector<bool>> reduced_dims(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   size_t rank = graph.value(node.inputs[0]).type.shape.size();
@@ -150,7 +150,7 @@ class ReduceEmitter {
     along_kept_ = last == 0;
   }
 
-  // `index` into all of `dims` together => the element that it begins at.
+  // `index` into all of `dims` together => the first element there.
   Expr begin_at(Expr index, const std::vector<Dim>& dims) {
     Expr base = int_const(0);
     for (size_t d = dims.size(); d-- > 0;) {

@@ -3,12 +3,12 @@
 //
 //   y[o] = sum over t of weight[o][t] x[index[o][t]]
 //
-// and the tables come from the reference kernel itself: it is run on the unit vectors of one dimension at a time, and
-// so says what every mode means. A task is one row of the result; lanes lie along it.
+// and the tables come from the reference kernel, which runs on the unit vectors of one dimension at a time, so that
+// every mode is computed as it defines. A task is one row of the result; lanes lie along it.
 //
-// A table has as many taps for one o as for another. Where o needs fewer, its last tap is read again and its weight
-// is shared in halves, which are exact: [(7, 1)] => [(7, 1/2), (7, 1/2)]. A tap of weight 0 would make NaN of an
-// infinite element that the operator does not read.
+// A table has equally many taps for every o. If o needs fewer, its last tap is read again and its weight is halved,
+// which is exact: [(7, 1)] => [(7, 1/2), (7, 1/2)]. A tap of weight 0 would turn an infinite element that the operator
+// does not read into NaN.
 #include <algorithm>
 #include <cstring>
 
@@ -22,9 +22,9 @@ namespace {
 using ir::Shape;
 using runtime::Tensor;
 
-/// Elements of a probe, from x to: bounds the time that tables take.
+/// Most elements of a probe, from x to: limits the time for tables.
 constexpr int64_t kMostProbe = int64_t{1} << 24;
-/// Products of taps over all dimensions but the last.
+/// Most products of taps over all dimensions but the last.
 constexpr size_t kMostProducts = 16;
 constexpr int64_t kGrainElements = 8192;
 
@@ -36,8 +36,8 @@ struct Table {
   std::vector<float> weight;
 };
 
-// The operand along dimension d as it is, of extent 1 along all others: what the constant operands say per dimension
-// that is not d, a unit extent makes harmless; pads there are taken out.
+// The operand with its extent along dimension d and 1 along all others. Extent 1 makes the constant operands' values
+// for the other dimensions irrelevant; pads there are removed.
 std::optional<Tensor> probe(const ir::Graph& graph, const ir::Node& node, size_t d, const Tensor& x) {
   const Shape& to = graph.value(node.outputs[0]).type.shape;
   Shape shape(to.size(), 1);
@@ -80,7 +80,7 @@ std::optional<Table> table_of(const ir::Graph& graph, const ir::Node& node, size
     for (size_t o = 0; o < taps.size(); ++o) {
       float w = y->as<float>()[o];
       if (w == 0) continue;
-      if (j < 0) return std::nullopt;  // not linear: a border of its own
+      if (j < 0) return std::nullopt;  // not linear: a constant border
       taps[o].emplace_back(j, w);
     }
   }
@@ -107,7 +107,7 @@ std::optional<Table> table_of(const ir::Graph& graph, const ir::Node& node, size
   return table;
 }
 
-// Per dimension; nothing where the operator is not of this kind.
+// Returns one table per dimension; nullopt if the operator is not linear and separable.
 std::optional<std::vector<Table>> tables_of(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;

@@ -38,7 +38,7 @@ size_t no_epilogue(const ir::Graph&, ir::NodeId) {
   return 0;
 }
 
-// A kernel with a loop over rows of `length`; what is read and written.
+// A kernel with a loop over rows of `length`, and its buffers.
 class RowKernel {
  public:
   RowKernel(const LoweringContext& context, const Group& group, int64_t length)
@@ -119,7 +119,7 @@ bool accepts_softmax(const ir::Graph& graph, ir::NodeId id) {
   return all_f32(graph, id);
 }
 
-// The same down a column: [outer, extent, inner], lanes along inner. A task is one vector of columns.
+// Softmax along columns: [outer, extent, inner], lanes along inner. A task is one vector of columns.
 std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const Group& group,
                                           const runtime::AxisSplit& axes, bool logarithm) {
   const ir::Node& node = context.graph.node(group.anchor);

@@ -41,7 +41,7 @@ size_t inner_dims(const ir::Graph& graph, ir::NodeId id) {
 }
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  // Nothing is computed on the way: elements may take any order.
+  // Without an epilogue, elements may be copied in any order.
   if (group.nodes.size() == 1 && movement_lowering("Transpose")->accepts(context.graph, group.anchor)) {
     return lower_movement(context, group);
   }

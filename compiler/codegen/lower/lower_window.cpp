@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that slide over each channel on its own: depthwise convolution, MaxPool, AveragePool. One task is one row of
-// the output; lanes lie along the row, taps outside the input are masked out.
+// Windows that slide over each channel separately: depthwise convolution, MaxPool, AveragePool. One task is one row of
+// the output; lanes lie along the row, taps outside the input are masked.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -125,14 +125,14 @@ class WindowLowering {
     int lanes = nest_.lanes();
     if (mode_ == Mode::Max) return sum;
     if (mode_ == Mode::Average) {
-      // Lanes beyond the row have no tap; what they divide is not stored.
+      // Lanes beyond the row have no tap; their quotient is not stored.
       return binary(Op::FDiv, sum, count ? count : nest_.constant(static_cast<float>(p_.taps()), lanes));
     }
     if (b_ < 0) return sum;
     return binary(Op::FAdd, sum, splat(load(b_, outer_[1], 1), lanes));
   }
 
-  // Padding is left out of the count, and some window may touch it.
+  // Returns whether padding is excluded from the count and some window may contain it.
   bool counts_taps() const {
     if (node_.attrs.get_int("count_include_pad", 0) != 0) return false;
     return may_leave(0) || may_leave(1) || may_leave(2);
@@ -180,7 +180,7 @@ class WindowLowering {
   int b_ = -1;
 };
 
-/// Unrolled taps bound the size of the code.
+/// Limits the code size of unrolled taps.
 constexpr int64_t kMostTaps = 64;
 
 bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
@@ -191,7 +191,7 @@ bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   int64_t taps = 1;
   for (int64_t k : node.attrs.get_ints("kernel_shape")) taps *= k;
   if (taps > kMostTaps) return false;
-  // With rounding up, a window that counts padding may end beyond it.
+  // With `ceil_mode`, a window that counts padding may end after it.
   return node.attrs.get_int("count_include_pad", 0) == 0 || node.attrs.get_int("ceil_mode", 0) == 0;
 }
 

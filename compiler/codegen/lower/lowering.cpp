@@ -13,7 +13,7 @@ namespace collage::codegen {
 int KernelBuilder::value_buffer(ir::ValueId value, bool written) {
   auto found = by_value_.find(value);
   if (found != by_value_.end()) return found->second;
-  // Numbered, not named after the value: equal kernels must have equal texts.
+  // A number, not the value's name: equal kernels must have equal texts.
   int buffer = nest().add_buffer(fmt::format("{}{}", written ? "y" : "x", by_value_.size()), written);
   LoweredOperand operand;
   operand.kind = LoweredOperand::Kind::Value;

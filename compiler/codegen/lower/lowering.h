@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators' lowerings are written against: the context of a partition, and the kernel under construction.
+// The interface for lowerings of operators: the context of a partition, and the kernel under construction.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@
 
 namespace collage::codegen {
 
-/// Nodes that become one kernel: an anchor with what is computed where its results are stored, or pointwise nodes only.
+/// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue, or only pointwise nodes.
 struct Group {
   ir::NodeId anchor;                ///< invalid: pointwise only
-  std::vector<ir::NodeId> nodes;    ///< ascending; all of them
-  std::vector<ir::ValueId> stored;  ///< results that someone outside the group reads
+  std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
+  std::vector<ir::ValueId> stored;  ///< results with readers outside the group
 };
 
 struct LoweringContext {
@@ -38,7 +38,7 @@ struct KernelSketch {
   std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
 };
 
-/// Gives out buffers: one per value, so that no two buffers of a kernel overlap.
+/// Allocates buffers: one per value, so that no two buffers of a kernel overlap.
 class KernelBuilder {
  public:
   explicit KernelBuilder(const LoweringContext& context)
@@ -48,9 +48,9 @@ class KernelBuilder {
   Nest& nest() { return sketch_.nest; }
   int value_buffer(ir::ValueId value, bool written);
   int constant_buffer(runtime::Tensor data, std::string name);
-  /// The thread's own memory: the last buffer.
+  /// Adds memory that is private to the thread: the last buffer.
   int scratch_buffer(size_t bytes);
-  /// The parallel range; `grain` is the smallest part worth a thread.
+  /// Sets the parallel range and returns the kernel; `grain` is the smallest part for a separate thread.
   KernelSketch finish(int64_t extent, int64_t grain);
 
  private:

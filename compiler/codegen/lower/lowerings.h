@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that have a lowering of their own (pointwise ones have theirs in `pointwise.cpp`). To add one: a file
-// `lower_<op>.cpp` with the three functions of a row, and the row in `lowerings.cpp`.
+// Operators with a separate lowering (pointwise ones are in `pointwise.cpp`). To add one: a file `lower_<op>.cpp` with
+// the three functions of a row, and the row in `lowerings.cpp`.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@ namespace collage::codegen {
 
 struct Lowering {
   std::string_view op;
-  /// False: this node runs on its reference kernel.
+  /// Returns false if the node must run on its reference kernel.
   bool (*accepts)(const ir::Graph& graph, ir::NodeId node);
-  /// Trailing result dimensions that lie along the lanes where an epilogue is evaluated; 0: takes no epilogue.
+  /// Number of trailing result dimensions along which the lanes lie in an epilogue; 0: no epilogue.
   size_t (*inner_dims)(const ir::Graph& graph, ir::NodeId node);
   /// The kernels of a group with such an anchor, in the order of execution.
   std::vector<KernelSketch> (*lower)(const LoweringContext& context, const Group& group);
@@ -35,26 +35,26 @@ const Lowering& resize_lowering();
 const Lowering& softmax_lowering();
 const Lowering& transpose_lowering();
 
-/// Null if the operator has none.
+/// Returns null if the operator has none.
 const Lowering* find_lowering(std::string_view op);
 
-/// One channel in, one out: a part of Conv.
+/// Lowers a Conv with one channel per group.
 std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group);
 
-/// Null if the operator is no reduction over axes.
+/// Returns null if the operator is not a reduction over axes.
 const Lowering* reduction_lowering(std::string_view op);
 
-/// Linear and separable, every dimension on its own.
+/// Accepts linear and separable resampling.
 bool accepts_resampling(const ir::Graph& graph, ir::NodeId node);
 std::vector<KernelSketch> lower_resampling(const LoweringContext& context, const Group& group);
 
-/// Null if the operator does more than move elements.
+/// Returns null if the operator does not only move elements.
 const Lowering* movement_lowering(std::string_view op);
 
-/// Operators that only move elements. The node is the group's first.
+/// Lowers an operator that only moves elements: the group's first node.
 std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group);
 
-/// The node's result is its operand, or a part of it, as it lies in memory.
+/// Returns a value if the node's result is its operand, or a contiguous part of it.
 std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId node);
 
 std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group);

@@ -105,7 +105,7 @@ Expr mean(const Args& a) {
   return binary(Op::FDiv, fold_left(a, Op::FAdd), a.number(static_cast<double>(a.operands.size())));
 }
 
-// The exponents of real networks are inline; any other takes the library's function, lane by lane.
+// Common exponents are inline; for others the library's function is called lane by lane.
 Expr power(const Args& a) {
   const ir::Value& exponent = a.graph.value(a.node.inputs[1]);
   if (exponent.is_constant() && exponent.constant->data.count() == 1) {
@@ -164,7 +164,7 @@ Expr cast(const Args& a) {
   return negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
 }
 
-/// What the operands and the result are; `Any` stands for numbers or booleans.
+/// Types of operands and result; `Any` means numbers or booleans.
 enum class Signature { Numbers, Comparison, Logic, Choice, Any };
 
 struct Row {
@@ -256,7 +256,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid()) continue;
-    // The training mode of a Dropout is no matter of ours.
+    // The training mode of a Dropout is ignored.
     if (dropout && i == 2) return false;
     if (dropout && i > 0) continue;
     bool condition = signature == Signature::Choice && i == 0;

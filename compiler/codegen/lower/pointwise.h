@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators whose every result element depends on one element of each operand: what fuses into any loop.
+// Operators whose every result element depends on one element of each operand: they fuse into any loop.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace collage::codegen {
 
-/// True if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans.
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
-/// Takes many instructions and registers per vector.
+/// Returns whether the node needs many instructions and registers per vector.
 bool is_heavy(const ir::Node& node);
 
 /// The shape with which operand `i` broadcasts against the result: [C] of a BatchNormalization is [C, 1, 1].
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId node, size_t i);
 
-/// The result's lanes from those of the operands (null: absent). Adds `let` statements to the open block.
-/// A BatchNormalization is given its data, factor and offset.
+/// Returns the result's lanes, given those of the operands (null: absent). Adds `let` statements to the open block. The
+/// operands of a BatchNormalization are its data, factor and offset.
 Expr pointwise_value(Nest& nest, const ir::Graph& graph, ir::NodeId node, const std::vector<Expr>& operands);
 
 }  // namespace collage::codegen

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimensions are merged where both sides allow it; then lanes lie along the last one:
+// Dimensions are merged if both sides permit it; then lanes lie along the last one:
 //
-//   contiguous in both         rows of vectors, cut into chunks where they are long
+//   contiguous in both         rows of vectors, long ones cut into chunks
 //   short                      more dimensions are flattened into the lanes; a table has the offsets of the source
-//   strided in the source      a block of lanes walks along the dimension in which the source is contiguous, so that
-//                              every cache line that a gather touches is used whole
+//   strided in the source      a block of lanes moves along the dimension in which the source is contiguous, so that
+//                              every cache line of a gather is used completely
 #include "compiler/codegen/lower/strided_copy.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace collage::codegen {
 namespace {
 
-/// Elements of a contiguous row that one task copies, and that are worth a thread.
+/// Elements of a contiguous row in one task, and the least for a separate thread.
 constexpr int64_t kChunk = 8192;
 constexpr int64_t kGrainElements = 16384;
-/// Shorter rows are flattened with their neighbours, up to so many elements.
+/// Shorter rows are flattened with their neighbours, up to this many elements.
 constexpr int64_t kShortRow = 32;
 constexpr int64_t kMostFlattened = 4096;
 /// Lane offsets are 32-bit.
@@ -31,7 +31,7 @@ bool divides_by_four(const StridedCopy& copy) {
                      [](const CopyDim& d) { return d.to % 4 == 0 && d.from % 4 == 0; });
 }
 
-// (a, b) => one dimension where b's end is a's next step, on both sides.
+// (a, b) => one dimension if b's end is a's next step, on both sides.
 void merge_dims(StridedCopy& copy) {
   std::vector<CopyDim> merged;
   for (const CopyDim& d : copy.dims) {
@@ -79,7 +79,7 @@ class CopyEmitter {
  private:
   bool fills() const { return !copy_.from.is_valid(); }
 
-  // The last dimension, or several of them behind a table of offsets.
+  // Chooses the last dimension, or several with a table of offsets.
   void choose_lanes() {
     inner_ = copy_.dims.back();
     copy_.dims.pop_back();
@@ -159,7 +159,7 @@ class CopyEmitter {
     nest_.end_for();
   }
 
-  // A block of lanes from `begin` on, at every step along the source's contiguous dimension.
+  // Copies a block of lanes from `begin` on, at every step along the source's contiguous dimension.
   void emit_block(const Expr& begin, const Expr& from, const Expr& to) {
     auto walk = [&](const Expr& mask) {
       Expr p = nest_.begin_for("p", int_const(0), int_const(walk_.extent));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one form of data movement: for every position of a space, an element of one value becomes an element of another,
-// both addressed by strides.
+// The common form of data movement: for every position of a space, an element of one value becomes an element of
+// another, both addressed by strides.
 //
 //   to[to_offset + sum i_d to_d] = from[from_offset + sum i_d from_d],  0 <= i_d < extent_d
 #pragma once
@@ -14,11 +14,11 @@ namespace collage::codegen {
 
 struct CopyDim {
   int64_t extent = 1;
-  int64_t to = 0;    ///< stride; never 0 where extent > 1
+  int64_t to = 0;    ///< stride; never 0 if extent > 1
   int64_t from = 0;  ///< 0: repeated
 };
 
-/// Offsets and strides in elements. Dimensions may have any order; the last ones best lie closest in `to`.
+/// Offsets and strides in elements. Dimensions may have any order; it is fastest if the last are closest in `to`.
 struct StridedCopy {
   ir::ValueId from;  ///< invalid: every element becomes `fill`
   ir::ValueId to;
@@ -28,14 +28,14 @@ struct StridedCopy {
   uint32_t fill = 0;  ///< bits of a 4-byte element
 };
 
-/// Elements of 8 bytes are two words each, those of 1 byte are taken four at a time where everything is a multiple of
-/// four. False: there is no such way.
+/// Elements of 8 bytes are copied as two words, elements of 1 byte four at a time if everything is a multiple of four.
+/// Returns false if that is impossible.
 bool can_copy(const ir::Graph& graph, const StridedCopy& copy);
 
-/// Expects what `can_copy` accepts, and no empty dimension.
+/// Expects a copy that `can_copy` accepts, without empty dimensions.
 KernelSketch copy_kernel(const LoweringContext& context, StridedCopy copy);
 
-/// The copy is one piece and covers all of one of its values.
+/// Returns a value if the copy is one piece and covers all of one of its values.
 std::optional<SharedMemory> shared_memory(const ir::Graph& graph, const StridedCopy& copy);
 
 }  // namespace collage::codegen

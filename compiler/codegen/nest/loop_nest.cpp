@@ -158,7 +158,7 @@ int Nest::add_buffer(std::string name, bool written, bool scratch) {
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-// Finds or appends the bits, aligned to their own size so that a vector of them is one aligned load.
+// Finds or appends the bits, aligned to their size so that a vector of them is one aligned load.
 Expr Nest::table_entry(std::vector<uint32_t> bits, int lanes) {
   if (table_buffer_ < 0) table_buffer_ = add_buffer("table", false);
   size_t width = bits.size();
@@ -189,7 +189,7 @@ Expr Nest::lane_offsets(int64_t stride) {
 }
 
 Expr Nest::lanes_below(Expr count) {
-  // A constant count comes from the table, like any constant in lanes.
+  // A constant count comes from the table, as every vector constant does.
   if (is_int_const(count)) count = constant_bits(static_cast<uint32_t>(count->imm), lanes_);
   return make(Op::LanesBelow, Type::Mask, lanes_, {lane_offsets(1), std::move(count)});
 }
@@ -330,10 +330,11 @@ namespace {
 
 const char* name_of(Op op) {
   switch (op) {
-#define X(name, text) \
-  case Op::name: return text;
-    COLLAGE_LOOP_OPS(X)
-#undef X
+#define LOOP_OP(name, text) \
+  case Op::name:            \
+    return text;
+#include "compiler/codegen/nest/loop_ops.def"
+#undef LOOP_OP
   }
   return "";
 }
@@ -355,7 +356,7 @@ class Printer {
   }
   const std::string& buffer(int64_t id) const { return nest_.buffers()[static_cast<size_t>(id)].name; }
 
-  // `load.16 x[i]`, `fma(a, b, c)`; lanes show where a value becomes a vector.
+  // `load.16 x[i]`, `fma(a, b, c)`; lanes are printed where a value becomes a vector.
   std::string expr(const Expr& e) const {
     switch (e->op) {
       case Op::IntConst: return fmt::format("{}", e->imm);

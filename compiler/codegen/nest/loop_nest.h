@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop IR between operators and LLVM: one kernel as buffers, loops and expressions, printable, without LLVM types.
 //
-// A nest is what `emit` turns into machine code as it stands: vectors, unrolled bodies and register blocks are
-// explicit, nothing is left to an auto-vectoriser. Its text is its identity: equal texts are compiled once. Therefore
-// nothing that only the data decides may be in it: constants lie in a table that the kernel is handed as a buffer
-// (`Nest::constant`), which also keeps them out of the object's read-only section, so that the code needs no
-// relocation.
+// `emit` translates a nest literally: vectors, unrolled bodies and register blocks are explicit, and no auto-vectoriser
+// runs. The text of a nest is its identity: equal texts are compiled once. Therefore it must not contain data:
+// constants lie in a table that is passed to the kernel as a buffer (`Nest::constant`). This also keeps them out of the
+// object's read-only section, so that the code needs no relocation.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +19,10 @@ namespace collage::codegen {
 /// Int is a 64-bit index. Float and Mask have lanes: 1 (scalar) or the nest's vector width.
 enum class Type { Int, Bool, Float, Mask };
 
-// X(enumerator, printed name). Integer and bit operations on floats work on their 32-bit patterns, lane by lane.
-#define COLLAGE_LOOP_OPS(X)                                                                                           \
-  X(IntConst, "")                                                                                                     \
-  X(Var, "")                                                                                                          \
-  X(Add, "add")                                                                                                       \
-  X(Sub, "sub")                                                                                                       \
-  X(Mul, "mul")                                                                                                       \
-  X(Div, "div")                                                                                                       \
-  X(Rem, "rem")                                                                                                       \
-  X(Min, "min")                                                                                                       \
-  X(Max, "max") X(Less, "less") X(And, "and") X(Load, "load") X(Gather, "gather") X(Splat, "splat") X(FAdd, "fadd")   \
-      X(FSub, "fsub") X(FMul, "fmul") X(FDiv, "fdiv") X(FMax, "fmax") X(FMin, "fmin") X(Fma, "fma") X(FSqrt, "fsqrt") \
-          X(FRound, "fround") X(FFloor, "ffloor") X(FCeil, "fceil") X(BitAnd, "bitand") X(BitOr, "bitor")             \
-              X(BitXor, "bitxor") X(BitAdd, "bitadd") X(BitSub, "bitsub") X(BitShl, "bitshl") X(BitShr, "bitshr")     \
-                  X(ToBits, "tobits") X(FromBits, "frombits") X(FLess, "fless") X(FLessEq, "flesseq")                 \
-                      X(FEqual, "fequal") X(LanesBelow, "lanesbelow") X(LanesFrom, "lanesfrom") X(MaskAnd, "maskand") \
-                          X(Select, "select") X(Outside, "outside") X(ReduceAdd, "reduceadd")                         \
-                              X(ReduceMax, "reducemax") X(ReduceMul, "reducemul") X(LoadInt, "loadint")               \
-                                  X(LoadMask, "loadmask") X(MaskOr, "maskor") X(MaskXor, "maskxor") X(Even, "even")
-
 enum class Op {
-#define X(name, text) name,
-  COLLAGE_LOOP_OPS(X)
-#undef X
+#define LOOP_OP(name, text) name,
+#include "compiler/codegen/nest/loop_ops.def"
+#undef LOOP_OP
 };
 
 struct ExprNode;
@@ -65,7 +44,7 @@ Expr add(Expr a, Expr b);
 Expr add(Expr a, int64_t b);
 Expr sub(Expr a, Expr b);
 Expr mul(Expr a, int64_t b);
-/// Operands are never negative.
+/// Expects operands that are never negative.
 Expr div(Expr a, int64_t b);
 Expr rem(Expr a, int64_t b);
 Expr min(Expr a, Expr b);
@@ -81,14 +60,14 @@ Expr fma(Expr a, Expr b, Expr c);
 Expr select(Expr mask, Expr a, Expr b);
 /// `lanes` copies of a scalar.
 Expr splat(Expr scalar, int lanes);
-/// Elements [index, index + lanes) of a buffer; lanes that `mask` leaves out are 0 and not touched.
+/// Elements [index, index + lanes) of a buffer; lanes that `mask` excludes are 0 and not read.
 Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
 /// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
 Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 
 /// A signed integer of 4 or 8 bytes from a buffer of such integers.
 Expr load_int(int buffer, Expr index, int64_t width);
-/// True where bytes [index, index + lanes) of a buffer of booleans are not 0; lanes that `mask` leaves out are false.
+/// True for bytes [index, index + lanes) of a buffer of booleans that are not 0; lanes that `mask` excludes are false.
 Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
 /// MaskAnd, MaskOr or MaskXor.
 Expr mask_op(Op op, Expr a, Expr b);
@@ -113,10 +92,10 @@ class Nest {
   explicit Nest(int vector_lanes) : lanes_(vector_lanes) { open_.push_back({}); }
 
   int lanes() const { return lanes_; }
-  /// A further buffer; ids count up from 0 and are the order of the kernel's operands.
+  /// Adds a buffer; ids count up from 0 and are the order of the kernel's operands.
   int add_buffer(std::string name, bool written, bool scratch = false);
-  /// A constant of the table, as a scalar or in every lane. Zero too: under register pressure LLVM would load it from
-  /// .rodata.
+  /// A constant of the table, as a scalar or in every lane. This includes zero: under register pressure LLVM would load
+  /// it from .rodata.
   Expr constant(float value, int lanes);
   Expr constant_bits(uint32_t bits, int lanes);
   Expr zero(int lanes) { return constant_bits(0, lanes); }
@@ -127,12 +106,12 @@ class Nest {
   /// True for the lanes begin <= lane < end.
   Expr lanes_between(Expr begin, Expr end);
 
-  /// Masks for `load_even`: positions low <= p < high are there, p counted from the first.
+  /// Masks for `load_even`: positions low <= p < high exist, p counted from the first.
   struct EvenMasks {
     Expr first, second;
   };
   EvenMasks even_masks(const Expr& low, const Expr& high);
-  /// Elements index + 2 * lane: two loads and a shuffle, where a gather would be many. Elements not there are 0.
+  /// Elements index + 2 * lane, by two loads and a shuffle instead of a gather. Elements that do not exist are 0.
   Expr load_even(int buffer, const Expr& index, const EvenMasks& masks);
 
   /// The parallel range that a call covers.
@@ -148,7 +127,7 @@ class Nest {
   Expr variable(std::string name, Expr initial);
   void set(const Expr& variable, Expr value);
   void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
-  /// Booleans, one byte each.
+  /// Stores booleans, one byte each.
   void store_mask(int buffer, Expr index, Expr value, Expr mask = nullptr);
   void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);
   void prefetch(int buffer, Expr index);
@@ -157,7 +136,7 @@ class Nest {
   struct Buffer {
     std::string name;
     bool written = false;
-    bool scratch = false;  ///< the thread's own: handed over last, whatever its id
+    bool scratch = false;  ///< private to the thread: the last operand, whatever its id
   };
   struct Variable {
     std::string name;
@@ -167,7 +146,7 @@ class Nest {
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Stmt>& body() const { return open_.front(); }
-  /// Bit patterns of the constant table; its buffer, or -1 where there is none.
+  /// Bit patterns of the constant table; its buffer, or -1 if there is none.
   const std::vector<uint32_t>& table() const { return table_; }
   int table_buffer() const { return table_buffer_; }
 
@@ -186,7 +165,7 @@ class Nest {
   Expr task_end_ = declare("end", int_const(0));
 };
 
-/// The nest for people, and its identity.
+/// The nest as text, which is also its identity.
 std::string to_string(const Nest& nest);
 
 }  // namespace collage::codegen

@@ -40,7 +40,7 @@ Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign) {
 }
 
 // exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. The power is applied in two halves, so that results near
-// overflow and denormal ones come out right. Bounds are the first operands of max and min: NaN passes.
+// overflow and denormal results are correct. Bounds are the first operands of max and min, so NaN is preserved.
 Expr vector_exp(Nest& nest, Expr x) {
   static constexpr float kPoly[] = {5.000000072e-01F, 1.666666582e-01F, 4.166628032e-02F,
                                     8.333503751e-03F, 1.394575287e-03F, 1.978926600e-04F};
@@ -134,7 +134,7 @@ Expr vector_erf(Nest& nest, Expr x) {
   return nest.let("erf", select(binary(Op::FLess, magnitude, nest.constant(0.92F, lanes)), small, large));
 }
 
-// max(x, 0) + log(1 + u), u = exp(-|x|); the rounding of w = 1 + u is put right by (u - (w - 1)) / w.
+// max(x, 0) + log(1 + u), u = exp(-|x|); the rounding of w = 1 + u is corrected by (u - (w - 1)) / w.
 Expr vector_softplus(Nest& nest, Expr x) {
   int lanes = x->lanes;
   x = nest.let("x", x);

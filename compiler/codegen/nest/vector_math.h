@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: relative
-// 3e-7 or less for exp, log, tanh, erf and sigmoid over all finite arguments; infinities and NaN as IEEE has them.
+// 3e-7 or less for exp, log, tanh, erf and sigmoid over all finite arguments; infinities and NaN as in IEEE.
 // Shared parts become `let` statements of the nest's open block.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set that kernels are made for, as plain data.
+// The instruction set that kernels are generated for, as plain data.
 #pragma once
 
 #include <string>

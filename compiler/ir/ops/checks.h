@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shape functions check again and again. Each check reports its own error and returns false, so that a shape
-// function reads as one conjunction of what must hold.
+// Checks that many shape functions share. A check reports its error and returns false, so that a shape function is one
+// conjunction of conditions.
 #pragma once
 
 #include <string_view>
@@ -15,27 +15,28 @@ bool is_in(DType dtype, TypeClass type_class);
 std::string_view name_of(TypeClass type_class);
 
 bool require_type(InferContext& ctx, size_t operand, TypeClass type_class);
-/// Every present operand has the dtype of operand `first`.
+/// Requires that every present operand has the dtype of operand `first`.
 bool require_same_types(InferContext& ctx, size_t first = 0);
 bool require_rank(InferContext& ctx, size_t operand, size_t least, size_t most);
 bool require_shape(InferContext& ctx, size_t operand, const Shape& shape);
-/// Operand `operand` broadcasts to `shape` without enlarging it.
+/// Requires that operand `operand` broadcasts to `shape` without enlarging it.
 bool require_broadcast_to(InferContext& ctx, size_t operand, const Shape& shape);
 
 /// `*shape` = all present operands from `first` on, broadcast together.
 bool broadcast_operands(InferContext& ctx, Shape* shape, size_t first = 0);
 
-/// The int attribute as an index into `rank` dimensions (`rank` itself too if `past_end`), negative counted from the
-/// end.
+/// Reads an int attribute as an index into `rank` dimensions (`rank` itself too if `past_end`); negative indices count
+/// from the end.
 bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_t rank, size_t* axis,
                bool past_end = false);
 
-/// Elements of the operand, which must be a constant list (or scalar) of i32 or i64.
+/// Reads the elements of the operand, which must be a constant list (or scalar) of i32 or i64.
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values);
-/// `axes` made non-negative and checked: in range, no duplicates. An error points at `operand`, or at `attr` if given.
+/// Makes `axes` non-negative and checks that they are in range and distinct. An error points at `operand`, or at `attr`
+/// if given.
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes);
 
-/// Output 0 is operand 0's type.
+/// Sets output 0's type to operand 0's.
 bool same_as_input(InferContext& ctx);
 
 /// Elements of result 0.

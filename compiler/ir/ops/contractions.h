@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of convolutions and matrix products, for all operators that compute them: of floats, of integers, of
-// quantised numbers, whose operands stand in other places. Dtypes are the operator's own business.
+// Shapes of convolutions and matrix products, for all operators that compute them on floats, integers or quantised
+// numbers, with operands at different positions. Each operator checks its own dtypes.
 #pragma once
 
 #include "compiler/ir/op_def.h"
 
 namespace collage::ir::ops {
 
-/// Which operands of a convolution hold what, beside operand 0, the input.
+/// Roles of the operands of a convolution, besides operand 0, the input.
 struct ConvOperands {
   static constexpr size_t kNone = ~size_t{0};
 

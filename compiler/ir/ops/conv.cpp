@@ -16,7 +16,7 @@ Shape spatial(const Shape& shape) {
   return Shape(shape.begin() + 2, shape.end());
 }
 
-/// Ranks, group and kernel_shape: what both directions share.
+/// Checks ranks, group and kernel_shape, for both directions.
 bool check_operands(InferContext& ctx, const ConvOperands& at, int64_t* group) {
   if (!require_rank(ctx, 0, 3, 5)) return false;
   const Shape& x = ctx.input(0).shape;

@@ -38,7 +38,7 @@ bool infer_bit_shift(InferContext& ctx) {
   return infer_arithmetic<TypeClass::Integer>(ctx);
 }
 
-/// Floats have the remainder of C only, which the attribute must say.
+/// Floats have only the remainder of C, which the attribute must state.
 bool infer_mod(InferContext& ctx) {
   if (runtime::is_float(ctx.input(0).dtype) && ctx.attrs().get_int("fmod", 0) == 0) {
     return ctx.attr_error("fmod", "`fmod` must be 1 for floats");

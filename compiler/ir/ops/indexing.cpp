@@ -65,8 +65,8 @@ bool infer_scatter_elements(InferContext& ctx) {
          same_as_input(ctx);
 }
 
-/// The last dimension of `indices` counts how many leading dimensions of data, behind `batch` shared ones, each index
-/// tuple names.
+/// The last dimension of `indices` is the number of leading dimensions of data, after `batch` shared ones, that each
+/// index tuple names.
 bool split_index_tuples(InferContext& ctx, size_t batch, Shape* tuples, Shape* rest) {
   const Shape& data = ctx.input(0).shape;
   const Shape& indices = ctx.input(1).shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's numbers of element types (TensorProto.DataType), which the attribute `to` of Cast shows to users.
+// ONNX's numbers of element types (TensorProto.DataType), which users write in the attribute `to` of Cast.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ bool infer_pool(InferContext& ctx, TypeClass type_class) {
     return problem->attr.empty() ? ctx.shape_error(0, problem->message)
                                  : ctx.attr_error(problem->attr, problem->message);
   }
-  // Such a window would lie in the padding alone and have no maximum.
+  // Otherwise a window could lie only in the padding and have no maximum.
   for (size_t d = 0; d < window.rank(); ++d) {
     int64_t extent = (kernel[d] - 1) * window.dilations[d] + 1;
     if (window.pads_begin[d] >= extent || window.pads_end[d] >= extent) {

@@ -106,8 +106,8 @@ bool infer_qlinear_conv(InferContext& ctx) {
          require_single_or_list(ctx, 5, channels) && check_tensor_scale(ctx, 6, 7, result);
 }
 
-/// What holds for operand `matrix`: one number, or one per row of a left matrix, per column of a right one; as a list,
-/// or, where there are batches, as [.., rows, 1] or [.., 1, columns].
+/// Checks a scale or zero point of operand `matrix`: one number, or one per row of a left matrix or per column of a
+/// right one; a list, or with batches [.., rows, 1] or [.., 1, columns].
 bool require_per_line(InferContext& ctx, size_t operand, size_t matrix, bool is_left) {
   const Shape& found = ctx.input(operand).shape;
   if (is_single(found)) return true;

@@ -79,7 +79,7 @@ bool infer_resize(InferContext& ctx) {
     }
     for (size_t d = 0; d < rank; ++d) {
       double scale = runtime::element_as_double(scales->view(), static_cast<int64_t>(d));
-      // In single precision, as exporters reckon: 7 * (50 / 7) is 50 there, and 49.9999995 in double.
+      // In single precision, as exporters compute: 7 * (50 / 7) is 50 there, and 49.9999995 in double.
       double extent = std::floor(static_cast<float>(type.shape[d]) * static_cast<float>(scale));
       if (!(scale > 0) || !(extent < 1e12))
         return ctx.shape_error(2, fmt::format("scale {} of dimension {} is illegal", scale, d));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_alternatives.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/models/expand_pattern.h"
 
@@ -14,7 +13,7 @@ namespace {
 using ir::Pattern;
 using support::Code;
 
-/// `wide` derives whatever `narrow` does, with the same nodes and the same names for them.
+/// Returns whether `wide` matches wherever `narrow` does, with the same nodes and the same names for them.
 bool is_wider(const Form& wide, const Form& narrow) {
   if (wide.kind != narrow.kind || (wide.is_const && !narrow.is_const)) return false;
   std::set<int> wide_names(wide.captures.begin(), wide.captures.end());
@@ -65,14 +64,14 @@ void find_covered(const Pattern& pattern, std::vector<Covered>* found) {
   for (const Pattern& choice : pattern.choices) find_covered(choice, found);
 }
 
-/// Names of operators around, of operators anywhere, and of constants.
+/// Names of enclosing operators, of all operators, and of constants.
 struct Names {
   std::set<int> around;
   std::set<int> operators;
   std::set<int> constants;
 };
 
-/// A name that the form uses in two ways that exclude each other: nothing is its own operand, no result a constant.
+/// Finds a name that the form uses in contradictory ways: as its own operand, or as both a result and a constant.
 std::optional<int> find_cycle(const Form& form, Names* names) {
   std::vector<int> added;
   for (int capture : form.captures) {
@@ -100,7 +99,7 @@ struct Impossible {
   friend bool operator==(const Impossible&, const Impossible&) = default;
 };
 
-/// Why no form of the pattern exists; nothing if one may.
+/// Says why no form of the pattern can exist; nullopt if one may.
 std::optional<Impossible> impossible(const Pattern& pattern) {
   auto forms = forms_of(pattern);
   if (!forms) return std::nullopt;
@@ -139,8 +138,8 @@ void check_alternatives(const ir::RuleSet& rules, support::Diagnostics& diags) {
       for (const Covered& one : covered) {
         diags
             .warning(Code::UnreachableAlternative, one.alternative,
-                     "this alternative adds nothing: one before it matches wherever it does")
-            .note(one.by, "that one is here");
+                     "this alternative adds nothing: an earlier one matches wherever it does")
+            .note(one.by, "the earlier one is here");
       }
       if (!why) continue;
       const ir::Capture& capture = first.captures[static_cast<size_t>(why->capture)];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_ambiguous.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/logic/expr_text.h"
 #include "compiler/lint/models/example_models.h"
@@ -16,7 +15,7 @@ namespace {
 
 using match::Match;
 
-/// Names of what the captures are in this match, so that formulas of two rules can be compared.
+/// Names of the values that the captures bind in this match, so that formulas of two rules can be compared.
 CaptureNames values_of(const ir::Graph& graph, const Match& match) {
   CaptureNames names;
   for (const match::Binding& binding : match.bindings) {
@@ -47,7 +46,7 @@ std::map<std::string, std::string> formats(const ir::Backend& backend, const ir:
   return formats;
 }
 
-/// Nothing tells the two apart but what they are lowered to.
+/// Returns whether two matches differ only in their lowering.
 bool is_ambiguous(const ir::Graph& graph, const ir::Backend& backend, const Match& a, const Match& b) {
   const ir::Rule& rule_a = backend.rules[static_cast<size_t>(a.rule)];
   const ir::Rule& rule_b = backend.rules[static_cast<size_t>(b.rule)];
@@ -57,7 +56,7 @@ bool is_ambiguous(const ir::Graph& graph, const ir::Backend& backend, const Matc
   if (!say_lower || !have_formulas || !are_plain || a.nodes != b.nodes) return false;
   CaptureNames names_a = values_of(graph, a);
   CaptureNames names_b = values_of(graph, b);
-  // Equal by their formulas, not by the sizes of this one model.
+  // The formulas must be equal, not only their values for this model.
   return text_of(*rule_a.cost, names_a) == text_of(*rule_b.cost, names_b) &&
          formats(backend, rule_a, names_a) == formats(backend, rule_b, names_b) &&
          lowering_text(rule_a, names_a) != lowering_text(rule_b, names_b);
@@ -73,8 +72,8 @@ std::vector<int> lowered_captures(const ir::Rule& rule) {
   return captures;
 }
 
-/// The capture that two derivations of the same nodes bind to different operators, or only one of them binds. That
-/// operands which commute change places is no difference.
+/// Finds a capture that two derivations of the same nodes bind to different operators, or that only one of them binds.
+/// Swapped operands of a commutative operator are no difference.
 std::optional<int> difference(const std::vector<int>& captures, const std::vector<match::Binding>& a,
                               const std::vector<match::Binding>& b) {
   for (int capture : captures) {
@@ -85,7 +84,7 @@ std::optional<int> difference(const std::vector<int>& captures, const std::vecto
   return std::nullopt;
 }
 
-/// A capture of the rule whose meaning on this model is a matter of chance.
+/// Finds a capture of the rule whose value on this model depends on the order of derivations.
 std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& backend, const ir::Rule& rule) {
   using Bindings = std::vector<match::Binding>;
   std::vector<int> captures = lowered_captures(rule);
@@ -118,7 +117,7 @@ std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& 
   return found;
 }
 
-/// One rule, the same nodes, two ways.
+/// Checks one rule that matches the same nodes in two ways.
 void check_ways(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
   if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.inplaces.empty()) return;
@@ -128,10 +127,10 @@ void check_ways(const ir::Backend& backend, int index, support::Diagnostics& dia
     if (!capture) continue;
     diags
         .warning(support::Code::AmbiguousMatch, rule.captures[static_cast<size_t>(*capture)].span,
-                 "`{}` can be either of several on the same nodes, at the same cost",
+                 "`{}` can name different values for the same nodes, at the same cost",
                  rule.captures[static_cast<size_t>(*capture)].name)
-        .note(rule.lowering.span, "it reaches the lowering here")
-        .note("as on this model:\n{}", text_of(graph));
+        .note(rule.lowering.span, "the lowering uses it here")
+        .note("for example on this model:\n{}", text_of(graph));
     return;
   }
 }

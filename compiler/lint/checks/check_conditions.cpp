@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_conditions.h"
-
 #include <algorithm>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/logic/condition_solver.h"
 
@@ -47,10 +46,10 @@ class RuleConditions {
                               all.push_back(i);
                               return conditions_.contradict(expressions(all));
                             })});
-        // Without it, so that what else is wrong shows too.
+        // Leave it out, so that other findings show, too.
         continue;
       }
-      // An earlier clause says nothing where a capture in it is absent.
+      // An earlier clause implies nothing if one of its captures is absent.
       std::vector<int> own = absentable(rule_, {i});
       std::vector<size_t> sure = before;
       std::erase_if(sure, [&](size_t clause) {
@@ -76,7 +75,7 @@ class RuleConditions {
     return list;
   }
 
-  /// Leaves out of `clauses` whatever `holds` does without.
+  /// Removes every clause without which `holds` is still true.
   template <typename Holds>
   static std::vector<size_t> least(std::vector<size_t> clauses, Holds holds) {
     for (size_t i = clauses.size(); i-- > 0;) {
@@ -133,7 +132,7 @@ void check_conditions(const ir::RuleSet& rules, support::Diagnostics& diags) {
           if (is_everywhere(finding)) {
             if (i == 0) report(finding, rule, rule.family, false, diags);
           } else if (finding.code == Code::ContradictoryWhere) {
-            // What one member never needs, another may.
+            // A condition that one member never needs may matter to another.
             report(finding, rule, rule.name, true, diags);
           }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_conflicts.h"
+#include "compiler/lint/checks/checks.h"
 
 namespace collage::lint {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_costs.h"
-
 #include <algorithm>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/logic/ranges.h"
 #include "compiler/lint/models/example_models.h"
@@ -14,7 +13,7 @@ using support::Code;
 
 constexpr int kTries = 96;
 
-/// An attribute of the backend is one of its values where it lists them.
+/// Ranges of backend attributes that list their values.
 KnownRange attribute_ranges(const ir::Backend& backend) {
   return [&backend](const ir::Expr& expr) -> std::optional<Range> {
     if (expr.kind != ir::Expr::Kind::BackendAttr) return std::nullopt;
@@ -33,7 +32,7 @@ KnownRange attribute_ranges(const ir::Backend& backend) {
   };
 }
 
-/// Models of the rule's tests, and of our own.
+/// Passes the models of the rule's tests, and generated ones, to a function until it returns true.
 bool look_at_models(const ir::Backend& backend, int rule, const std::function<bool(const ir::Graph&)>& look) {
   for (const ir::RuleTest& test : backend.rules[static_cast<size_t>(rule)].tests) {
     auto graph = graph_of_test(test);
@@ -42,7 +41,7 @@ bool look_at_models(const ir::Backend& backend, int rule, const std::function<bo
   return search_models(backend, rule, kTries, look);
 }
 
-/// False if nothing was found.
+/// Returns false if nothing was found.
 bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
   const ir::Expr* cost = nullptr;
@@ -59,14 +58,14 @@ bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& dia
                       refusal.message.find("not a number") != std::string::npos;
       if (refusal.kind != match::Refusal::Kind::Cost || !is_wrong) continue;
       diags.warning(Code::BadCost, cost->span, "rule `{}` loses matches: {}", rule.family, refusal.message)
-          .note("as on this model:\n{}", text_of(graph));
+          .note("for example on this model:\n{}", text_of(graph));
       return true;
     }
     return false;
   });
 }
 
-/// The cost of a partition that is one match.
+/// Checks the cost of partitions of one match.
 void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
   const ir::PartitionPolicy& policy = backend.policy;
   if (!policy.cost || range_of(*policy.cost, {}, attribute_ranges(backend)).low >= 0) return;
@@ -81,7 +80,8 @@ void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
         bool is_wrong = why.find("negative") != std::string::npos || why.find("not a number") != std::string::npos;
         if (!is_wrong) continue;
         diags.warning(Code::BadCost, policy.cost->span, "candidates of `{}` are lost: {}", backend.name, why)
-            .note("as of rule `{}` on this model:\n{}", backend.rules[static_cast<size_t>(index)].name, text_of(graph));
+            .note("for example rule `{}` on this model:\n{}", backend.rules[static_cast<size_t>(index)].name,
+                  text_of(graph));
         return true;
       }
       return false;

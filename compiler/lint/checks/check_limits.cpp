@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_limits.h"
-
 #include <algorithm>
 #include <set>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/models/expand_pattern.h"
 
@@ -12,14 +11,14 @@ namespace {
 
 using support::Code;
 
-/// Operators on the longest way through the form: as many nodes as a match has at least, since they are in a row.
+/// Number of operators on the longest path through the form: the least number of nodes of a match, since they differ.
 int depth_of(const Form& form) {
   int below = 0;
   for (const Form& operand : form.operands) below = std::max(below, depth_of(operand));
   return below + (form.kind == Form::Kind::Op ? 1 : 0);
 }
 
-/// Nodes of different operators are different nodes.
+/// Collects the operators of the form: nodes with different operators are different.
 void collect_operators(const Form& form, std::set<const ir::OpDef*>* ops) {
   if (form.ops.size() == 1) ops->insert(form.ops[0]);
   for (const Form& operand : form.operands) collect_operators(operand, ops);
@@ -31,7 +30,7 @@ int least_nodes(const Form& form) {
   return std::max(depth_of(form), static_cast<int>(ops.size()));
 }
 
-/// Every operator that reads a value that is not made inside, and need not be a constant, is one of `ops`.
+/// Returns whether every operator that reads a value from outside, other than a required constant, is one of `ops`.
 bool starts_only_with(const Form& form, const std::set<int>& inside, const std::vector<const ir::OpDef*>& ops) {
   bool reads_outside = std::any_of(form.operands.begin(), form.operands.end(), [&](const Form& operand) {
     bool is_inside = std::any_of(operand.captures.begin(), operand.captures.end(),
@@ -51,7 +50,7 @@ void collect_inside(const Form& form, std::set<int>* inside) {
   for (const Form& operand : form.operands) collect_inside(operand, inside);
 }
 
-/// The least of some measure over the forms of all members.
+/// The least value of a measure over the forms of all members.
 template <typename Measure>
 int least_of(const std::vector<Form>& forms, Measure measure) {
   int least = measure(forms[0]);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_lowerings.h"
-
 #include <fmt/format.h>
 
 #include <map>
 #include <optional>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 
 namespace collage::lint {
 namespace {
 
-/// How two lists for one kernel differ; nothing if they agree in what both have. Names of tensors are the rules' own,
-/// so another name in the same place is no difference, but the same name in another place is.
+/// Says how two argument lists for one kernel differ; nullopt if their common part agrees. Tensor names belong to the
+/// rules, so another name at the same position is no difference, but the same name at another position is.
 std::optional<std::string> difference(const ir::Lowering& here, const ir::Lowering& there) {
   for (size_t i = 0; i < here.args.size(); ++i) {
     const ir::LoweringArg& arg = here.args[i];
@@ -38,7 +37,7 @@ void check_lowerings(const ir::RuleSet& rules, support::Diagnostics& diags) {
     for (const std::vector<int>& family : families_of(backend)) {
       const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];
       if (!rule.lowering.span.is_valid() || rule.lowering.args.empty()) continue;
-      if (rule.lowering.kind == ir::LoweringKind::Inline) continue;  // its symbol names a library, no kernel
+      if (rule.lowering.kind == ir::LoweringKind::Inline) continue;  // its symbol names a library, not a kernel
       auto [first, is_new] = by_symbol.emplace(rule.lowering.symbol, &rule);
       if (is_new) continue;
       auto why = difference(rule.lowering, first->second->lowering);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_shadowed.h"
-
 #include <algorithm>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/checks/subsumes.h"
 #include "compiler/lint/models/example_models.h"
@@ -17,14 +16,14 @@ struct Shadow {
   bool is_duplicate = false;
 };
 
-/// Why `special` does not count beside `general`; nothing if it may.
+/// Says why `special` has no effect beside `general`; nullopt if it may have one.
 std::optional<Shadow> shadow(const ir::Backend& backend, int general_index, int special_index) {
   const ir::Rule& general = backend.rules[static_cast<size_t>(general_index)];
   const ir::Rule& special = backend.rules[static_cast<size_t>(special_index)];
   std::optional<Cover> cover = covers(backend, general, special);
   if (!cover) return std::nullopt;
   bool is_measured = backend.policy.measured || special.measured;
-  // What is lowered in another way may measure better.
+  // A different lowering may measure faster.
   if (is_measured && !cover->same_lowering) return std::nullopt;
   if (!cover->equal_cost) return Shadow{general_index, false};
   bool loses_ties = general.name < special.name;
@@ -33,7 +32,7 @@ std::optional<Shadow> shadow(const ir::Backend& backend, int general_index, int 
   return loses_ties || cover->same_lowering ? std::optional(Shadow{general_index, false}) : std::nullopt;
 }
 
-/// A model on which both match the same nodes.
+/// Finds a model on which both match the same nodes.
 std::optional<ir::Graph> common_witness(const ir::Backend& backend, int a, int b) {
   constexpr size_t kMade = 3;
   for (int first : {a, b}) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/lint/checks/check_tests.h"
-
 #include <algorithm>
 
+#include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 
 namespace collage::lint {
@@ -15,7 +14,7 @@ void check_tests(const ir::RuleSet& rules, support::Diagnostics& diags) {
                                 [](const ir::RuleTest& test) { return test.expects_match; });
       if (is_run) continue;
       diags.warning(Code::UntestedRule, rewrite.span, "rewrite `{}` has no `test ok`", rewrite.name)
-          .note("only there are its two sides compared");
+          .note("its two sides are compared only on the models of its tests");
     }
     for (const std::vector<int>& family : families_of(backend)) {
       const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];

@@ -11,7 +11,7 @@ namespace collage::lint {
 /// Indices of rules, by family; a rule without `for` is a family of one.
 std::vector<std::vector<int>> families_of(const ir::Backend& backend);
 
-/// One way to run it, without knobs, and nothing said of whether the machine has what it takes.
+/// Returns whether the rule has one kernel without knobs and without conditions on the machine.
 bool has_one_plain_kernel(const ir::Rule& rule);
 
 }  // namespace collage::lint

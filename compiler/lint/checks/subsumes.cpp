@@ -17,7 +17,7 @@ using ir::Expr;
 using ir::Pattern;
 using Kind = Expr::Kind;
 
-/// Gives every value and operator of the pattern a name, so that all can be spoken of.
+/// Names every value and operator of the pattern, so that conditions can refer to all of them.
 void name_all(Pattern* pattern, ir::Rule* rule) {
   bool takes_name =
       pattern->kind == Pattern::Kind::Op || (pattern->kind == Pattern::Kind::Value && !pattern->is_absent);
@@ -32,10 +32,10 @@ void name_all(Pattern* pattern, ir::Rule* rule) {
   for (Pattern& choice : pattern->choices) name_all(&choice, rule);
 }
 
-/// What the captures of the general rule are in the special one.
+/// Capture of the general rule => capture of the special one.
 using Mapping = std::map<int, int>;
 
-/// Lays a form of the general rule over one of the special rule; both take the same nodes.
+/// Maps a form of the general rule onto one of the special rule such that both take the same nodes.
 class FormCover {
  public:
   explicit FormCover(std::function<bool(const Mapping&)> on_cover) : on_cover_(std::move(on_cover)) {}
@@ -52,7 +52,7 @@ class FormCover {
     if (general->kind != special->kind) return false;
     if (general->is_const && !special->is_const) return false;
     for (int capture : general->captures) {
-      // Every form of the special rule has a name here; any of them names the value.
+      // Every form of the special rule has a capture here, and any of its captures denotes the value.
       if (special->captures.empty()) return false;
       auto [at, is_new] = mapping.emplace(capture, special->captures[0]);
       bool is_same =
@@ -86,7 +86,8 @@ class FormCover {
   std::function<bool(const Mapping&)> on_cover_;
 };
 
-/// An expression of the general rule as one of the special rule. Absent captures are 0 in a cost; `present` is known.
+/// Translates an expression of the general rule to one of the special rule. Absent captures are 0 in a cost; `present`
+/// is known.
 Expr translated(const Expr& expr, const Mapping& mapping) {
   auto number = [&](Kind kind, double value) {
     Expr result;
@@ -123,7 +124,7 @@ class RuleCover {
   }
 
   std::optional<Cover> run() {
-    // What only restricts the special rule does no harm; what restricts the general one may.
+    // A restriction of the special rule alone does not matter; one of the general rule may.
     bool is_restricted = !general_.inners.empty() || !general_.inplaces.empty();
     bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty() &&
                      special_.splits.empty();
@@ -135,7 +136,7 @@ class RuleCover {
     if (!general_forms || !special_forms) return std::nullopt;
     Conditions conditions(backend_, special_);
     for (const Form& special : *special_forms) {
-      if (special.kind != Form::Kind::Op) continue;  // no match is without an operator
+      if (special.kind != Form::Kind::Op) continue;  // every match has an operator
       special_bound_ = bound_captures(special);
       bool is_covered = std::any_of(general_forms->begin(), general_forms->end(), [&](const Form& general) {
         return FormCover([&](const Mapping& mapping) { return fits(mapping, conditions); }).run(general, special);
@@ -173,7 +174,7 @@ class RuleCover {
     return true;
   }
 
-  /// Capture of the special rule => format, where it is not the backend's.
+  /// Capture of the special rule => format, if it is not the backend's.
   std::map<int, std::string> formats(const ir::Rule& rule, const Mapping& mapping) const {
     std::map<int, std::string> formats;
     for (const ir::FormatClause& format : rule.formats) {
@@ -189,7 +190,7 @@ class RuleCover {
     return formats;
   }
 
-  /// Where neither rule says `lower`, the nodes alone decide.
+  /// The lowering as text. If neither rule has `lower`, only the nodes determine it.
   std::string lowering(const ir::Rule& rule, const Mapping& mapping) const {
     if (!rule.lowering.span.is_valid()) return "";
     std::string text = rule.lowering.symbol;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does one rule match wherever another does, with the same nodes and formats, never at a higher cost?
+// Decides whether one rule matches wherever another does, with the same nodes and formats and never at a higher cost.
 //
 //     rule general { match Relu(x)  where rank(x) >= 2   cost 1 us }
 //     rule special { match Relu(a)  where rank(a) == 4   cost 2 us }     covered by the first
 //
-// Sure where the answer is yes: patterns are compared form by form, conditions by implication, costs by their shape.
+// A "yes" is certain: patterns are compared form by form, conditions by implication, costs by their shape.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace collage::lint {
 
 struct Cover {
-  bool equal_cost = true;  ///< else: never higher
+  bool equal_cost = true;  ///< false: the cost is never higher
   bool same_lowering = true;
 };
 

@@ -68,7 +68,7 @@ void NumberFacts::bound(int number, const std::string& op, double constant) {
     n.excluded.insert(constant);
     return;
   }
-  // No comparison with NaN is true.
+  // Every comparison with NaN is false.
   if (std::isnan(constant)) impossible_ = true;
   if (op == "<") n.range.high = std::min(n.range.high, std::nextafter(constant, -kInfinity));
   if (op == ">") n.range.low = std::max(n.range.low, std::nextafter(constant, kInfinity));
@@ -172,7 +172,7 @@ bool NumberFacts::tighten(const Remainder& remainder) {
   Range term_before = term;
   Range number_before = number;
   double m = remainder.modulus;
-  // The remainder has the sign of the number.
+  // The remainder has the sign of the dividend.
   term.low = std::max(term.low, number.low >= 0 ? 0 : 1 - m);
   term.high = std::min(term.high, number.high <= 0 ? 0 : m - 1);
   if (number.low == number.high && is_exact(number.low)) {
@@ -231,7 +231,7 @@ bool NumberFacts::is_forced_to_zero(const Linear& difference) const {
   return is_required(1) && is_required(-1);
 }
 
-/// A number of few values with several remainders: tries each.
+/// Tries each value of a number with few values and several remainders.
 void NumberFacts::search_small_ranges() {
   for (size_t i = 0; i < numbers_.size(); ++i) {
     const Number& number = numbers_[i];
@@ -249,7 +249,7 @@ void NumberFacts::search_small_ranges() {
     }
     if (!fits_any) impossible_ = true;
   }
-  // Two remainders that no number has, however large: n % 4 == 1 and n % 6 == 0.
+  // Two remainders that no number has together: n % 4 == 1 and n % 6 == 0.
   for (const Remainder& a : remainders_) {
     for (const Remainder& b : remainders_) {
       const Range& ra = at(a.term).range;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a few numbers: bounds, excluded and allowed values, linear inequalities among whole ones,
-// remainders. Propagates bounds for a bounded number of rounds: "impossible" is sound, its absence proves nothing.
+// Facts about a few numbers: bounds, excluded and allowed values, linear inequalities among integers, remainders.
+// Propagates bounds for a limited number of rounds: "impossible" is sound, its absence proves nothing.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace collage::lint {
 
 class NumberFacts {
  public:
-  /// constant + the sum of factor * number <= 0, over whole numbers.
+  /// constant + sum of factor * number <= 0, over integers.
   struct Linear {
     std::map<int, double> factors;
     double constant = 0;
@@ -28,17 +28,17 @@ class NumberFacts {
   bool is_whole(int number) const { return numbers_[static_cast<size_t>(number)].is_whole; }
 
   void require(Linear inequality);
-  /// constant + the sum is not 0.
+  /// Requires constant + sum != 0.
   void require_different(Linear difference);
   void require_equal(int a, int b);
-  /// `number OP constant`, for `<`, `<=`, `>`, `>=`, `==`, `!=`.
+  /// Requires `number OP constant`, for `<`, `<=`, `>`, `>=`, `==`, `!=`.
   void bound(int number, const std::string& op, double constant);
   void allow_only(int number, const std::set<double>& values);
-  /// `term` is `number % modulus`; the modulus is a whole number above 0.
+  /// Requires that `term` is `number % modulus`; the modulus is a positive integer.
   void relate_remainder(int term, int number, double modulus);
   void narrow(int number, Range range);
 
-  /// Works out what follows. True if something changed.
+  /// Derives consequences. Returns true if something changed.
   bool propagate();
   bool are_impossible() const { return impossible_; }
 

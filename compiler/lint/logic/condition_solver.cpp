@@ -14,7 +14,7 @@ using Kind = Expr::Kind;
 constexpr size_t kMostSettings = 64;
 constexpr int kMostCases = 256;
 
-/// Splits a conjunction into cases without `and`, `or` and `not`:
+/// Splits a conjunction into cases that have no `and`, `or` and `not`:
 ///
 ///     a or b             =>  a   |   not a, b
 ///     not (a and b), c   =>  not a, c   |   a, not b, c
@@ -22,10 +22,10 @@ constexpr int kMostCases = 256;
 /// An operand that is not evaluated appears in no literal of the case.
 class CaseSplit {
  public:
-  /// `on_case` says whether to go on.
+  /// `on_case` returns whether to continue.
   explicit CaseSplit(std::function<bool(const std::vector<Literal>&)> on_case) : on_case_(std::move(on_case)) {}
 
-  /// False if it was stopped, or if there are too many cases.
+  /// Returns false if it was stopped, or if there are too many cases.
   bool run(const std::vector<Literal>& todo) {
     cases_ = 0;
     return split(todo, {});
@@ -67,10 +67,10 @@ struct CaptureUse {
   OpsOfCapture ops;
   std::vector<bool> is_const;  ///< some leaf demands a constant
   std::vector<bool> is_plain;  ///< some leaf does not
-  std::vector<bool> is_odd;    ///< stands for something that is not looked into here
+  std::vector<bool> is_odd;    ///< matches a part that is not analysed here
 };
 
-/// The capture names whatever `part` derives.
+/// Records that the capture names whatever `part` matches.
 void collect_named(const ir::Pattern& part, size_t capture, CaptureUse* use) {
   switch (part.kind) {
     case ir::Pattern::Kind::Value: (part.is_const ? use->is_const : use->is_plain)[capture] = true; return;
@@ -150,7 +150,7 @@ std::vector<Settings> settings_of(const ir::Backend& backend) {
   return all;
 }
 
-/// Terms that are evaluated for certain where `expr` has this value.
+/// Collects terms that are certainly evaluated if `expr` has this value.
 void collect_evaluated(const Expr& expr, bool is_true, const CaptureNames& names, std::vector<std::string>* texts) {
   texts->push_back(text_of(expr, names));
   if (expr.kind == Kind::Unary) return collect_evaluated(expr.args.at(0), !is_true, names, texts);

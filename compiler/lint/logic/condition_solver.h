@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conditions of a rule say together. All answers "yes" are sure, "no" may mean "cannot tell".
+// What the conditions of a rule imply together. An answer "yes" is certain; "no" may mean "unknown".
 //
-// A capture that is absent makes every `where` that mentions it hold, so both questions are asked of matches in which
-// the captures in question are present.
+// An absent capture makes every `where` that mentions it hold, so both questions concern matches in which these
+// captures are present.
 #pragma once
 
 #include <vector>
@@ -18,10 +18,10 @@ class Conditions {
  public:
   Conditions(const ir::Backend& backend, const ir::Rule& rule);
 
-  /// No match, whatever the attributes of the backend are set to, makes all of them true.
+  /// Returns true if no match makes all of them true, for any setting of the backend's attributes.
   bool contradict(const ExprList& conditions) const;
 
-  /// `condition` is true wherever all of `before` are. Evaluating it does not fail there either.
+  /// Returns true if `condition` is true, and its evaluation succeeds, wherever all of `before` are true.
   bool imply(const ExprList& before, const ir::Expr& condition) const;
 
  private:
@@ -29,7 +29,7 @@ class Conditions {
   bool has_no_case(const std::vector<Literal>& literals, const ir::Expr* capture, double most_rank) const;
 
   RuleFacts facts_;
-  std::vector<Settings> settings_;  ///< all that the backend's attributes with `in {…}` can be
+  std::vector<Settings> settings_;  ///< all combinations of the backend's attributes with `in {…}`
 };
 
 }  // namespace collage::lint

@@ -32,8 +32,7 @@ void multiply(const Expr& expr, int power, const CaptureNames& names, Product* p
     int& sum = product->powers[text_of(expr, names)];
     sum += power;
     if (sum == 0) product->powers.erase(text_of(expr, names));
-    // A setting is the same number in both formulas; what it is does not matter unless it is negative, which makes the
-    // cost negative in either.
+    // A setting is the same number in both formulas. Its value matters only if it is negative, and then both costs are.
     if (expr.kind != Kind::BackendAttr && !(range_of(expr, {}, nullptr).low >= 0)) product->is_sure = false;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs by their shape: is one formula never more than another, whatever its terms are (they are not negative)?
+// Compares costs by their shape: whether one formula is never larger than another for any non-negative terms.
 #pragma once
 
 #include "compiler/ir/rule_set.h"

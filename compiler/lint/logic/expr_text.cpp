@@ -42,7 +42,7 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
     case Kind::Binary: return "(" + arg(0) + " " + expr.text + " " + arg(1) + ")";
     case Kind::List: return "[" + all() + "]";
     case Kind::Call: {
-      // Two tables are one where they were read from one place.
+      // Two tables are equal if they were read from the same place.
       std::string table = expr.table ? fmt::format("{}:", static_cast<const void*>(expr.table.get())) : "";
       return expr.text + "(" + table + all() + ")";
     }

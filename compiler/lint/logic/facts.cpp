@@ -18,7 +18,7 @@ bool is_call(const Expr& expr, std::string_view name) {
   return expr.kind == Kind::Call && expr.text == name;
 }
 
-/// The operator that holds exactly where `op` does not, of whole numbers.
+/// Returns the comparison that holds exactly if `op` does not, for integers.
 std::string negated(const std::string& op) {
   if (op == "<") return ">=";
   if (op == "<=") return ">";
@@ -87,7 +87,7 @@ void Facts::add_rank_at_most(const Expr& capture, double most) {
   numbers_.bound(rank_of(text(capture)), "<=", most);
 }
 
-/// Never NaN, never a fraction.
+/// Returns whether the value is never NaN and never a fraction.
 bool Facts::is_whole(const Expr& expr) const {
   if (auto constant = constant_of(expr, settings_))
     return *constant == std::floor(*constant) && std::isfinite(*constant);
@@ -127,7 +127,7 @@ int Facts::rank_of(const std::string& capture) {
   return at->second;
 }
 
-/// Whoever asks knows that the dimension exists.
+/// Expects that the dimension exists.
 int Facts::dim_of(const std::string& capture, double index) {
   for (const Dim& dim : dims_) {
     if (dim.capture == capture && dim.index == index) return dim.number;
@@ -139,7 +139,7 @@ int Facts::dim_of(const std::string& capture, double index) {
   return number;
 }
 
-/// The number that stands for a term, made where it is new.
+/// Returns the number of a term, and adds it if it is new.
 int Facts::number(const Expr& expr) {
   bool indexes = (is_call(expr, "dim") || is_call(expr, "at")) && expr.args.size() == 2;
   auto index = indexes ? constant_of(expr.args[1], settings_) : std::nullopt;
@@ -362,7 +362,7 @@ bool Facts::are_impossible() {
   return impossible_ || numbers_.are_impossible() || choices_clash() || comparisons_clash();
 }
 
-/// Values of one shape have the same rank, dimensions and number of elements.
+/// Equates rank, dimensions and number of elements of values with equal shapes.
 void Facts::link_equal_shapes() {
   for (size_t round = 0; round < equal_shapes_.size(); ++round) {
     for (const auto& [a, b] : equal_shapes_) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conjunction of simple conditions, each true or false: can any match satisfy it?
+// Decides whether any match can satisfy a conjunction of simple conditions, each required to be true or false.
 //
 //     dim(x, 1) % 8 == 0     dim(x, 1) < 16     dim(x, 1) > 8      =>  no: the multiple of 8 above 8 is 16
 //     dtype(x) in {f32}      dtype(x) == dtype(y)   dtype(y) == i8  =>  no
 //
-// Keeps for every term (`dim(x, 1)`, `dtype(x)`, `c.group`) what it can still be: bounds and excluded numbers, or a set
-// of names; between whole-numbered terms linear inequalities, and remainders. "No" is sound: what it does not
-// understand it ignores. Comparisons with NaN are false, so a comparison that is false says something of whole numbers
-// only.
+// Keeps the possible values of every term (`dim(x, 1)`, `dtype(x)`, `c.group`): bounds and excluded numbers, or a set
+// of names; for integer terms also linear inequalities and remainders. "No" is sound: unknown conditions are ignored.
+// Comparisons with NaN are false, so a false comparison has consequences only for integers.
 #pragma once
 
 #include <map>
@@ -23,16 +22,16 @@
 namespace collage::lint {
 
 struct Literal {
-  const ir::Expr* expr = nullptr;  ///< a Bool, neither `and`, `or` nor `not`
+  const ir::Expr* expr = nullptr;  ///< of type Bool, not `and`, `or` or `not`
   bool is_true = true;
 };
 
-/// What is known of a rule's terms before any condition.
+/// Facts about a rule's terms that hold without any condition.
 struct RuleFacts {
   CaptureNames names;
-  std::set<std::string> whole;  ///< texts of attributes that are whole numbers, or lists of them: `%c.group`, `$lanes`
-  std::set<std::string> positive;  ///< texts of attributes that an operator wants to be at least 1
-  std::map<int, bool> is_const;    ///< captures that are surely constants, or surely none
+  std::set<std::string> whole;     ///< texts of attributes that are integers, or lists of them: `%c.group`, `$lanes`
+  std::set<std::string> positive;  ///< texts of attributes that an operator requires to be at least 1
+  std::map<int, bool> is_const;    ///< captures that are certainly constants, or certainly not
 };
 
 class Facts {
@@ -40,13 +39,13 @@ class Facts {
   Facts(const RuleFacts& rule, const Settings& settings) : rule_(rule), settings_(settings) {}
 
   void add(const Literal& literal);
-  /// `rank(capture)` is at most this.
+  /// Adds that `rank(capture)` is at most this.
   void add_rank_at_most(const ir::Expr& capture, double most);
-  /// Surely no match satisfies all that was added. Call once, at the end.
+  /// Returns true if certainly no match satisfies all added facts. Call once, at the end.
   bool are_impossible();
 
  private:
-  /// Names or lists that a term can be, as text.
+  /// Names or lists that a term can equal, as text.
   struct Choice {
     std::optional<std::set<std::string>> allowed;
     std::set<std::string> excluded;
@@ -78,7 +77,7 @@ class Facts {
   void equal_elements(const ir::Expr& term, const ir::Expr& literal);
   void choose(const ir::Expr& term, const std::set<std::string>& names, bool is_true);
   Choice& choice(const ir::Expr& term);
-  /// The name that a String, DType or list of numbers is whatever the match.
+  /// The text of a String, DType or list of numbers that is the same for every match.
   std::optional<std::string> constant_name(const ir::Expr& expr) const;
 
   void link_equal_shapes();
@@ -92,7 +91,7 @@ class Facts {
   bool impossible_ = false;
   NumberFacts numbers_;
   std::map<std::string, int> index_;
-  std::map<int, const ir::Expr*> computed_;  ///< numbers that are computed from others
+  std::map<int, const ir::Expr*> computed_;  ///< numbers computed from others
   std::vector<Dim> dims_;
   std::map<std::string, int> ranks_;  ///< by capture, as are these:
   std::map<std::string, int> elements_;

@@ -12,7 +12,7 @@ using Kind = ir::Expr::Kind;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Range kNatural{0, kInfinity};
 
-/// 0 * infinity is NaN, which the range leaves out: what is near it is 0.
+/// 0 * infinity is NaN, which ranges exclude: here it is 0.
 double times(double a, double b) {
   return a == 0 || b == 0 ? 0 : a * b;
 }
@@ -27,7 +27,7 @@ Range quotient(Range a, Range b) {
   bool is_positive = b.low >= 0;
   bool is_negative = b.high <= 0;
   if (!is_positive && !is_negative) return {};
-  // The sign of a zero decides the sign of an infinity, so a divisor that may be -0 tells nothing.
+  // The sign of a zero determines the sign of an infinity, so a divisor that may be -0 gives no bound.
   if (is_negative) return {};
   if (a.low >= 0) return {b.high == kInfinity ? 0 : a.low / b.high, b.low > 0 ? a.high / b.low : kInfinity};
   if (b.low > 0) return {a.low / b.low, a.high >= 0 ? a.high / b.low : 0};
@@ -71,7 +71,7 @@ Range call(const ir::Expr& expr, const Settings& settings, const KnownRange& kno
   return {};
 }
 
-/// May have a NaN for a bound, where infinities met.
+/// May return NaN as a bound if infinities cancel.
 Range unchecked_range(const ir::Expr& expr, const Settings& settings, const KnownRange& known) {
   if (known) {
     if (auto range = known(expr)) return *range;
@@ -91,7 +91,7 @@ Range unchecked_range(const ir::Expr& expr, const Settings& settings, const Know
       if (expr.text == "-") return sum(a, {-b.high, -b.low});
       if (expr.text == "*") return product(a, b);
       if (expr.text == "/") return quotient(a, b);
-      // fmod has the sign of what is divided and is no larger.
+      // fmod has the sign of the dividend and is not larger in size.
       if (expr.text == "%") return {std::min(a.low, 0.0), std::max(a.high, 0.0)};
       return {};
     }

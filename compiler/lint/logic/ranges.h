@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between which bounds a number of the rule language lies, whatever the match: interval arithmetic. Rounding is
-// monotone, so bounds computed by the machine hold for values computed by it. Says nothing of NaN: a result that is not
-// NaN lies in the range.
+// Bounds of a numeric expression of the rule language over all matches, by interval arithmetic. Rounding is monotone,
+// so computed bounds hold for computed values. NaN is excluded: a result that is not NaN lies in the range.
 #pragma once
 
 #include <functional>
@@ -20,10 +19,10 @@ struct Range {
   bool is_empty() const { return low > high; }
 };
 
-/// Tells the range of a term that it knows more about than its kind says.
+/// Returns a narrower range of a term than its kind implies, if one is known.
 using KnownRange = std::function<std::optional<Range>(const ir::Expr&)>;
 
-/// Of a Number; everything for others and for kinds that it does not know.
+/// Range of a numeric expression; unbounded for other types and unknown functions.
 Range range_of(const ir::Expr& expr, const Settings& settings, const KnownRange& known);
 
 }  // namespace collage::lint

@@ -23,10 +23,10 @@ using runtime::Ints;
 using Kind = Expr::Kind;
 
 constexpr int64_t kLargestSize = 4096;
-/// Of a constant: it is filled at every try.
+/// Most elements of a constant, which is filled again in each try.
 constexpr int64_t kMostElements = 1 << 14;
 
-/// Numbers in a fixed order that looks random: the same model on every machine.
+/// Pseudo-random numbers, the same on every machine.
 class Sequence {
  public:
   explicit Sequence(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
@@ -41,7 +41,7 @@ class Sequence {
   uint64_t state_;
 };
 
-/// What the conditions of a rule speak of: likely places for a match to be.
+/// Values that the conditions of a rule mention: a match is likely there.
 struct Mentioned {
   std::vector<double> numbers;
   std::vector<DType> dtypes;
@@ -137,7 +137,7 @@ void fill(const ir::Tensor& tensor, double value) {
   }
 }
 
-/// Gives the values of a sketch types, operator by operator: what an operator's shape function accepts, stays.
+/// Assigns types to the values of a sketch, operator by operator, and keeps those that the shape function accepts.
 class ModelMaker {
  public:
   ModelMaker(const ir::Rule& rule, const Mentioned& mentioned, const Sketch& sketch, int attempt)
@@ -163,7 +163,7 @@ class ModelMaker {
   }
 
  private:
-  /// The first attempts are plain; later ones mix.
+  /// Chooses plain sizes in the first attempts, mixed ones later.
   void choose_sizes() {
     std::vector<DType> dtypes = mentioned_.dtypes;
     if (dtypes.empty()) dtypes.push_back(DType::F32);
@@ -184,7 +184,7 @@ class ModelMaker {
 
   int64_t size() { return is_plain_ ? 8 : sizes_[sequence_.below(sizes_.size())]; }
 
-  /// Of dimension `i` of an operand that everything else is made to fit.
+  /// Size of dimension `i` of the operand to which all others are fitted.
   int64_t size_at(size_t i) {
     for (int64_t index : {static_cast<int64_t>(i), static_cast<int64_t>(i) - static_cast<int64_t>(rank_)}) {
       auto known = mentioned_.dims.find(index);
@@ -231,7 +231,7 @@ class ModelMaker {
     return false;
   }
 
-  /// Shapes that operands beside one of type `anchor` tend to have.
+  /// Types that operands beside one of type `anchor` usually have.
   std::vector<TensorType> operand_types(const TensorType& anchor, int64_t group, bool is_contraction) {
     const ir::Shape& shape = anchor.shape;
     std::vector<TensorType> types;
@@ -370,11 +370,11 @@ bool search_models(const ir::Backend& backend, int index, int tries,
   for (int made = 0; made < tries; ++made) {
     int which = made / kAttemptsPerSketch;
     Sequence sequence(static_cast<uint64_t>(which) + 77);
-    // All first choices, then mixtures.
+    // First all first choices, then mixtures.
     std::optional<Sketch> sketch =
         sketch_pattern(rule, [&](size_t count) { return which == 0 ? 0 : sequence.below(count); });
     if (!sketch) continue;
-    // Attempts with one sketch differ in sizes; each further sketch goes on where the last one stopped.
+    // Attempts with one sketch differ in sizes; each further sketch continues with the next sizes.
     int attempt = which < 4 ? made % kAttemptsPerSketch + which : made;
     std::optional<ir::Graph> graph = ModelMaker(rule, mentioned, *sketch, attempt).run();
     if (graph && look(*graph)) return true;

@@ -14,7 +14,7 @@ using Forms = std::optional<std::vector<Form>>;
 
 Forms expand(const Pattern& pattern);
 
-/// All combinations of the operands' forms.
+/// Returns all combinations of the operands' forms.
 Forms expand_op(const Pattern& pattern) {
   if (pattern.last_is_each || !pattern.results.empty()) return std::nullopt;
   Form bare;

@@ -15,16 +15,16 @@ struct Form {
   enum class Kind { Value, Absent, Op };
   Kind kind = Kind::Value;
   bool is_const = false;
-  std::vector<int> captures;  ///< all names of this value
+  std::vector<int> captures;  ///< all captures of this value
   std::vector<const ir::OpDef*> ops;
-  std::vector<Form> operands;  ///< without those left out at the end
+  std::vector<Form> operands;  ///< without trailing operands that are left out
   bool takes_rest = false;
 };
 
-/// Nothing if there are too many, or the pattern has a part that this does not know.
+/// Returns nullopt if there are too many, or if the pattern has an unsupported part.
 std::optional<std::vector<Form>> forms_of(const ir::Pattern& pattern);
 
-/// Of a rule with one pattern; nothing for others.
+/// Forms of a rule with one pattern; nullopt for other rules.
 std::optional<std::vector<Form>> forms_of(const ir::Rule& rule);
 
 /// Captures that the form binds.

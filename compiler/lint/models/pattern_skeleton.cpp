@@ -34,7 +34,7 @@ class Sketcher {
     int same_as;
   };
 
-  /// The value that the pattern stands for; -1: none, the operand is left out.
+  /// Returns the value of the pattern; -1 if the operand is left out.
   int value_of(const Pattern& pattern, std::vector<int> captures) {
     if (pattern.capture >= 0) captures.push_back(pattern.capture);
     switch (pattern.kind) {
@@ -67,7 +67,7 @@ class Sketcher {
     return -1;
   }
 
-  /// A row of operators, each read by the next; short ones only.
+  /// Builds a short row of operators, each read by the next.
   int row_of(const Pattern& pattern, const std::vector<int>& captures) {
     constexpr int kMore = 2;
     auto spread = static_cast<size_t>(std::clamp(pattern.at_most - pattern.at_least, 0, kMore)) + 1;
@@ -94,7 +94,7 @@ class Sketcher {
     return static_cast<int>(values_.size()) - 1;
   }
 
-  /// One name, one value.
+  /// Binds the captures to the value; a capture has one value.
   void name(int value, const std::vector<int>& captures) {
     for (int capture : captures) {
       int& bound = by_capture_.at(static_cast<size_t>(capture));
@@ -108,7 +108,7 @@ class Sketcher {
     return value;
   }
 
-  /// Index of the node that makes the value, or -1. Two nodes for one value are a contradiction.
+  /// Index of the node that produces the value, or -1. Two nodes for one value are a contradiction.
   int producer_of(int value) {
     int producer = -1;
     for (size_t i = 0; i < nodes_.size(); ++i) {

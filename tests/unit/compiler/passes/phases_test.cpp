@@ -93,7 +93,7 @@ TEST_F(PhasesTest, CircleNamesAllOfIt) {
   EXPECT_EQ(
       order({"phase pre { fold_constants after fold_batch_norm }", "phase pre { eliminate_dead }",
              "phase pre { fold_batch_norm after fold_constants }"}),
-      R"(test.rules:2:42: error: `a` and `c` order passes in a circle: `fold_constants` after `fold_batch_norm` after `fold_constants` [CG0364]
+      R"(test.rules:2:42: error: `a` and `c` order passes in a cycle: `fold_constants` after `fold_batch_norm` after `fold_constants` [CG0364]
     2 | backend a { runtime host_jit phase pre { fold_constants after fold_batch_norm } }
       |                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 test.rules:4:42: note: backend `c` says so here

@@ -180,16 +180,16 @@ INSTANTIATE_TEST_SUITE_P(
                "%y = Relu(%a)",
                "m.ir:3:40: error: `%a` is computed in partition `@p` and again in `@q` [CG0403]"},
         Broken{"partition @q on host(host)\n%y = partition @p on host(host) (%x) { %y = Relu(%x) in @q }",
-               "m.ir:3:57: error: a node of partition `@p` is said to be in `@q` too [CG0403]"},
+               "m.ir:3:57: error: a node of partition `@p` is also assigned to `@q` [CG0403]"},
         Broken{"%a = partition @p on host(host) (%x, %b) { %a = Add(%x, %b) }\n"
                "%b = partition @q on host(host) (%a) { %b = Relu(%a) }\n%y = Relu(%b)",
                "m.ir:2:38: error: partition `@p` needs `%b`, which in turn needs a result of `@p`: neither can run "
                "first [CG0404]"},
         Broken{"partition @p on host(host)\npartition @q on host(host)\n%a = Relu(%x) in @p\n%b = Relu(%a) in @q\n"
                "%y = Add(%a, %b) in @p",
-               "m.ir:2:11: error: partitions depend on each other in a circle: `@p`, `@q` [CG0404]"},
+               "m.ir:2:11: error: partitions depend on each other in a cycle: `@p`, `@q` [CG0404]"},
         Broken{"partition @p on host(host)\n%a = Relu(%x) in @p\n%b = Relu(%a)\n%y = Add(%a, %b) in @p",
-               "m.ir:2:11: error: partitions depend on each other in a circle: `@p` [CG0404]"},
+               "m.ir:2:11: error: partitions depend on each other in a cycle: `@p` [CG0404]"},
         Broken{"%y = partition @p on npu(npu[0]) (%x) { %y = Relu(%x) }",
                "m.ir:2:35: error: partition `@p` runs on `npu[0]` and `%x` is in `host` [CG0406]"},
         Broken{"%d = convert %x to npu[0]\n%y = partition @p on npu(npu[0]) (%d) { %y = Relu(%d) }",
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"%a = Relu(%x)\n%y = partition @p on host(host) (%x) { %y = Add(%x, %a) }",
                "m.ir:3:53: error: `%a` is not among the inputs of partition `@p` [CG0103]"},
         Broken{"%a = partition @p on host(host) (%x) { %t = Relu(%x)\n%a = Relu(%t) }\n%y = Relu(%t)",
-               "m.ir:4:11: error: `%t` stays inside partition `@p` [CG0103]"},
+               "m.ir:4:11: error: `%t` is inside partition `@p` [CG0103]"},
         Broken{"%y = partition @p on host(host) (%x) { %a = Relu(%x) }",
                "no operator in partition `@p` computes its result `%y`"},
         Broken{"_ = partition @p on host(host) () { }\n%y = Relu(%x)",
