@@ -27,7 +27,7 @@ def read(root, path):
 
 def tree(root):
     """Paths of all files, relative to the root."""
-    paths = [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name))]
+    paths = [name for name in os.listdir(root) if not name.endswith(SOURCES) and os.path.isfile(os.path.join(root, name))]
     for top in FOLDERS:
         for folder, names, files in os.walk(os.path.join(root, top)):
             names[:] = [name for name in names if name not in ("Output", "__pycache__")]
