@@ -68,14 +68,14 @@ bool legacy_broadcast(PendingNode& node, Emitter& emitter) {
   auto rank = static_cast<int64_t>(emitter.type(node.inputs[0]).shape.size());
   Shape shape = emitter.type(node.inputs[1]).shape;
   if (axis < 0) axis += rank;
-  int64_t behind = rank - axis - static_cast<int64_t>(shape.size());
-  if (axis < 0 || behind < 0) {
+  int64_t missing = rank - axis - static_cast<int64_t>(shape.size());
+  if (axis < 0 || missing < 0) {
     return emitter.diags().error_at(Code::BadAttribute, node.where, "axis {} does not fit operands of shape {} and {}",
                                     axis, runtime::to_string(emitter.type(node.inputs[0]).shape),
                                     runtime::to_string(shape));
   }
-  if (behind == 0) return true;
-  shape.insert(shape.end(), static_cast<size_t>(behind), 1);
+  if (missing == 0) return true;
+  shape.insert(shape.end(), static_cast<size_t>(missing), 1);
   ValueId target = emitter.add_ints(name_for(node, "shape"), shape);
   node.inputs[1] = emitter.emit_before(node, "Reshape", {node.inputs[1], target}, {}, name_for(node, "aligned"));
   return node.inputs[1].is_valid();

@@ -3,7 +3,7 @@
 // nothing in inference) unless the name of an output forbids it.
 //
 //     %b = Identity(%a)   %c = Relu(%b)     =>   %c = Relu(%a)
-//     %a = Relu(%x)       %out = Identity(%a)   =>   %out = Relu(%x)     where %a is no output itself
+//     %a = Relu(%x)       %out = Identity(%a)   =>   %out = Relu(%x)     if %a is not an output
 //
 // `%out = Identity(%x)` of an input or a constant stays: an output is a result of a node.
 #include "compiler/ir/op_def.h"

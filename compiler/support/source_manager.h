@@ -19,8 +19,8 @@ struct LineColumn {
 
 class SourceManager {
  public:
-  /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is no text (it holds a zero byte,
-  /// or is in UTF-16); `*why` then says why (lower case, no period).
+  /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is not text (it holds a zero
+  /// byte, or is in UTF-16); `*why` then says why (lower case, no period).
   std::optional<FileId> load(const std::string& path, std::string* why);
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a command's whole output with the block behind `// EXPECT:` in a test file.
+"""Compares a command's whole output with the block after `// EXPECT:` in a test file.
 
     expect.py FILE [--exit N] [--label NAME] -- COMMAND...
 
 Output and error output are joined; the folder of FILE is removed from paths in it. Each expected line is written
-`// line` (an empty one `//`); the block ends at the first line that is no comment. `--label NAME` uses the block behind
+`// line` (an empty one `//`); the block ends at the first line that is not a comment. `--label NAME` uses the block after
 `// EXPECT NAME:`, for a second command in one file. With COLLAGE_BLESS=1 the block is rewritten, or added at the end.
 """
 import difflib

@@ -139,7 +139,7 @@ void check_ways(const ir::Backend& backend, int index, support::Diagnostics& dia
 
 void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
   for (const ir::Backend& backend : rules.backends) {
-    std::set<std::pair<std::string, std::string>> told;
+    std::set<std::pair<std::string, std::string>> reported;
     for (const std::vector<int>& family : families_of(backend)) {
       if (!backend.rules[static_cast<size_t>(family[0])].lowering.span.is_valid()) continue;
       check_ways(backend, family[0], diags);
@@ -150,7 +150,7 @@ void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
             const ir::Rule& first = backend.rules[static_cast<size_t>(a.rule)];
             const ir::Rule& second = backend.rules[static_cast<size_t>(b.rule)];
             if (a.rule >= b.rule || first.family == second.family || !is_ambiguous(graph, backend, a, b)) continue;
-            if (!told.emplace(first.family, second.family).second) continue;
+            if (!reported.emplace(first.family, second.family).second) continue;
             const ir::Rule& winner = first.name < second.name ? first : second;
             auto warning = diags.warning(support::Code::AmbiguousRules, second.span,
                                          "rules `{}` and `{}` match the same nodes at the same cost: only its name "
