@@ -227,7 +227,7 @@ void OnnxImporter::add_inputs() {
   }
   for (const auto& [name, shape] : options_.input_shapes) {
     if (inputs.contains(name)) continue;
-    diags_.error_at(Code::InputMismatch, file_, "a shape was given for `{}`, which is no input", name)
+    diags_.error_at(Code::InputMismatch, file_, "a shape was given for `{}`, which is not an input", name)
         .did_you_mean(support::closest(name, {inputs.begin(), inputs.end()}));
   }
 }

@@ -190,7 +190,7 @@ Status parse_file(const std::string& path, google::protobuf::MessageLite& messag
   if (stream.GetErrno() != 0) return Status::error(fmt::format("cannot read: {}", std::strerror(stream.GetErrno())));
   if (!parsed) {
     return Status::error(
-        fmt::format("is damaged near byte {}, or no protobuf file of this kind", coded.CurrentPosition()));
+        fmt::format("is damaged near byte {}, or is not a protobuf file of this kind", coded.CurrentPosition()));
   }
   return Status::ok();
 }

@@ -253,7 +253,7 @@ bool cast_by_name(PendingNode& node, Emitter& emitter) {
   if (name.empty()) return true;
   onnx::TensorProto_DataType type;
   if (!onnx::TensorProto_DataType_Parse(name, &type)) {
-    return emitter.diags().error_at(Code::BadAttribute, node.where, "`{}` is no element type", name);
+    return emitter.diags().error_at(Code::BadAttribute, node.where, "`{}` is not an element type", name);
   }
   node.attrs.set("to", int64_t{type});
   return true;
@@ -414,7 +414,7 @@ bool drop_output_sequence(PendingNode& node, Emitter&) {
 // {p = 2.0}  =>  {p = 2}
 bool norm_as_int(PendingNode& node, Emitter& emitter) {
   double p = node.attrs.get_float("p", 2);
-  if (p != std::floor(p) || std::abs(p) > 1e6) return unsupported(node, emitter, "a norm that is no whole number");
+  if (p != std::floor(p) || std::abs(p) > 1e6) return unsupported(node, emitter, "a norm that is not an integer");
   node.attrs.set("p", static_cast<int64_t>(p));
   return true;
 }

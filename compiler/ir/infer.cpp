@@ -61,7 +61,7 @@ class NodeInference final : public InferContext {
   }
   bool not_constant(size_t i) override {
     return report(Code::NotConstant, operand_span(i),
-                  fmt::format("operand {} of `{}` decides a shape and must be a constant", i, op_.name));
+                  fmt::format("operand {} of `{}` determines a shape and must be a constant", i, op_.name));
   }
 
  private:

@@ -31,9 +31,10 @@ void verify_values(const Graph& graph) {
                     "`{}` is not a result of its producer", value.name);
     }
   }
-  for (ValueId id : graph.inputs()) COLLAGE_CHECK(graph.value(id).is_input, "`{}` is no input", graph.value(id).name);
+  for (ValueId id : graph.inputs())
+    COLLAGE_CHECK(graph.value(id).is_input, "`{}` is not an input", graph.value(id).name);
   for (ValueId id : graph.outputs())
-    COLLAGE_CHECK(graph.value(id).is_output, "`{}` is no output", graph.value(id).name);
+    COLLAGE_CHECK(graph.value(id).is_output, "`{}` is not an output", graph.value(id).name);
 }
 
 void verify_node(const Graph& graph, NodeId id, std::map<ValueId, size_t>& uses) {

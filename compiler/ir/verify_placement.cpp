@@ -131,7 +131,7 @@ class PlacementVerifier {
         const Value& value = graph_.value(input.value);
         error(Code::WrongFormat, partition.span, "partition `@{}` reads `%{}` in `{}`, where it does not exist",
               partition.name, value.name, to_string(input.format))
-            .note(value.span, "it is made in `{}`", list(formats[input.value]));
+            .note(value.span, "it is produced in `{}`", list(formats[input.value]));
       }
     }
     for (ValueId output : graph_.outputs()) {

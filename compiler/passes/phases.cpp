@@ -161,7 +161,7 @@ class Composer {
     auto error = diags_.error(Code::PhaseConflict, edges[0]->span, "{} {} in a cycle: {}", fmt::join(backends, " and "),
                               is_one ? "orders its passes" : "order passes", cycle);
     for (size_t i = 1; i < edges.size(); ++i) {
-      error.note(edges[i]->span, "backend `{}` says so here", edges[i]->backend->name);
+      error.note(edges[i]->span, "backend `{}` states it here", edges[i]->backend->name);
     }
     return std::nullopt;
   }

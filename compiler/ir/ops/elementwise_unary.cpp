@@ -23,9 +23,10 @@ bool infer_cast(InferContext& ctx) {
   int64_t to = ctx.attrs().get_int("to", 0);
   std::optional<DType> dtype = dtype_of_onnx(to);
   if (!dtype) {
-    return ctx.attr_error("to", fmt::format("`to` = {} is no supported element type (ONNX numbers: f32 1, u8 2, i8 3, "
-                                            "i16 5, i32 6, i64 7, bool 9, f64 11)",
-                                            to));
+    return ctx.attr_error("to",
+                          fmt::format("`to` = {} is not a supported element type (ONNX numbers: f32 1, u8 2, i8 3, "
+                                      "i16 5, i32 6, i64 7, bool 9, f64 11)",
+                                      to));
   }
   ctx.set_output(0, {*dtype, ctx.input(0).shape});
   return true;

@@ -118,7 +118,7 @@ bool infer_depth_to_space(InferContext& ctx) {
     return ctx.attr_error("mode", fmt::format("`mode` is DCR or CRD, found \"{}\"", mode));
   const TensorType& x = ctx.input(0);
   if (x.shape[1] % (block * block) != 0) {
-    return ctx.shape_error(0, fmt::format("{} channels are no multiple of {} * {}", x.shape[1], block, block));
+    return ctx.shape_error(0, fmt::format("{} channels are not a multiple of {} * {}", x.shape[1], block, block));
   }
   ctx.set_output(0, {x.dtype, {x.shape[0], x.shape[1] / (block * block), x.shape[2] * block, x.shape[3] * block}});
   return true;
@@ -129,8 +129,8 @@ bool infer_space_to_depth(InferContext& ctx) {
   if (!read_block(ctx, &block)) return false;
   const TensorType& x = ctx.input(0);
   if (x.shape[2] % block != 0 || x.shape[3] % block != 0) {
-    return ctx.shape_error(0,
-                           fmt::format("image {} x {} is no multiple of the block {}", x.shape[2], x.shape[3], block));
+    return ctx.shape_error(
+        0, fmt::format("image {} x {} is not a multiple of the block {}", x.shape[2], x.shape[3], block));
   }
   int64_t channels;
   if (__builtin_mul_overflow(x.shape[1], block * block, &channels))

@@ -79,7 +79,7 @@ bool infer_eye_like(InferContext& ctx) {
   TensorType type = ctx.input(0);
   if (ctx.attrs().has("dtype")) {
     std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().get_int("dtype", 0));
-    if (!dtype) return ctx.attr_error("dtype", "`dtype` is no supported element type");
+    if (!dtype) return ctx.attr_error("dtype", "`dtype` is not a supported element type");
     type.dtype = *dtype;
   }
   ctx.set_output(0, std::move(type));

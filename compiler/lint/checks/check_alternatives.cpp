@@ -143,9 +143,9 @@ void check_alternatives(const ir::RuleSet& rules, support::Diagnostics& diags) {
       }
       if (!why) continue;
       const ir::Capture& capture = first.captures[static_cast<size_t>(why->capture)];
-      diags.warning(
-          Code::ImpossiblePattern, capture.span, "rule `{}` never matches: `{}` {}", first.family, capture.name,
-          why->is_cycle ? "would be an operand of itself" : "is the result of an operator, which is no constant");
+      diags.warning(Code::ImpossiblePattern, capture.span, "rule `{}` never matches: `{}` {}", first.family,
+                    capture.name,
+                    why->is_cycle ? "would be an operand of itself" : "is the result of an operator, not a constant");
     }
   }
 }

@@ -317,7 +317,7 @@ TEST_F(ImportTest, OpenDimensions) {
   EXPECT_NE(messages().find("dimension 1 is 3, but 5 was given"), std::string::npos) << messages();
   four.input_shapes = {{"z", {1}}};
   EXPECT_FALSE(import_model(four));
-  EXPECT_NE(messages().find("a shape was given for `z`, which is no input"), std::string::npos) << messages();
+  EXPECT_NE(messages().find("a shape was given for `z`, which is not an input"), std::string::npos) << messages();
 
   auto& dims = *graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   dims.mutable_dim(1)->set_dim_param("width");

@@ -96,7 +96,7 @@ TEST_F(PhasesTest, CircleNamesAllOfIt) {
       R"(test.rules:2:42: error: `a` and `c` order passes in a cycle: `fold_constants` after `fold_batch_norm` after `fold_constants` [CG0364]
     2 | backend a { runtime host_jit phase pre { fold_constants after fold_batch_norm } }
       |                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-test.rules:4:42: note: backend `c` says so here
+test.rules:4:42: note: backend `c` states it here
     4 | backend c { runtime host_jit phase pre { fold_batch_norm after fold_constants } }
       |                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 )");
