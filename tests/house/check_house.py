@@ -8,7 +8,7 @@
   doors    headers of a library are included, directly or through a header of ours, only where the table of doors in
            compiler/README.md permits
   guards   every source file starts with the SPDX line, every header has `#pragma once`
-  paths    every path that a .md file names exists
+  paths    every path that a .md file names exists, and every source file that a comment names
 """
 import os
 import re
@@ -248,7 +248,19 @@ def check_paths(house):
                 yield f"{path}: `{name}` does not exist"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_paths)
+def check_comments(house):
+    endings = defaultdict(list)
+    for path in house.paths:
+        endings[os.path.basename(path)].append("/" + path)
+    for path in house.sources:
+        for number, line in enumerate(read(house.root, path).splitlines(), 1):
+            comment = re.search(r"(?:^|\s)//(.*)", line)
+            for name in re.findall(r"(?<![\w./<-])(?:[\w-]+/)*[\w-]+\.(?:h|cpp|def|ll|yy)\b", comment[1] if comment else ""):
+                if is_path(name) and not any(end.endswith("/" + name) for end in endings[os.path.basename(name)]):
+                    yield f"{path}:{number}: {name} does not exist"
+
+
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_paths, check_comments)
 
 
 def violations(root):

@@ -89,6 +89,10 @@ class HouseTest(unittest.TestCase):
         self.expect({"compiler/lower/README.md": "[b](b.h) [c](c.h) `b.h` `lower/b.h` `gone.h` `rules/NAME.rules`\n\n    `example.h`\n"},
                     "compiler/lower/README.md: the link c.h leads nowhere", "compiler/lower/README.md: `gone.h` does not exist")
 
+    def test_comments(self):
+        self.expect({"compiler/lower/d.cpp": SPDX + "// As in b.h, lower/b.h and gone.h.\n"},
+                    "compiler/lower/d.cpp:2: gone.h does not exist")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -73,7 +73,7 @@ bool measure_lazily(const ir::Graph& graph, const std::vector<ActiveBackend>& ba
                     const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built,
                     support::Diagnostics& diags);
 
-/// Removes candidates that a wish forbids (wishes.h). False after an error: a wish that leaves a node without
+/// Removes candidates that a wish forbids (user_constraints.h). False after an error: a wish that leaves a node without
 /// candidates.
 bool apply_wishes(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,
                   BuiltProblem* built, support::Diagnostics& diags);

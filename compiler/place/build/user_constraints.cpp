@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wishes on the candidates (wishes.h), one after another. One that leaves a node without a candidate is told, with the
+// Wishes on the candidates (user_constraints.h), one after another. One that leaves a node without a candidate is told, with the
 // reason: what the backends say of the node or the nodes, or a least set of earlier wishes that it contradicts.
 #include "compiler/place/build/user_constraints.h"
 
