@@ -254,8 +254,10 @@ def check_comments(house):
         endings[os.path.basename(path)].append("/" + path)
     for path in house.sources:
         for number, line in enumerate(read(house.root, path).splitlines(), 1):
-            comment = re.search(r"(?:^|\s)//(.*)", line)
-            for name in re.findall(r"(?<![\w./<-])(?:[\w-]+/)*[\w-]+\.(?:h|cpp|def|ll|yy)\b", comment[1] if comment else ""):
+            _, slashes, comment = line.partition("//")
+            if not slashes or "." not in comment:
+                continue
+            for name in re.findall(r"(?<![\w./<-])(?:[\w-]+/)*[\w-]+\.(?:h|cpp|def|ll|yy)\b", comment):
                 if is_path(name) and not any(end.endswith("/" + name) for end in endings[os.path.basename(name)]):
                     yield f"{path}:{number}: {name} does not exist"
 
