@@ -24,10 +24,10 @@ struct JitOptions {
 
 /// A buffer that a lowered partition reads or writes.
 struct LoweredOperand {
-  enum class Kind { Value, Constant, Scratch };
+  enum class Kind { Value, Constant };
   Kind kind = Kind::Value;
   ir::ValueId value;  ///< Value: a value of the graph, in plain layout (boundary or inside the partition)
-  int index = -1;     ///< Constant: into LoweredPartition::constants; Scratch: into ::scratch
+  int index = -1;     ///< Constant: into LoweredPartition::constants
 };
 
 /// A call only copies `part` into `whole`, or out of it, in one piece: unnecessary if they share memory.
@@ -57,7 +57,6 @@ struct LoweredReference {
 struct LoweredPartition {
   std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
-  std::vector<size_t> scratch;             ///< bytes of each buffer shared by the partition's calls
 };
 
 /// Position-independent machine code: functions by their offsets.

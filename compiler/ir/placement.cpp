@@ -32,6 +32,12 @@ std::string format_mismatch(const TensorType& type, const Format& format) {
   return format.storage ? runtime::storage_mismatch(type.dtype, *format.storage) : "";
 }
 
+std::vector<std::string> rule_names(const Partition& partition) {
+  std::vector<std::string> names;
+  for (const ChosenMatch& match : partition.matches) names.push_back(match.name);
+  return names;
+}
+
 std::vector<std::string> instances_of(std::string_view instance) {
   std::vector<std::string> all;
   for (size_t begin = 0; begin <= instance.size();) {

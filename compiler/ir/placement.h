@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/chosen_match.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/split.h"
 #include "runtime/core/duration.h"
@@ -60,17 +61,21 @@ struct PartitionSplit {
 };
 
 struct Partition {
-  std::string name;                ///< `p3`; unique
-  std::string backend;             ///< rule file's backend name: `npu`, `host`
-  std::string instance;            ///< where it runs: `npu[0]`, `host`; of a split one `npu[0]+npu[1]`
-  std::vector<std::string> rules;  ///< rules whose matches make it up, in order of their first node; may repeat
+  std::string name;                  ///< `p3`; unique
+  std::string backend;               ///< rule file's backend name: `npu`, `host`
+  std::string instance;              ///< where it runs: `npu[0]`, `host`; of a split one `npu[0]+npu[1]`
+  std::vector<ChosenMatch> matches;  ///< make it up, by first node; from a text, until they are found, names of rules
   Duration cost;
   std::vector<NodeId> nodes;           ///< ascending
   std::vector<BoundaryValue> inputs;   ///< values made outside, constants excluded, in order of first use
   std::vector<BoundaryValue> outputs;  ///< values read outside or graph outputs, in id order
   support::Span span;
   std::optional<PartitionSplit> split{};
+  std::vector<ChosenMatch> part_matches{};  ///< of a split one: by part, in the ids of that part's graph (split.h)
 };
+
+/// Names of its matches: `conv`, `conv:direct{tile=16}`.
+std::vector<std::string> rule_names(const Partition& partition);
 
 /// Where a partition runs: `npu[0]+npu[1]` => `npu[0]`, `npu[1]`.
 std::vector<std::string> instances_of(std::string_view instance);

@@ -139,8 +139,8 @@ class PlacedPrinter {
       text_ += " split " + sigil_name('%', made_name(graph_.first_output(partition.split->node))) + " along " +
                std::string(name_of(partition.split->axis));
     }
-    for (size_t i = 0; i < partition.rules.size(); ++i)
-      text_ += (i == 0 ? " rule " : ", ") + quoted(partition.rules[i]);
+    for (size_t i = 0; i < partition.matches.size(); ++i)
+      text_ += (i == 0 ? " rule " : ", ") + quoted(partition.matches[i].name);
     text_ += " cost " + runtime::to_string(partition.cost) + " (" + inputs + ")";
     if (!formats.empty()) text_ += " -> (" + formats + ")";
     text_ += " {\n";

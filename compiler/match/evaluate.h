@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/chosen_match.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/match/environment.h"
 #include "compiler/match/number_list.h"
@@ -24,14 +25,7 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-/// What a capture stands for. Absent: neither is valid. A captured node also has a value: the result that is read.
-struct Binding {
-  NodeId node;
-  ValueId value;
-
-  bool is_present() const { return value.is_valid(); }
-  friend auto operator<=>(const Binding&, const Binding&) = default;
-};
+using ir::Binding;
 
 /// Attributes of a backend instance, as set by `-t`. Those not set have their declared default.
 using AttrValues = std::map<std::string, runtime::AttrValue, std::less<>>;

@@ -167,6 +167,14 @@ std::string name_of(const ir::Rule& rule, const Match& match) {
   return knobs.empty() ? name : name + "{" + knobs + "}";
 }
 
+ir::ChosenMatch to_chosen(const ir::Backend& backend, const Match& match) {
+  return to_chosen(name_of(backend.rules[static_cast<size_t>(match.rule)], match), match);
+}
+
+ir::ChosenMatch to_chosen(std::string name, const Match& match) {
+  return {std::move(name), match.rule, match.kernel, match.knobs, match.bindings, match.nodes, match.results};
+}
+
 ir::Backend with_patterns(const ir::Backend& backend, std::vector<ir::Rule> patterns) {
   ir::Backend alone;
   alone.name = backend.name;
@@ -250,19 +258,14 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
   return without_repeats(backend, std::move(matches));
 }
 
-std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root) {
-  std::vector<Refusal> refusals;
-  for (size_t rule = 0; rule < backend.rules.size(); ++rule) {
-    std::vector<const ir::OpDef*> roots = root_operators(backend.rules[rule].root);
-    if (std::find(roots.begin(), roots.end(), graph.node(root).op) == roots.end()) continue;
-    MatchReport report;
-    AttrValues no_attrs;
-    RootMatcher(graph, backend, static_cast<int>(rule), no_attrs, nullptr).run(root, &report, {}, true);
-    for (Refusal& refusal : report.refusals) {
-      if (refusal.kind == Refusal::Kind::Structure) refusals.push_back(std::move(refusal));
-    }
-  }
-  return refusals;
+std::optional<Refusal> explain_root(const Graph& graph, const ir::Backend& backend, int rule, NodeId root,
+                                    const MatchSetting& setting) {
+  std::vector<const ir::OpDef*> roots = root_operators(backend.rules[static_cast<size_t>(rule)].root);
+  if (std::find(roots.begin(), roots.end(), graph.node(root).op) == roots.end()) return std::nullopt;
+  MatchReport report;
+  RootMatcher(graph, backend, rule, setting.attrs, setting.environment).run(root, &report, {}, true);
+  if (report.refusals.empty()) return std::nullopt;
+  return std::move(report.refusals.front());
 }
 
 }  // namespace collage::match

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct Match {
 
 /// What a placement calls the match: `conv`, `conv:winograd`, `conv:direct{tile=16}`.
 std::string name_of(const ir::Rule& rule, const Match& match);
+
+/// What a placement keeps of a match.
+ir::ChosenMatch to_chosen(const ir::Backend& backend, const Match& match);
+/// The same of a match whose name is known.
+ir::ChosenMatch to_chosen(std::string name, const Match& match);
 
 struct Refusal {
   enum class Kind {
@@ -83,8 +89,14 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
                                  MatchReport* report, const MatchLimits& limits = {},
                                  const Environment* environment = nullptr);
 
-/// What `match_backend` leaves out: the rules with a root operator like `root`'s whose patterns do not fit around it.
-std::vector<Refusal> structure_refusals(const Graph& graph, const ir::Backend& backend, NodeId root);
+/// What `match_backend` leaves out: why the pattern of a rule does not fit around a root at which nothing matched.
+/// Returns nullopt if no pattern of the rule starts with the operator.
+struct MatchSetting {
+  const AttrValues& attrs;
+  const Environment* environment = nullptr;
+};
+std::optional<Refusal> explain_root(const Graph& graph, const ir::Backend& backend, int rule, NodeId root,
+                                    const MatchSetting& setting);
 
 /// A backend of these patterns alone, with the attributes, version and library of `backend`. Values may be read from
 /// wherever: who asks for such matches decides what that means.

@@ -33,7 +33,7 @@ class CandidateGraph {
     partition.name = "p0";
     partition.backend = candidate_.backend;
     partition.instance = candidate_.instance;
-    partition.rules = candidate_.rules;
+    for (const std::string& rule : ir::rule_names(candidate_)) partition.matches.push_back({rule});
     partition.nodes = to_.node_ids();
     for (const ir::BoundaryValue& input : candidate_.inputs) {
       partition.inputs.push_back({map_.at(input.value), input.format});

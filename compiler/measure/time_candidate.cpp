@@ -13,6 +13,7 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/plan/build_plan.h"
+#include "compiler/plan/find_matches.h"
 #include "compiler/sema/build_graph.h"
 #include "runtime/exec/executor.h"
 #include "runtime/pool/pool.h"
@@ -160,6 +161,9 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
   if (!model || model->placement.partitions.size() != 1)
     return first_error("the text is not a model with one partition");
+  // The text names the rules of the candidate, which is all that this process knows of it. A rule that reads weights may
+  // not match the random ones of the text: then the candidate runs without requests.
+  if (plan::find_matches(model->graph, targets, &model->placement)) model->placement.partitions[0].matches.clear();
   codegen::JitOptions jit_options;
   jit_options.threads = options.threads;
   auto jit = codegen::Jit::create(jit_options);

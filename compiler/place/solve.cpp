@@ -115,8 +115,7 @@ class MemoryFitter {
 
   static bool fits(const Graph& graph, const BuiltProblem& built, const Solution& solution,
                    const std::vector<MemoryLimit>& limits) {
-    const Placement placement =
-        to_placement(built.problem, solution, graph, built.values, [](int) { return std::vector<std::string>(); });
+    const Placement placement = to_placement(built.problem, solution, graph, built.values);
     return std::all_of(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
       return memory_needed(graph, placement, limit.instance) <= limit.bytes;
     });
@@ -146,8 +145,7 @@ class MemoryFitter {
 
  private:
   Placement written(const Solution& solution) const {
-    return to_placement(built_.problem, solution, graph_, built_.values,
-                        [](int) { return std::vector<std::string>(); });
+    return to_placement(built_.problem, solution, graph_, built_.values);
   }
 
   /// `solve` over the candidates that no ban forbids, in terms of the whole problem.
@@ -158,7 +156,7 @@ class MemoryFitter {
     for (size_t c = 0; c < built_.problem.candidates.size(); ++c) {
       const Candidate& candidate = built_.problem.candidates[c];
       const std::string& instance = built_.problem.owners[static_cast<size_t>(candidate.owner)].instance;
-      bool stays = built_.origins[c].fixed >= 0 || std::none_of(banned_.begin(), banned_.end(), [&](const auto& item) {
+      bool stays = built_.origin(c).fixed >= 0 || std::none_of(banned_.begin(), banned_.end(), [&](const auto& item) {
                      return ir::runs_on(instance, item.first) &&
                             std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
                                         [&](int node) { return item.second.count(NodeId(node)) > 0; });
@@ -199,7 +197,7 @@ class MemoryFitter {
     return true;
   }
 
-  /// Some candidate runs it elsewhere: pins and wishes may leave none.
+  /// Some candidate runs it elsewhere: pins and constraints may leave none.
   bool can_leave(NodeId node, const std::string& instance) const {
     const Problem& problem = built_.problem;
     return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const Candidate& candidate) {
@@ -209,8 +207,8 @@ class MemoryFitter {
   }
 
   bool is_fixed(const ir::Partition& partition) const {
-    for (size_t c = 0; c < built_.origins.size(); ++c) {
-      if (built_.origins[c].fixed < 0) continue;
+    for (size_t c = 0; c < built_.candidate_count(); ++c) {
+      if (built_.origin(c).fixed < 0) continue;
       if (NodeId(built_.problem.candidates[c].nodes.front()) == partition.nodes.front()) return true;
     }
     return false;

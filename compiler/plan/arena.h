@@ -20,7 +20,7 @@ struct ArenaLayout {
 };
 
 /// Greedy by size: the largest item first, each at the smallest gap that holds it between the items already placed that
-/// live at its time, else behind them (Pisarchyk & Lee, arXiv:2001.03288, section 5.2). Deterministic.
+/// live at its time, else after them (Pisarchyk & Lee, arXiv:2001.03288, section 5.2). Deterministic.
 ArenaLayout place_in_arena(const std::vector<ArenaItem>& items);
 
 /// The most bytes, each item rounded up, that live at one tick: no arena is smaller.

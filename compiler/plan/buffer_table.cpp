@@ -90,8 +90,4 @@ BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
   return id;
 }
 
-BufferId BufferTable::add_scratch(std::string name, size_t bytes) {
-  return add({std::move(name), 0, false, 0, runtime::DType::U8, {static_cast<int64_t>(bytes)}, "plain"});
-}
-
 }  // namespace collage::plan

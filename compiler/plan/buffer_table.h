@@ -28,8 +28,6 @@ class BufferTable {
                                                 const std::string& encoding);
   /// Resident host memory for data that is no value of the graph: packed weights.
   runtime::BufferId add_constant(std::string name, runtime::Tensor data);
-  /// Host memory of the step that uses it.
-  runtime::BufferId add_scratch(std::string name, size_t bytes);
 
   /// Where a buffer lies in another one: `root` shares its memory with no larger buffer.
   struct Place {

@@ -22,7 +22,7 @@ double difference(double got, double want) {
 }
 
 std::string describe(const CheckRow& row) {
-  if (row.tells_rounding) return fmt::format("rounding %{}", row.value);
+  if (row.is_rounding) return fmt::format("rounding %{}", row.value);
   return row.partition.empty() ? fmt::format("output %{}", row.value) : fmt::format("{} %{}", row.partition, row.value);
 }
 
@@ -214,7 +214,7 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
   if (!exact) return exact.status();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     add(compare((*outputs)[i], (*exact)[i], tolerance), "", "", graph.outputs()[i]);
-    report.rows.back().tells_rounding = report.rows.back().passed = true;
+    report.rows.back().is_rounding = report.rows.back().passed = true;
   }
   return report;
 }

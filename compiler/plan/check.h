@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--check`: one run of the plan, the results of every partition held against the reference kernels.
+// `--check`: runs the plan once and compares the results of every partition with those of the reference kernels.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct CheckRow {
   double max_difference = 0;  ///< max |y - reference|; infinite where one is NaN or infinite and the other is not
   double max_magnitude = 0;   ///< max |reference|
   bool passed = false;
-  bool tells_rounding = false;  ///< an output against that of the reference on the whole model: told, not judged
+  bool is_rounding = false;  ///< an output against that of the reference on the whole model: reported, not judged
 };
 
 struct CheckReport {
@@ -37,8 +37,8 @@ CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, d
 
 /// Runs the plan once. Each partition's results are compared with what the reference kernels make of the values that
 /// the partition really read, so one that fails accuses itself alone; model outputs with what their partition wrote.
-/// Where formats round, the reference is rounded as the partition's results are, and rows at the end tell how far the
-/// model's outputs are from those that nothing rounds.
+/// Where formats round, the reference is rounded as the partition's results are, and rows at the end report how far
+/// the model's outputs are from those of a run that rounds nothing.
 /// Expects an executor that was loaded from `built.plan`. Its observer is replaced.
 runtime::Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
                                         const std::vector<runtime::Tensor>& inputs,

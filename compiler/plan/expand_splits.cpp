@@ -102,6 +102,16 @@ class Expander {
     }
     for (ir::BoundaryValue& input : copied.inputs) input.value = outside(input.value);
     for (ir::BoundaryValue& output : copied.outputs) output.value = outside(output.value);
+    const std::vector<NodeId>& before = placement_.partitions[index].nodes;
+    for (ir::ChosenMatch& match : copied.matches) {
+      match = ir::renumbered(
+          match,
+          [&](NodeId node) {
+            auto at = std::lower_bound(before.begin(), before.end(), node);
+            return copied.nodes[static_cast<size_t>(at - before.begin())];
+          },
+          [&](ValueId value) { return outside(value); });
+    }
   }
 
   void expand(size_t index) {
@@ -186,7 +196,11 @@ class Expander {
     Partition added;
     added.backend = partition.backend;
     added.instance = instance;
-    added.rules = partition.rules;
+    if (number < partition.part_matches.size()) {
+      added.matches.push_back(ir::renumbered(
+          partition.part_matches[number], [&](NodeId node) { return nodes[node.slot()]; },
+          [&](ValueId value) { return made.at(value); }));
+    }
     added.nodes = std::move(nodes);
     added.inputs = plain(ir::boundary_inputs(graph, added.nodes), instance);
     added.outputs = plain({result}, instance);
@@ -234,7 +248,8 @@ class Expander {
     new_values_[result.slot()] = result_.graph.node(node).outputs[0];
     Partition& partition = result_.placement.partitions[index];
     partition.backend = partition.instance = "host";
-    partition.rules.clear();
+    partition.matches.clear();
+    partition.part_matches.clear();
     partition.cost = cost;
     partition.nodes = {node};
     partition.inputs = plain(parts, "host");

@@ -51,18 +51,13 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   for (size_t i = 0; i < lowered.constants.size(); ++i) {
     constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition, i), lowered.constants[i]));
   }
-  std::vector<BufferId> scratch;
-  for (size_t i = 0; i < lowered.scratch.size(); ++i) {
-    scratch.push_back(buffers.add_scratch(fmt::format("{}.scratch{}", partition, i), lowered.scratch[i]));
-  }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
       return operand.value.is_valid() ? buffers.of(operand.value, ir::kHostPlain) : -1;
     }
-    const auto& table = operand.kind == LoweredOperand::Kind::Constant ? constants : scratch;
-    COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < table.size(),
-                  "partition {} was lowered to a buffer that it does not have", partition);
-    return table[static_cast<size_t>(operand.index)];
+    COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < constants.size(),
+                  "partition {} was lowered to a constant that it does not have", partition);
+    return constants[static_cast<size_t>(operand.index)];
   };
   std::vector<runtime::HostCall> calls;
   for (const auto& any : lowered.calls) {
@@ -87,47 +82,47 @@ struct InlineCall {
 };
 
 /// Nodes that become generated code together, or one call.
-struct Stretch {
+struct Segment {
   std::vector<ir::NodeId> nodes;
   runtime::LibraryCall* call = nullptr;
 };
 
-/// In an order of execution. Each stretch of generated code takes all nodes that can run by then, so that few are cut
+/// In an order of execution. Each segment of generated code takes all nodes that can run by then, so that few are cut
 /// apart; it is convex, since a path that leaves it goes through a call that has not run.
-class Splitter {
+class Segmenter {
  public:
-  Splitter(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, std::vector<InlineCall>& inlined)
+  Segmenter(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, std::vector<InlineCall>& inlined)
       : graph_(graph), nodes_(nodes), inlined_(inlined), is_done_(inlined.size(), false) {
     for (size_t i = 0; i < inlined.size(); ++i) {
       for (ir::NodeId node : *inlined[i].nodes) call_of_[node] = i;
     }
   }
 
-  std::vector<Stretch> run() {
-    std::vector<Stretch> stretches;
+  std::vector<Segment> run() {
+    std::vector<Segment> segments;
     while (done_.size() < nodes_.size()) {
       size_t before = done_.size();
-      Stretch generated;
+      Segment generated;
       for (ir::NodeId node : nodes_) {
         if (done_.count(node) > 0 || call_of_.count(node) > 0 || !is_ready(node, {})) continue;
         generated.nodes.push_back(node);
         done_.insert(node);
       }
-      if (!generated.nodes.empty()) stretches.push_back(std::move(generated));
+      if (!generated.nodes.empty()) segments.push_back(std::move(generated));
       for (size_t i = 0; i < inlined_.size(); ++i) {
         const std::vector<ir::NodeId>& own = *inlined_[i].nodes;
         bool ready = std::all_of(own.begin(), own.end(), [&](ir::NodeId node) { return is_ready(node, own); });
         if (is_done_[i] || !ready) continue;
         is_done_[i] = true;
         done_.insert(own.begin(), own.end());
-        stretches.push_back({own, &inlined_[i].call});
+        segments.push_back({own, &inlined_[i].call});
       }
       // Calls that wait for each other: their operators are generated after all.
       if (done_.size() > before) continue;
       call_of_.clear();
       is_done_.assign(inlined_.size(), true);
     }
-    return stretches;
+    return segments;
   }
 
  private:
@@ -149,28 +144,27 @@ class Splitter {
   std::set<ir::NodeId> done_;
 };
 
-std::vector<Stretch> split(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                           std::vector<InlineCall>& inlined) {
-  return Splitter(graph, nodes, inlined).run();
+std::vector<Segment> segments_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                 std::vector<InlineCall>& inlined) {
+  return Segmenter(graph, nodes, inlined).run();
 }
 
 /// Adds the calls of the nodes: the JIT's, or reference kernels and the reason.
-void generate(const ir::Graph& graph, const std::string& partition, const std::vector<ir::NodeId>& nodes,
-              const std::vector<ir::ValueId>& outputs, codegen::Jit& jit, BufferTable& buffers,
-              HostLowering* lowering) {
+void generate(const HostLowerer& lowerer, const std::string& partition, const std::vector<ir::NodeId>& nodes,
+              const std::vector<ir::ValueId>& outputs, HostLowering* lowering) {
   auto fall_back = [&](std::string reason) {
-    for (runtime::HostCall& call : reference_calls(graph, nodes, buffers).calls)
+    for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers).calls)
       lowering->calls.push_back(std::move(call));
     lowering->failure = std::move(reason);
   };
-  runtime::Result<LoweredPartition> lowered = jit.lower(graph, nodes);
+  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, nodes);
   if (!lowered) return fall_back(lowered.message());
-  std::set<ir::ValueId> written = touched(graph, *lowered);
+  std::set<ir::ValueId> written = touched(lowerer.graph, *lowered);
   for (ir::ValueId output : outputs) {
     if (written.count(output) > 0) continue;
-    return fall_back(fmt::format("its code does not write `%{}`", graph.value(output).name));
+    return fall_back(fmt::format("its code does not write `%{}`", lowerer.graph.value(output).name));
   }
-  for (runtime::HostCall& call : bind(graph, partition, std::move(*lowered), buffers))
+  for (runtime::HostCall& call : bind(lowerer.graph, partition, std::move(*lowered), lowerer.buffers))
     lowering->calls.push_back(std::move(call));
 }
 
@@ -182,14 +176,13 @@ HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeI
   return lowering;
 }
 
-HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition,
-                        const std::vector<LoweringRequest>& requests, int threads, codegen::Jit& jit,
-                        BufferTable& buffers) {
+HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partition,
+                        const std::vector<LoweringRequest>& requests) {
   HostLowering lowering;
   std::vector<InlineCall> inlined;
   for (const LoweringRequest& request : requests) {
     if (request.kind != ir::LoweringKind::Inline) continue;
-    runtime::Result<runtime::LibraryCall> call = lower_inline(graph, request, threads, buffers);
+    runtime::Result<runtime::LibraryCall> call = lower_inline(lowerer.graph, request, lowerer.threads, lowerer.buffers);
     if (call) {
       inlined.push_back({&request.nodes, std::move(*call)});
     } else {
@@ -199,15 +192,14 @@ HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition,
   if (inlined.empty()) {
     std::vector<ir::ValueId> outputs;
     for (const ir::BoundaryValue& output : partition.outputs) outputs.push_back(output.value);
-    generate(graph, partition.name, partition.nodes, outputs, jit, buffers, &lowering);
+    generate(lowerer, partition.name, partition.nodes, outputs, &lowering);
     return lowering;
   }
-  for (Stretch& stretch : split(graph, partition.nodes, inlined)) {
-    if (stretch.call != nullptr) {
-      lowering.calls.emplace_back(std::move(*stretch.call));
+  for (Segment& segment : segments_of(lowerer.graph, partition.nodes, inlined)) {
+    if (segment.call != nullptr) {
+      lowering.calls.emplace_back(std::move(*segment.call));
     } else {
-      generate(graph, partition.name, stretch.nodes, ir::boundary_outputs(graph, stretch.nodes), jit, buffers,
-               &lowering);
+      generate(lowerer, partition.name, segment.nodes, ir::boundary_outputs(lowerer.graph, segment.nodes), &lowering);
     }
   }
   return lowering;

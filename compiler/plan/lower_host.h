@@ -26,10 +26,17 @@ struct HostLowering {
   std::vector<Refusal> refused{};  ///< `lower inline` that generated code takes the place of
 };
 
-/// All values in plain host buffers. Never fails: what the JIT cannot do runs by reference, with the reason.
-HostLowering lower_host(const ir::Graph& graph, const ir::Partition& partition,
-                        const std::vector<LoweringRequest>& requests, int threads, codegen::Jit& jit,
-                        BufferTable& buffers);
+/// What lowers host partitions.
+struct HostLowerer {
+  const ir::Graph& graph;
+  int threads;  ///< of library calls
+  codegen::Jit& jit;
+  BufferTable& buffers;
+};
+
+/// All values are in plain host buffers. Never fails: what the JIT cannot do runs by reference, with the reason.
+HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partition,
+                        const std::vector<LoweringRequest>& requests);
 
 /// The nodes on their reference kernels.
 HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers);

@@ -11,7 +11,7 @@ std::optional<runtime::KernelCall> lower_reorder(const ir::TensorType& type, con
   ir::Graph graph;
   graph.mark_output(graph.first_output(ir::append_layout_change(graph, type, from_layout, to_layout)));
   runtime::Result<codegen::LoweredPartition> lowered = jit.lower(graph, graph.node_ids());
-  if (!lowered || lowered->calls.size() != 1 || !lowered->scratch.empty()) return {};
+  if (!lowered || lowered->calls.size() != 1) return {};
   const auto* kernel = std::get_if<codegen::LoweredKernel>(&lowered->calls.front());
   if (kernel == nullptr || kernel->scratch_bytes > 0) return {};
   std::vector<runtime::BufferId> constants;

@@ -6,79 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/match/evaluate.h"
+#include "compiler/support/check.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::plan {
 namespace {
 
 using ir::NodeId;
-using match::Match;
-
-constexpr int kMostSteps = 20'000;
-
-/// Depth-first: takes a match that holds the smallest node left.
-class Cover {
- public:
-  Cover(const std::vector<Match>& matches, const ir::Backend& backend, const std::vector<std::string>& rules,
-        const std::vector<NodeId>& nodes)
-      : nodes_(nodes), taken_(nodes.size(), false), by_node_(nodes.size()) {
-    for (const std::string& rule : rules) ++left_[rule];
-    for (const Match& match : matches) {
-      std::string rule = match::name_of(backend.rules[static_cast<size_t>(match.rule)], match);
-      if (left_.count(rule) == 0) continue;
-      if (!std::includes(nodes.begin(), nodes.end(), match.nodes.begin(), match.nodes.end())) continue;
-      by_node_[slot(match.nodes.front())].push_back({&match, rule});
-    }
-  }
-
-  std::vector<const Match*> run() {
-    if (!extend(0)) chosen_.clear();
-    return std::move(chosen_);
-  }
-
- private:
-  struct Choice {
-    const Match* match;
-    std::string rule;
-  };
-
-  size_t slot(NodeId node) const {
-    return static_cast<size_t>(std::lower_bound(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
-  }
-
-  void mark(const Match& match, bool taken) {
-    for (NodeId node : match.nodes) taken_[slot(node)] = taken;
-  }
-
-  bool extend(size_t first) {
-    while (first < nodes_.size() && taken_[first]) ++first;
-    if (first == nodes_.size()) {
-      return std::all_of(left_.begin(), left_.end(), [](const auto& rule) { return rule.second == 0; });
-    }
-    for (const Choice& choice : by_node_[first]) {  // the smallest node left is the first of its match
-      if (++steps_ > kMostSteps) return false;
-      const std::vector<NodeId>& nodes = choice.match->nodes;
-      bool is_free = std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return taken_[slot(node)]; });
-      if (!is_free || left_[choice.rule] == 0) continue;
-      --left_[choice.rule];
-      mark(*choice.match, true);
-      chosen_.push_back(choice.match);
-      if (extend(first + 1)) return true;
-      chosen_.pop_back();
-      mark(*choice.match, false);
-      ++left_[choice.rule];
-    }
-    return false;
-  }
-
-  const std::vector<NodeId>& nodes_;
-  std::vector<bool> taken_;
-  std::vector<std::vector<Choice>> by_node_;
-  std::map<std::string, int> left_;
-  std::vector<const Match*> chosen_;
-  int steps_ = 0;
-};
-
 bool is_whole(double number) {
   return number == std::floor(number) && std::abs(number) < 0x1p53;
 }
@@ -154,60 +89,78 @@ bool loses_precision(const LoweringRequest& request) {
   });
 }
 
-std::vector<const Match*> cover(const std::vector<Match>& matches, const ir::Backend& backend,
-                                const std::vector<std::string>& rules, const std::vector<NodeId>& nodes) {
-  return Cover(matches, backend, rules, nodes).run();
-}
+namespace {
 
-const std::vector<Match>& RequestFinder::matches_of(const BackendTarget& backend) {
-  auto [at, is_new] = by_backend_.try_emplace(backend.name);
-  if (is_new)
-    at->second = match::match_backend(graph_, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
-  return at->second;
-}
-
-std::optional<LoweringRequest> RequestFinder::request(const BackendTarget& backend, const Match& match) {
-  const ir::Rule& rule = backend.rules->rules[static_cast<size_t>(match.rule)];
-  const ir::Lowering& lowering = rule.kernels[static_cast<size_t>(match.kernel)].lowering;
-  std::string name = match::name_of(rule, match);
-  LoweringRequest made{name, lowering.kind, lowering.symbol, {}, match.nodes, match.results, lowering.span};
-  match::Quantities quantities = match::quantities_of(graph_, match.nodes);
-  quantities.launch = backend.rules->policy.launch.seconds();
-  match::EvalContext context{graph_,       *backend.rules,           backend.attrs, match.bindings, &quantities,
-                             &match.knobs, backend.environment.get()};
-  for (const ir::LoweringArg& arg : lowering.args) {
-    RequestArg built{arg.name, {}, int64_t{0}, arg.encoding};
-    if (arg.capture >= 0) {
-      built.value = match.bindings[static_cast<size_t>(arg.capture)].value;
-      if (!built.value.is_valid()) continue;
-      if (!arg.encoding.empty() && !graph_.value(built.value).is_constant()) {
-        diags_
-            .error(support::Code::LoweringFailed, lowering.span, "rule `{}`: `%{}` is no constant to encode", rule.name,
-                   graph_.value(built.value).name)
-            .note("`{}: const` in the pattern keeps others away", arg.name);
-        return std::nullopt;
-      }
-    } else {
-      if (mentions_absent(*arg.value, match.bindings)) continue;
-      match::Evaluated value = match::evaluate(*arg.value, context);
-      if (!value) {
-        diags_.error(support::Code::LoweringFailed, arg.value->span, "rule `{}`: `{}` has no value: {}", name, arg.name,
-                     value.why);
-        return std::nullopt;
-      }
-      built.attr = to_attribute(*value.value);
-    }
-    made.args.push_back(std::move(built));
+/// Gives the arguments of `lower` their values.
+class Requester {
+ public:
+  Requester(const ir::Graph& graph, const BackendTarget& backend, const ir::ChosenMatch& match,
+            support::Diagnostics& diags)
+      : graph_(graph),
+        backend_(backend),
+        match_(match),
+        rule_(backend.rules->rules[static_cast<size_t>(match.rule)]),
+        quantities_(match::quantities_of(graph, match.nodes)),
+        diags_(diags) {
+    quantities_.launch = backend.rules->policy.launch.seconds();
   }
-  return made;
-}
 
-std::optional<std::vector<LoweringRequest>> RequestFinder::of(const ir::Partition& partition) {
+  std::optional<LoweringRequest> run() {
+    const ir::Lowering& lowering = rule_.kernels[static_cast<size_t>(match_.kernel)].lowering;
+    LoweringRequest made{match_.name, lowering.kind, lowering.symbol, {}, match_.nodes, match_.results, lowering.span};
+    for (const ir::LoweringArg& arg : lowering.args) {
+      const bool is_absent = arg.capture >= 0 ? !bound(arg).is_valid() : mentions_absent(*arg.value, match_.bindings);
+      if (is_absent) continue;
+      std::optional<RequestArg> built = arg.capture >= 0 ? operand(arg, lowering) : attribute(arg);
+      if (!built) return std::nullopt;
+      made.args.push_back(std::move(*built));
+    }
+    return made;
+  }
+
+ private:
+  ir::ValueId bound(const ir::LoweringArg& arg) const {
+    return match_.bindings[static_cast<size_t>(arg.capture)].value;
+  }
+
+  std::optional<RequestArg> operand(const ir::LoweringArg& arg, const ir::Lowering& lowering) {
+    const ir::Value& value = graph_.value(bound(arg));
+    if (arg.encoding.empty() || value.is_constant()) return RequestArg{arg.name, bound(arg), int64_t{0}, arg.encoding};
+    diags_
+        .error(support::Code::LoweringFailed, lowering.span, "rule `{}`: `%{}` is no constant to encode", rule_.name,
+               value.name)
+        .note("`{}: const` in the pattern keeps others away", arg.name);
+    return std::nullopt;
+  }
+
+  std::optional<RequestArg> attribute(const ir::LoweringArg& arg) {
+    match::EvalContext context{graph_,        *backend_.rules,           backend_.attrs, match_.bindings, &quantities_,
+                               &match_.knobs, backend_.environment.get()};
+    match::Evaluated value = match::evaluate(*arg.value, context);
+    if (value) return RequestArg{arg.name, {}, to_attribute(*value.value), arg.encoding};
+    diags_.error(support::Code::LoweringFailed, arg.value->span, "rule `{}`: `{}` has no value: {}", match_.name,
+                 arg.name, value.why);
+    return std::nullopt;
+  }
+
+  const ir::Graph& graph_;
+  const BackendTarget& backend_;
+  const ir::ChosenMatch& match_;
+  const ir::Rule& rule_;
+  match::Quantities quantities_;
+  support::Diagnostics& diags_;
+};
+
+}  // namespace
+
+std::optional<std::vector<LoweringRequest>> requests_of(const ir::Graph& graph, const PlanTargets& targets,
+                                                        const ir::Partition& partition, support::Diagnostics& diags) {
   std::vector<LoweringRequest> requests;
-  const BackendTarget* backend = targets_.find_backend(partition.backend);
-  if (backend == nullptr || !backend->rules || partition.rules.empty()) return requests;
-  for (const Match* match : cover(matches_of(*backend), *backend->rules, partition.rules, partition.nodes)) {
-    std::optional<LoweringRequest> made = request(*backend, *match);
+  const BackendTarget* backend = targets.find_backend(partition.backend);
+  if (backend == nullptr || !backend->rules) return requests;
+  for (const ir::ChosenMatch& match : partition.matches) {
+    COLLAGE_CHECK(match.is_found(), "rule `{}` of partition {} was not matched", match.name, partition.name);
+    std::optional<LoweringRequest> made = Requester(graph, *backend, match, diags).run();
     if (!made) return std::nullopt;
     requests.push_back(std::move(*made));
   }

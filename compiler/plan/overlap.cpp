@@ -11,8 +11,8 @@ namespace {
 
 using runtime::Task;
 
-/// The last step that may run while step `s` does, by s: the last one that neither waits for it nor stands behind it in
-/// some queue, directly or through others.
+/// By step s: the last step that may run while s runs, which neither waits for s nor follows it in some queue, directly
+/// or through others.
 std::vector<int> last_beside(const std::vector<Task>& tasks) {
   const size_t count = tasks.size(), words = count / 64 + 1;
   std::vector<std::vector<int>> next(count);

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/verify.h"
 #include "compiler/match/rewrite.h"
+#include "compiler/plan/find_matches.h"
 
 namespace collage::plan {
 namespace {
@@ -99,6 +100,19 @@ class Assembler {
     for (ir::BoundaryValue& output : result->outputs) output.value = outside(output.value);
   }
 
+  /// Renumbers the matches of a partition whose body no rewrite changed: its nodes are those before, in their order.
+  void keep_matches(const Partition& partition, Partition* result) {
+    for (ir::ChosenMatch& match : result->matches) {
+      match = ir::renumbered(
+          match,
+          [&](NodeId node) {
+            auto at = std::lower_bound(partition.nodes.begin(), partition.nodes.end(), node);
+            return result->nodes[static_cast<size_t>(at - partition.nodes.begin())];
+          },
+          [&](ValueId value) { return outside(value); });
+    }
+  }
+
   /// What stands for a value of the model before.
   ValueId outside(ValueId old) {
     const ir::Value& value = from_.value(old);
@@ -155,32 +169,57 @@ class Assembler {
 
 }  // namespace
 
+namespace {
+
+/// Applies the rewrites of a backend to a body. Returns true if it changed.
+bool apply_post_rewrites(const BackendTarget& backend, Graph* body) {
+  bool changed = false;
+  for (const PostRewrite& post : backend.post_rewrites) {
+    changed = match::apply_rewrite(*body, post.backend, post.rewrite, post.attrs, nullptr, backend.environment.get()) ||
+              changed;
+  }
+  return changed;
+}
+
+/// Matches of a body that a rewrite changed. The matches that were priced are of nodes that are gone, so the rules are
+/// matched again on the new ones: those of before if they still cover the body, else any rules of the backend. A body
+/// that no rules cover runs without requests, as its backend runs nodes by default.
+void match_again(const Graph& graph, const BackendTarget& backend, Partition* partition) {
+  if (partition->matches.empty() || !backend.rules) return partition->matches.clear();
+  std::optional<std::vector<ir::ChosenMatch>> found = find_matches(graph, backend, *partition);
+  partition->matches.clear();
+  if (!found) found = find_matches(graph, backend, *partition);
+  if (found) partition->matches = std::move(*found);
+}
+
+}  // namespace
+
 std::optional<RewrittenModel> rewrite_partitions(const Graph& graph, const ir::Placement& placement,
                                                  const PlanTargets& targets) {
-  std::vector<Graph> bodies;
-  bool changed = false;
   bool has_rewrites = std::any_of(targets.backends.begin(), targets.backends.end(),
                                   [](const BackendTarget& backend) { return !backend.post_rewrites.empty(); });
   if (!has_rewrites) return std::nullopt;
+  std::vector<Graph> bodies;
+  std::vector<bool> changed;
   for (const Partition& partition : placement.partitions) {
     bodies.push_back(body_of(graph, partition));
     const BackendTarget* backend = targets.find_backend(partition.backend);
-    if (backend == nullptr) continue;
-    for (const PostRewrite& post : backend->post_rewrites) {
-      changed = match::apply_rewrite(bodies.back(), post.backend, post.rewrite, post.attrs, nullptr,
-                                     backend->environment.get()) ||
-                changed;
-    }
+    changed.push_back(backend != nullptr && apply_post_rewrites(*backend, &bodies.back()));
   }
-  if (!changed) return std::nullopt;
+  if (std::find(changed.begin(), changed.end(), true) == changed.end()) return std::nullopt;
   Assembler assembler(graph);
   ir::Placement result = placement;
   for (size_t index : ir::execution_order(graph, placement)) {
     assembler.add(placement.partitions[index], bodies[index], &result.partitions[index]);
+    if (!changed[index]) assembler.keep_matches(placement.partitions[index], &result.partitions[index]);
   }
   for (ir::Conversion& conversion : result.conversions) conversion.value = assembler.outside(conversion.value);
   RewrittenModel model = assembler.finish();
   model.placement = std::move(result);
+  for (size_t index = 0; index < changed.size(); ++index) {
+    Partition& partition = model.placement.partitions[index];
+    if (changed[index]) match_again(model.graph, *targets.find_backend(partition.backend), &partition);
+  }
   ir::verify(model.graph);
   return model;
 }

@@ -156,7 +156,7 @@ std::optional<int> ModelBuilder::declare(const syntax::PartitionAst& ast) {
   for (const syntax::InstanceAst& instance : ast.instances) {
     partition.instance += (partition.instance.empty() ? "" : "+") + instance_text(instance);
   }
-  for (const syntax::Scalar& rule : ast.rules) partition.rules.push_back(std::get<std::string>(rule.value));
+  for (const syntax::Scalar& rule : ast.rules) partition.matches.push_back({std::get<std::string>(rule.value)});
   partition.cost = ast.cost.value_or(runtime::Duration());
   partition.span = ast.name.span;
   model_.placement.partitions.push_back(std::move(partition));

@@ -66,7 +66,7 @@ class RandomModels : public ::testing::Test {
     ASSERT_TRUE(ast && sema::build_rules(*ast, sources, rules_file, rules, diags)) << diags.render();
     std::vector<place::ActiveBackend> active;
     for (const ir::Backend& backend : rules.backends) active.push_back({&backend, {}});
-    auto built = place::build_problem(model->graph, rules, active, {}, diags);
+    auto built = place::build_problem(model->graph, rules, active, diags);
     ASSERT_TRUE(built) << diags.render();
 
     auto solution = place::search_optimal(built->problem);
@@ -76,8 +76,7 @@ class RandomModels : public ::testing::Test {
     EXPECT_EQ(solution->cost, place::brute_force_cost(built->problem));
     expect_verdict(place::evaluate(built->problem, *solution), solution->cost);
 
-    ir::Placement placement = place::to_placement(built->problem, *solution, model->graph, built->values,
-                                                  [&](int c) { return built->origins[static_cast<size_t>(c)].rules; });
+    ir::Placement placement = place::to_placement(*built, *solution, model->graph);
     expect_verdict(place::evaluate(model->graph, placement), solution->cost);
     expect_round_trip(model->graph, placement);
     expect_reference_results(model->graph, placement, rules, jit);
@@ -104,8 +103,7 @@ class RandomModels : public ::testing::Test {
       if (!found) continue;
       EXPECT_GE(found->cost, best.cost);
       counts_.worse_than_optimal += found->cost > best.cost;
-      ir::Placement placement = place::to_placement(built.problem, *found, graph, built.values,
-                                                    [](int) { return std::vector<std::string>(); });
+      ir::Placement placement = place::to_placement(built, *found, graph);
       expect_verdict(place::evaluate(graph, placement), found->cost);
       expect_reference_results(graph, placement, rules, jit);
     }

@@ -201,14 +201,13 @@ class Checker {
                                         const std::vector<Tensor>& expected, const std::vector<Tensor>& moved,
                                         bool counts) {
     support::Diagnostics diags(way.sources);
-    auto built = place::build_problem(graph, way.rules, way.active, {}, diags);
+    auto built = place::build_problem(graph, way.rules, way.active, diags);
     if (!built) return diags.render();
     using Kind = place::Strategy::Kind;
     place::Strategy strategy{way.backend == "host" ? Kind::Single : Kind::Priority, {way.backend}};
     auto solution = place::solve(built->problem, strategy);
     if (!solution) return "no placement";
-    ir::Placement placement = place::to_placement(built->problem, *solution, graph, built->values,
-                                                  [&](int c) { return built->origins[static_cast<size_t>(c)].rules; });
+    ir::Placement placement = place::to_placement(*built, *solution, graph);
     place::coalesce(graph, placement, [&](const ir::Partition& partition) {
       const ir::Backend* backend = way.rules.find(partition.backend);
       return backend != nullptr && backend->policy.coalesce;

@@ -273,13 +273,14 @@ std::optional<ir::Placement> Pipeline::read_plan_beside(const std::string& path,
   return diags_.error_at(Code::BadOption, option, "the model has partitions of its own, and no plan can be followed");
 }
 
-/// The problem under the user's wishes.
+/// The problem under the user's constraints.
 std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& written, const ir::Placement* offered,
                                                            support::Diagnostics& diags) {
-  std::optional<std::vector<place::Wish>> wishes = read_wishes(options_, model_.graph, diags);
-  if (!wishes) return std::nullopt;
+  std::optional<std::vector<place::Constraint>> constraints = read_constraints(options_, model_.graph, diags);
+  if (!constraints) return std::nullopt;
   place::BuildOptions build_options;
-  build_options.wishes = std::move(*wishes);
+  build_options.constraints = std::move(*constraints);
+  build_options.fixed = &written;
   if (!costs_.source) costs_ = open_costs(options_, active_, diags);
   build_options.costs = costs_.source.get();
   build_options.offered = offered;
@@ -295,8 +296,7 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
     };
     build_options.lazy = &lazy;
   }
-  std::optional<place::BuiltProblem> built =
-      place::build_problem(model_.graph, rules_, active_, written, diags, build_options);
+  std::optional<place::BuiltProblem> built = place::build_problem(model_.graph, rules_, active_, diags, build_options);
   if (built) place::leave_out_splits(memory_limits(), objective_, &*built);
   return built;
 }
@@ -462,7 +462,7 @@ bool Pipeline::search_placement() {
 
 /// The user's own plan as it is, what it does not name searched.
 std::optional<FoundPlan> Pipeline::follow_candidate_plan(const place::Strategy& strategy, std::string* why) {
-  // That a wish forbids the plan is no error: it is only offered.
+  // That a constraint forbids the plan is no error: it is only offered.
   support::Diagnostics quiet(sources_);
   if (std::optional<place::BuiltProblem> built = build_problem(offered_, nullptr, quiet)) {
     return find_plan(search_input(*built, offered_), strategy, why);

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "compiler/driver/report/conversion_kind.h"
-#include "compiler/place/build/fixed_partitions.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/support/check.h"
 
@@ -19,9 +18,9 @@ bool holds(const place::Candidate& candidate, NodeId node) {
   return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
 }
 
-/// Takes away what runs one of the nodes elsewhere.
+/// Removes candidates that run one of the nodes elsewhere.
 void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, BuiltProblem* built) {
-  place::filter_candidates(built, [&](const place::Candidate& candidate) {
+  built->keep_if([&](const place::Candidate& candidate, const place::CandidateOrigin&) {
     if (built->problem.owners[static_cast<size_t>(candidate.owner)].backend == backend) return true;
     return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return holds(candidate, node); });
   });
@@ -81,8 +80,7 @@ std::string over_memory(const ExplainedPlan& explained, const Alternative& alter
   place::Solution solution;
   solution.chosen = alternative.plan->chosen;
   // As the search sees it, before partitions are joined.
-  ir::Placement placement = place::to_placement(built.problem, solution, explained.input.graph, built.values,
-                                                [](int) { return std::vector<std::string>(); });
+  ir::Placement placement = place::to_placement(built.problem, solution, explained.input.graph, built.values);
   for (const place::MemoryLimit& limit : explained.input.limits) {
     size_t needed = place::memory_needed(explained.input.graph, placement, limit.instance);
     if (needed <= limit.bytes) continue;

@@ -23,7 +23,7 @@ struct ExplainedPlan {
 };
 
 struct Alternative {
-  std::shared_ptr<const place::BuiltProblem> built;  ///< that `plan.chosen` is of
+  std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` indexes into its candidates
   std::optional<FoundPlan> plan;
   std::string why_none;
 };
@@ -31,7 +31,7 @@ struct Alternative {
 /// The strategy's plan in which all of these nodes run on the backend.
 Alternative plan_with(const ExplainedPlan& explained, const std::vector<ir::NodeId>& nodes, const std::string& backend);
 
-/// Limits that do not come from rules. Lifting one tells what it costs.
+/// Limits that do not come from rules. Lifting one shows what it costs.
 enum class Limit { Memory, MaxPartitions, Conflicts };
 /// The plan without these limits, and with `nodes` on `backend` if there are any.
 std::optional<FoundPlan> plan_without(const ExplainedPlan& explained, const std::vector<Limit>& limits,

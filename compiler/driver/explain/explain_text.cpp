@@ -32,24 +32,23 @@ std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nod
 
 std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained) {
   int index = index_of_backend(explained, partition.backend);
-  if (partition.rules.empty() || index < 0) return "none: the host runs every operator";
+  if (partition.matches.empty() || index < 0) return "none: the host runs every operator";
   const ir::Backend& backend = *explained.active[static_cast<size_t>(index)].backend;
-  std::vector<std::string> told;
-  for (const std::string& name : partition.rules) {
-    auto rule = std::find_if(backend.rules.begin(), backend.rules.end(), [&](const auto& r) { return r.name == name; });
-    std::string text = name;
-    if (rule != backend.rules.end()) text += " (" + location_text(rule->span, explained.sources) + ")";
-    if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(std::move(text));
+  std::vector<std::string> listed;
+  for (const ir::ChosenMatch& match : partition.matches) {
+    const ir::Rule& rule = backend.rules[static_cast<size_t>(match.rule)];
+    std::string text = fmt::format("{} ({})", match.name, location_text(rule.span, explained.sources));
+    if (std::find(listed.begin(), listed.end(), text) == listed.end()) listed.push_back(std::move(text));
   }
   constexpr size_t kShown = 3;
   std::string list;
-  for (size_t i = 0; i < std::min(told.size(), kShown); ++i) list += (i > 0 ? ", " : "") + told[i];
-  return told.size() > kShown ? fmt::format("{} and {} more", list, told.size() - kShown) : list;
+  for (size_t i = 0; i < std::min(listed.size(), kShown); ++i) list += (i > 0 ? ", " : "") + listed[i];
+  return listed.size() > kShown ? fmt::format("{} and {} more", list, listed.size() - kShown) : list;
 }
 
 std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built, const std::vector<int>& chosen,
                       ir::NodeId node) {
-  const place::CandidateOrigin& origin = built.origins[static_cast<size_t>(candidate_of(built.problem, chosen, node))];
+  const place::CandidateOrigin& origin = built.origin(static_cast<size_t>(candidate_of(built.problem, chosen, node)));
   if (origin.fixed >= 0) return "a partition that the model or the plan fixes";
   if (origin.backend < 0) return "no rule, the host runs every operator";
   const ir::Backend& backend = *explained.active[static_cast<size_t>(origin.backend)].backend;

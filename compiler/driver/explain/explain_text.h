@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that `--why` and `--why-not` share.
+// Phrases that the answers to `--why` and `--why-not` share.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace collage::driver {
 
-/// `rules/npu.rules:19`; empty without a place.
+/// `rules/npu.rules:19`; empty if the span is not valid.
 std::string location_text(const support::Span& span, const support::SourceManager& sources);
 
 /// `%c (Conv)`
@@ -28,7 +28,7 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlan& expl
 const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node);
 
 /// `1.6 ms in onednn, with %g: matmul (rules/onednn.rules:104)`: the chosen candidate that holds the node, and the rule
-/// whose match does. `built` is what `chosen` is of.
+/// whose match does. `chosen` indexes into the candidates of `built`.
 std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
                            const std::vector<int>& chosen, ir::NodeId node);
 

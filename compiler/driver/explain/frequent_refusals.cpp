@@ -10,11 +10,13 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/match/predicate_boundary.h"
+#include "compiler/place/build/why_not.h"
 
 namespace collage::driver {
 namespace {
 
 using ir::NodeId;
+using match::NearMiss;
 using match::Refusal;
 
 /// Refusals of one reason. Members of a family share their clauses.
@@ -28,28 +30,33 @@ std::set<NodeId> nodes_it_can_run(const place::BackendCandidates& found) {
   return nodes;
 }
 
-/// The refusal that says most of each root that the backend cannot run: that of the smallest match, since a larger one
-/// may fail for what is further up.
-std::map<NodeId, const Refusal*> telling_refusals(const place::BackendCandidates& found) {
-  std::set<NodeId> can_run = nodes_it_can_run(found);
-  std::map<NodeId, const Refusal*> best;
-  for (const Refusal& refusal : found.refusals) {
-    if (refusal.kind == Refusal::Kind::Structure || can_run.count(refusal.root) > 0) continue;
-    auto [at, is_new] = best.try_emplace(refusal.root, &refusal);
-    if (!is_new && refusal.nodes.size() < at->second->nodes.size()) at->second = &refusal;
-  }
-  // `Relu(Conv(x))` that fails for its convolution says nothing of the Relu.
-  std::erase_if(best, [&](const auto& entry) {
-    const Refusal& refusal = *entry.second;
-    return std::any_of(refusal.nodes.begin(), refusal.nodes.end(), [&](NodeId node) {
-      auto other = best.find(node);
-      return node != refusal.root && other != best.end() && other->second->message == refusal.message;
-    });
+/// `Relu(Conv(x))` that fails for its convolution says nothing of the Relu: another node of the attempt has the same
+/// reason, and comes before it.
+bool repeats_another(NodeId node, const NearMiss& miss, const std::map<NodeId, NearMiss>& all) {
+  return std::any_of(miss.nodes.begin(), miss.nodes.end(), [&](NodeId other) {
+    auto at = all.find(other);
+    return other < node && at != all.end() && at->second.message == miss.message;
   });
-  return best;
 }
 
 }  // namespace
+
+std::map<NodeId, NearMiss> counted_refusals(const ir::Graph& graph, const place::ActiveBackend& active,
+                                            const place::BackendCandidates& found) {
+  std::set<NodeId> can_run = nodes_it_can_run(found);
+  match::Refusals refusals = place::refusals_of(graph, active, found);
+  std::map<NodeId, NearMiss> all;
+  for (const Refusal& refusal : found.refusals) {
+    if (refusal.kind == Refusal::Kind::Structure || can_run.contains(refusal.root) || all.contains(refusal.root))
+      continue;
+    if (std::optional<NearMiss> miss = refusals.nearest(refusal.root)) all.emplace(refusal.root, std::move(*miss));
+  }
+  std::map<NodeId, NearMiss> counted;
+  for (const auto& [node, miss] : all) {
+    if (!repeats_another(node, miss, all)) counted.emplace(node, miss);
+  }
+  return counted;
+}
 
 std::vector<FrequentRefusal> frequent_refusals(const ir::Graph& graph, const place::ActiveBackend& active,
                                                const place::BackendCandidates& found,
@@ -60,12 +67,13 @@ std::vector<FrequentRefusal> frequent_refusals(const ir::Graph& graph, const pla
     std::map<std::string, size_t> messages;
   };
   std::map<Key, Group> groups;
-  for (const auto& [node, refusal] : telling_refusals(found)) {
-    const ir::Rule& rule = backend.rules[static_cast<size_t>(refusal->rule)];
-    const ir::Clause* clause = refusal->clause < 0 ? nullptr : &rule.clauses[static_cast<size_t>(refusal->clause)];
-    Group& group = groups[{graph.node(node).op->name, refusal->kind, clause ? rule.family : "",
-                           clause ? clause->source : refusal->message}];
-    ++group.messages[refusal->message];
+  for (const auto& [node, miss] : counted_refusals(graph, active, found)) {
+    const ir::Rule& rule = backend.rules[static_cast<size_t>(miss.rule)];
+    const ir::Clause* clause = miss.clause < 0 ? nullptr : &rule.clauses[static_cast<size_t>(miss.clause)];
+    const std::string reason = match::reason_text(miss);
+    Group& group =
+        groups[{graph.node(node).op->name, miss.kind, clause ? rule.family : "", clause ? clause->source : reason}];
+    ++group.messages[reason];
     if (group.refusal.nodes++ > 0) continue;
     group.refusal.op = graph.node(node).op;
     group.refusal.span = clause ? clause->span : rule.span;

@@ -5,9 +5,11 @@
 // run in some way do not count.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "compiler/match/refusals.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/support/source_manager.h"
 
@@ -20,6 +22,11 @@ struct FrequentRefusal {
   std::string boundary;  ///< what holds where the backend can run it, if that is a simple bound
   support::Span span;    ///< of the clause or rule
 };
+
+/// The reasons that are counted: of nodes that the backend cannot run and at which an attempt of a rule ended, the
+/// nearest refusal (match/refusals.h).
+std::map<ir::NodeId, match::NearMiss> counted_refusals(const ir::Graph& graph, const place::ActiveBackend& active,
+                                                       const place::BackendCandidates& found);
 
 /// The most frequent first.
 std::vector<FrequentRefusal> frequent_refusals(const ir::Graph& graph, const place::ActiveBackend& active,

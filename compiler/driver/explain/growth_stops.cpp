@@ -44,8 +44,8 @@ std::vector<GrowthStop> growth_stops(const ir::Graph& graph, const ir::Backend& 
     if (exists) continue;
     std::string why = backend.policy.join == ir::JoinKind::None ? "`join none`"
                                                                 : place::limit_violation(graph, backend.policy, joined);
-    bool told = std::any_of(stops.begin(), stops.end(), [&](const GrowthStop& stop) { return stop.why == why; });
-    if (!why.empty() && !told) stops.push_back({unit.nodes, why});
+    bool is_listed = std::any_of(stops.begin(), stops.end(), [&](const GrowthStop& stop) { return stop.why == why; });
+    if (!why.empty() && !is_listed) stops.push_back({unit.nodes, why});
   }
   std::stable_sort(stops.begin(), stops.end(),
                    [](const GrowthStop& a, const GrowthStop& b) { return a.added.front() < b.added.front(); });

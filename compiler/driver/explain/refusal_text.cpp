@@ -17,16 +17,6 @@ struct Line {
   std::vector<support::Span> spans;  ///< each line of a file once
 };
 
-std::string needed_text(const std::vector<const ir::OpDef*>& ops) {
-  constexpr size_t kShown = 6;
-  std::string text;
-  for (size_t i = 0; i < std::min(ops.size(), kShown); ++i) {
-    std::string_view separator = i == 0 ? "" : i + 1 == ops.size() ? " or " : ", ";
-    text += fmt::format("{}{}", separator, ops[i]->name);
-  }
-  return ops.size() > kShown ? fmt::format("{} or {} others", text, ops.size() - kShown) : text;
-}
-
 /// `conv, conv_act (6), conv_clip`
 std::string names_text(const std::vector<const ir::Rule*>& rules) {
   std::vector<std::pair<std::string, size_t>> families;
@@ -56,37 +46,23 @@ std::string places_text(const std::vector<support::Span>& spans, const support::
   constexpr size_t kShown = 3;
   std::string text;
   support::FileId file;
-  std::vector<std::pair<int32_t, int>> told;
+  std::vector<std::pair<int32_t, int>> shown;
   for (const support::Span& span : spans) {
     if (!span.is_valid()) continue;
     int line = sources.position(span.file, span.begin).line;
     std::pair<int32_t, int> place{span.file.index, line};
-    if (std::find(told.begin(), told.end(), place) != told.end()) continue;
-    told.push_back(place);
-    if (told.size() > kShown) continue;
+    if (std::find(shown.begin(), shown.end(), place) != shown.end()) continue;
+    shown.push_back(place);
+    if (shown.size() > kShown) continue;
     text += text.empty() ? "" : ", ";
     text += file == span.file ? std::to_string(line) : fmt::format("{}:{}", sources.name(span.file), line);
     file = span.file;
   }
-  if (told.size() > kShown) text += ", …";
+  if (shown.size() > kShown) text += ", …";
   return text.empty() ? "" : " (" + text + ")";
 }
 
 }  // namespace
-
-std::string refusal_message(const NearMiss& miss) {
-  if (miss.kind == match::Refusal::Kind::Limit) return "it would break a limit: " + miss.message;
-  return miss.needed.empty() ? miss.message : miss.message + ", need " + needed_text(miss.needed);
-}
-
-support::Span refusal_span(const ir::Backend& backend, const NearMiss& miss) {
-  const ir::Rule& rule = backend.rules[static_cast<size_t>(miss.rule)];
-  if (miss.kind == match::Refusal::Kind::Limit && backend.policy.span.is_valid()) return backend.policy.span;
-  if (miss.clause >= 0 && rule.clauses[static_cast<size_t>(miss.clause)].span.is_valid()) {
-    return rule.clauses[static_cast<size_t>(miss.clause)].span;
-  }
-  return miss.span.is_valid() ? miss.span : rule.span;
-}
 
 std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::vector<NearMiss>& misses,
                                        const support::SourceManager& sources) {
@@ -102,7 +78,7 @@ std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::ve
       if (std::find(needed.begin(), needed.end(), op) == needed.end()) needed.push_back(op);
     }
     it->rules.push_back(&backend.rules[static_cast<size_t>(miss.rule)]);
-    it->spans.push_back(refusal_span(backend, miss));
+    it->spans.push_back(match::reason_span(backend, miss));
   }
   constexpr size_t kMaxWidth = 32;
   size_t width = 0;
@@ -113,7 +89,7 @@ std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::ve
   }
   std::vector<std::string> texts;
   for (size_t i = 0; i < lines.size(); ++i) {
-    texts.push_back(fmt::format("  {:<{}}  {}{}", names[i], width, refusal_message(lines[i].miss),
+    texts.push_back(fmt::format("  {:<{}}  {}{}", names[i], width, match::reason_text(lines[i].miss),
                                 places_text(lines[i].spans, sources)));
   }
   return texts;

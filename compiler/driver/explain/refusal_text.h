@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/match/near_miss.h"
+#include "compiler/match/refusals.h"
 #include "compiler/support/source_manager.h"
 
 namespace collage::driver {
@@ -17,11 +17,5 @@ namespace collage::driver {
 /// In the order of `misses`, each indented by two.
 std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::vector<match::NearMiss>& misses,
                                        const support::SourceManager& sources);
-
-/// The message of one, with what is needed.
-std::string refusal_message(const match::NearMiss& miss);
-
-/// Where it is written: its clause, the partition's limits, or the rule.
-support::Span refusal_span(const ir::Backend& backend, const match::NearMiss& miss);
 
 }  // namespace collage::driver

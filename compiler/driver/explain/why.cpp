@@ -118,7 +118,7 @@ class Reporter {
   void cost(NodeId node, const ir::Partition& home) {
     int index = candidate_of(built().problem, explained_.plan.chosen, node);
     const place::Candidate& candidate = built().problem.candidates[static_cast<size_t>(index)];
-    std::string parts = parts_of_cost(candidate, built().origins[static_cast<size_t>(index)]);
+    std::string parts = parts_of_cost(candidate, built().origin(static_cast<size_t>(index)));
     if (candidate.nodes.size() < home.nodes.size()) {
       // Joined after the search: the partition's cost is the sum.
       std::string who = candidate.nodes.size() == 1 ? "" : fmt::format(" and {} more", candidate.nodes.size() - 1);
@@ -130,25 +130,25 @@ class Reporter {
   /// How it is split, or would be: each way that the backend's rules offer, at its cost, and what stops the others.
   void splits(NodeId node, const ir::Partition& home) {
     std::string_view label = "split";
-    const auto tell = [&](const std::string& text) {
+    const auto add_line = [&](const std::string& text) {
       row(label, text);
       label = "";
     };
     if (home.split) {
-      tell(fmt::format("%{} along {} into {} parts at once", graph_.node_name(home.split->node),
-                       name_of(home.split->axis), ir::instances_of(home.instance).size()));
+      add_line(fmt::format("%{} along {} into {} parts at once", graph_.node_name(home.split->node),
+                           name_of(home.split->axis), ir::instances_of(home.instance).size()));
     }
     int index = index_of_backend(explained_, home.backend);
     if (index < 0) return;
     const place::BackendCandidates& found = built().backends[static_cast<size_t>(index)];
     for (const place::BackendCandidate& candidate : found.candidates) {
       if (!candidate.split || candidate.split->split == home.split || candidate.members.nodes != home.nodes) continue;
-      tell(fmt::format("into {} parts along {}: {}, copies included", candidate.split->parts.size(),
-                       name_of(candidate.split->split.axis), human(candidate.cost)));
+      add_line(fmt::format("into {} parts along {}: {}, copies included", candidate.split->parts.size(),
+                           name_of(candidate.split->split.axis), human(candidate.cost)));
     }
     for (const match::Refusal& refusal : found.split_refusals) {
       if (std::binary_search(refusal.nodes.begin(), refusal.nodes.end(), node) && refusal.nodes == home.nodes)
-        tell("not into " + refusal.message);
+        add_line("not into " + refusal.message);
     }
   }
 

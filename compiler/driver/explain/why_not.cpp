@@ -8,7 +8,7 @@
 #include "compiler/driver/explain/growth_stops.h"
 #include "compiler/driver/explain/refusal_text.h"
 #include "compiler/ir/op_def.h"
-#include "compiler/match/near_miss.h"
+#include "compiler/place/build/why_not.h"
 
 namespace collage::driver {
 namespace {
@@ -25,7 +25,7 @@ class Answerer {
         index_(index_of_backend(explained, backend)) {
     if (index_ < 0) return;
     const place::ActiveBackend& active = explained.active[static_cast<size_t>(index_)];
-    misses_.emplace(graph_, *active.backend, active.attrs, found().refusals, active.environment.get());
+    misses_.emplace(place::refusals_of(graph_, active, found()));
   }
 
   std::string answer(const std::vector<NodeId>& nodes) {
@@ -53,8 +53,8 @@ class Answerer {
     std::vector<NearMiss> misses = misses_of(node);
     if (misses.empty()) return fmt::format("cannot: no rule has a place for {}", graph_.node(node).op->name);
     const ir::Rule& rule = backend().rules[static_cast<size_t>(misses[0].rule)];
-    return fmt::format("cannot: {}: {} ({})", rule.name, refusal_message(misses[0]),
-                       location_text(refusal_span(backend(), misses[0]), explained_.sources));
+    return fmt::format("cannot: {}: {} ({})", rule.name, match::reason_text(misses[0]),
+                       location_text(match::reason_span(backend(), misses[0]), explained_.sources));
   }
 
  private:
@@ -98,9 +98,9 @@ class Answerer {
       return fmt::format("it is pinned to `{}` ({})", pin->device, location_text(pin->span, explained_.sources));
     }
     const place::BuiltProblem& built = explained_.input.built;
-    for (size_t c = 0; c < built.origins.size(); ++c) {
+    for (size_t c = 0; c < built.candidate_count(); ++c) {
       const std::vector<int>& nodes = built.problem.candidates[c].nodes;
-      if (built.origins[c].fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
+      if (built.origin(c).fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
         continue;
       return fmt::format("the model or the plan has it in partition `@{}`", home_of(node).name);
     }
@@ -111,7 +111,7 @@ class Answerer {
     // The host runs also what its rules do not cover.
     std::vector<NodeId> uncovered;
     for (NodeId node : nodes) {
-      if (index_ >= 0 && home_of(node).rules.empty()) uncovered.push_back(node);
+      if (index_ >= 0 && home_of(node).matches.empty()) uncovered.push_back(node);
     }
     if (nodes.size() > 1) {
       line("{} run on {}: {}", count_text(nodes), name_, node_list(graph_, nodes));
@@ -232,7 +232,7 @@ class Answerer {
     return alternative.plan && over_memory(explained_, alternative).empty();
   }
 
-  /// Conversions at the new partition that the plan as it is does without; the dearest three.
+  /// Conversions at the new partition that the plan does not need now; the three most expensive.
   void new_conversions(const FoundPlan& other, NodeId node) {
     const ir::Partition& partition = partition_of(graph_, other.placement, node);
     std::vector<const ir::Conversion*> added;
@@ -298,21 +298,21 @@ class Answerer {
       return std::any_of(problem.owners.begin(), problem.owners.end(),
                          [&](const place::Owner& owner) { return owner.backend == name_ && has(owner); });
     };
-    auto tell = [&](Limit limit, const std::string& what) {
+    auto blame_if = [&](Limit limit, const std::string& what) {
       std::optional<FoundPlan> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.plan.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
       line("  {:<8}{}: without it this node would be there, the plan {}", "limit", what, human(free->predicted));
     };
     if (any_owner([](const place::Owner& owner) { return owner.max_partitions.has_value(); })) {
-      tell(Limit::MaxPartitions, max_partitions_text());
+      blame_if(Limit::MaxPartitions, max_partitions_text());
     }
     if (any_owner([](const place::Owner& owner) { return !owner.conflicts.empty(); })) {
-      tell(Limit::Conflicts, conflicts_text());
+      blame_if(Limit::Conflicts, conflicts_text());
     }
     for (const place::MemoryLimit& limit : explained_.input.limits) {
       if (!any_owner([&](const place::Owner& owner) { return owner.instance == limit.instance; })) continue;
-      tell(Limit::Memory, "memory of " + limit.instance);
+      blame_if(Limit::Memory, "memory of " + limit.instance);
       break;
     }
   }
@@ -354,7 +354,7 @@ class Answerer {
   const ir::Graph& graph_;
   std::string name_;
   int index_;
-  std::optional<match::NearMisses> misses_;
+  std::optional<match::Refusals> misses_;
   std::string text_;
 };
 

@@ -13,61 +13,62 @@ namespace collage::driver {
 namespace {
 
 using ir::NodeId;
-using place::Wish;
+using place::Constraint;
 using support::Code;
 
-class WishReader {
+class ConstraintReader {
  public:
-  WishReader(const ir::Graph& graph, support::Diagnostics& diags) : graph_(graph), diags_(diags) {}
+  ConstraintReader(const ir::Graph& graph, support::Diagnostics& diags) : graph_(graph), diags_(diags) {}
 
   /// `SELECTOR=BACKEND`, `SELECTOR=DEVICE[0]`
-  bool read_target(Wish::Kind kind, const std::string& option, const std::string& text) {
-    Wish wish{kind, {}, "", -1, option + " " + text};
+  bool read_target(Constraint::Kind kind, const std::string& option, const std::string& text) {
+    Constraint constraint{kind, {}, "", -1, option + " " + text};
     size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return diags_.error_at(Code::BadOption, wish.option,
+      return diags_.error_at(Code::BadOption, constraint.option,
                              "want NODES=BACKEND, such as `conv*=npu` or `op:Conv=npu[0]`");
     }
-    wish.target = text.substr(equals + 1);
-    if (size_t bracket = wish.target.find('['); bracket != std::string::npos) {
-      const char* begin = wish.target.data() + bracket + 1;
-      const char* end = wish.target.data() + wish.target.size();
-      auto [stop, error] = std::from_chars(begin, end, wish.instance);
-      if (error != std::errc() || wish.instance < 0 || end - stop != 1 || *stop != ']') {
-        return diags_.error_at(Code::BadOption, wish.option, "`{}` is no device: want `npu` or `npu[0]`", wish.target);
+    constraint.target = text.substr(equals + 1);
+    if (size_t bracket = constraint.target.find('['); bracket != std::string::npos) {
+      const char* begin = constraint.target.data() + bracket + 1;
+      const char* end = constraint.target.data() + constraint.target.size();
+      auto [stop, error] = std::from_chars(begin, end, constraint.instance);
+      if (error != std::errc() || constraint.instance < 0 || end - stop != 1 || *stop != ']') {
+        return diags_.error_at(Code::BadOption, constraint.option, "`{}` is no device: want `npu` or `npu[0]`",
+                               constraint.target);
       }
-      wish.target.resize(bracket);
+      constraint.target.resize(bracket);
     }
-    return select(text.substr(0, equals), wish) && add(std::move(wish));
+    return select(text.substr(0, equals), constraint) && add(std::move(constraint));
   }
 
   /// `A,B,…`
   bool read_together(const std::string& text) {
-    Wish wish{Wish::Kind::Together, {}, "", -1, "--together " + text};
+    Constraint constraint{Constraint::Kind::Together, {}, "", -1, "--together " + text};
     for (size_t begin = 0; begin <= text.size();) {
       size_t comma = std::min(text.find(',', begin), text.size());
-      if (!select(text.substr(begin, comma - begin), wish)) return false;
+      if (!select(text.substr(begin, comma - begin), constraint)) return false;
       begin = comma + 1;
     }
-    std::set<NodeId> nodes(wish.nodes.begin(), wish.nodes.end());
-    if (nodes.size() > 1) return add(std::move(wish));
-    return diags_.error_at(Code::BadOption, wish.option, "names one node, `%{}`: together with what?",
+    std::set<NodeId> nodes(constraint.nodes.begin(), constraint.nodes.end());
+    if (nodes.size() > 1) return add(std::move(constraint));
+    return diags_.error_at(Code::BadOption, constraint.option, "names one node, `%{}`: together with what?",
                            graph_.node_name(*nodes.begin()));
   }
 
-  std::vector<Wish> wishes;
+  std::vector<Constraint> constraints;
 
  private:
-  bool add(Wish wish) {
-    std::sort(wish.nodes.begin(), wish.nodes.end());
-    wish.nodes.erase(std::unique(wish.nodes.begin(), wish.nodes.end()), wish.nodes.end());
-    wishes.push_back(std::move(wish));
+  bool add(Constraint constraint) {
+    std::sort(constraint.nodes.begin(), constraint.nodes.end());
+    constraint.nodes.erase(std::unique(constraint.nodes.begin(), constraint.nodes.end()), constraint.nodes.end());
+    constraints.push_back(std::move(constraint));
     return true;
   }
 
-  bool select(const std::string& selector, Wish& wish) {
-    std::optional<std::vector<NodeId>> nodes = select_nodes(selector, graph_, wish.option, diags_);
-    if (nodes) wish.nodes.insert(wish.nodes.end(), nodes->begin(), nodes->end());
+  bool select(const std::string& selector, Constraint& constraint) {
+    std::optional<std::vector<NodeId>> nodes = select_nodes(selector, graph_, constraint.option, diags_);
+    if (nodes) constraint.nodes.insert(constraint.nodes.end(), nodes->begin(), nodes->end());
     return nodes.has_value();
   }
 
@@ -77,15 +78,15 @@ class WishReader {
 
 }  // namespace
 
-std::optional<std::vector<Wish>> read_wishes(const Options& options, const ir::Graph& graph,
-                                             support::Diagnostics& diags) {
-  WishReader reader(graph, diags);
+std::optional<std::vector<Constraint>> read_constraints(const Options& options, const ir::Graph& graph,
+                                                        support::Diagnostics& diags) {
+  ConstraintReader reader(graph, diags);
   bool good = true;
-  for (const std::string& text : options.place) good &= reader.read_target(Wish::Kind::Place, "--place", text);
-  for (const std::string& text : options.forbid) good &= reader.read_target(Wish::Kind::Forbid, "--forbid", text);
+  for (const std::string& text : options.place) good &= reader.read_target(Constraint::Kind::Place, "--place", text);
+  for (const std::string& text : options.forbid) good &= reader.read_target(Constraint::Kind::Forbid, "--forbid", text);
   for (const std::string& text : options.together) good &= reader.read_together(text);
   if (!good) return std::nullopt;
-  return std::move(reader.wishes);
+  return std::move(reader.constraints);
 }
 
 }  // namespace collage::driver

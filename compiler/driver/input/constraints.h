@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--place`, `--forbid` and `--together` as typed -> wishes about nodes of the graph.
-//
-// Nodes go by what `select_nodes.h` says.
+// Reads `--place`, `--forbid` and `--together` as constraints on nodes of the graph; nodes are selected as
+// `select_nodes.h` says.
 #pragma once
 
 #include <optional>
@@ -14,8 +13,9 @@
 
 namespace collage::driver {
 
-/// In the order place, forbid, together. Nothing after errors: a form that is none, a selector that selects nothing.
-std::optional<std::vector<place::Wish>> read_wishes(const Options& options, const ir::Graph& graph,
-                                                    support::Diagnostics& diags);
+/// Returns them in the order place, forbid, together; nullopt after errors: a malformed option, a selector that selects
+/// nothing.
+std::optional<std::vector<place::Constraint>> read_constraints(const Options& options, const ir::Graph& graph,
+                                                               support::Diagnostics& diags);
 
 }  // namespace collage::driver

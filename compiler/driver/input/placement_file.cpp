@@ -222,7 +222,7 @@ class PlanReader {
     do {
       advance();
       if (token_.kind != '"') return wrong("the name of a rule in quotes");
-      into->rules.push_back(token_.text);
+      into->matches.push_back({token_.text});
       advance();
     } while (token_.kind == ',');
     return true;
@@ -340,8 +340,8 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
       text += fmt::format(" split {} along {}", ir::sigil_name('%', graph.node_name(partition.split->node)),
                           name_of(partition.split->axis));
     }
-    for (size_t i = 0; i < partition.rules.size(); ++i)
-      text += (i == 0 ? " rule " : ", ") + ir::quoted(partition.rules[i]);
+    for (size_t i = 0; i < partition.matches.size(); ++i)
+      text += (i == 0 ? " rule " : ", ") + ir::quoted(partition.matches[i].name);
     text +=
         fmt::format(" {} -> {} {{", boundary_text(graph, partition.inputs), boundary_text(graph, partition.outputs));
     for (size_t i = 0; i < partition.nodes.size(); ++i)

@@ -30,11 +30,13 @@ bool is_fully_placed(const ir::Graph& graph, const ir::Placement& written) {
 
 ir::Placement complete_costs(const ir::Placement& written, const place::BuiltProblem& built) {
   ir::Placement placement = written;
-  for (size_t c = 0; c < built.origins.size(); ++c) {
-    if (built.origins[c].fixed < 0) continue;
-    ir::Partition& partition = placement.partitions[static_cast<size_t>(built.origins[c].fixed)];
+  for (size_t c = 0; c < built.candidate_count(); ++c) {
+    const place::CandidateOrigin& origin = built.origin(c);
+    if (origin.fixed < 0) continue;
+    ir::Partition& partition = placement.partitions[static_cast<size_t>(origin.fixed)];
     if (partition.cost.ps() == 0) partition.cost = built.problem.candidates[c].cost;
-    if (partition.rules.empty()) partition.rules = built.origins[c].rules;
+    partition.matches = place::chosen_matches(built, c);
+    partition.part_matches = origin.part_matches;
   }
   for (ir::Conversion& conversion : placement.conversions) {
     if (conversion.cost.ps() == 0) conversion.cost = edge_cost(conversion, built);

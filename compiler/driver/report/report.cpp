@@ -221,7 +221,7 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
     json["partitions"].push_back({{"id", partition.name},
                                   {"backend", partition.backend},
                                   {"device", partition.instance},
-                                  {"rules", partition.rules},
+                                  {"rules", ir::rule_names(partition)},
                                   {"nodes", nodes},
                                   {"macs", work_of_nodes(partition.nodes).macs},
                                   {"inputs", boundary(partition.inputs)},

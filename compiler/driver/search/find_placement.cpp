@@ -92,8 +92,7 @@ std::string why_none(const SearchInput& input, const place::Strategy& strategy) 
 
 ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& built,
                            const place::Solution& solution) {
-  return place::to_placement(built.problem, solution, input.graph, built.values,
-                             [&](int c) { return built.origins[static_cast<size_t>(c)].rules; });
+  return place::to_placement(built, solution, input.graph);
 }
 
 /// Of a placement that holds, or this is a fault of ours.
@@ -159,8 +158,8 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
   const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
   FoundPlan plan;
   for (int c : solution.chosen) {
-    const place::CandidateOrigin& origin = built.origins[static_cast<size_t>(c)];
-    if (origin.measured && !origin.is_open) plan.measured.push_back({origin.measurement, origin.spread});
+    const place::CandidateOrigin& origin = built.origin(static_cast<size_t>(c));
+    if (origin.measured && !origin.unmeasured) plan.measured.push_back({origin.measurement, origin.spread});
   }
   plan.bound = solution.bound;
   plan.chosen = solution.chosen;
@@ -201,7 +200,7 @@ std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& i
     std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
     if (!plan) return;
     const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
-                                        [&](int c) { return input.built.origins[static_cast<size_t>(c)].is_open; });
+                                        [&](int c) { return input.built.origin(static_cast<size_t>(c)).unmeasured; });
     plans.emplace_back(has_bounds ? label + " at least" : label, plan->predicted);
   };
   add("host only", {Kind::Single, {"host"}});

@@ -117,10 +117,10 @@ class Joiner {
     joined.instance = a.instance;
     joined.cost = a.cost + b.cost;
     joined.span = a.span;
-    const bool a_first = a.nodes.front() < b.nodes.front();
-    for (const ir::Partition* part : {a_first ? &a : &b, a_first ? &b : &a}) {
-      joined.rules.insert(joined.rules.end(), part->rules.begin(), part->rules.end());
-    }
+    joined.matches = std::move(a.matches);
+    joined.matches.insert(joined.matches.end(), b.matches.begin(), b.matches.end());
+    std::stable_sort(joined.matches.begin(), joined.matches.end(),
+                     [](const ir::ChosenMatch& one, const ir::ChosenMatch& other) { return one.nodes < other.nodes; });
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(joined.nodes));
     for (ir::ValueId value : ir::boundary_inputs(graph_, joined.nodes)) {
       const std::vector<ir::BoundaryValue>& source = find_format(a.inputs, value) != nullptr ? a.inputs : b.inputs;

@@ -18,7 +18,7 @@
 namespace collage::place {
 
 /// `may_join` says which partitions may take part (the backend's `coalesce`; not those that the user wrote). After: no
-/// two joinable neighbours are left; partitions are numbered anew in an order in which they can run. `may_hold` says
+/// two joinable neighbours are left; partitions are numbered again in an order in which they can run. `may_hold` says
 /// whether a backend may have a partition with these nodes (ascending): its `deny`.
 using MayHold = std::function<bool(const std::string& backend, const std::vector<ir::NodeId>& nodes)>;
 void coalesce(const ir::Graph& graph, ir::Placement& placement,

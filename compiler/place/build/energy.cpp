@@ -23,7 +23,7 @@ class Energies {
     BuiltProblem result = built_;
     for (size_t c = 0; c < result.problem.candidates.size(); ++c) {
       Candidate& candidate = result.problem.candidates[c];
-      candidate.cost = of_candidate(candidate, result.origins[c]);
+      candidate.cost = of_candidate(candidate, result.origin(c));
     }
     for (size_t v = 0; v < result.problem.values.size(); ++v) {
       const size_t bytes = graph_.value(result.values[v]).type.bytes();

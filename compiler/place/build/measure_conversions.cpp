@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of layout in host memory are kernels like any other: what they take is measured, each distinct one once, all
-// in one batch or lazily. One that cannot be measured keeps its estimate, and so does one of elements that no kernel
-// reads as they lie (casts, and reorders of f16).
+#include "compiler/place/build/measure_conversions.h"
+
 #include <map>
 #include <tuple>
 
 #include "compiler/ir/layout_change.h"
-#include "compiler/place/build/fixed_partitions.h"
 
 namespace collage::place {
 
@@ -40,13 +38,13 @@ HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built) {
   return result;
 }
 
-void measure_conversions(const ir::Graph& graph, CostSource& costs, BuiltProblem* built) {
-  const HostChanges changes = host_changes(graph, *built);
-  const std::vector<MeasuredCost> answers = costs.measure(changes.kernels, changes.partitions);
+void measure_conversions(ProblemBuilder& builder) {
+  const HostChanges changes = host_changes(builder.graph, builder.built);
+  const std::vector<MeasuredCost> answers = builder.options.costs->measure(changes.kernels, changes.partitions);
   for (size_t c = 0; c < answers.size(); ++c) {
     if (!answers[c].cost) continue;
     for (const auto& [value, edge] : changes.edges[c]) {
-      built->problem.values[value].conversions[edge].cost = *answers[c].cost;
+      builder.built.problem.values[value].conversions[edge].cost = *answers[c].cost;
     }
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lazy measuring (lazy_costs.h) for a problem that is being built: which candidates and conversions one measurement
-// serves, at what bound they start, and what follows when some cannot run.
+#include "compiler/place/build/measure_lazily.h"
+
 #include <map>
 
-#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/build/measure_candidates.h"
+#include "compiler/place/build/measure_conversions.h"
 #include "compiler/place/costs/lazy_costs.h"
 
 namespace collage::place {
@@ -13,64 +14,60 @@ using ir::Graph;
 
 class LazyMeasurer {
  public:
-  LazyMeasurer(const Graph& graph, const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
-               const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built, support::Diagnostics& diags)
-      : graph_(graph),
-        fixed_(fixed),
-        costs_(*options.costs),
-        lazy_(*options.lazy),
-        steps_(steps),
-        built_(built),
-        diags_(diags) {
-    for (const ActiveBackend& active : backends) runtimes_[active.backend->name] = active.backend->runtime;
+  explicit LazyMeasurer(ProblemBuilder& builder)
+      : builder_(builder),
+        graph_(builder.graph),
+        costs_(*builder.options.costs),
+        lazy_(*builder.options.lazy),
+        built_(builder.built) {
+    for (const ActiveBackend& active : builder.backends) runtimes_[active.backend->name] = active.backend->runtime;
   }
 
   bool run() {
-    MomentFailures moment;
+    TransientFailures failures;
     for (bool is_finished = false; !is_finished;) {
-      if (!settle_known(&moment)) return false;
-      steps_.convert();
+      if (!settle_known(&failures)) return false;
+      builder_.convert();
       collect();
       const LazyOutcome outcome = measure_best_plans(
-          &built_->problem, &open_, [&](const Problem&, bool is_probe) { return lazy_.solve(*built_, is_probe); },
+          &built_.problem, &open_, [&](const Problem&, bool is_probe) { return lazy_.solve(built_, is_probe); },
           [&](const std::vector<int>& items) { return ask(items); });
-      built_->lazy.rounds += outcome.rounds;
-      built_->lazy.below += outcome.below;
+      built_.lazy.rounds += outcome.rounds;
+      built_.lazy.below += outcome.below;
       is_finished = outcome.finished;
       if (!outcome.finished && outcome.asked == 0) is_finished = measure_all();
     }
-    for (size_t i = 0; i < built_->origins.size(); ++i) {
+    for (size_t i = 0; i < built_.candidate_count(); ++i) {
       const int item = open_.of_candidate[i];
-      CandidateOrigin& origin = built_->origins[i];
-      if (!origin.is_open || item < 0 || !open_.items[static_cast<size_t>(item)].cost) continue;
-      origin.is_open = false;
+      CandidateOrigin& origin = built_.origin(i);
+      if (!origin.unmeasured || item < 0 || !open_.items[static_cast<size_t>(item)].cost) continue;
+      origin.unmeasured = false;
       origin.spread = spreads_[origin.measurement];
     }
-    for (const OpenCost& item : open_.items) built_->lazy.not_needed += static_cast<size_t>(!item.cost);
-    report(moment, diags_);
+    for (const OpenCost& item : open_.items) built_.lazy.not_needed += static_cast<size_t>(!item.cost);
+    report(failures, builder_.diags);
     return true;
   }
 
  private:
   std::vector<KnownCost> look_up(const std::vector<size_t>& candidates) {
     std::vector<ir::Partition> partitions;
-    for (size_t i : candidates) partitions.push_back(candidate_partition(graph_, *built_, i));
+    for (size_t i : candidates) partitions.push_back(candidate_partition(graph_, built_, i));
     return costs_.look_up(graph_, partitions);
   }
 
-  /// What is known is used, and what is known to fail goes, until nothing new has stepped in.
-  bool settle_known(MomentFailures* moment) {
+  /// Uses what is known and removes what is known to fail, until no new candidate has stepped in.
+  bool settle_known(TransientFailures* failures) {
     for (;;) {
-      const std::vector<size_t> unmeasured = unmeasured_candidates(*built_);
+      const std::vector<size_t> unmeasured = unmeasured_candidates(built_);
       const std::vector<KnownCost> found = look_up(unmeasured);
       std::vector<size_t> known;
       for (size_t u = 0; u < unmeasured.size(); ++u) {
-        built_->origins[unmeasured[u]].measurement = found[u].id;
+        built_.origin(unmeasured[u]).measurement = found[u].id;
         if (found[u].cost) known.push_back(unmeasured[u]);
       }
       if (known.empty()) return true;
-      if (!measure_candidates(graph_, fixed_, costs_, known, built_, moment, diags_) || !steps_.complete())
-        return false;
+      if (!measure_candidates(builder_, known, failures) || !builder_.complete()) return false;
     }
   }
 
@@ -79,23 +76,23 @@ class LazyMeasurer {
     open_ = {};
     sources_.clear();
     std::map<int, int> item_of;
-    open_.of_candidate.assign(built_->origins.size(), -1);
-    for (size_t i = 0; i < built_->origins.size(); ++i) {
-      const CandidateOrigin& origin = built_->origins[i];
+    open_.of_candidate.assign(built_.candidate_count(), -1);
+    for (size_t i = 0; i < built_.candidate_count(); ++i) {
+      const CandidateOrigin& origin = built_.origin(i);
       if (origin.measurement < 0) continue;
       // A failure of the moment left an estimate, which says nothing of others.
-      if (!origin.is_open && built_->problem.candidates[i].cost == origin.estimate) continue;
+      if (!origin.unmeasured && built_.problem.candidates[i].cost == origin.estimate) continue;
       const auto [at, is_new] = item_of.emplace(origin.measurement, static_cast<int>(open_.items.size()));
       open_.of_candidate[i] = at->second;
       if (!is_new) continue;
-      ir::Partition partition = candidate_partition(graph_, *built_, i);
+      ir::Partition partition = candidate_partition(graph_, built_, i);
       OpenCost& item = add_item(graph_, partition);
-      if (!origin.is_open) item.cost = built_->problem.candidates[i].cost;
+      if (!origin.unmeasured) item.cost = built_.problem.candidates[i].cost;
       sources_.push_back({&graph_, std::move(partition), origin.measurement});
     }
-    changes_ = host_changes(graph_, *built_);
+    changes_ = host_changes(graph_, built_);
     open_.of_conversion.clear();
-    for (const ProblemValue& value : built_->problem.values) {
+    for (const ProblemValue& value : built_.problem.values) {
       open_.of_conversion.emplace_back(value.conversions.size(), -1);
     }
     const std::vector<KnownCost> found = costs_.look_up(changes_.kernels, changes_.partitions);
@@ -159,13 +156,11 @@ class LazyMeasurer {
     int measurement;
   };
 
+  ProblemBuilder& builder_;
   const Graph& graph_;
-  const ir::Placement& fixed_;
   CostSource& costs_;
   const LazyMeasuring& lazy_;
-  const ProblemSteps& steps_;
-  BuiltProblem* built_;
-  support::Diagnostics& diags_;
+  BuiltProblem& built_;
   std::map<std::string, ir::RuntimeKind> runtimes_;
   std::map<std::string, int> kinds_;
   std::map<int, Duration> spreads_;
@@ -176,10 +171,8 @@ class LazyMeasurer {
 
 }  // namespace
 
-bool measure_lazily(const Graph& graph, const std::vector<ActiveBackend>& backends, const ir::Placement& fixed,
-                    const BuildOptions& options, const ProblemSteps& steps, BuiltProblem* built,
-                    support::Diagnostics& diags) {
-  return LazyMeasurer(graph, backends, fixed, options, steps, built, diags).run();
+bool measure_lazily(ProblemBuilder& builder) {
+  return LazyMeasurer(builder).run();
 }
 
 }  // namespace collage::place

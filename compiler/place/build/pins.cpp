@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `on npu[0]`: candidates that run the node elsewhere go. A pin names a device or an instance of one, `host` for all
-// that works in host memory, or a backend.
+#include "compiler/place/build/pins.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
-#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/build/why_not.h"
 
 namespace collage::place {
 namespace {
@@ -19,9 +21,12 @@ std::string text_of(const ir::Pin& pin) {
 
 class Pinner {
  public:
-  Pinner(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-         BuiltProblem* built, support::Diagnostics& diags)
-      : graph_(graph), registered_(registered), backends_(backends), built_(built), diags_(diags) {}
+  explicit Pinner(ProblemBuilder& builder)
+      : graph_(builder.graph),
+        registered_(builder.registered),
+        backends_(builder.backends),
+        built_(builder.built),
+        diags_(builder.diags) {}
 
   bool run() {
     bool ok = true;
@@ -38,14 +43,14 @@ class Pinner {
     if (!ok) return false;
     std::vector<const std::set<int>*> allowed(graph_.node_count());
     for (const auto& [node, owners] : pinned) allowed[node.slot()] = &owners;
-    filter_candidates(built_, [&](const Candidate& candidate) {
+    built_.keep_if([&](const Candidate& candidate, const CandidateOrigin&) {
       return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](int node) {
         const std::set<int>* owners = allowed[static_cast<size_t>(node)];
         return owners == nullptr || owners->count(candidate.owner) > 0;
       });
     });
     std::vector<bool> has_candidate(graph_.node_count());
-    for (const Candidate& candidate : built_->problem.candidates) {
+    for (const Candidate& candidate : built_.problem.candidates) {
       for (int node : candidate.nodes) has_candidate[static_cast<size_t>(node)] = true;
     }
     for (const auto& [node, owners] : pinned) {
@@ -57,7 +62,7 @@ class Pinner {
  private:
   std::set<int> owners_of(const ir::Pin& pin) const {
     std::set<int> owners;
-    const auto& all = built_->problem.owners;
+    const auto& all = built_.problem.owners;
     std::string instance = text_of(pin);
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string& where = all[i].instance;
@@ -76,7 +81,7 @@ class Pinner {
 
   bool unknown(const ir::Pin& pin) {
     std::vector<std::string> known;
-    for (const Owner& owner : built_->problem.owners) {
+    for (const Owner& owner : built_.problem.owners) {
       known.push_back(owner.backend);
       known.push_back(owner.instance);
       known.push_back(owner.instance.substr(0, owner.instance.find('[')));
@@ -103,13 +108,13 @@ class Pinner {
     const ir::Pin& pin = *graph_.node(node).pin;
     auto error = diags_.error(Code::PinUnsatisfiable, pin.span, "`%{}` cannot run on `{}`", graph_.node_name(node),
                               text_of(pin));
-    std::set<std::string> told;
+    std::set<std::string> noted;
     for (int owner : owners) {
-      const std::string& name = built_->problem.owners[static_cast<size_t>(owner)].backend;
+      const std::string& name = built_.problem.owners[static_cast<size_t>(owner)].backend;
       for (size_t b = 0; b < backends_.size(); ++b) {
         const ir::Backend& backend = *backends_[b].backend;
-        if (backend.name != name || !told.insert(name).second) continue;
-        WhyNot why = why_not(graph_, backend, built_->backends[b], node);
+        if (backend.name != name || !noted.insert(name).second) continue;
+        WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
         if (why.message.empty()) {
           why = {fmt::format("each candidate of `{}` with it takes a node that is pinned or placed elsewhere", name),
                  {}};
@@ -123,15 +128,14 @@ class Pinner {
   const Graph& graph_;
   const ir::RuleSet& registered_;
   const std::vector<ActiveBackend>& backends_;
-  BuiltProblem* built_;
+  BuiltProblem& built_;
   support::Diagnostics& diags_;
 };
 
 }  // namespace
 
-bool apply_pins(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-                BuiltProblem* built, support::Diagnostics& diags) {
-  return Pinner(graph, registered, backends, built, diags).run();
+bool apply_pins(ProblemBuilder& builder) {
+  return Pinner(builder).run();
 }
 
 }  // namespace collage::place

@@ -8,8 +8,6 @@
 #include <set>
 #include <string>
 
-#include "compiler/place/build/fixed_partitions.h"
-
 namespace collage::place {
 namespace {
 
@@ -64,25 +62,20 @@ void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objectiv
   for (const MemoryLimit& limit : limits) {
     if (most_bytes(problem, limit.instance) > static_cast<int64_t>(limit.bytes)) tight.insert(limit.instance);
   }
-  std::vector<bool> stays;
-  std::set<std::pair<int, std::string>> told;
-  for (size_t c = 0; c < problem.candidates.size(); ++c) {
-    const Candidate& candidate = problem.candidates[c];
-    const CandidateOrigin& origin = built->origins[c];
+  std::set<std::pair<int, std::string>> reported;
+  built->keep_if([&](const Candidate& candidate, const CandidateOrigin& origin) {
     const bool can_leave = candidate.split && origin.fixed < 0 && origin.candidate >= 0;
     const std::string why = can_leave ? reason(problem, candidate, tight, objective) : "";
-    stays.push_back(why.empty());
-    if (why.empty()) continue;
+    if (why.empty()) return true;
     BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
     const match::Match& match = found.matches[origin.matches.front()];
     std::string message =
         fmt::format("{} parts along {}: {}", candidate.shares.size(), name_of(candidate.split->axis), why);
-    if (!told.emplace(origin.candidate, message).second) continue;
+    if (!reported.emplace(origin.candidate, message).second) return false;
     found.split_refusals.push_back(
         {match::Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1, std::move(message), {}});
-  }
-  size_t at = 0;
-  filter_candidates(built, [&](const Candidate&) { return stays[at++]; });
+    return false;
+  });
 }
 
 }  // namespace collage::place

@@ -116,7 +116,7 @@ class Writer {
 
 ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
                            const std::vector<ir::ValueId>& values,
-                           const std::function<std::vector<std::string>(int candidate)>& rules_of) {
+                           const std::function<std::vector<ir::ChosenMatch>(int candidate)>& matches_of) {
   Writer writer(problem, graph, values);
   ir::Placement placement;
   std::map<int, std::vector<int>> units_of;  // by region
@@ -128,17 +128,28 @@ ir::Placement to_placement(const Problem& problem, const Solution& solution, con
     std::sort(chosen.begin(), chosen.end(),
               [&](int a, int b) { return candidate(a)->nodes.front() < candidate(b)->nodes.front(); });
     std::vector<const Candidate*> units;
-    std::vector<std::string> rules;
-    for (int c : chosen) {
-      units.push_back(candidate(c));
-      const std::vector<std::string> own = rules_of(c);
-      rules.insert(rules.end(), own.begin(), own.end());
-    }
+    for (int c : chosen) units.push_back(candidate(c));
     placement.partitions.push_back(writer.partition(units));
-    placement.partitions.back().rules = std::move(rules);
+    for (int c : matches_of ? chosen : std::vector<int>()) {
+      std::vector<ir::ChosenMatch> own = matches_of(c);
+      std::move(own.begin(), own.end(), std::back_inserter(placement.partitions.back().matches));
+    }
   }
   placement.conversions = writer.conversions();
   number_partitions(graph, placement);
+  return placement;
+}
+
+ir::Placement to_placement(const BuiltProblem& built, const Solution& solution, const ir::Graph& graph) {
+  ir::Placement placement = to_placement(built.problem, solution, graph, built.values,
+                                         [&](int c) { return chosen_matches(built, static_cast<size_t>(c)); });
+  for (int c : solution.chosen) {
+    if (built.origin(static_cast<size_t>(c)).part_matches.empty()) continue;
+    const ir::NodeId first(built.problem.candidates[static_cast<size_t>(c)].nodes.front());
+    for (ir::Partition& partition : placement.partitions) {
+      if (partition.nodes.front() == first) partition.part_matches = built.origin(static_cast<size_t>(c)).part_matches;
+    }
+  }
   return placement;
 }
 

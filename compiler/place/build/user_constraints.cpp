@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wishes on the candidates (user_constraints.h), one after another. One that leaves a node without a candidate is told, with the
-// reason: what the backends say of the node or the nodes, or a least set of earlier wishes that it contradicts.
+// Applies constraints one after another. One that leaves a node without a candidate is reported with the reason: what
+// the backends say of the node or the nodes, or a smallest set of earlier constraints that it contradicts.
 #include "compiler/place/build/user_constraints.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/build/problem_builder.h"
+#include "compiler/place/build/why_not.h"
 
 namespace collage::place {
 namespace {
@@ -17,18 +18,17 @@ using ir::Graph;
 using ir::NodeId;
 using support::Code;
 
-class Wisher {
+class Constrainer {
  public:
-  Wisher(const Graph& graph, const std::vector<ActiveBackend>& backends, BuiltProblem* built,
-         support::Diagnostics& diags)
-      : graph_(graph), backends_(backends), built_(built), diags_(diags) {}
+  explicit Constrainer(ProblemBuilder& builder)
+      : graph_(builder.graph), backends_(builder.backends), built_(builder.built), diags_(builder.diags) {}
 
-  bool run(const std::vector<Wish>& wishes) {
-    const std::vector<Candidate>& candidates = built_->problem.candidates;
+  bool run(const std::vector<Constraint>& constraints) {
+    const std::vector<Candidate>& candidates = built_.problem.candidates;
     std::vector<bool> alive(candidates.size(), true);
     bool ok = true;
-    for (const Wish& wish : wishes) {
-      std::optional<Judge> judge = judge_of(wish);
+    for (const Constraint& constraint : constraints) {
+      std::optional<Judge> judge = judge_of(constraint);
       if (!judge) {
         ok = false;
         continue;
@@ -36,7 +36,7 @@ class Wisher {
       judges_.push_back(std::move(*judge));
       std::vector<bool> left = alive;
       for (size_t c = 0; c < candidates.size(); ++c) left[c] = left[c] && judges_.back().allows(candidates[c]);
-      if (NodeId lacking = without_candidate(left, wish); lacking.is_valid()) {
+      if (NodeId lacking = without_candidate(left, constraint); lacking.is_valid()) {
         ok = unsatisfiable(judges_.back(), lacking);
         judges_.pop_back();
       } else {
@@ -44,13 +44,14 @@ class Wisher {
       }
     }
     if (!ok) return false;
-    filter_candidates(built_, [&](const Candidate& c) { return alive[static_cast<size_t>(&c - candidates.data())]; });
+    size_t at = 0;
+    built_.keep_if([&](const Candidate&, const CandidateOrigin&) { return alive[at++]; });
     return true;
   }
 
  private:
   struct Judge {
-    const Wish* wish = nullptr;
+    const Constraint* constraint = nullptr;
     std::vector<bool> concerned;  ///< by node
     std::set<int> owners;         ///< Place, Forbid
 
@@ -58,65 +59,68 @@ class Wisher {
       const auto count =
           static_cast<size_t>(std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
                                             [&](int node) { return concerned[static_cast<size_t>(node)]; }));
-      switch (wish->kind) {
-        case Wish::Kind::Place: return count == 0 || owners.count(candidate.owner) > 0;
-        case Wish::Kind::Forbid: return count == 0 || owners.count(candidate.owner) == 0;
-        case Wish::Kind::Together: return count == 0 || count == wish->nodes.size();
+      switch (constraint->kind) {
+        case Constraint::Kind::Place: return count == 0 || owners.count(candidate.owner) > 0;
+        case Constraint::Kind::Forbid: return count == 0 || owners.count(candidate.owner) == 0;
+        case Constraint::Kind::Together: return count == 0 || count == constraint->nodes.size();
       }
       return true;
     }
   };
 
   /// Nothing after an error: the target does not exist.
-  std::optional<Judge> judge_of(const Wish& wish) {
-    Judge judge{&wish, std::vector<bool>(graph_.node_count()), {}};
-    for (NodeId node : wish.nodes) judge.concerned[node.slot()] = true;
-    if (wish.kind == Wish::Kind::Together) return judge;
-    judge.owners = owners_of(wish);
+  std::optional<Judge> judge_of(const Constraint& constraint) {
+    Judge judge{&constraint, std::vector<bool>(graph_.node_count()), {}};
+    for (NodeId node : constraint.nodes) judge.concerned[node.slot()] = true;
+    if (constraint.kind == Constraint::Kind::Together) return judge;
+    judge.owners = owners_of(constraint);
     if (!judge.owners.empty()) return judge;
     std::vector<std::string> known;
-    for (const Owner& owner : built_->problem.owners) {
+    for (const Owner& owner : built_.problem.owners) {
       known.push_back(owner.backend);
       known.push_back(owner.instance);
     }
-    return diags_.error_at(Code::BadOption, wish.option, "no active backend or device `{}`", target_text(wish))
-        .did_you_mean(support::closest(target_text(wish), known));
+    return diags_
+        .error_at(Code::BadOption, constraint.option, "no active backend or device `{}`", target_text(constraint))
+        .did_you_mean(support::closest(target_text(constraint), known));
   }
 
-  static std::string target_text(const Wish& wish) {
-    return wish.instance < 0 ? wish.target : fmt::format("{}[{}]", wish.target, wish.instance);
+  static std::string target_text(const Constraint& constraint) {
+    return constraint.instance < 0 ? constraint.target : fmt::format("{}[{}]", constraint.target, constraint.instance);
   }
 
   /// The owners of the backend of that name, or else of the device.
-  std::set<int> owners_of(const Wish& wish) const {
-    const std::vector<Owner>& all = built_->problem.owners;
-    const std::string index = wish.instance < 0 ? "" : fmt::format("[{}]", wish.instance);
+  std::set<int> owners_of(const Constraint& constraint) const {
+    const std::vector<Owner>& all = built_.problem.owners;
+    const std::string index = constraint.instance < 0 ? "" : fmt::format("[{}]", constraint.instance);
     std::set<int> of_backend, of_device;
     for (size_t i = 0; i < all.size(); ++i) {
       // A split candidate runs on no single instance; it runs on one that is forbidden.
-      bool is_group = !all[i].members.empty() && wish.instance >= 0;
-      if (is_group ? wish.kind == Wish::Kind::Place || !has_member(all[i], index) : !all[i].instance.ends_with(index))
+      bool is_group = !all[i].members.empty() && constraint.instance >= 0;
+      if (is_group ? constraint.kind == Constraint::Kind::Place || !has_member(all[i], index)
+                   : !all[i].instance.ends_with(index))
         continue;
-      if (all[i].backend == wish.target) of_backend.insert(static_cast<int>(i));
-      if (all[i].instance.substr(0, all[i].instance.find('[')) == wish.target) of_device.insert(static_cast<int>(i));
+      if (all[i].backend == constraint.target) of_backend.insert(static_cast<int>(i));
+      if (all[i].instance.substr(0, all[i].instance.find('[')) == constraint.target)
+        of_device.insert(static_cast<int>(i));
     }
     return of_backend.empty() ? of_device : of_backend;
   }
 
   bool has_member(const Owner& group, const std::string& index) const {
     return std::any_of(group.members.begin(), group.members.end(), [&](int member) {
-      return built_->problem.owners[static_cast<size_t>(member)].instance.ends_with(index);
+      return built_.problem.owners[static_cast<size_t>(member)].instance.ends_with(index);
     });
   }
 
-  /// One that the wish names, if there is such a one.
-  NodeId without_candidate(const std::vector<bool>& alive, const Wish& wish) const {
+  /// One that the constraint names, if there is such a one.
+  NodeId without_candidate(const std::vector<bool>& alive, const Constraint& constraint) const {
     std::vector<bool> has(graph_.node_count());
     for (size_t c = 0; c < alive.size(); ++c) {
       if (!alive[c]) continue;
-      for (int node : built_->problem.candidates[c].nodes) has[static_cast<size_t>(node)] = true;
+      for (int node : built_.problem.candidates[c].nodes) has[static_cast<size_t>(node)] = true;
     }
-    for (NodeId node : wish.nodes) {
+    for (NodeId node : constraint.nodes) {
       if (!has[node.slot()]) return node;
     }
     const auto first = std::find(has.begin(), has.end(), false);
@@ -125,28 +129,29 @@ class Wisher {
 
   /// Whether some candidate with the node is allowed by all of these.
   bool has_candidate(NodeId node, const std::vector<const Judge*>& judges) const {
-    return std::any_of(built_->problem.candidates.begin(), built_->problem.candidates.end(), [&](const Candidate& c) {
+    return std::any_of(built_.problem.candidates.begin(), built_.problem.candidates.end(), [&](const Candidate& c) {
       return std::binary_search(c.nodes.begin(), c.nodes.end(), static_cast<int>(node.index)) &&
              std::all_of(judges.begin(), judges.end(), [&](const Judge* judge) { return judge->allows(c); });
     });
   }
 
   bool unsatisfiable(const Judge& judge, NodeId node) {
-    const Wish& wish = *judge.wish;
-    auto error = diags_.error_at(Code::ConstraintUnsatisfiable, wish.option, "{}", complaint(judge, node));
+    const Constraint& constraint = *judge.constraint;
+    auto error = diags_.error_at(Code::ConstraintUnsatisfiable, constraint.option, "{}", complaint(judge, node));
     if (!has_candidate(node, {&judge})) {
       explain(judge, node, error);
       return error;
     }
     const std::vector<const Judge*> others = contradicted(judge, node);
     std::string text;
-    for (const Judge* other : others) text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->wish->option);
+    for (const Judge* other : others)
+      text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->constraint->option);
     error.note("it contradicts {}{}", others.size() > 1 ? "what these say together: " : "", text);
-    if (wish.kind == Wish::Kind::Together) explain_apart(judge, others, error);
+    if (constraint.kind == Constraint::Kind::Together) explain_apart(judge, others, error);
     return error;
   }
 
-  /// Earlier wishes that leave nothing together with this one, none of which could be dropped.
+  /// Earlier constraints that leave nothing together with this one, none of which could be dropped.
   std::vector<const Judge*> contradicted(const Judge& judge, NodeId node) const {
     std::vector<const Judge*> needed;
     for (const Judge& other : judges_) {
@@ -167,28 +172,28 @@ class Wisher {
 
   /// Why no backend, but the host alone, has these nodes in one partition; of those only that `others` leave.
   void explain_apart(const Judge& judge, const std::vector<const Judge*>& others, support::Diagnostic& error) const {
-    const std::vector<NodeId>& nodes = judge.wish->nodes;
+    const std::vector<NodeId>& nodes = judge.constraint->nodes;
     const auto is_left = [&](const std::string& name) {
-      const std::vector<Owner>& owners = built_->problem.owners;
+      const std::vector<Owner>& owners = built_.problem.owners;
       return std::all_of(others.begin(), others.end(), [&](const Judge* other) {
-        return other->wish->kind != Wish::Kind::Place ||
+        return other->constraint->kind != Constraint::Kind::Place ||
                std::any_of(other->owners.begin(), other->owners.end(),
                            [&](int owner) { return owners[static_cast<size_t>(owner)].backend == name; });
       });
     };
     for (size_t b = 0; b < backends_.size(); ++b) {
       const ir::Backend& backend = *backends_[b].backend;
-      const BackendCandidates& found = built_->backends[b];
+      const BackendCandidates& found = built_.backends[b];
       const bool takes_all = std::any_of(found.candidates.begin(), found.candidates.end(), [&](const auto& candidate) {
         const std::vector<NodeId>& members = candidate.members.nodes;
         return std::includes(members.begin(), members.end(), nodes.begin(), nodes.end());
       });
       if (takes_all || backend.name == "host" || !is_left(backend.name)) continue;
       const auto lacking = std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
-        return !why_not(graph_, backend, found, node).message.empty();
+        return !why_not(graph_, backends_[b], found, node).message.empty();
       });
       if (lacking != nodes.end()) {
-        const WhyNot why = why_not(graph_, backend, found, *lacking);
+        const WhyNot why = why_not(graph_, backends_[b], found, *lacking);
         error.note(why.span, "`{}` cannot run `%{}`: {}", backend.name, graph_.node_name(*lacking), why.message);
         continue;
       }
@@ -205,53 +210,55 @@ class Wisher {
   }
 
   std::string complaint(const Judge& judge, NodeId node) const {
-    const Wish& wish = *judge.wish;
+    const Constraint& constraint = *judge.constraint;
     const std::string& name = graph_.node_name(node);
     if (!judge.concerned[node.slot()]) return fmt::format("nothing is left that can run `%{}`", name);
-    switch (wish.kind) {
-      case Wish::Kind::Place: return fmt::format("`%{}` cannot run on `{}`", name, target_text(wish));
-      case Wish::Kind::Forbid: return fmt::format("nothing but `{}` can run `%{}`", target_text(wish), name);
-      case Wish::Kind::Together: return fmt::format("no partition can hold `%{}` and {}", name, others(wish, node));
+    switch (constraint.kind) {
+      case Constraint::Kind::Place: return fmt::format("`%{}` cannot run on `{}`", name, target_text(constraint));
+      case Constraint::Kind::Forbid:
+        return fmt::format("nothing but `{}` can run `%{}`", target_text(constraint), name);
+      case Constraint::Kind::Together:
+        return fmt::format("no partition can hold `%{}` and {}", name, others(constraint, node));
     }
     return "";
   }
 
-  std::string others(const Wish& wish, NodeId node) const {
-    if (wish.nodes.size() > 2) return fmt::format("the {} others", wish.nodes.size() - 1);
-    return fmt::format("`%{}`", graph_.node_name(wish.nodes[wish.nodes[0] == node ? 1 : 0]));
+  std::string others(const Constraint& constraint, NodeId node) const {
+    if (constraint.nodes.size() > 2) return fmt::format("the {} others", constraint.nodes.size() - 1);
+    return fmt::format("`%{}`", graph_.node_name(constraint.nodes[constraint.nodes[0] == node ? 1 : 0]));
   }
 
   void explain(const Judge& judge, NodeId node, support::Diagnostic& error) {
-    for (size_t c = 0; c < built_->origins.size(); ++c) {
-      const std::vector<int>& nodes = built_->problem.candidates[c].nodes;
-      if (built_->origins[c].fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
+    for (size_t c = 0; c < built_.candidate_count(); ++c) {
+      const std::vector<int>& nodes = built_.problem.candidates[c].nodes;
+      if (built_.origin(c).fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
         continue;
       error.note("`%{}` is in a partition that was given", graph_.node_name(node));
       return;
     }
     bool is_pinned = false;
-    for (NodeId concerned : judge.wish->nodes) {
+    for (NodeId concerned : judge.constraint->nodes) {
       const std::optional<ir::Pin>& pin = graph_.node(concerned).pin;
-      if (!pin || (judge.wish->kind != Wish::Kind::Together && concerned != node)) continue;
+      if (!pin || (judge.constraint->kind != Constraint::Kind::Together && concerned != node)) continue;
       error.note(pin->span, "`%{}` is pinned to `{}`", graph_.node_name(concerned), pin->device);
       is_pinned = true;
     }
-    if (judge.wish->kind == Wish::Kind::Together && !is_convex(graph_, judge.wish->nodes)) {
+    if (judge.constraint->kind == Constraint::Kind::Together && !is_convex(graph_, judge.constraint->nodes)) {
       error.note("a path leaves them and comes back: what lies on it must be in the partition, too");
       return;
     }
-    if (judge.wish->kind == Wish::Kind::Together) explain_apart(judge, {}, error);
-    if (is_pinned || judge.wish->kind == Wish::Kind::Together) return;
-    if (judge.wish->kind == Wish::Kind::Forbid) {
+    if (judge.constraint->kind == Constraint::Kind::Together) explain_apart(judge, {}, error);
+    if (is_pinned || judge.constraint->kind == Constraint::Kind::Together) return;
+    if (judge.constraint->kind == Constraint::Kind::Forbid) {
       explain_others(judge, node, error);
       return;
     }
-    std::set<std::string> told;
+    std::set<std::string> noted;
     for (int owner : judge.owners) {
-      const std::string& name = built_->problem.owners[static_cast<size_t>(owner)].backend;
+      const std::string& name = built_.problem.owners[static_cast<size_t>(owner)].backend;
       for (size_t b = 0; b < backends_.size(); ++b) {
-        if (backends_[b].backend->name != name || !told.insert(name).second) continue;
-        const WhyNot why = why_not(graph_, *backends_[b].backend, built_->backends[b], node);
+        if (backends_[b].backend->name != name || !noted.insert(name).second) continue;
+        const WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
         if (!why.message.empty()) error.note(why.span, "{}", why.message);
         if (why.message.empty())
           error.note("each candidate of `{}` with it takes a node that is pinned elsewhere", name);
@@ -264,25 +271,25 @@ class Wisher {
     for (size_t b = 0; b < backends_.size(); ++b) {
       const std::string& name = backends_[b].backend->name;
       const bool is_forbidden = std::any_of(judge.owners.begin(), judge.owners.end(), [&](int owner) {
-        return built_->problem.owners[static_cast<size_t>(owner)].backend == name;
+        return built_.problem.owners[static_cast<size_t>(owner)].backend == name;
       });
-      const WhyNot why = why_not(graph_, *backends_[b].backend, built_->backends[b], node);
+      const WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
       if (!is_forbidden && !why.message.empty()) error.note(why.span, "`{}`: {}", name, why.message);
     }
   }
 
   const Graph& graph_;
   const std::vector<ActiveBackend>& backends_;
-  BuiltProblem* built_;
+  BuiltProblem& built_;
   support::Diagnostics& diags_;
   std::vector<Judge> judges_;
 };
 
 }  // namespace
 
-bool apply_wishes(const Graph& graph, const std::vector<ActiveBackend>& backends, const std::vector<Wish>& wishes,
-                  BuiltProblem* built, support::Diagnostics& diags) {
-  return wishes.empty() || Wisher(graph, backends, built, diags).run(wishes);
+bool apply_constraints(ProblemBuilder& builder) {
+  const std::vector<Constraint>& constraints = builder.options.constraints;
+  return constraints.empty() || Constrainer(builder).run(constraints);
 }
 
 }  // namespace collage::place

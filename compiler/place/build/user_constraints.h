@@ -14,7 +14,7 @@
 
 namespace collage::place {
 
-struct Wish {
+struct Constraint {
   enum class Kind { Place, Forbid, Together };
   Kind kind = Kind::Place;
   std::vector<ir::NodeId> nodes;  ///< ascending, not empty
@@ -22,5 +22,11 @@ struct Wish {
   int instance = -1;              ///< of the target; -1: any
   std::string option;             ///< as the user typed it, for messages: `--place conv1=npu`
 };
+
+class ProblemBuilder;
+
+/// Removes candidates that a constraint of the options forbids. Returns false after an error: a constraint that leaves a
+/// node without candidates.
+bool apply_constraints(ProblemBuilder& builder);
 
 }  // namespace collage::place

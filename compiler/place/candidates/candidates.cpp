@@ -107,7 +107,7 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
 }
 
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
-                                  const GrowthLimits& limits, bool measures, bool lists_regions) {
+                                  const CandidateOptions& options) {
   const ir::Backend& backend = *active.backend;
   BackendCandidates found;
   found.backend = backend.name;
@@ -123,10 +123,10 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
     if (violation.empty()) continue;
     found.refusals.push_back({Refusal::Kind::Limit, match.rule, match.root, match.nodes, -1, std::move(violation)});
   }
-  found.joins_in_search = !lists_regions && takes_any_region(graph, backend, found);
+  found.joins_in_search = !options.lists_regions && takes_any_region(graph, backend, found);
   ir::PartitionPolicy policy = backend.policy;
   if (found.joins_in_search) policy.join = ir::JoinKind::None;
-  for (UnitUnion& members : grow(graph, policy, found.units, limits, &found.growth)) {
+  for (UnitUnion& members : grow(graph, policy, found.units, options.limits, &found.growth)) {
     const Match& first = found.matches[found.units[members.units.front()].match];
     if (const match::Denied* denied = match::denied_in(found.denied, members.nodes)) {
       found.refusals.push_back(
@@ -134,7 +134,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
       continue;
     }
     std::string why;
-    bool measured = measures && is_measured(backend, found, members);
+    bool measured = options.measures && is_measured(backend, found, members);
     auto cost = candidate_cost(graph, active, found, members, &why);
     if (cost || measured) {
       std::vector<std::string> rules = rule_names(backend, found, members.units);
@@ -147,12 +147,12 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   return found;
 }
 
-void add_wished_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
-                       BackendCandidates* found) {
+void add_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
+                BackendCandidates* found) {
   if (!found->joins_in_search || nodes.size() < 2 || !is_convex(graph, nodes) || !is_connected(graph, nodes)) return;
   const bool exists = std::any_of(found->candidates.begin(), found->candidates.end(),
                                   [&](const BackendCandidate& c) { return c.members.nodes == nodes; });
-  std::optional<Cover> cover = find_cover(graph, *active.backend, *found, nodes, {}, {});
+  std::optional<Cover> cover = find_cover(graph, *active.backend, *found, {nodes}).cover;
   if (exists || !cover) return;
   std::string why;
   const std::optional<Duration> cost = candidate_cost(graph, active, *found, cover->members, &why);

@@ -30,6 +30,7 @@ struct SplitCandidate {
   ir::PartitionSplit split;
   std::string device;
   std::vector<PartMemory> parts;
+  std::vector<ir::ChosenMatch> part_matches{};  ///< by part: the rule's match on it, in the ids of the part's graph
 };
 
 struct BackendCandidate {
@@ -54,14 +55,19 @@ struct BackendCandidates {
   bool joins_in_search = false;
 };
 
-/// `measures`: costs can be measured, so that a candidate may lack an estimate. `lists_regions`: of large engines, too.
+struct CandidateOptions {
+  GrowthLimits limits{};
+  bool measures = false;       ///< costs can be measured, so that a candidate may lack an estimate
+  bool lists_regions = false;  ///< of large engines, too, instead of joining them in the search
+};
+
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
-                                  const GrowthLimits& limits = {}, bool measures = false, bool lists_regions = false);
+                                  const CandidateOptions& options = {});
 
 /// Adds exactly these nodes (ascending) as one candidate of a backend whose regions are joined in the search, where
-/// matches make them up: for wishes, which speak of single candidates.
-void add_wished_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
-                       BackendCandidates* found);
+/// matches make them up: for constraints, which speak of single candidates.
+void add_region(const ir::Graph& graph, const ActiveBackend& active, const std::vector<ir::NodeId>& nodes,
+                BackendCandidates* found);
 
 /// Every choice of formats for every match; what has none is refused. Part of `find_candidates`.
 void make_units(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition that somebody wrote, taken apart into matches: exact cover by backtracking on the first uncovered node.
+// Exact cover by backtracking on the first uncovered node, with the cost of the best cover so far as bound.
 #include "compiler/place/candidates/exact_cover.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace collage::place {
 namespace {
@@ -12,23 +13,25 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
-/// Choices tried for one partition. Beyond, the best so far counts.
-constexpr size_t kMaxSteps = 50'000;
+/// Sums of the same costs in another order differ by less.
+constexpr double kNoGain = 1 - 1e-12;
 
 class CoverSearch {
  public:
   CoverSearch(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
-              const std::vector<NodeId>& nodes, const std::vector<std::string>& rules,
-              const std::vector<ValueLayout>& wanted)
-      : graph_(graph), found_(found), nodes_(nodes), wanted_(wanted), names_rules_(!rules.empty()) {
-    for (const std::string& rule : rules) ++rules_left_[rule];
+              const CoverQuestion& question)
+      : graph_(graph), found_(found), question_(question), nodes_(question.nodes) {
+    for (const std::string& rule : question.rules) ++rules_left_[rule];
     for (size_t u = 0; u < found.units.size(); ++u) {
       const Unit& unit = found.units[u];
-      if (!std::includes(nodes.begin(), nodes.end(), unit.nodes.begin(), unit.nodes.end())) continue;
+      if (!std::includes(nodes_.begin(), nodes_.end(), unit.nodes.begin(), unit.nodes.end())) continue;
       const auto& match = found.matches[unit.match];
       rule_of_[u] = match::name_of(backend.rules[static_cast<size_t>(match.rule)], match);
       starting_at_[unit.nodes.front()].push_back(u);
+      auto [at, is_new] = least_cost_.try_emplace(rule_of_[u], unit.cost);
+      if (!is_new) at->second = std::min(at->second, unit.cost);
     }
+    for (const std::string& rule : question.rules) rest_ += least_cost_[rule];
     // Large units first: the written partition most likely has few.
     for (auto& [node, units] : starting_at_) {
       std::stable_sort(units.begin(), units.end(),
@@ -36,9 +39,9 @@ class CoverSearch {
     }
   }
 
-  std::optional<Cover> run() {
+  CoverAnswer run() {
     cover_from(0);
-    return std::move(best_);
+    return {std::move(best_), steps_ > kMaxCoverSteps};
   }
 
  private:
@@ -46,36 +49,71 @@ class CoverSearch {
   void cover_from(size_t next) {
     while (next < nodes_.size() && covered_.count(nodes_[next]) > 0) ++next;
     if (next == nodes_.size()) return judge();
-    auto units = starting_at_.find(nodes_[next]);
-    if (units == starting_at_.end()) return;
-    for (size_t u : units->second) {
-      if (++steps_ > kMaxSteps) return;
-      const Unit& unit = found_.units[u];
-      bool is_free =
-          std::none_of(unit.nodes.begin(), unit.nodes.end(), [&](NodeId node) { return covered_.count(node) > 0; });
-      int* left = names_rules_ ? &rules_left_[rule_of_[u]] : nullptr;
-      if (!is_free || (left != nullptr && *left == 0)) continue;
-      if (left != nullptr) --*left;
-      covered_.insert(unit.nodes.begin(), unit.nodes.end());
-      chosen_.push_back(u);
-      cover_from(next + 1);
-      chosen_.pop_back();
-      for (NodeId node : unit.nodes) covered_.erase(node);
-      if (left != nullptr) ++*left;
+    for (size_t u : choices(nodes_[next])) {
+      if (++steps_ > kMaxCoverSteps) return;
+      if (can_take(u)) {
+        take(u);
+        cover_from(next + 1);
+        give_back(u);
+      }
     }
   }
 
+  /// Units that start at the node: those of the rule that the question names at this place first.
+  std::vector<size_t> choices(NodeId node) {
+    auto starting = starting_at_.find(node);
+    if (starting == starting_at_.end()) return {};
+    std::vector<size_t> units = starting->second;
+    if (chosen_.size() < question_.rules.size()) {
+      const std::string& named = question_.rules[chosen_.size()];
+      std::stable_partition(units.begin(), units.end(), [&](size_t u) { return rule_of_[u] == named; });
+    }
+    return units;
+  }
+
+  bool can_take(size_t u) {
+    const Unit& unit = found_.units[u];
+    if (!question_.rules.empty() && rules_left_[rule_of_[u]] == 0) return false;
+    if (best_ && best_->fits_formats && bound_with(u) >= best_->members.cost * kNoGain) return false;
+    return std::none_of(unit.nodes.begin(), unit.nodes.end(), [&](NodeId node) { return covered_.count(node) > 0; });
+  }
+
+  /// Least cost of a cover that takes the unit next: that of the units so far, and of the rules that are left the
+  /// cheapest anywhere.
+  double bound_with(size_t u) {
+    const double rest = question_.rules.empty() ? 0 : rest_ - least_cost_[rule_of_[u]];
+    return cost_ + found_.units[u].cost + rest;
+  }
+
+  void take(size_t u) {
+    const Unit& unit = found_.units[u];
+    --rules_left_[rule_of_[u]];
+    covered_.insert(unit.nodes.begin(), unit.nodes.end());
+    chosen_.push_back(u);
+    costs_before_.emplace_back(cost_, rest_);
+    cost_ += unit.cost;
+    rest_ -= least_cost_[rule_of_[u]];
+  }
+
+  void give_back(size_t u) {
+    ++rules_left_[rule_of_[u]];
+    for (NodeId node : found_.units[u].nodes) covered_.erase(node);
+    chosen_.pop_back();
+    std::tie(cost_, rest_) = costs_before_.back();
+    costs_before_.pop_back();
+  }
+
   void judge() {
-    bool uses_all =
-        std::all_of(rules_left_.begin(), rules_left_.end(), [](const auto& rule) { return rule.second == 0; });
+    bool uses_all = question_.rules.empty() || std::all_of(rules_left_.begin(), rules_left_.end(),
+                                                           [](const auto& rule) { return rule.second == 0; });
     Cover cover;
     if (!uses_all || !merge_formats(&cover.members) || !can_run()) return;
     cover.members.nodes = nodes_;
     cover.members.units = chosen_;
-    for (size_t u : chosen_) cover.members.cost += found_.units[u].cost;
+    cover.members.cost = cost_;
     auto fits = [&](const std::vector<ValueLayout>& list) {
       return std::all_of(list.begin(), list.end(), [&](const ValueLayout& item) {
-        return std::none_of(wanted_.begin(), wanted_.end(), [&](const ValueLayout& want) {
+        return std::none_of(question_.wanted.begin(), question_.wanted.end(), [&](const ValueLayout& want) {
           return want.value == item.value && want.layout != item.layout;
         });
       });
@@ -130,24 +168,26 @@ class CoverSearch {
 
   const Graph& graph_;
   const BackendCandidates& found_;
+  const CoverQuestion& question_;
   const std::vector<NodeId>& nodes_;
-  const std::vector<ValueLayout>& wanted_;
-  bool names_rules_;
-  std::map<std::string, int> rules_left_;
+  std::map<std::string, int> rules_left_;  ///< of those that the question names
   std::map<size_t, std::string> rule_of_;
+  std::map<std::string, double> least_cost_;  ///< of a rule's units
   std::map<NodeId, std::vector<size_t>> starting_at_;
   std::set<NodeId> covered_;
   std::vector<size_t> chosen_;
+  double cost_ = 0;  ///< of the chosen units
+  double rest_ = 0;  ///< of the rules that are left, each at its cheapest
+  std::vector<std::pair<double, double>> costs_before_;
   size_t steps_ = 0;
   std::optional<Cover> best_;
 };
 
 }  // namespace
 
-std::optional<Cover> find_cover(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
-                                const std::vector<NodeId>& nodes, const std::vector<std::string>& rules,
-                                const std::vector<ValueLayout>& wanted) {
-  return CoverSearch(graph, backend, found, nodes, rules, wanted).run();
+CoverAnswer find_cover(const Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
+                       const CoverQuestion& question) {
+  return CoverSearch(graph, backend, found, question).run();
 }
 
 }  // namespace collage::place

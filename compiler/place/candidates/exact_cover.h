@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of nodes taken apart into matches of one backend.
+// Takes the nodes of a written partition apart into matches of one backend.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,29 @@
 
 namespace collage::place {
 
-/// A way to make exactly `nodes` (ascending) of disjoint matches of one backend that can run one after another.
+/// What is to be covered.
+struct CoverQuestion {
+  const std::vector<ir::NodeId>& nodes;  ///< ascending
+  std::vector<std::string> rules{};      ///< names of the rules to use, in any order; empty: any rules
+  std::vector<ValueLayout> wanted{};     ///< layouts that the boundary should have
+};
+
+/// A way to make exactly the nodes of disjoint matches of one backend that can run one after another.
 struct Cover {
   UnitUnion members;
   bool fits_formats = false;  ///< its boundary has the wanted layouts
 };
 
-/// The cheapest cover that fits the wanted formats, or else the cheapest; nothing if there is none. Limits of the
-/// policy do not count. `rules`: the names of the rules to be used, in any order; empty: any.
-std::optional<Cover> find_cover(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
-                                const std::vector<ir::NodeId>& nodes, const std::vector<std::string>& rules,
-                                const std::vector<ValueLayout>& wanted);
+struct CoverAnswer {
+  std::optional<Cover> cover;
+  bool gave_up = false;  ///< stopped after `kMaxCoverSteps`: there may be a cheaper cover, or one at all
+};
+
+inline constexpr size_t kMaxCoverSteps = 50'000;
+
+/// Returns the cheapest cover that fits the wanted formats, or else the cheapest; no cover if there is none. Of equally
+/// cheap ones, that whose rules stand in the order of the question. Limits of the policy do not count.
+CoverAnswer find_cover(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
+                       const CoverQuestion& question);
 
 }  // namespace collage::place

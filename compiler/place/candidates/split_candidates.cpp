@@ -89,17 +89,23 @@ class SplitFinder {
     }
     Duration longest;
     for (const SplitPart& part : cut.parts) {
-      std::optional<Duration> time = time_of(part.graph, match.rule, split->device + "[0]", why);
-      if (!time) return std::nullopt;
-      longest = std::max(longest, *time);
+      std::optional<PartChoice> choice = choose(part.graph, match.rule, split->device + "[0]", why);
+      if (!choice) return std::nullopt;
+      longest = std::max(longest, choice->time);
+      split->part_matches.push_back(std::move(choice->match));
       split->parts.push_back(memory_of(part.graph));
     }
     HostShare host = host_share(graph_, cut.parts, graph_.value(match.results.front()).type);
     return host.cut + longest + host.join;
   }
 
-  /// From the host and back: the cheapest way in which the rule takes the whole part.
-  std::optional<Duration> time_of(const Graph& part, int rule, const std::string& instance, std::string* why) const {
+  struct PartChoice {
+    Duration time;  ///< from the host and back
+    ir::ChosenMatch match;
+  };
+
+  /// The cheapest way in which the rule takes the whole part.
+  std::optional<PartChoice> choose(const Graph& part, int rule, const std::string& instance, std::string* why) const {
     BackendCandidates found;
     match::MatchReport report;
     found.matches =
@@ -110,7 +116,7 @@ class SplitFinder {
     found.refusals = std::move(report.refusals);
     make_units(part, active_, layouts_, &found);
     *why = reason_of(found.refusals);
-    std::optional<Duration> best;
+    std::optional<PartChoice> best;
     for (size_t u = 0; u < found.units.size(); ++u) {
       const Unit& unit = found.units[u];
       UnitUnion members{unit.nodes, {u}, unit.reads, unit.writes, unit.cost};
@@ -118,7 +124,8 @@ class SplitFinder {
       for (const auto* list : {&unit.reads, &unit.writes}) {
         for (const ValueLayout& item : *list) time = time ? moved(part, item, instance, *time, why) : std::nullopt;
       }
-      if (time && (!best || *time < *best)) best = time;
+      if (!time || (best && best->time <= *time)) continue;
+      best = {*time, match::to_chosen(*active_.backend, found.matches[unit.match])};
     }
     return best;
   }

@@ -86,7 +86,7 @@ struct Case {
 
   place::BackendCandidates candidates(const place::GrowthLimits& limits = {}) const {
     std::vector<place::ActiveBackend> all = active();
-    return place::find_candidates(graph, all.at(0), place::layouts_in_play(all), limits);
+    return place::find_candidates(graph, all.at(0), place::layouts_in_play(all), {limits});
   }
 
   /// Node sets of the first backend's candidates, sorted.
@@ -98,7 +98,9 @@ struct Case {
   }
 
   std::optional<place::BuiltProblem> problem() {
-    return place::build_problem(graph, rules, active(), placement, diags);
+    place::BuildOptions options;
+    options.fixed = &placement;
+    return place::build_problem(graph, rules, active(), diags, options);
   }
 };
 

@@ -208,10 +208,11 @@ TEST(Match, PatternsAboutSomethingElseAreRefusedForThoseWhoAsk) {
   match::MatchReport report;
   EXPECT_TRUE(setup.matches(&report).empty());
   EXPECT_TRUE(report.refusals.empty());
-  auto asked = match::structure_refusals(setup.graph, setup.backend(), setup.graph.find_node("y"));
-  ASSERT_EQ(asked.size(), 1u);
-  EXPECT_EQ(asked[0].message, "`%r` comes from Relu, need Abs");
-  EXPECT_TRUE(match::structure_refusals(setup.graph, setup.backend(), setup.graph.find_node("r")).empty());
+  match::AttrValues attrs;
+  auto asked = match::explain_root(setup.graph, setup.backend(), 0, setup.graph.find_node("y"), {attrs});
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->message, "`%r` comes from Relu, need Abs");
+  EXPECT_FALSE(match::explain_root(setup.graph, setup.backend(), 0, setup.graph.find_node("r"), {attrs}));
 }
 
 TEST(Match, RulesShareThePartsOfTheirPatterns) {

@@ -197,18 +197,14 @@ TEST(BuildPlan, LongChainsReuseMemory) {
   model.expect_runs_like_reference(built);
 }
 
-/// y = max(x, 0) + packed[0]; buffers: x, y, packed, scratch of the partition.
+/// y = max(x, 0) + packed[0]; buffers: x, y, packed.
 void relu_kernel(void* const* buffers, const void* const*, int64_t begin, int64_t end) {
   const auto* x = static_cast<const float*>(buffers[0]);
   auto* y = static_cast<float*>(buffers[1]);
-  auto* shared = static_cast<float*>(buffers[3]);
-  for (int64_t i = begin; i < end; ++i) {
-    shared[i] = x[i] > 0 ? x[i] : 0;
-    y[i] = shared[i] + static_cast<const float*>(buffers[2])[0];
-  }
+  for (int64_t i = begin; i < end; ++i) y[i] = (x[i] > 0 ? x[i] : 0) + static_cast<const float*>(buffers[2])[0];
 }
 
-TEST(BuildPlan, LoweredKernelsGetTheirConstantsAndScratch) {
+TEST(BuildPlan, LoweredKernelsGetTheirConstants) {
   Model model;
   model.input("x", {3, 8});
   model.node("a", "Relu", {"x"});
@@ -220,12 +216,9 @@ TEST(BuildPlan, LoweredKernelsGetTheirConstantsAndScratch) {
     using Kind = codegen::LoweredOperand::Kind;
     codegen::LoweredPartition lowered;
     lowered.constants.push_back(counting({1}, 0, 0));
-    lowered.scratch.push_back(96);
     codegen::LoweredKernel kernel{"relu", {}, 24, 4, 0};
-    kernel.operands = {{Kind::Value, graph.find_value("x"), -1},
-                       {Kind::Value, graph.find_value("y"), -1},
-                       {Kind::Constant, {}, 0},
-                       {Kind::Scratch, {}, 0}};
+    kernel.operands = {
+        {Kind::Value, graph.find_value("x"), -1}, {Kind::Value, graph.find_value("y"), -1}, {Kind::Constant, {}, 0}};
     lowered.calls.emplace_back(kernel);
     return lowered;
   };

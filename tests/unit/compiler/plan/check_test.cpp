@@ -75,7 +75,7 @@ TEST(Check, FormatsThatRound) {
   EXPECT_TRUE(report->passed()) << print(*report);
   ASSERT_EQ(report->rows.size(), 4u);
   EXPECT_EQ(report->rows[0].max_difference, 0.0);
-  EXPECT_TRUE(report->rows[3].tells_rounding);
+  EXPECT_TRUE(report->rows[3].is_rounding);
   EXPECT_GT(report->rows[3].max_difference, 0.01);  // half a step of the scale at most, for values within its range
   EXPECT_LE(report->rows[3].max_difference, 0.051);
   // 8 elements: 16 bytes as f16, 8 as i8.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/plan/check.h"
+#include "compiler/plan/find_matches.h"
 #include "compiler/plan/print_plan.h"
 #include "runtime/encodings/encodings.h"
 #include "tests/unit/compiler/match/fixture.h"
@@ -24,7 +25,7 @@ struct RuleCase : collage::testing::Case {
     made.name = "p" + std::to_string(placement.partitions.size());
     made.backend = backend;
     made.instance = instance;
-    made.rules = rule_names;
+    for (const std::string& rule : rule_names) made.matches.push_back({rule});
     for (const std::string& node : nodes) made.nodes.push_back(graph.find_node(node));
     std::string space = instance;
     for (ir::ValueId value : ir::boundary_inputs(graph, made.nodes)) {
@@ -38,7 +39,12 @@ struct RuleCase : collage::testing::Case {
     placement.partitions.push_back(std::move(made));
   }
 
-  std::optional<BuiltPlan> build() { return build_plan(graph, placement, make_targets(rules, attrs), jit, diags); }
+  std::optional<BuiltPlan> build() {
+    PlanTargets targets = make_targets(rules, attrs);
+    ir::Placement matched = placement;
+    EXPECT_EQ(find_matches(graph, targets, &matched), std::nullopt);
+    return build_plan(graph, matched, targets, jit, diags);
+  }
 
   std::vector<std::string> requests(const BuiltPlan& built, size_t partition = 0) const {
     std::vector<std::string> lines;
@@ -99,14 +105,18 @@ TEST(LoweringRequests, CoverIsByNamedDisjointMatches) {
   c.model("(%x: f32[4]) -> (%z: f32[4])", "%a = Relu(%x)\n%b = Relu(%a)\n%z = Relu(%b)");
   c.add_rules("backend npu { " + kDevice +
               "rule one { match Relu(x) cost 1 s } rule two { match Relu(Relu(x)) cost 1 s } }");
-  auto matches = c.matches();
   auto names = [&](const std::vector<std::string>& rules) {
+    c.placement.partitions.clear();
+    c.partition("npu", "npu[0]", {"a", "b", "z"}, rules);
     collage::testing::Sets sets;
-    std::vector<ir::NodeId> nodes = c.graph.node_ids();
-    for (const match::Match* match : cover(matches, c.backend(), rules, nodes)) sets.push_back(c.names(match->nodes));
+    PlanTargets targets = make_targets(c.rules, {});
+    auto found = find_matches(c.graph, *targets.find_backend("npu"), c.placement.partitions[0]);
+    for (const ir::ChosenMatch& match : found.value_or(std::vector<ir::ChosenMatch>()))
+      sets.push_back(c.names(match.nodes));
     return sets;
   };
   EXPECT_EQ(names({"one", "two"}), (collage::testing::Sets{"a", "b z"}));
+  EXPECT_EQ(names({"two", "one"}), (collage::testing::Sets{"a b", "z"}));
   EXPECT_EQ(names({"one", "one", "one"}), (collage::testing::Sets{"a", "b", "z"}));
   EXPECT_EQ(names({"two"}), collage::testing::Sets{});
   EXPECT_EQ(names({"one", "other"}), collage::testing::Sets{});

@@ -44,7 +44,7 @@ TEST(Placed, HoldsWhatTheTextSays) {
   EXPECT_EQ(second.name, "p 1");
   EXPECT_EQ(second.backend, "npu");
   EXPECT_EQ(second.instance, "npu[0]");
-  EXPECT_EQ(second.rules, (std::vector<std::string>{"conv", "relu"}));
+  EXPECT_EQ(ir::rule_names(second), (std::vector<std::string>{"conv", "relu"}));
   EXPECT_EQ(second.cost, Duration::picoseconds(41'000'000));
   EXPECT_EQ(second.nodes, (std::vector<ir::NodeId>{ir::NodeId(1), ir::NodeId(2)}));
   EXPECT_EQ(second.inputs, (std::vector<ir::BoundaryValue>{{a, kNpuNhwc}}));

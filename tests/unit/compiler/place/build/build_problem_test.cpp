@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/place/build/to_placement.h"
+#include "compiler/place/build/why_not.h"
 #include "compiler/place/candidates/host_cost.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/formats/format_graph.h"
@@ -151,7 +153,7 @@ TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
           " rule r { match y = Relu(v) format v: f16, y: f16 cost 1 us lower \"r\" }\n}\n");
   std::vector<place::ActiveBackend> active = setup.active();
   active[0].allowed = {runtime::StorageType::F16};
-  auto built = place::build_problem(setup.graph, setup.rules, active, {}, setup.diags);
+  auto built = place::build_problem(setup.graph, setup.rules, active, setup.diags);
   ASSERT_TRUE(built);
   // Cast on the host: 1 us + (4000 + 2000) B / 10 GB/s; copy: 1 us + 2000 B / 1 GB/s. The other way round: 5 us for the
   // copy of 4000 B alone.
@@ -243,7 +245,8 @@ std::optional<place::BuiltProblem> measured_problem(Case& setup, place::CostSour
   place::BuildOptions options;
   options.costs = &costs;
   options.lazy = lazy;
-  return place::build_problem(setup.graph, setup.rules, setup.active(), setup.placement, setup.diags, options);
+  options.fixed = &setup.placement;
+  return place::build_problem(setup.graph, setup.rules, setup.active(), setup.diags, options);
 }
 
 constexpr const char* kMeasured =
@@ -290,7 +293,7 @@ TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
     auto best = place::search_optimal(built->problem);
     ASSERT_TRUE(best);
     EXPECT_EQ(best->cost, Duration::picoseconds(2000));
-    for (int c : best->chosen) EXPECT_FALSE(built->origins[static_cast<size_t>(c)].is_open);
+    for (int c : best->chosen) EXPECT_FALSE(built->origin(static_cast<size_t>(c)).unmeasured);
     EXPECT_EQ(built->lazy.not_needed + distinct(source).size(), 4u);
   }
 }
@@ -305,8 +308,8 @@ TEST(LazyMeasuring, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   auto built = measured_problem(setup, costs, &lazy);
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->origins[0].backend, -1);
-  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  EXPECT_EQ(built->origin(0).backend, -1);
+  place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
 }
 
@@ -315,7 +318,7 @@ TEST(MeasuredCosts, WithoutMeasuringACandidateWithoutEstimateIsRefused) {
   auto built = setup.model(kUnary, kReluTanh).add_rules(kMeasured).problem();
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->backends[0].candidates.size(), 1u);
-  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: its cost is unknown: measuring is off");
 }
 
@@ -356,9 +359,9 @@ TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   auto built = measured_problem(setup, costs);
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->origins[0].backend, -1);
+  EXPECT_EQ(built->origin(0).backend, -1);
   EXPECT_GT(built->problem.candidates[0].cost, Duration());
-  place::WhyNot why = place::why_not(setup.graph, setup.rules.backends[0], built->backends[0], ir::NodeId(0));
+  place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
 }
 
@@ -448,7 +451,7 @@ TEST(Pins, UnknownDevices) {
 TEST(Pins, BackendThatIsNotActive) {
   Case setup;
   setup.model(kUnary, "%y = Relu(%x) on npu").add_rules(kNpu);
-  EXPECT_FALSE(place::build_problem(setup.graph, setup.rules, {}, setup.placement, setup.diags));
+  EXPECT_FALSE(place::build_problem(setup.graph, setup.rules, {}, setup.diags));
   EXPECT_NE(setup.diags.render().find("not active"), std::string::npos) << setup.diags.render();
 }
 
@@ -464,7 +467,7 @@ TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
   EXPECT_EQ(lines(setup, *built), (Sets{"npu npu[0] {a, y} 4us rules relu, relu reads %x: npu[0] writes %y: npu[0]"}));
-  EXPECT_EQ(built->origins[0].fixed, 0);
+  EXPECT_EQ(built->origin(0).fixed, 0);
   setup.placement.partitions[0].cost = Duration::picoseconds(5);
   EXPECT_EQ(setup.problem()->problem.candidates[0].cost, Duration::picoseconds(5));
 }
@@ -505,7 +508,7 @@ TEST(Fixed, UnknownBackendInstanceAndRule) {
   Case rule;
   rule.model(kUnary, kTwo).add_rules(kNpu);
   rule.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst}));
-  rule.placement.partitions[0].rules = {"gelu"};
+  rule.placement.partitions[0].matches = {{"gelu"}};
   EXPECT_NE(error_of(rule).find("`npu` has no rule `gelu`"), std::string::npos);
 }
 
@@ -548,7 +551,83 @@ TEST(Fixed, CoverOfOneSetByRulesThatOverlap) {
   setup.placement.partitions.push_back(partition("lib", "host", {kFirst, kSecond, ir::NodeId(2)}));
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
-  EXPECT_EQ(built->origins[0].rules, (Sets{"h", "g"}));
+  EXPECT_EQ(built->origin(0).rules, (Sets{"h", "g"}));
+}
+
+/// A chain of 60 operators, `one` for each and `two` for two in a row.
+Case& chain(Case& setup, const std::vector<std::string>& rules) {
+  std::string body;
+  for (int i = 0; i < 60; ++i) {
+    std::string from = i == 0 ? "x" : "a" + std::to_string(i - 1);
+    std::string to = i == 59 ? "y" : "a" + std::to_string(i);
+    body += "%" + to + " = LeakyRelu(%" + from + ") {alpha = 0." + std::to_string(1 + i * 7 % 9) + "}\n";
+  }
+  setup.model("(%x: f32[8]) -> (%y: f32[8])", body)
+      .add_rules(
+          "backend lib {\n  runtime host_jit\n  rule one { match y = LeakyRelu(v) cost y.alpha * 1 us lower \"one\" }\n"
+          "  rule two { match y = LeakyRelu(LeakyRelu(v)) cost y.alpha * 1 us lower \"two\" }\n"
+          "  partition { join none coalesce }\n}\n");
+  setup.placement.partitions.push_back(partition(std::string("lib"), "host", setup.graph.node_ids()));
+  for (const std::string& rule : rules) setup.placement.partitions[0].matches.push_back({rule});
+  return setup;
+}
+
+std::vector<std::string> ones_and_twos(size_t ones, size_t twos) {
+  std::vector<std::string> rules(ones, "one");
+  rules.insert(rules.end(), twos, "two");
+  return rules;
+}
+
+TEST(Fixed, TooManyCoversAreReported) {
+  Case fits;
+  auto built = chain(fits, ones_and_twos(20, 20)).problem();
+  ASSERT_TRUE(built) << fits.diags.render();
+  ASSERT_EQ(fits.diags.records().size(), 1u) << fits.diags.render();
+  EXPECT_EQ(fits.diags.records()[0].code, support::Code::TooManyCovers);
+  EXPECT_EQ(fits.diags.records()[0].severity, support::Severity::Warning);
+  std::vector<ir::NodeId> covered;
+  for (const ir::ChosenMatch& match : place::chosen_matches(*built, 0)) {
+    covered.insert(covered.end(), match.nodes.begin(), match.nodes.end());
+  }
+  EXPECT_EQ(covered, fits.graph.node_ids());
+  Case none;
+  EXPECT_FALSE(chain(none, ones_and_twos(21, 20)).problem());
+  ASSERT_EQ(none.diags.records().size(), 1u) << none.diags.render();
+  EXPECT_EQ(none.diags.records()[0].code, support::Code::TooManyCovers);
+}
+
+TEST(Fixed, ACoverOfRulesWithOneCostNeedsNoLongSearch) {
+  Case setup;
+  std::vector<std::string> rules = ones_and_twos(20, 20);
+  chain(setup, rules);
+  for (ir::Rule& rule : setup.rules.backends[0].rules) rule.kernels[0].cost.reset();
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_TRUE(setup.diags.records().empty()) << setup.diags.render();
+  EXPECT_EQ(built->origin(0).rules, rules);
+}
+
+TEST(ChosenMatches, ThePartitionKeepsWhatWasPriced) {
+  Case setup;
+  setup
+      .model("(%x: f32[8]) -> (%y: f32[8])",
+             "%a = LeakyRelu(%x) {alpha = 0.9}\n%b = LeakyRelu(%a) {alpha = 0.9}\n%y = LeakyRelu(%b) {alpha = 0.1}")
+      .add_rules(
+          "backend npu {\n  device npu { link host bandwidth 1 GB/s }\n  runtime sim\n"
+          "  rule one { match y = LeakyRelu(x) cost y.alpha * 10 us lower \"one\" }\n"
+          "  rule two { match LeakyRelu(LeakyRelu(x)) cost 4 us lower \"two\" }\n  partition { join any launch 1 us "
+          "}\n}\n");
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  auto solution = place::search_optimal(built->problem);
+  ASSERT_TRUE(solution);
+  ir::Placement placement = place::to_placement(*built, *solution, setup.graph);
+  ASSERT_EQ(placement.partitions.size(), 1u);
+  Sets sets;
+  for (const ir::ChosenMatch& match : placement.partitions[0].matches) {
+    sets.push_back(match.name + ": " + setup.names(match.nodes));
+  }
+  EXPECT_EQ(sets, (Sets{"two: a b", "one: y"}));
 }
 
 }  // namespace

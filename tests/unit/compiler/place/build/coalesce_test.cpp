@@ -45,7 +45,7 @@ Plan plan_of(const Problem& problem) {
   const Solution solution = search_optimal(problem).value();
   plan.cost = solution.cost;
   plan.placement = to_placement(problem, solution, plan.graph, plan.graph.value_ids(), [&](int c) {
-    return std::vector<std::string>{problem.candidates[static_cast<size_t>(c)].rule};
+    return std::vector<ir::ChosenMatch>{{problem.candidates[static_cast<size_t>(c)].rule}};
   });
   return plan;
 }
@@ -89,7 +89,7 @@ TEST(ToPlacement, NamesPartitionsAndConversions) {
   ASSERT_EQ(plan.placement.partitions.size(), 3u);
   EXPECT_EQ(plan.placement.partitions[1].name, "p1");
   EXPECT_EQ(plan.placement.partitions[1].instance, "npu[0]");
-  EXPECT_EQ(plan.placement.partitions[1].rules, std::vector<std::string>{"fast"});
+  EXPECT_EQ(ir::rule_names(plan.placement.partitions[1]), std::vector<std::string>{"fast"});
   EXPECT_EQ(plan.placement.partitions[1].inputs.front().format.space, "npu[0]");
   ASSERT_EQ(plan.placement.conversions.size(), 2u);
   EXPECT_EQ(plan.placement.conversions[0].name, "v0.npu0");
@@ -145,7 +145,7 @@ TEST(Coalesce, AWriterWithTwoReadersTakesBoth) {
   EXPECT_EQ(nodes_of(plan.placement), (std::vector<std::vector<int>>{{0, 1, 2}}));
   EXPECT_EQ(plan.placement.partitions[0].outputs.size(), 2u);
   EXPECT_EQ(plan.placement.partitions[0].cost.ps(), 1 + 2 + 3);
-  EXPECT_EQ(plan.placement.partitions[0].rules.size(), 3u);
+  EXPECT_EQ(plan.placement.partitions[0].matches.size(), 3u);
   EXPECT_EQ(judged(plan.graph, plan.placement), cost);
 }
 

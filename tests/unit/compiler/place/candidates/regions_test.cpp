@@ -43,11 +43,10 @@ TEST(Regions, ALargeEngineHasItsMatchesOnly) {
   EXPECT_EQ(built->problem.owners[1].joins, Duration::seconds(5e-6));
   const auto solution = place::search_optimal(built->problem);
   ASSERT_TRUE(solution && solution->optimal);
-  const ir::Placement plan = place::to_placement(built->problem, *solution, setup.graph, built->values,
-                                                 [&](int c) { return built->origins[static_cast<size_t>(c)].rules; });
+  const ir::Placement plan = place::to_placement(*built, *solution, setup.graph);
   ASSERT_EQ(plan.partitions.size(), 1u);
   EXPECT_EQ(plan.partitions[0].cost, Duration::seconds(8e-6));
-  EXPECT_EQ(plan.partitions[0].rules, (Sets{"r", "r", "r"}));
+  EXPECT_EQ(ir::rule_names(plan.partitions[0]), (Sets{"r", "r", "r"}));
   EXPECT_EQ(std::get<Duration>(place::evaluate(setup.graph, plan)), solution->cost);
 }
 
@@ -82,8 +81,9 @@ TEST(Regions, WishedTogetherIsOneCandidate) {
   Case setup;
   setup.model(kUnary, kThree).add_rules(engine(kAll));
   place::BuildOptions options;
-  options.wishes.push_back({place::Wish::Kind::Together, {ir::NodeId(0), ir::NodeId(1)}, "", -1, "--together a,b"});
-  auto built = place::build_problem(setup.graph, setup.rules, setup.active(), {}, setup.diags, options);
+  options.constraints.push_back(
+      {place::Constraint::Kind::Together, {ir::NodeId(0), ir::NodeId(1)}, "", -1, "--together a,b"});
+  auto built = place::build_problem(setup.graph, setup.rules, setup.active(), setup.diags, options);
   ASSERT_TRUE(built) << setup.diags.render();
   const auto solution = place::search_optimal(built->problem);
   ASSERT_TRUE(solution);
@@ -143,9 +143,7 @@ TEST(Regions, JoiningCostsWhatListingCosts) {
       const auto solution = place::search_optimal(built->problem);
       ASSERT_TRUE(solution && solution->optimal) << round;
       costs[listed] = solution->cost;
-      const ir::Placement plan = place::to_placement(built->problem, *solution, setup.graph, built->values, [&](int c) {
-        return built->origins[static_cast<size_t>(c)].rules;
-      });
+      const ir::Placement plan = place::to_placement(*built, *solution, setup.graph);
       const place::Verdict verdict = place::evaluate(setup.graph, plan);
       ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << std::get<std::string>(verdict);
       EXPECT_EQ(std::get<Duration>(verdict).ps(), solution->cost.ps());

@@ -155,7 +155,7 @@ TEST(SplitCandidates, LeftOutWhereAMemoryCouldBeFull) {
   EXPECT_EQ(refusals(*built),
             std::vector<std::string>{"2 parts along channels: the memory of npu[1] might not be enough for all"});
   EXPECT_EQ(built->problem.candidates.size(), whole - 1);
-  EXPECT_EQ(built->origins.size(), whole - 1);
+  EXPECT_EQ(built->candidate_count(), whole - 1);
 }
 
 TEST(SplitCandidates, LeftOutOfOtherObjectives) {

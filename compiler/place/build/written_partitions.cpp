@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that the input model already has become the only candidates for their nodes. The backend must have matches
-// that make up exactly these nodes; the host can run any. Formats and cost are those written. Partitions that are only
-// offered go the same way, and leave the other candidates as they are.
-#include "compiler/place/build/fixed_partitions.h"
+#include "compiler/place/build/written_partitions.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "compiler/place/build/instance_candidates.h"
+#include "compiler/place/build/why_not.h"
 #include "compiler/place/candidates/exact_cover.h"
 #include "compiler/place/candidates/host_cost.h"
-#include "compiler/place/formats/format_graph.h"
 
 namespace collage::place {
 namespace {
@@ -21,18 +19,18 @@ using ir::Partition;
 using ir::ValueId;
 using support::Code;
 
-class Fixer {
+class WrittenPartitions {
  public:
-  Fixer(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-        const LayoutTable& layouts, bool measures, bool offers, BuiltProblem* built, support::Diagnostics& diags)
-      : graph_(graph),
-        registered_(registered),
-        backends_(backends),
-        layouts_(layouts),
-        measures_(measures),
+  /// `offers`: other candidates stay.
+  WrittenPartitions(ProblemBuilder& builder, bool offers)
+      : builder_(builder),
+        graph_(builder.graph),
+        registered_(builder.registered),
+        backends_(builder.backends),
+        layouts_(builder.layouts),
         offers_(offers),
-        built_(built),
-        diags_(diags) {}
+        built_(builder.built),
+        diags_(builder.diags) {}
 
   bool run(const ir::Placement& fixed) {
     if (!check_order(fixed)) return false;
@@ -48,7 +46,7 @@ class Fixer {
     for (const Partition& partition : fixed.partitions) {
       for (NodeId node : partition.nodes) taken.insert(node.index);
     }
-    filter_candidates(built_, [&](const Candidate& candidate) {
+    built_.keep_if([&](const Candidate& candidate, const CandidateOrigin&) {
       return std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
                           [&](int node) { return taken.count(node) > 0; });
     });
@@ -118,7 +116,7 @@ class Fixer {
     if (backend == -2) return false;
     int owner = find_owner(partition);
     if (owner < 0) return false;
-    const bool is_group = !built_->problem.owners[static_cast<size_t>(owner)].members.empty();
+    const bool is_group = !built_.problem.owners[static_cast<size_t>(owner)].members.empty();
     if (is_group != partition.split.has_value()) {
       return diags_.error(Code::PartitionSplit, partition.span, "partition `@{}` is {}", partition.name,
                           is_group ? "on several instances and is not split" : "split, and on one instance");
@@ -130,7 +128,7 @@ class Fixer {
     }
     if (partition.backend != "host") return unsupported(partition, backend);
     // Rules that are named but do not cover the nodes are a mistake even where the host could run them without.
-    if (!partition.rules.empty()) return unsupported(partition, backend);
+    if (!partition.matches.empty()) return unsupported(partition, backend);
     return add_on_host(partition, index);
   }
 
@@ -155,7 +153,7 @@ class Fixer {
   int find_owner(const Partition& partition) {
     std::vector<std::string> known;
     int found = -1;
-    const auto& owners = built_->problem.owners;
+    const auto& owners = built_.problem.owners;
     for (size_t i = 0; i < owners.size(); ++i) {
       if (owners[i].backend != partition.backend) continue;
       known.push_back(owners[i].instance);
@@ -183,11 +181,11 @@ class Fixer {
     auto error =
         diags_.error(Code::PartitionUnsupported, partition.span,
                      "backend `{}` has no {} that cover exactly the nodes of partition `@{}`", partition.backend,
-                     partition.rules.empty() ? "rules" : "matches of these rules", partition.name);
+                     partition.matches.empty() ? "rules" : "matches of these rules", partition.name);
     if (backend < 0) return error;
     const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
-    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
-    for (const std::string& rule : partition.rules) {
+    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+    for (const std::string& rule : ir::rule_names(partition)) {
       bool exists = std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
                                 [&](const ir::Rule& r) { return r.name == rule.substr(0, rule.find_first_of(":{")); });
       if (!exists) return error.note("`{}` has no rule `{}`", partition.backend, rule);
@@ -197,7 +195,7 @@ class Fixer {
         return std::binary_search(match.nodes.begin(), match.nodes.end(), node);
       });
       if (is_matched) continue;
-      WhyNot why = why_not(graph_, *active.backend, found, node);
+      WhyNot why = why_not(graph_, active, found, node);
       return error.note(why.span, "`%{}`: {}", graph_.node_name(node), why.message);
     }
     return error;
@@ -207,7 +205,7 @@ class Fixer {
 
   Result add_matched(const Partition& partition, int index, int backend, int owner) {
     const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
-    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
+    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
     std::vector<ValueLayout> wanted;
     for (const auto* list : {&partition.inputs, &partition.outputs}) {
       for (const ir::BoundaryValue& item : *list) {
@@ -216,7 +214,10 @@ class Fixer {
             {item.value, layouts_.find({format.layout, format.storage})});  // -1: no active backend names it
       }
     }
-    std::optional<Cover> cover = find_cover(graph_, *active.backend, found, partition.nodes, partition.rules, wanted);
+    CoverAnswer answer =
+        find_cover(graph_, *active.backend, found, {partition.nodes, ir::rule_names(partition), std::move(wanted)});
+    const std::optional<Cover>& cover = answer.cover;
+    if (answer.gave_up && !report_gave_up(partition, cover.has_value())) return Result::Failed;
     if (!cover) return Result::NoCover;
     if (const match::Denied* denied = match::denied_in(found.denied, partition.nodes)) {
       diags_
@@ -225,7 +226,7 @@ class Fixer {
           .note(denied->span, "denied here");
       return Result::Failed;
     }
-    const std::string& space = built_->problem.owners[static_cast<size_t>(owner)].instance;
+    const std::string& space = built_.problem.owners[static_cast<size_t>(owner)].instance;
     if (!formats_fit(partition, cover->members, space)) return Result::Failed;
     // Coalescing may have joined partitions past the limits.
     if (const ir::PartitionPolicy& policy = active.backend->policy; !policy.coalesce) {
@@ -243,29 +244,43 @@ class Fixer {
     std::string why;
     std::optional<Duration> cost = candidate_cost(graph_, active, found, cover->members, &why);
     bool is_written = partition.cost > Duration();
-    bool measured = !is_written && measures_ && is_measured(*active.backend, found, cover->members);
+    bool measured = !is_written && builder_.measures() && is_measured(*active.backend, found, cover->members);
     if (is_written) cost = partition.cost;
     if (measured) cost = cost.value_or(Duration());
     if (!cost) {
       diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name, why);
       return Result::Failed;
     }
-    CandidateOrigin origin{backend, {}, rule_names(*active.backend, found, cover->members.units), index, -1, measured};
-    for (size_t unit : cover->members.units) origin.matches.push_back(found.units[unit].match);
-    push(partition, cover->members, space, owner, *cost, std::move(origin));
+    CandidateOrigin origin = origin_of(backend, cover->members, index);
+    origin.measured = measured;
+    push(partition, cover->members, {space, owner, *cost}, std::move(origin));
     return Result::Added;
+  }
+
+  /// Returns whether the partition can be kept: some cover was found, though perhaps not the cheapest.
+  bool report_gave_up(const Partition& partition, bool has_cover) {
+    if (has_cover) {
+      diags_.warning(Code::TooManyCovers, partition.span,
+                     "the matches of partition `@{}` are the cheapest of {} that were tried, not of all",
+                     partition.name, kMaxCoverSteps);
+    } else {
+      diags_.error(Code::TooManyCovers, partition.span,
+                   "no matches of the rules of partition `@{}` cover its nodes, as far as {} tries tell",
+                   partition.name, kMaxCoverSteps);
+    }
+    return has_cover;
   }
 
   /// One of the ways to split that the backend offers, at its cost where none is written.
   bool add_split(const Partition& partition, int index, int backend, int owner) {
     if (backend < 0) return unsupported(partition, backend);
-    const BackendCandidates& found = built_->backends[static_cast<size_t>(backend)];
-    const Owner& group = built_->problem.owners[static_cast<size_t>(owner)];
+    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+    const Owner& group = built_.problem.owners[static_cast<size_t>(owner)];
     const BackendCandidate* best = nullptr;
     for (const BackendCandidate& candidate : found.candidates) {
       bool fits = candidate.split && candidate.split->split == *partition.split &&
                   candidate.members.nodes == partition.nodes && candidate.split->parts.size() == group.members.size() &&
-                  (partition.rules.empty() || candidate.rules == partition.rules);
+                  (partition.matches.empty() || candidate.rules == ir::rule_names(partition));
       if (fits && (best == nullptr || candidate.cost < best->cost)) best = &candidate;
     }
     if (best == nullptr) {
@@ -278,12 +293,21 @@ class Fixer {
       return error;
     }
     if (!formats_fit(partition, best->members, "host")) return false;
-    CandidateOrigin origin{backend, {}, best->rules, index, -1, false};
-    for (size_t unit : best->members.units) origin.matches.push_back(found.units[unit].match);
+    CandidateOrigin origin = origin_of(backend, best->members, index);
+    origin.part_matches = best->split->part_matches;
     Duration cost = partition.cost > Duration() ? partition.cost : best->cost;
-    push(partition, best->members, "host", owner, cost, std::move(origin));
-    add_shares(*best->split, group, &built_->problem.candidates.back());
+    push(partition, best->members, {"host", owner, cost, &*best->split}, std::move(origin));
     return true;
+  }
+
+  CandidateOrigin origin_of(int backend, const UnitUnion& members, int partition) const {
+    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+    CandidateOrigin origin;
+    origin.backend = backend;
+    origin.rules = rule_names(*backends_[static_cast<size_t>(backend)].backend, found, members.units);
+    for (size_t unit : members.units) origin.matches.push_back(found.units[unit].match);
+    origin.fixed = partition;
+    return origin;
   }
 
   bool add_on_host(const Partition& partition, int index) {
@@ -295,7 +319,10 @@ class Fixer {
     if (!formats_fit(partition, members, "host")) return false;
     bool is_written = partition.cost > Duration();
     Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes);
-    push(partition, members, "host", 0, cost, {-1, {}, {}, index, -1, measures_ && !is_written});
+    CandidateOrigin origin;
+    origin.fixed = index;
+    origin.measured = builder_.measures() && !is_written;
+    push(partition, members, {"host", kImplicitHost, cost}, std::move(origin));
     return true;
   }
 
@@ -313,27 +340,27 @@ class Fixer {
     return true;
   }
 
-  void push(const Partition& partition, const UnitUnion& members, const std::string& space, int owner, Duration cost,
-            CandidateOrigin origin) {
+  struct Site {
+    std::string space;
+    int owner;
+    Duration cost;
+    const SplitCandidate* split = nullptr;
+  };
+
+  void push(const Partition& partition, const UnitUnion& members, const Site& site, CandidateOrigin origin) {
     Candidate added;
     for (NodeId node : partition.nodes) added.nodes.push_back(node.index);
-    added.cost = cost;
-    auto convert = [&](const std::vector<ValueLayout>& list, std::vector<ValueFormat>* out) {
-      for (const ValueLayout& item : list) {
-        FormatId format = intern_format(layouts_.format(item.layout, space), &built_->problem.formats);
-        out->push_back({index_of_value(*built_, item.value), format});
-      }
-    };
-    convert(members.reads, &added.reads);
-    convert(members.writes, &added.writes);
-    added.owner = owner;
+    added.cost = site.cost;
+    added.reads = builder_.with_space(members.reads, site.space);
+    added.writes = builder_.with_space(members.writes, site.space);
+    added.owner = site.owner;
     for (const std::string& rule : origin.rules) added.rule += (added.rule.empty() ? "" : ",") + rule;
+    if (site.split != nullptr) add_shares(*site.split, built_.problem.owners[static_cast<size_t>(site.owner)], &added);
     if (offers_) {
       origin.fixed = -1;
       if (exists(added)) return;
     }
-    built_->problem.candidates.push_back(std::move(added));
-    built_->origins.push_back(std::move(origin));
+    built_.add_candidate(std::move(added), std::move(origin));
   }
 
   /// Among the candidates, whatever its cost: equal ones cost the same.
@@ -343,36 +370,31 @@ class Fixer {
       for (const ValueFormat& item : list) set.emplace(item.value, item.format);
       return set;
     };
-    const std::vector<Candidate>& all = built_->problem.candidates;
+    const std::vector<Candidate>& all = built_.problem.candidates;
     return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
       return other.owner == candidate.owner && other.nodes == candidate.nodes && other.rule == candidate.rule &&
              formats(other.reads) == formats(candidate.reads) && formats(other.writes) == formats(candidate.writes);
     });
   }
 
+  ProblemBuilder& builder_;
   const Graph& graph_;
   const ir::RuleSet& registered_;
   const std::vector<ActiveBackend>& backends_;
   const LayoutTable& layouts_;
-  bool measures_;
   bool offers_;
-  BuiltProblem* built_;
+  BuiltProblem& built_;
   support::Diagnostics& diags_;
 };
 
 }  // namespace
 
-bool apply_fixed(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-                 const ir::Placement& fixed, const LayoutTable& layouts, bool measures, BuiltProblem* built,
-                 support::Diagnostics& diags) {
-  if (fixed.partitions.empty()) return true;
-  return Fixer(graph, registered, backends, layouts, measures, false, built, diags).run(fixed);
+bool apply_written(ProblemBuilder& builder, const ir::Placement& fixed) {
+  return fixed.partitions.empty() || WrittenPartitions(builder, false).run(fixed);
 }
 
-bool apply_offered(const Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
-                   const ir::Placement& offered, const LayoutTable& layouts, bool measures, BuiltProblem* built,
-                   support::Diagnostics& diags) {
-  return Fixer(graph, registered, backends, layouts, measures, true, built, diags).run(offered);
+bool apply_offered(ProblemBuilder& builder, const ir::Placement& offered) {
+  return offered.partitions.empty() || WrittenPartitions(builder, true).run(offered);
 }
 
 }  // namespace collage::place

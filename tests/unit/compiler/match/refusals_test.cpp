@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a near miss says, and where the border of a predicate runs.
-#include "compiler/match/near_miss.h"
+#include "compiler/match/refusals.h"
 
 #include "compiler/match/predicate_boundary.h"
 #include "tests/unit/compiler/match/fixture.h"
@@ -12,11 +12,15 @@ using Lines = std::vector<std::string>;
 
 /// `Structure: text` of each rule of the first backend, in order.
 Lines misses(const Case& given, const std::string& node) {
-  std::vector<match::Refusal> none;
   match::AttrValues attrs;
+  match::MatchReport report;
+  std::vector<match::Match> matches = given.matches(&report);
+  match::Refusals refusals(given.graph, given.backend(), attrs, nullptr, {matches, report.refusals});
+  std::vector<match::NearMiss> ranked = refusals.of(given.graph.find_node(node));
+  std::optional<match::NearMiss> nearest = refusals.nearest(given.graph.find_node(node));
+  EXPECT_EQ(nearest ? match::reason_text(*nearest) : "", ranked.empty() ? "" : match::reason_text(ranked[0]));
   Lines lines;
-  for (const match::NearMiss& miss :
-       match::NearMisses(given.graph, given.backend(), attrs, none).of(given.graph.find_node(node))) {
+  for (const match::NearMiss& miss : ranked) {
     std::string line = miss.kind == match::Refusal::Kind::Structure ? "structure: "
                        : miss.kind == match::Refusal::Kind::Inside  ? "inside: "
                                                                     : "clause: ";

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/build/conversions.h"
+
+#include "compiler/place/formats/format_graph.h"
+
+namespace collage::place {
+
+void add_conversions(ProblemBuilder& builder) {
+  const FormatGraph conversions(builder.backends);
+  Problem& problem = builder.built.problem;
+  std::vector<FormatGraph::Forms> forms(problem.values.size());
+  for (const Candidate& candidate : problem.candidates) {
+    for (const auto* list : {&candidate.reads, &candidate.writes}) {
+      for (const ValueFormat& item : *list) {
+        const ir::Format& format = problem.formats[static_cast<size_t>(item.format)];
+        FormatGraph::Forms& own = forms[static_cast<size_t>(item.value)];
+        own.spaces.insert(format.space);
+        own.layouts.insert(format.layout);
+        own.storages.insert(format.storage);
+        if (list == &candidate.writes) own.written.insert(format.storage);
+      }
+    }
+  }
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    problem.values[v].conversions =
+        conversions.edges(builder.graph.value(builder.built.values[v]).type, forms[v], &problem.formats);
+  }
+}
+
+}  // namespace collage::place

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What values and resident constants take in the memories of devices.
+#pragma once
+
+#include "compiler/place/build/built_problem.h"
+
+namespace collage::place {
+
+/// Sets the bytes of all values and constants, and which constants each candidate keeps on its device.
+void add_memory(const ir::Graph& graph, BuiltProblem* built);
+
+}  // namespace collage::place

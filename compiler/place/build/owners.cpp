@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/build/owners.h"
+
+#include <algorithm>
+
+#include "compiler/place/build/problem_builder.h"
+#include "compiler/place/candidates/split_candidates.h"
+
+namespace collage::place {
+namespace {
+
+/// Which owners are not in one plan. The implicit host conflicts with nobody.
+void add_conflicts(const std::vector<ActiveBackend>& backends, Problem* problem) {
+  for (const ActiveBackend& active : backends) {
+    for (const std::string& enemy : active.backend->conflicts) {
+      for (size_t a = kImplicitHost + 1; a < problem->owners.size(); ++a) {
+        for (size_t b = kImplicitHost + 1; b < problem->owners.size(); ++b) {
+          bool conflicts = problem->owners[a].backend == active.backend->name && problem->owners[b].backend == enemy;
+          if (!conflicts || a == b) continue;
+          problem->owners[a].conflicts.push_back(static_cast<int>(b));
+          problem->owners[b].conflicts.push_back(static_cast<int>(a));
+        }
+      }
+    }
+  }
+  for (Owner& owner : problem->owners) {
+    std::sort(owner.conflicts.begin(), owner.conflicts.end());
+    owner.conflicts.erase(std::unique(owner.conflicts.begin(), owner.conflicts.end()), owner.conflicts.end());
+  }
+}
+
+}  // namespace
+
+void add_values(const ir::Graph& graph, BuiltProblem* built) {
+  for (ir::ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (value.is_constant()) continue;
+    ProblemValue added;
+    added.writer = value.producer.is_valid() ? value.producer.index : -1;
+    for (const ir::Use& use : value.uses) added.readers.push_back(use.node.index);
+    std::sort(added.readers.begin(), added.readers.end());
+    added.readers.erase(std::unique(added.readers.begin(), added.readers.end()), added.readers.end());
+    added.is_output = value.is_output;
+    built->problem.values.push_back(std::move(added));
+    built->values.push_back(id);
+  }
+}
+
+void add_owners(const std::vector<ActiveBackend>& backends, Problem* problem) {
+  problem->owners.push_back({"host", "host", std::nullopt, {}});
+  for (const ActiveBackend& active : backends) {
+    const auto first = static_cast<int>(problem->owners.size());
+    const std::vector<std::string> instances = active.backend->instances();
+    for (const std::string& instance : instances) {
+      problem->owners.push_back({active.backend->name, instance, active.backend->max_partitions, {}});
+    }
+    for (const InstanceGroup& group : split_groups(*active.backend)) {
+      Owner owner{active.backend->name, "", active.backend->max_partitions, {}};
+      for (int member : group.members) {
+        owner.instance += (owner.instance.empty() ? "" : "+") + instances[static_cast<size_t>(member)];
+        owner.members.push_back(first + member);
+      }
+      problem->owners.push_back(std::move(owner));
+    }
+  }
+  add_conflicts(backends, problem);
+}
+
+int first_owner(const Problem& problem, const ir::Backend& backend) {
+  // A rule file's own `host` comes after the implicit one.
+  auto at = std::find_if(problem.owners.begin() + kImplicitHost + 1, problem.owners.end(),
+                         [&](const Owner& owner) { return owner.backend == backend.name; });
+  return static_cast<int>(at - problem.owners.begin());
+}
+
+}  // namespace collage::place

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/find_matches.h"
+
+#include <algorithm>
+
+#include "compiler/place/candidates/exact_cover.h"
+#include "compiler/place/formats/layouts.h"
+
+namespace collage::plan {
+namespace {
+
+/// The backend, with every storage allowed: what a partition has at its boundary was allowed when it was written.
+place::ActiveBackend to_active(const BackendTarget& backend) {
+  place::ActiveBackend active{backend.rules.get(), backend.attrs, backend.environment, {}};
+  for (runtime::StorageType type : {runtime::StorageType::F16, runtime::StorageType::BF16, runtime::StorageType::F32,
+                                    runtime::StorageType::F64, runtime::StorageType::I8, runtime::StorageType::U8,
+                                    runtime::StorageType::I16, runtime::StorageType::I32, runtime::StorageType::I64}) {
+    active.allowed.insert(type);
+  }
+  return active;
+}
+
+std::vector<place::ValueLayout> boundary_layouts(const ir::Graph& graph, const ir::Partition& partition,
+                                                 const place::LayoutTable& layouts) {
+  std::vector<place::ValueLayout> wanted;
+  for (const auto* list : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& item : *list) {
+      ir::Format format = ir::canonical(item.format, graph.value(item.value).type);
+      wanted.push_back({item.value, layouts.find({format.layout, format.storage})});
+    }
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::optional<std::vector<ir::ChosenMatch>> find_matches(const ir::Graph& graph, const BackendTarget& backend,
+                                                         const ir::Partition& partition) {
+  const place::ActiveBackend active = to_active(backend);
+  const place::LayoutTable layouts = place::layouts_in_play({active});
+  place::BackendCandidates found;
+  found.matches = match::match_backend(graph, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
+  std::erase_if(found.matches, [&](const match::Match& match) {
+    return !std::includes(partition.nodes.begin(), partition.nodes.end(), match.nodes.begin(), match.nodes.end());
+  });
+  place::make_units(graph, active, layouts, &found);
+  place::CoverAnswer answer =
+      place::find_cover(graph, *backend.rules, found,
+                        {partition.nodes, ir::rule_names(partition), boundary_layouts(graph, partition, layouts)});
+  if (!answer.cover) return std::nullopt;
+  std::vector<ir::ChosenMatch> chosen;
+  for (size_t unit : answer.cover->members.units) {
+    chosen.push_back(match::to_chosen(*backend.rules, found.matches[found.units[unit].match]));
+  }
+  return chosen;
+}
+
+std::optional<std::string> find_matches(const ir::Graph& graph, const PlanTargets& targets, ir::Placement* placement) {
+  for (ir::Partition& partition : placement->partitions) {
+    const BackendTarget* backend = targets.find_backend(partition.backend);
+    if (backend == nullptr || !backend->rules || partition.matches.empty()) continue;
+    std::optional<std::vector<ir::ChosenMatch>> matches = find_matches(graph, *backend, partition);
+    if (!matches) return partition.name;
+    partition.matches = std::move(*matches);
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::plan
