@@ -37,7 +37,24 @@ std::string unquote(std::string_view text) {
   return result;
 }
 
-/// A name behind its sigil, plain or quoted.
+/// The keyword with this spelling, or a name.
+parser::symbol_type word(const ScanState& state, std::string_view text) {
+  struct Keyword {
+    std::string_view spelling;
+    parser::token_kind_type token;
+  };
+  static constexpr Keyword keywords[] = {
+#define KEYWORD(name, spelling, use, text) {spelling, parser::token::name},
+#include "grammar/model_keywords.def"
+#undef KEYWORD
+  };
+  for (const Keyword& keyword : keywords) {
+    if (keyword.spelling == text) return parser::symbol_type(keyword.token, state.span());
+  }
+  return parser::make_IDENT(std::string(text), state.span());
+}
+
+/// The name after a sigil, plain or quoted.
 std::string name_text(ScanState& state, std::string_view text) {
   text.remove_prefix(1);
   std::string name = text.starts_with('"') ? unquote(text) : std::string(text);
@@ -108,28 +125,10 @@ IDENT     [A-Za-z_][A-Za-z0-9_]*
 "->"                  { return parser::make_ARROW(yyextra->span()); }
 "_"                   { return parser::make_BLANK(yyextra->span()); }
 
-"model"               { return parser::make_MODEL(yyextra->span()); }
-"const"               { return parser::make_CONST(yyextra->span()); }
-"dense"               { return parser::make_DENSE(yyextra->span()); }
-"splat"               { return parser::make_SPLAT(yyextra->span()); }
-"random"              { return parser::make_RANDOM(yyextra->span()); }
-"seed"                { return parser::make_SEED(yyextra->span()); }
-"file"                { return parser::make_FILE(yyextra->span()); }
-"partition"           { return parser::make_PARTITION(yyextra->span()); }
-"convert"             { return parser::make_CONVERT(yyextra->span()); }
-"on"                  { return parser::make_ON(yyextra->span()); }
-"in"                  { return parser::make_IN(yyextra->span()); }
-"to"                  { return parser::make_TO(yyextra->span()); }
-"rule"                { return parser::make_RULE(yyextra->span()); }
-"split"               { return parser::make_SPLIT(yyextra->span()); }
-"along"               { return parser::make_ALONG(yyextra->span()); }
-"cost"                { return parser::make_COST(yyextra->span()); }
-"true"                { return parser::make_TRUE(yyextra->span()); }
-"false"               { return parser::make_FALSE(yyextra->span()); }
 -?"inf"               { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
 "nan"                 { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
 
-{IDENT}               { return parser::make_IDENT(yytext, yyextra->span()); }
+{IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 "%"({PLAIN}|{QUOTED}) { return parser::make_VALUE(name_text(*yyextra, {yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
 "@"({PLAIN}|{QUOTED}) { return parser::make_SYMBOL(name_text(*yyextra, {yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
 {QUOTED}              { return parser::make_STRING(unquote({yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
-   Tokens of the rule language. Reentrant: all state is in ScanState. Only words that start a statement or an operator are
-   keywords; `any`, `depth`, `count` and their like are names whose meaning sema knows.
+   Tokens of the rule language. Reentrant: all state is in ScanState. Which words are keywords is said in
+   rules_keywords.def; `any`, `depth`, `measured` and others are names whose meaning sema knows.
 
    A number takes its unit along (`8 us`, `4 GB/s`), so that units are no names: `4 GB/s` is one token even where a capture
    is called `s`. */
@@ -13,10 +13,10 @@
 #include <charconv>
 
 #include "compiler/support/check.h"
+#include "compiler/syntax/rules_keywords.h"
 #include "rules_parser.h"
 
-#define YY_DECL \
-  collage::grammar::rules::parser::symbol_type collage_rules_scan(yyscan_t yyscanner)
+#define YY_DECL static collage::grammar::rules::parser::symbol_type scan_token(yyscan_t yyscanner)
 #define YY_USER_ACTION yyextra->advance(static_cast<size_t>(yyleng));
 #define YY_FATAL_ERROR(message) throw collage::support::InternalError(message)
 #define yyterminate() return parser::make_END(yyextra->span())
@@ -28,13 +28,49 @@ using collage::syntax::NumberAst;
 
 namespace {
 
-constexpr std::string_view kTimes[] = {"s", "ms", "us", "ns", "ps"};
-constexpr std::string_view kEnergies[] = {"J", "mJ", "uJ", "nJ", "pJ", "W", "mW"};
-constexpr std::string_view kSizes[] = {"B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
+struct UnitWord {
+  std::string_view spelling;
+  std::string_view what;
+};
+constexpr UnitWord kUnits[] = {
+#define UNIT(spelling, value, what) {spelling, #what},
+#include "grammar/units.def"
+#undef UNIT
+};
 
-template <size_t N>
-bool is_one_of(const std::string_view (&words)[N], std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+/// Returns null if the word is no unit.
+const UnitWord* find_unit(std::string_view word) {
+  auto unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const UnitWord& u) { return u.spelling == word; });
+  return unit == std::end(kUnits) ? nullptr : unit;
+}
+
+/// Token of a keyword, by the place of its row.
+constexpr parser::token_kind_type kTokens[] = {
+#define KEYWORD(name, spelling, use, starts, opens, inside, text) parser::token::name,
+#include "grammar/rules_keywords.def"
+#undef KEYWORD
+};
+
+/// The keyword with this spelling, or a name. After `.` and after the `%` of `%c` every word is a name.
+parser::symbol_type word(const ScanState& state, std::string_view text) {
+  const collage::syntax::Keyword* keyword = state.after_sigil ? nullptr : collage::syntax::find_keyword(text);
+  if (keyword == nullptr) return parser::make_IDENT(std::string(text), state.span());
+  return parser::symbol_type(kTokens[keyword - collage::syntax::kKeywords.data()], state.span());
+}
+
+/// Can an expression end with this token, so that a `%` after it divides?
+bool ends_operand(const parser::symbol_type& token, const ScanState& state) {
+  switch (token.kind()) {
+    case parser::symbol_kind::S_IDENT:
+    case parser::symbol_kind::S_NUMBER:
+    case parser::symbol_kind::S_STRING:
+    case parser::symbol_kind::S_RPAREN:
+    case parser::symbol_kind::S_RBRACKET: return true;
+    default: break;
+  }
+  std::string_view text = state.text.substr(state.begin, state.end - state.begin);
+  const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(text);
+  return keyword != nullptr && keyword->may_be_name();
 }
 
 /// `"a\"b"` => `a"b`, the quotes being `quotes` bytes long on either side.
@@ -61,7 +97,7 @@ double real(ScanState& state, std::string_view text) {
   return value;
 }
 
-/// Length of the number alone in `8 us` or `8 in`, and its unit where the word is one.
+/// Returns the length of the number alone in `8 us` or `8 in`; `*unit` is the text after it.
 size_t split_number(std::string_view text, std::string* unit) {
   size_t word = text.find_first_of(" \t");
   size_t number = word;
@@ -119,56 +155,8 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "/"                   { return parser::make_SLASH(yyextra->span()); }
 "%"                   { return parser::make_PERCENT(yyextra->span()); }
 
-"after"               { return parser::make_AFTER(yyextra->span()); }
-"and"                 { return parser::make_AND(yyextra->span()); }
-"attr"                { return parser::make_ATTR(yyextra->span()); }
-"backend"             { return parser::make_BACKEND(yyextra->span()); }
-"because"             { return parser::make_BECAUSE(yyextra->span()); }
-"coalesce"            { return parser::make_COALESCE(yyextra->span()); }
-"conflicts"           { return parser::make_CONFLICTS(yyextra->span()); }
-"cost"                { return parser::make_COST(yyextra->span()); }
-"def"                 { return parser::make_DEF(yyextra->span()); }
-"deny"                { return parser::make_DENY(yyextra->span()); }
-"device"              { return parser::make_DEVICE(yyextra->span()); }
-"each"                { return parser::make_EACH(yyextra->span()); }
-"else"                { return parser::make_ELSE(yyextra->span()); }
-"for"                 { return parser::make_FOR(yyextra->span()); }
-"energy"              { return parser::make_ENERGY(yyextra->span()); }
-"format"              { return parser::make_FORMAT(yyextra->span()); }
-"in"                  { return parser::make_IN(yyextra->span()); }
-"include"             { return parser::make_INCLUDE(yyextra->span()); }
-"inner"               { return parser::make_INNER(yyextra->span()); }
-"inplace"             { return parser::make_INPLACE(yyextra->span()); }
-"join"                { return parser::make_JOIN(yyextra->span()); }
-"kernel"              { return parser::make_KERNEL(yyextra->span()); }
-"knob"                { return parser::make_KNOB(yyextra->span()); }
-"launch"              { return parser::make_LAUNCH(yyextra->span()); }
-"limit"               { return parser::make_LIMIT(yyextra->span()); }
-"link"                { return parser::make_LINK(yyextra->span()); }
-"lower"               { return parser::make_LOWER(yyextra->span()); }
-"match"               { return parser::make_MATCH(yyextra->span()); }
-"max"                 { return parser::make_MAX(yyextra->span()); }
-"memory"              { return parser::make_MEMORY(yyextra->span()); }
-"needs"               { return parser::make_NEEDS(yyextra->span()); }
-"never"               { return parser::make_NEVER(yyextra->span()); }
-"not"                 { return parser::make_NOT(yyextra->span()); }
-"or"                  { return parser::make_OR(yyextra->span()); }
-"partition"           { return parser::make_PARTITION(yyextra->span()); }
-"phase"               { return parser::make_PHASE(yyextra->span()); }
-"power"               { return parser::make_POWER(yyextra->span()); }
-"queue"               { return parser::make_QUEUE(yyextra->span()); }
-"rewrite"             { return parser::make_REWRITE(yyextra->span()); }
-"rule"                { return parser::make_RULE(yyextra->span()); }
-"rules"               { return parser::make_RULES(yyextra->span()); }
-"runtime"             { return parser::make_RUNTIME(yyextra->span()); }
-"split"               { return parser::make_SPLIT(yyextra->span()); }
-"test"                { return parser::make_TEST(yyextra->span()); }
-"via"                 { return parser::make_VIA(yyextra->span()); }
-"when"                { return parser::make_WHEN(yyextra->span()); }
-"where"               { return parser::make_WHERE(yyextra->span()); }
-"with"                { return parser::make_WITH(yyextra->span()); }
 
-{IDENT}               { return parser::make_IDENT(yytext, yyextra->span()); }
+{IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 {STRING}              {
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
                         return parser::make_STRING(unquote(text, 1), yyextra->span()); }
@@ -183,12 +171,13 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                         size_t number = split_number(text, &unit);
                         size_t slash = unit.find('/');
                         std::string word = unit.substr(0, slash);
-                        bool is_rate = slash != std::string::npos && unit.substr(slash) == "/s" && is_one_of(kSizes, word);
+                        const UnitWord* found = find_unit(word);
+                        bool is_rate = slash != std::string::npos && unit.substr(slash) == "/s" &&
+                                       found != nullptr && found->what == "Bytes";
                         size_t keep = text.size();
                         if (!is_rate) {
-                          bool is_unit = is_one_of(kTimes, word) || is_one_of(kSizes, word) || is_one_of(kEnergies, word);
-                          keep = is_unit ? text.size() - (unit.size() - word.size()) : number;
-                          unit = is_unit ? word : "";
+                          keep = found != nullptr ? text.size() - (unit.size() - word.size()) : number;
+                          unit = found != nullptr ? word : "";
                         }
                         double value = real(*yyextra, text.substr(0, number));
                         yyextra->end -= static_cast<uint32_t>(text.size() - keep);
@@ -211,3 +200,13 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                         return parser::make_END(yyextra->span()); }
 
 %%
+
+parser::symbol_type collage_rules_scan(void* scanner) {
+  parser::symbol_type token = scan_token(scanner);
+  ScanState& state = *collage_rules_get_extra(scanner);
+  bool divides = state.after_operand;
+  state.after_operand = ends_operand(token, state);
+  state.after_sigil = token.kind() == parser::symbol_kind::S_DOT ||
+                      (token.kind() == parser::symbol_kind::S_PERCENT && !divides);
+  return token;
+}

@@ -73,15 +73,12 @@ PatternAst make_op(Word name, bool optional, PatternAst operands, Span span) {
   return operands;
 }
 
-PatternAst make_value(ScanState& state, Word name, bool may_be_absent, std::optional<Word> qualifier, Span span) {
+PatternAst make_value(Word name, bool may_be_absent, bool is_const, Span span) {
   PatternAst value;
   value.span = span;
   value.may_be_absent = may_be_absent;
   value.capture = std::move(name);
-  value.is_const = qualifier.has_value();
-  if (qualifier && qualifier->text != "const") {
-    state.error(Code::SyntaxError, qualifier->span, fmt::format("expected `const`, found `{}`", qualifier->text));
-  }
+  value.is_const = is_const;
   return value;
 }
 
@@ -108,11 +105,6 @@ void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vecto
 
 Word to_word(StringAst text) {
   return {std::move(text.text), text.span};
-}
-
-void expect_word(ScanState& state, const Word& word, std::string_view wanted) {
-  if (word.text != wanted)
-    state.error(Code::SyntaxError, word.span, fmt::format("expected `{}`, found `{}`", wanted, word.text));
 }
 
 FormatItemAst make_format(Word value, FormatParts parts) {

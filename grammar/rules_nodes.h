@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of syntax/rules_ast.h as the actions of rules.yy make them. Where what was written cannot be one, the error is
-// told and some node comes back, so that parsing goes on.
+// Builds the nodes of syntax/rules_ast.h for the actions of rules.yy. Where the text cannot be a node, the error is
+// reported and some node is returned, so that parsing goes on.
 #pragma once
 
 #include <string>
@@ -15,28 +15,26 @@ namespace collage::grammar::rules {
 
 using namespace collage::syntax;  // seen by the generated parser and its one caller only
 
-/// `list` with `item` behind.
+/// Returns `list` with `item` appended.
 template <typename T>
 std::vector<T> append(std::vector<T> list, T item) {
   list.push_back(std::move(item));
   return list;
 }
 
-/// An expression over `args`; gives up on the file where it would be too deep to recurse over.
+/// Builds an expression over `args`; gives up on the file where it would be too deep to recurse over.
 ExprAst make(ScanState& state, ExprAst::Kind kind, std::string text, Span text_span, std::vector<ExprAst> args,
              Span span);
 ExprAst binary(ScanState& state, ExprAst left, std::string op, Span op_span, ExprAst right, Span span);
 ExprAst number(NumberAst literal);
-/// `(Relu | Sigmoid)` in front of operands: the alternatives were operator names.
+/// Builds `(Relu | Sigmoid)(operands)`: the alternatives were operator names.
 PatternAst make_class(ScanState& state, PatternAst group, bool optional, PatternAst operands, Span span);
 PatternAst make_op(Word name, bool optional, PatternAst operands, Span span);
-PatternAst make_value(ScanState& state, Word name, bool may_be_absent, std::optional<Word> qualifier, Span span);
+PatternAst make_value(Word name, bool may_be_absent, bool is_const, Span span);
 PatternAst make_via(PatternAst op, RepeatAst repeat);
-/// `(a, _) = Split(x)`: gives `op` the names, which were read as patterns.
+/// Gives `op` the names of `(a, _) = Split(x)`, which were read as patterns.
 void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vector<PatternAst> others);
 Word to_word(StringAst text);
-/// A word that has to be this one.
-void expect_word(ScanState& state, const Word& word, std::string_view wanted);
 /// `x: as y`, `x: NHWC f16`
 FormatItemAst make_format(Word value, FormatParts parts);
 FormatPart to_part(Word word);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other half of the parser in rules.yy: what it tells of an error, and where it goes on. After an error tokens are
-// dropped up to a keyword that starts a statement, or to the end of the block; blocks that open in between are dropped
-// as a whole.
+// Second half of the parser in rules.yy: the messages of syntax errors, and where parsing goes on. After an error tokens are
+// dropped up to a keyword that starts a statement of a block that is open (rules_keywords.def), or up to the end of the
+// block; blocks that open in between are dropped as a whole.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "compiler/syntax/rules_keywords.h"
 #include "rules_parser.h"
 
 collage::grammar::rules::parser::symbol_type collage_rules_scan(void* scanner);
@@ -14,76 +16,74 @@ namespace collage::grammar::rules {
 
 using kind_of = parser::symbol_kind;
 
-static bool starts_statement(parser::symbol_kind_type kind) {
+/// Row of a keyword's token; null for other tokens.
+static const syntax::Keyword* keyword_of(parser::symbol_kind_type kind) {
+  enum Row {
+#define KEYWORD(name, spelling, use, starts, opens, inside, text) Row##name,
+#include "grammar/rules_keywords.def"
+#undef KEYWORD
+  };
   switch (kind) {
-    case kind_of::S_ATTR:
-    case kind_of::S_BACKEND:
-    case kind_of::S_COALESCE:
-    case kind_of::S_CONFLICTS:
-    case kind_of::S_COST:
-    case kind_of::S_DEF:
-    case kind_of::S_DENY:
-    case kind_of::S_DEVICE:
-    case kind_of::S_FORMAT:
-    case kind_of::S_INCLUDE:
-    case kind_of::S_INNER:
-    case kind_of::S_INPLACE:
-    case kind_of::S_JOIN:
-    case kind_of::S_KERNEL:
-    case kind_of::S_KNOB:
-    case kind_of::S_LIMIT:
-    case kind_of::S_LINK:
-    case kind_of::S_LOWER:
-    case kind_of::S_MATCH:
-    case kind_of::S_MEMORY:
-    case kind_of::S_NEEDS:
-    case kind_of::S_NEVER:
-    case kind_of::S_PARTITION:
-    case kind_of::S_PHASE:
-    case kind_of::S_QUEUE:
-    case kind_of::S_REWRITE:
-    case kind_of::S_RULE:
-    case kind_of::S_RUNTIME:
-    case kind_of::S_SPLIT:
-    case kind_of::S_TEST:
-    case kind_of::S_WHERE:
-    case kind_of::S_SEMICOLON: return true;
-    default: return false;
+#define KEYWORD(name, spelling, use, starts, opens, inside, text) \
+  case kind_of::S_##name:                                         \
+    return &syntax::kKeywords[Row##name];
+#include "grammar/rules_keywords.def"
+#undef KEYWORD
+    default: return nullptr;
   }
 }
 
-/// May this statement hold bounds or attributes in braces: `Relu{1, 3}(x)`? A `{` of others opens a block.
-static bool holds_patterns(parser::symbol_kind_type statement) {
-  return statement == kind_of::S_DEF || statement == kind_of::S_DENY || statement == kind_of::S_MATCH ||
-         statement == kind_of::S_REWRITE;
+/// Blocks whose statements can come next.
+static unsigned blocks_around(const ScanState& state) {
+  unsigned blocks = syntax::Nowhere;
+  for (const OpenBracket& open : state.brackets) {
+    if (open.kind == '{' && open.block == syntax::Nowhere) return ~0U;
+    blocks |= open.block;
+  }
+  return syntax::blocks_to_continue(blocks);
 }
 
-/// Keeps the open brackets; gives up where there are too many.
+static bool starts_statement(const ScanState& state, parser::symbol_kind_type kind) {
+  const syntax::Keyword* keyword = keyword_of(kind);
+  if (keyword == nullptr) return kind == kind_of::S_SEMICOLON;
+  return keyword->starts_statement() && (keyword->starts & blocks_around(state)) != 0;
+}
+
+static bool is_open(const ScanState& state, std::string_view kinds) {
+  return !state.brackets.empty() && kinds.find(state.brackets.back().kind) != std::string_view::npos;
+}
+
+/// The braces after `in` and `->`, and those in a pattern, open no block.
+static OpenBracket open_brace(const ScanState& state) {
+  if (state.opens_set || state.opens == syntax::Patterns) return {'s'};
+  return {'{', state.opens};
+}
+
+/// Maintains the open brackets; gives up where there are too many.
 static void track_brackets(ScanState& state, parser::symbol_kind_type kind) {
+  bool starts = false;
   switch (kind) {
-    case kind_of::S_LPAREN: state.brackets.push_back('('); break;
-    case kind_of::S_LBRACKET: state.brackets.push_back('['); break;
-    case kind_of::S_LBRACE: state.brackets.push_back(state.opens_set || state.in_pattern ? 's' : '{'); break;
+    case kind_of::S_LPAREN: state.brackets.push_back({'('}); break;
+    case kind_of::S_LBRACKET: state.brackets.push_back({'['}); break;
+    case kind_of::S_LBRACE: state.brackets.push_back(open_brace(state)); break;
     case kind_of::S_RPAREN:
     case kind_of::S_RBRACKET:
-      if (!state.brackets.empty() && (state.brackets.back() == '(' || state.brackets.back() == '['))
-        state.brackets.pop_back();
+      if (is_open(state, "([")) state.brackets.pop_back();
       break;
     case kind_of::S_RBRACE:
-      while (!state.brackets.empty() && (state.brackets.back() == '(' || state.brackets.back() == '['))
-        state.brackets.pop_back();
-      state.closed_set = !state.brackets.empty() && state.brackets.back() == 's';
+      while (is_open(state, "([")) state.brackets.pop_back();
+      state.closed_set = is_open(state, "s");
       if (!state.brackets.empty()) state.brackets.pop_back();
       break;
-    default:
-      // A statement starts: no bracket but those of blocks can still be open.
-      if (starts_statement(kind)) {
-        while (!state.brackets.empty() && state.brackets.back() != '{') state.brackets.pop_back();
-      }
-      break;
+    default: starts = starts_statement(state, kind); break;
+  }
+  if (starts) {
+    // No bracket but those of blocks can still be open.
+    while (is_open(state, "([s")) state.brackets.pop_back();
+    const syntax::Keyword* keyword = keyword_of(kind);
+    state.opens = keyword == nullptr ? syntax::Nowhere : keyword->opens;
   }
   state.opens_set = kind == kind_of::S_IN || kind == kind_of::S_ARROW;
-  if (starts_statement(kind)) state.in_pattern = holds_patterns(kind);
   if (state.brackets.size() > kMaxDepth && !state.gave_up) {
     state.error(Code::SyntaxError, state.span(), fmt::format("brackets are nested more than {} deep", kMaxDepth));
     state.gave_up = true;
@@ -94,7 +94,7 @@ static ScanState::Surprise classify(const ScanState& state, parser::symbol_kind_
   using Surprise = ScanState::Surprise;
   if (kind == kind_of::S_YYEOF) return Surprise::End;
   bool ends = kind == kind_of::S_RBRACE && !state.closed_set;
-  return starts_statement(kind) || ends ? Surprise::Boundary : Surprise::Inside;
+  return starts_statement(state, kind) || ends ? Surprise::Boundary : Surprise::Inside;
 }
 
 parser::symbol_type next_token(void* scanner, ScanState& state) {
@@ -108,8 +108,8 @@ parser::symbol_type next_token(void* scanner, ScanState& state) {
     track_brackets(state, token.kind());
     if (state.gave_up) return parser::make_END(state.span());
     if (!state.skipping || token.kind() == kind_of::S_YYEOF) return token;
-    // Blocks that open behind the error are skipped as a whole.
-    bool opens = token.kind() == kind_of::S_LBRACE && state.brackets.back() == '{';
+    // Blocks that open after the error are skipped as a whole.
+    bool opens = token.kind() == kind_of::S_LBRACE && is_open(state, "{");
     bool closes = token.kind() == kind_of::S_RBRACE && !state.closed_set;
     if (opens) ++state.skipped_blocks;
     if (state.skipped_blocks > 0) {
@@ -133,6 +133,48 @@ static bool follows_rules(const ScanState& state, uint32_t begin) {
   return end != std::string_view::npos && before.substr(0, end + 1).ends_with("rules");
 }
 
+/// Tokens that could stand where another was found.
+struct Expected {
+  std::vector<std::string> tokens;    ///< as messages name them
+  std::vector<std::string> keywords;  ///< what a misspelt word may have meant
+  std::string optional;               ///< the one word that could continue the statement, if there is one
+  bool closes_block = false;
+};
+
+static Expected name_expected(std::span<const parser::symbol_kind_type> kinds) {
+  bool any_name = std::find(kinds.begin(), kinds.end(), kind_of::S_IDENT) != kinds.end();
+  Expected expected;
+  int optional = 0;
+  for (parser::symbol_kind_type kind : kinds) {
+    const syntax::Keyword* keyword = keyword_of(kind);
+    bool may_be_name = keyword != nullptr && keyword->may_be_name();
+    if (kind == kind_of::S_RBRACE) expected.closes_block = true;
+    if (keyword != nullptr && (keyword->starts_statement() || may_be_name)) {
+      expected.keywords.emplace_back(keyword->spelling);
+    }
+    if (kind == kind_of::S_SEMICOLON || (may_be_name && any_name)) continue;
+    expected.tokens.emplace_back(parser::symbol_name(kind));
+    if (may_be_name && keyword->starts == syntax::Nowhere && optional++ == 0)
+      expected.optional = expected.tokens.back();
+  }
+  if (optional != 1) expected.optional.clear();
+  return expected;
+}
+
+/// `, expected A, B or C`; empty for a long list.
+static std::string listed(const Expected& expected) {
+  constexpr size_t kMaxNamed = 6;
+  const std::vector<std::string>& names = expected.tokens;
+  if (names.size() > kMaxNamed) {
+    return expected.optional.empty() ? "" : fmt::format(", expected {} or the next statement", expected.optional);
+  }
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? ", expected " : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
 void parser::report_syntax_error(const context& where) const {
   if (state.gave_up) {
     state.surprise = ScanState::Surprise::End;
@@ -140,7 +182,7 @@ void parser::report_syntax_error(const context& where) const {
   }
   symbol_kind_type found = where.token();
   state.surprise = classify(state, found);
-  state.skipped_blocks = found == kind_of::S_LBRACE && state.brackets.back() == '{' ? 1 : 0;
+  state.skipped_blocks = found == kind_of::S_LBRACE && is_open(state, "{") ? 1 : 0;
   // Where a token stays unexpected after the statement was given up, it is dropped.
   bool again = state.last_error_at == where.location().begin;
   state.last_error_at = where.location().begin;
@@ -149,39 +191,23 @@ void parser::report_syntax_error(const context& where) const {
     return;
   }
 
-  constexpr int kMaxExpected = 80;
-  symbol_kind_type expected[kMaxExpected];
-  int count = where.expected_tokens(expected, kMaxExpected);
-  bool any_name = std::find(expected, expected + count, kind_of::S_IDENT) != expected + count;
-  std::vector<std::string> names;
-  std::vector<std::string> keywords;
-  for (int i = 0; i < count; ++i) {
-    symbol_kind_type kind = expected[i];
-    bool is_soft = kind == kind_of::S_LAUNCH || kind == kind_of::S_MAX || kind == kind_of::S_RULES;
-    std::string name = symbol_name(kind);
-    if (starts_statement(kind) || is_soft) keywords.push_back(name.substr(1, name.size() - 2));
-    if (kind != kind_of::S_SEMICOLON && !(is_soft && any_name)) names.push_back(std::move(name));
-  }
+  symbol_kind_type expected[YYNTOKENS];
+  int count = where.expected_tokens(expected, YYNTOKENS);
+  Expected names = name_expected({expected, static_cast<size_t>(count)});
   std::string_view word = state.text.substr(where.location().begin, where.location().end - where.location().begin);
-  std::string message = "unexpected ";
   bool shows_text = found == kind_of::S_IDENT || found == kind_of::S_NUMBER;
-  message += shows_text ? fmt::format("`{}`", word) : std::string(symbol_name(found));
-  constexpr size_t kMostNamed = 6;
-  if (names.size() <= kMostNamed) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      message += (i == 0 ? ", expected " : i + 1 == names.size() ? " or " : ", ") + names[i];
-    }
-  }
+  std::string message = "unexpected " + (shows_text ? fmt::format("`{}`", word) : std::string(symbol_name(found)));
+  message += listed(names);
   // Of all that could follow, the end of the file lacks what closes the block.
-  bool is_open = std::find(expected, expected + count, kind_of::S_RBRACE) != expected + count;
-  if (found == kind_of::S_YYEOF && is_open) message = "unexpected end of file, expected `}`";
+  if (found == kind_of::S_YYEOF && names.closes_block) message = "unexpected end of file, expected `}`";
   if (found == kind_of::S_YYEOF && state.is_expression) message = "the expression in the message breaks off";
-  if (names.size() == 1 && names[0] == "`rules`") message = "a rule file starts with `rules 1`";
-  if (names.size() == 1 && names[0] == "a number" && follows_rules(state, where.location().begin)) {
+  if (names.tokens == std::vector<std::string>{"`rules`"}) message = "a rule file starts with `rules 1`";
+  bool after_rules = follows_rules(state, where.location().begin);
+  if (names.tokens == std::vector<std::string>{"a number"} && after_rules) {
     message = "`rules` takes the version of the language: the file starts with `rules 1`";
   }
   state.error(Code::SyntaxError, where.location(), message,
-              found == kind_of::S_IDENT ? support::closest(word, keywords) : "");
+              found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "");
 }
 
 }  // namespace collage::grammar::rules

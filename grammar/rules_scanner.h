@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated scanner and parser of the rule language share: the place in the text, and how to go on after an
+// State that the generated scanner and parser of the rule language share: the place in the text, and how to go on after an
 // error. One object per parse; nothing is global.
 #pragma once
 
@@ -10,13 +10,19 @@
 
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/span.h"
+#include "compiler/syntax/rules_keywords.h"
 
 namespace collage::grammar::rules {
 
 /// A file with more syntax errors than this is given up: it is probably no rule file at all.
 inline constexpr int kMaxSyntaxErrors = 20;
-/// Brackets within brackets, and operators within operators. Everything behind the parser recurses over trees.
+/// Brackets within brackets, and operators within operators. Everything after the parser recurses over trees.
 inline constexpr int kMaxDepth = 100;
+
+struct OpenBracket {
+  char kind;                                   ///< ( [ { and s for the brace of a set
+  syntax::RulesBlock block = syntax::Nowhere;  ///< of `{`: what it holds; Nowhere if that is not known
+};
 
 struct ScanState {
   support::FileId file;
@@ -26,6 +32,8 @@ struct ScanState {
 
   uint32_t begin = 0;  ///< of the current token
   uint32_t end = 0;
+  bool after_sigil = false;    ///< the last token was a `.`, or the `%` of a name: the next word is a name
+  bool after_operand = false;  ///< the last token can end an expression
   int errors = 0;
   bool started = false;  ///< the token that chooses between file and expression was given
   bool gave_up = false;
@@ -34,8 +42,9 @@ struct ScanState {
   bool opens_set = false;      ///< the next `{` lists things instead of holding statements
   bool in_pattern = false;     ///< the statement at hand has patterns, whose `{` hold bounds
   int64_t last_error_at = -1;  ///< offset of the token of the last syntax error
-  std::vector<char> brackets;  ///< open ones: ( [ { and s for the brace of a set
-  bool closed_set = false;     ///< said of the last `}`
+  std::vector<OpenBracket> brackets;
+  syntax::RulesBlock opens = syntax::Nowhere;  ///< the block that the statement at hand opens
+  bool closed_set = false;                     ///< the last `}` closed a set
   /// The token that the parser did not expect: inside a statement, at the start or end of one, the end of the file.
   enum class Surprise { Inside, Boundary, End } surprise = Surprise::Inside;
 

@@ -2,7 +2,8 @@
 #include "compiler/rules_tool/format_tokens.h"
 
 #include <algorithm>
-#include <array>
+
+#include "compiler/syntax/rules_keywords.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -10,25 +11,14 @@ namespace {
 using Brace = FormatToken::Brace;
 using Kind = FormatToken::Kind;
 
-template <size_t N>
-bool is_one_of(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+bool is_unit(std::string_view word) {
+  static constexpr std::string_view spellings[] = {
+#define UNIT(spelling, value, what) spelling,
+#include "grammar/units.def"
+#undef UNIT
+  };
+  return std::find(std::begin(spellings), std::end(spellings), word) != std::end(spellings);
 }
-
-/// A statement starts at these wherever one may start.
-constexpr std::array<std::string_view, 36> kStarts = {
-    "attr",    "backend", "coalesce", "conflicts", "cost",   "def",   "deny",    "device", "format",
-    "include", "inner",   "inplace",  "join",      "knob",   "limit", "link",    "lower",  "match",
-    "memory",  "needs",   "never",    "partition", "phase",  "queue", "rewrite", "rule",   "rules",
-    "runtime", "split",   "test",     "kernel",    "launch", "max",   "where",   "energy", "power"};
-/// Keywords that are names too, so that brackets behind them are operands.
-constexpr std::array<std::string_view, 3> kWordKeywords = {"launch", "max", "rules"};
-/// Statements that hold a pattern, and those that hold others.
-constexpr std::array<std::string_view, 4> kPatternHeads = {"match", "def", "deny", "rewrite"};
-constexpr std::array<std::string_view, 6> kBlockHeads = {"backend", "device", "rule", "kernel", "phase", "partition"};
-constexpr std::array<std::string_view, 21> kUnits = {"J",  "mJ", "uJ", "nJ",  "pJ",  "W",   "mW",
-                                                     "s",  "ms", "us", "ns",  "ps",  "B",   "KB",
-                                                     "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
 
 /// Tokens without comments, so that neighbours are neighbours.
 class Classifier {
@@ -47,8 +37,8 @@ class Classifier {
       if (depth_ == 0) token.starts_statement = starts_statement(token);
       if (token.starts_statement) {
         head_ = token.text;
-        in_pattern_ = is_one_of(kPatternHeads, head_);
-        // The tests of a rewrite stand behind it.
+        in_pattern_ = opened_by(head_) == syntax::Patterns;
+        // The tests of a rewrite follow it.
         bool in_backend = !open_.empty() && open_.back().brace == Brace::Block && open_.back().head == "backend";
         token.is_nested = token.is("test") && in_backend;
       }
@@ -73,15 +63,20 @@ class Classifier {
   static bool is(const FormatToken* token, std::string_view text) { return token != nullptr && token->is(text); }
 
   static bool ends_operand(const FormatToken* token) {
-    if (token == nullptr) return false;
-    if (token->kind == Kind::Keyword) return is_one_of(kWordKeywords, token->text);
+    if (token == nullptr || token->kind == Kind::Keyword) return false;
     if (token->kind != Kind::Sign) return true;
     return token->is(")") || token->is("]") || token->is("?");
   }
 
+  static syntax::RulesBlock opened_by(std::string_view head) {
+    const syntax::Keyword* keyword = syntax::find_keyword(head);
+    return keyword == nullptr ? syntax::Nowhere : keyword->opens;
+  }
+
   Brace brace_here() const {
     if (is(before(1), "in") || is(before(1), "->")) return Brace::Set;
-    if (depth_ == 0 && is_one_of(kBlockHeads, head_)) return Brace::Block;
+    syntax::RulesBlock opens = opened_by(head_);
+    if (depth_ == 0 && opens != syntax::Nowhere && opens != syntax::Patterns) return Brace::Block;
     return in_pattern_ ? Brace::Repetition : Brace::Attributes;
   }
 
@@ -101,6 +96,15 @@ class Classifier {
 
   bool in_phase() const { return !open_.empty() && open_.back().brace == Brace::Block && open_.back().head == "phase"; }
 
+  /// Blocks whose statements can come next.
+  unsigned blocks_around() const {
+    unsigned blocks = syntax::Nowhere;
+    for (const Open& open : open_) {
+      if (open.brace == Brace::Block) blocks |= opened_by(open.head);
+    }
+    return syntax::blocks_to_continue(blocks);
+  }
+
   bool starts_statement(const FormatToken& token) const {
     const FormatToken* last = before(1);
     if (last == nullptr) return true;
@@ -108,14 +112,13 @@ class Classifier {
     if (last->is(";")) return !token.is(";");
     if (token.kind != Kind::Keyword && token.kind != Kind::Name) return false;
     if (in_phase()) return !last->is("after") && !last->is("never") && !token.is("after");
-    if (!is_one_of(kStarts, token.text)) return false;
+    const syntax::Keyword* keyword = syntax::find_keyword(token.text);
+    if (keyword == nullptr || (keyword->starts & blocks_around()) == 0) return false;
     if (last->is("rule")) return false;  // its name
     bool can_end = last->kind != Kind::Sign || last->is(")") || last->is("]") || last->is("}") || last->is("?");
     if (!can_end || last->is("in") || last->is("with")) return false;
     if (token.is("launch")) return after(1) != nullptr && after(1)->kind == Kind::Number && head_ != "cost";
     if (token.is("max")) return is(after(1), "partitions");
-    if (token.is("where")) return head_ != "deny";
-    if (token.is("energy")) return head_ != "link";
     return true;
   }
 
@@ -132,22 +135,22 @@ class Classifier {
 std::vector<FormatToken> format_tokens(const support::SourceManager& sources, support::FileId file) {
   std::string_view text = sources.text(file);
   std::vector<FormatToken> tokens;
-  size_t behind = 0;
+  size_t last_end = 0;
   size_t line_begin = 0;
   for (const syntax::RulesToken& scanned : syntax::scan_rules(sources, file)) {
     FormatToken token;
     token.kind = scanned.kind;
     token.text = sources.text(scanned.span);
     token.span = scanned.span;
-    std::string_view gap = text.substr(behind, scanned.span.begin - behind);
+    std::string_view gap = text.substr(last_end, scanned.span.begin - last_end);
     auto line_ends = std::count(gap.begin(), gap.end(), '\n');
-    if (line_ends > 0) line_begin = behind + gap.rfind('\n') + 1;
+    if (line_ends > 0) line_begin = last_end + gap.rfind('\n') + 1;
     token.blank_before = line_ends > 1;
     token.on_own_line = line_ends > 0 || tokens.empty();
     token.column = static_cast<int>(width_of(text.substr(line_begin, scanned.span.begin - line_begin)));
-    size_t last_end = token.text.rfind('\n');
-    if (last_end != std::string_view::npos) line_begin = scanned.span.begin + last_end + 1;
-    behind = scanned.span.end;
+    size_t last_line = token.text.rfind('\n');
+    if (last_line != std::string_view::npos) line_begin = scanned.span.begin + last_line + 1;
+    last_end = scanned.span.end;
     tokens.push_back(token);
   }
   std::vector<FormatToken*> significant;
@@ -173,7 +176,7 @@ bool needs_space(const FormatToken& before, const FormatToken& after) {
   }
   if (after.is("(")) {
     if (before.kind == Kind::Name) return false;
-    if (before.kind == Kind::Keyword) return !is_one_of(kWordKeywords, before.text);
+    if (before.kind == Kind::Keyword) return true;
     return !(before.kind == Kind::String || before.is(")") || before.is("?") || before.brace == Brace::Repetition);
   }
   if (after.is("[")) return !(before.kind == Kind::Name || before.is(")") || before.is("]"));
@@ -183,7 +186,7 @@ bool needs_space(const FormatToken& before, const FormatToken& after) {
 int break_rank(const FormatToken& before, const FormatToken& after) {
   if (!needs_space(before, after) || after.opens_block() || before.is("=")) return -1;
   // `8` and `s` are two tokens only as long as they are on two lines.
-  if (before.kind == Kind::Number && after.kind == Kind::Name && is_one_of(kUnits, after.text)) return 0;
+  if (before.kind == Kind::Number && after.kind == Kind::Name && is_unit(after.text)) return 0;
   constexpr int kPerDepth = 10;
   int base = kPerDepth * after.depth;
   if (after.is("with") || after.is("when") || after.is("where")) return base;

@@ -120,9 +120,7 @@ bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnost
     ok = diags.error(Code::BadDevice, ast.name.span, "`host` is the machine's own memory and cannot be declared")
              .note("a backend without a device works there");
   }
-  if (ast.count_word && ast.count_word->text != "count") {
-    ok = diags.error(Code::SyntaxError, ast.count_word->span, "expected `count`, found `{}`", ast.count_word->text);
-  } else if (ast.count) {
+  if (ast.count) {
     auto count = whole(*ast.count, 1, kMostInstances, "a device's count", Code::BadDevice, diags);
     ok = ok && count;
     device->count = count.value_or(1);
@@ -362,10 +360,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   backend->name = ast.name.text;
   backend->span = ast.name.span;
   bool ok = true;
-  if (ast.version_word && ast.version_word->text != "version") {
-    ok = diags.error(Code::SyntaxError, ast.version_word->span, "expected `version`, found `{}`",
-                     ast.version_word->text);
-  } else if (ast.version) {
+  if (ast.version) {
     auto version = whole(*ast.version, 1, kMostOfAnything, "a version", Code::BadLiteral, diags);
     ok = ok && version;
     backend->version = version.value_or(1);

@@ -133,9 +133,7 @@ class RuleBuilder {
       inner.capture = find_capture(ast.name, Code::UnknownName);
       inner.span = ast.name.span;
       ok = ok && inner.capture >= 0;
-      if (ast.uses_word && ast.uses_word->text != "uses") {
-        ok = diags_.error(Code::SyntaxError, ast.uses_word->span, "expected `uses`, found `{}`", ast.uses_word->text);
-      } else if (ast.uses) {
+      if (ast.uses) {
         double uses = ast.uses->value;
         if (uses != std::floor(uses) || uses < 1 || uses > 1000 || !ast.uses->unit.empty()) {
           ok = diags_.error(Code::BadLiteral, ast.uses->span, "`uses` must be an integer from 1 to 1000");

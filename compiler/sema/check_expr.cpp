@@ -545,28 +545,11 @@ double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
     double factor;
     Unit unit;
   };
-  static constexpr Row kRows[] = {{"", 1, Unit::None},
-                                  {"s", 1, Unit::Time},
-                                  {"ms", 1e-3, Unit::Time},
-                                  {"us", 1e-6, Unit::Time},
-                                  {"ns", 1e-9, Unit::Time},
-                                  {"ps", 1e-12, Unit::Time},
-                                  {"J", 1, Unit::Energy},
-                                  {"mJ", 1e-3, Unit::Energy},
-                                  {"uJ", 1e-6, Unit::Energy},
-                                  {"nJ", 1e-9, Unit::Energy},
-                                  {"pJ", 1e-12, Unit::Energy},
-                                  {"W", 1, Unit::Power},
-                                  {"mW", 1e-3, Unit::Power},
-                                  {"B", 1, Unit::Bytes},
-                                  {"KB", 1e3, Unit::Bytes},
-                                  {"MB", 1e6, Unit::Bytes},
-                                  {"GB", 1e9, Unit::Bytes},
-                                  {"TB", 1e12, Unit::Bytes},
-                                  {"KiB", 1024, Unit::Bytes},
-                                  {"MiB", 1048576, Unit::Bytes},
-                                  {"GiB", 1073741824, Unit::Bytes},
-                                  {"TiB", 1099511627776, Unit::Bytes}};
+  static constexpr Row kRows[] = {
+#define UNIT(spelling, value, what) {spelling, value, Unit::what},
+#include "grammar/units.def"
+#undef UNIT
+  };
   bool is_rate = unit_text.ends_with("/s");
   if (is_rate) unit_text.remove_suffix(2);
   for (const Row& row : kRows) {

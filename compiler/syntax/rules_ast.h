@@ -115,7 +115,6 @@ struct LinkAst {
 
 struct DeviceAst {
   Word name;
-  std::optional<Word> count_word;  ///< `count`
   std::optional<NumberAst> count;
   std::vector<NumberAst> memories;
   std::vector<LinkAst> links;
@@ -199,7 +198,6 @@ struct MatchAst {
 /// `inner c uses 1`
 struct InnerAst {
   Word name;
-  std::optional<Word> uses_word;
   std::optional<NumberAst> uses;
 };
 
@@ -311,7 +309,6 @@ struct PolicyAst {
 
 struct BackendAst {
   Word name;
-  std::optional<Word> version_word;
   std::optional<NumberAst> version;
   std::vector<DeviceAst> devices;
   std::vector<AttrDeclAst> attrs;

@@ -5,9 +5,10 @@
 #include <cctype>
 
 #include "compiler/syntax/parse_rules.h"
+#include "compiler/syntax/rules_keywords.h"
 #include "compiler/syntax/rules_lexer.h"
 
-// Of the generated scanner, by the name that its YY_DECL gives it.
+// Defined in grammar/rules.ll.
 collage::grammar::rules::parser::symbol_type collage_rules_scan(void* scanner);
 
 namespace collage::syntax {
@@ -22,11 +23,12 @@ RulesToken::Kind kind_of(parser::symbol_kind_type kind, std::string_view text) {
     case parser::symbol_kind::S_STRING: return RulesToken::Kind::String;
     default: break;
   }
-  bool is_word = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0;
-  return is_word ? RulesToken::Kind::Keyword : RulesToken::Kind::Sign;
+  const Keyword* keyword = find_keyword(text);
+  if (keyword == nullptr) return RulesToken::Kind::Sign;
+  return keyword->may_be_name() ? RulesToken::Kind::Name : RulesToken::Kind::Keyword;
 }
 
-/// Comments between two tokens: the scanner skips them.
+/// Adds the comments between two tokens, which the scanner skips.
 void add_comments(std::string_view text, support::FileId file, uint32_t begin, uint32_t end,
                   std::vector<RulesToken>* tokens) {
   while (begin < end) {
@@ -45,21 +47,21 @@ void add_comments(std::string_view text, support::FileId file, uint32_t begin, u
 std::vector<RulesToken> scan_rules(const support::SourceManager& sources, support::FileId file) {
   std::vector<RulesToken> tokens;
   grammar::rules::ScanState state;
-  support::Diagnostics unheard(sources);
+  support::Diagnostics ignored(sources);
   state.file = file;
   state.text = sources.text(file);
-  state.diags = &unheard;
+  state.diags = &ignored;
   if (state.text.size() > kMaxRulesBytes) return tokens;
   RulesLexer lexer(state);
-  uint32_t behind = 0;
+  uint32_t last_end = 0;
   while (true) {
     parser::symbol_type token = collage_rules_scan(lexer.handle());
     bool ends = token.kind() == parser::symbol_kind::S_YYEOF;
     support::Span span = token.location;
-    add_comments(state.text, file, behind, ends ? static_cast<uint32_t>(state.text.size()) : span.begin, &tokens);
+    add_comments(state.text, file, last_end, ends ? static_cast<uint32_t>(state.text.size()) : span.begin, &tokens);
     if (ends) return tokens;
     tokens.push_back({kind_of(token.kind(), sources.text(span)), span});
-    behind = span.end;
+    last_end = span.end;
   }
 }
 

@@ -4,7 +4,8 @@
 
     make_dictionaries.py FOLDER     -> FOLDER/model.dict, FOLDER/rules.dict
 
-The words come from the scanners (`"word" {`) and the tables of operators and functions, so they never go stale.
+The words come from the tables of keywords, operators and functions, and the signs from the scanners (`"==" {`), so they
+never go stale.
 """
 import pathlib
 import re
@@ -13,8 +14,11 @@ import sys
 root = pathlib.Path(__file__).resolve().parents[2]
 
 
-def keywords(scanner):
-    return re.findall(r'^(?:-\?)?"([^"\\ ]+)"\s*\{', (root / "grammar" / scanner).read_text(), re.MULTILINE)
+def keywords(language):
+    table = (root / "grammar" / f"{language}_keywords.def").read_text()
+    signs = (root / "grammar" / f"{language}.ll").read_text()
+    return re.findall(r'^KEYWORD\(\w+, "(\w+)"', table, re.MULTILINE) + \
+        re.findall(r'^(?:-\?)?"([^"\\ ]+)"\s*\{', signs, re.MULTILINE)
 
 
 def rows(table):
@@ -36,8 +40,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     operators = rows("ops.def")
-    write(folder / "model.dict", keywords("model.ll") + operators + MODEL)
-    write(folder / "rules.dict", keywords("rules.ll") + operators + rows("functions.def") + RULES)
+    write(folder / "model.dict", keywords("model") + operators + MODEL)
+    write(folder / "rules.dict", keywords("rules") + operators + rows("functions.def") + RULES)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,6 @@ class Completer {
     if (head == "inner" || head == "inplace" || head == "split" || head == "test") captures();
     if (head == "split") {
       words(ir::split_axis_names(), ItemKind::Value);
-      words({"along", "into", "devices"}, ItemKind::Keyword);
       names_of("device", ItemKind::Value);
     }
     if (head == "link") names_of("device", ItemKind::Value);

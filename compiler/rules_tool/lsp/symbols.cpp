@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/rules_tool/lsp/words.h"
+#include "compiler/syntax/rules_keywords.h"
 
 namespace collage::rules_tool::lsp {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 using Kind = FormatToken::Kind;
 
 bool holds_pattern(const Statement& statement) {
-  return statement.head == "match" || statement.head == "def" || statement.head == "deny" ||
-         statement.head == "rewrite";
+  const syntax::Keyword* keyword = syntax::find_keyword(statement.head);
+  return keyword != nullptr && keyword->opens == syntax::Patterns;
 }
 
 /// Token `i`, or a token that is nothing.
@@ -185,7 +186,8 @@ class Resolver {
     }
     std::string text = word_text(token_.text);
     if (text.empty()) return std::nullopt;
-    return make(token_.kind == Kind::Keyword ? Symbol::Kind::Keyword : Symbol::Kind::Quantity, std::nullopt, text);
+    bool is_keyword = syntax::find_keyword(token_.text) != nullptr;
+    return make(is_keyword ? Symbol::Kind::Keyword : Symbol::Kind::Quantity, std::nullopt, text);
   }
 
   const Document& document_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/ir/functions.h"
+#include "compiler/syntax/rules_keywords.h"
 #include "runtime/core/text.h"
 
 namespace collage::rules_tool::lsp {
@@ -13,12 +14,11 @@ namespace {
 
 struct WordRow {
   std::string_view word;
-  std::string_view blocks;
   std::string_view text;
 };
 
 constexpr WordRow kWords[] = {
-#define WORD(word, blocks, text) {#word, blocks, text},
+#define WORD(word, text) {#word, text},
 #include "compiler/rules_tool/lsp/words.def"
 #undef WORD
 };
@@ -70,41 +70,25 @@ std::string function_text(std::string_view name) {
 }
 
 std::string word_text(std::string_view word) {
+  if (const syntax::Keyword* keyword = syntax::find_keyword(word)) return std::string(keyword->text);
   auto row = std::find_if(std::begin(kWords), std::end(kWords), [word](const WordRow& r) { return r.word == word; });
   return row == std::end(kWords) ? "" : std::string(row->text);
 }
 
 std::vector<std::string> statement_words(std::string_view block) {
-  if (block.empty()) block = "file";
+  const syntax::Keyword* head = syntax::find_keyword(block);
+  unsigned opens = block.empty() ? syntax::InFile : head == nullptr ? syntax::Nowhere : head->opens;
   std::vector<std::string> words;
-  for (const WordRow& row : kWords) {
-    std::vector<std::string> blocks = runtime::split(row.blocks, ' ');
-    if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) words.emplace_back(row.word);
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if ((keyword.starts & opens) != 0) words.emplace_back(keyword.spelling);
   }
   return words;
 }
 
 std::vector<std::string> words_inside(std::string_view head) {
-  if (head == "match" || head == "def") return {"const", "each", "none", "via"};
-  if (head == "where") return {"and", "else", "in", "not", "or"};
-  if (head == "cost") return {"else", "measured"};
-  if (head == "test") return {"because", "no", "ok", "with"};
-  if (head == "runtime") return {"host_jit", "library", "plugin", "sim"};
-  if (head == "join") return {"any", "chain", "kinds", "none"};
-  if (head == "limit") return {"depth", "exits", "ops", "taps", "yes", "no", "any"};
-  if (head == "coalesce") return {"no", "yes"};
-  if (head == "never") return {"starts", "with"};
-  if (head == "link") return {"bandwidth", "duplex", "host", "latency"};
-  if (head == "device") return {"count"};
-  if (head == "backend") return {"version"};
-  if (head == "attr") return {"bool", "float", "in", "int", "rate", "size", "string", "time"};
-  if (head == "deny") return {"because", "where"};
-  if (head == "rewrite") return {"when"};
-  if (head == "rule") return {"for", "in"};
-  if (head == "lower") return {"c", "host_jit", "inline", "library", "plugin", "sim"};
-  if (head == "conflicts") return {"with"};
-  if (head == "max") return {"partitions"};
-  return {};
+  const syntax::Keyword* keyword = syntax::find_keyword(head);
+  return keyword == nullptr || keyword->inside.empty() ? std::vector<std::string>()
+                                                       : runtime::split(keyword->inside, ' ');
 }
 
 }  // namespace collage::rules_tool::lsp

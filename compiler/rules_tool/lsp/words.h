@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an editor shows for operators, functions and words of the language.
+// Texts that an editor shows for operators, functions and words of the language.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace collage::rules_tool::lsp {
 std::string operator_text(const ir::OpDef& op);
 std::string_view attribute_kind(ir::AttrKind kind);
 
-/// Signature and what it is; empty if there is no such function.
+/// Signature and documentation; empty if there is no such function.
 std::string function_text(std::string_view name);
 
-/// What a keyword, a quantity or a class of operators means; empty where it is none.
+/// Documentation of a keyword, a quantity or a class of operators; empty for other words.
 std::string word_text(std::string_view word);
 
-/// Keywords that may start a statement in a block: of a `rule`, `backend`, …; of the file where it is empty.
+/// Keywords that may start a statement in the block of a `rule`, `backend`, …; in the file if `block` is empty.
 std::vector<std::string> statement_words(std::string_view block);
 /// Words that may follow inside a statement that starts with `head`.
 std::vector<std::string> words_inside(std::string_view head);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "compiler/syntax/rules_keywords.h"
 #include "compiler/syntax/scan_rules.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
@@ -129,6 +130,22 @@ TEST_F(RulesFormat, NothingAndCommentsAlone) {
   EXPECT_EQ(format(""), "");
   EXPECT_EQ(format("\n\n"), "");
   EXPECT_EQ(format("\n// one\n\n\n// two   \n\n"), "// one\n\n// two\n");
+}
+
+TEST_F(RulesFormat, EveryStatementOfABackendStartsItsLine) {
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if (!keyword.starts_statement() || (keyword.starts & syntax::InBackend) == 0) continue;
+    std::string text = format(fmt::format("rules 1 backend a {{ runtime sim {} x }}", keyword.spelling));
+    EXPECT_NE(text.find(fmt::format("  {} x\n", keyword.spelling)), std::string::npos) << text;
+  }
+}
+
+TEST_F(RulesFormat, AWordInsideAStatementStartsNone) {
+  std::string text = "rules 1\nbackend a {\n  device d {\n    link host bandwidth 1 GB/s energy 3 pJ\n  }\n}\n";
+  EXPECT_EQ(format(text), text);
+  EXPECT_NE(format("rules 1 backend a { deny y = Relu(x) where rank(x) > 1 because \"b\" }")
+                .find("deny y = Relu(x) where rank(x) > 1 because"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees and spans of the rule language.
+#include <fstream>
+#include <sstream>
+
+#include "compiler/syntax/rules_keywords.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
 namespace collage {
@@ -108,6 +112,101 @@ TEST_F(RulesParse, AnErrorDoesNotHideTheNext) {
       parse("rules 1\nbackend a {\n  attr = 3\n  rule r { match y = \n cost 1 s }\n  limit 3\n}\nbackend { }\nbackend "
             "b { rule r { tset } }"));
   EXPECT_EQ(diags.error_count(), 5u) << diags.render();
+}
+
+/// A file that holds `text` in a block of this kind; empty for the blocks of phases, whose items are no statements.
+std::string in_block(unsigned block, const std::string& text) {
+  switch (block) {
+    case syntax::InFile: return "rules 1 " + text;
+    case syntax::InBackend: return "rules 1 backend a { " + text + " }";
+    case syntax::InDevice: return "rules 1 backend a { device d { " + text + " } }";
+    case syntax::InRule: return "rules 1 backend a { rule r { " + text + " } }";
+    case syntax::InKernel: return "rules 1 backend a { rule r { kernel k { " + text + " } } }";
+    case syntax::InPartition: return "rules 1 backend a { partition { " + text + " } }";
+    default: return "";
+  }
+}
+
+TEST_F(RulesParse, ReadingGoesOnAtEveryWordThatStartsAStatement) {
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if (!keyword.starts_statement()) continue;
+    for (unsigned block = syntax::InFile; block <= syntax::InPartition; block *= 2) {
+      if ((keyword.starts & block) == 0) continue;
+      std::string text = in_block(block, fmt::format("= {} =", keyword.spelling));
+      size_t before = diags.error_count();
+      EXPECT_FALSE(parse(text));
+      EXPECT_EQ(diags.error_count() - before, 2u) << text;
+    }
+  }
+}
+
+TEST_F(RulesParse, AWordThatStartsAStatementElsewhereIsPartOfTheError) {
+  EXPECT_FALSE(parse("rules 1 backend a { device d { link host latency = energy 3 pJ queue = } }"));
+  EXPECT_EQ(diags.error_count(), 2u) << diags.render();
+  EXPECT_FALSE(parse("rules 1 backend a { deny = where x because \"y\" }"));
+  EXPECT_EQ(diags.error_count(), 3u) << diags.render();
+}
+
+TEST_F(RulesParse, EveryWordIsANameAfterADotOrThePercentOfAName) {
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    std::string word(keyword.spelling);
+    EXPECT_EQ(expression("c." + word), "(." + word + " c)");
+    auto ast = parse(in_block(syntax::InRule, "test ok \"\" with %" + word + ": f32[1] -> {%a, %" + word + "}"));
+    ASSERT_TRUE(ast) << diags.render();
+    const syntax::TestAst& test = ast->backends[0].rules[0].tests[0];
+    EXPECT_EQ(test.inputs.at(0).name.text, word);
+    EXPECT_EQ(test.nodes->at(1).text, word);
+  }
+}
+
+TEST_F(RulesParse, APercentThatDividesMakesNoNames) {
+  EXPECT_EQ(expression("a % max(b, 2)"), "(% a (max b 2))");
+  EXPECT_EQ(expression("f(a)%b"), "(% (f a) b)");
+  EXPECT_FALSE(parse(in_block(syntax::InRule, "where a % cost 1 s")));
+  EXPECT_NE(diags.render().find("unexpected `cost`"), std::string::npos) << diags.render();
+}
+
+TEST_F(RulesParse, WordsThatMayBeNamesAreNames) {
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if (!keyword.may_be_name()) continue;
+    std::string word(keyword.spelling);
+    EXPECT_EQ(expression(word + " + 1"), "(+ " + word + " 1)");
+    EXPECT_TRUE(parse(in_block(syntax::InRule, fmt::format("match {0} = Relu({0})", word)))) << diags.render();
+  }
+}
+
+TEST_F(RulesParse, AMisspeltWordIsNamedWithWhatWasExpected) {
+  EXPECT_FALSE(parse(in_block(syntax::InBackend, "max partition_s 3")));
+  EXPECT_FALSE(parse(in_block(syntax::InBackend, "device d counts 3 runtime sim")));
+  std::string errors = diags.render();
+  EXPECT_NE(errors.find("unexpected `partition_s`, expected `partitions`"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("unexpected `counts`, expected `count` or the next statement"), std::string::npos) << errors;
+}
+
+/// Text of a file of the repository.
+std::string read(const std::string& path) {
+  std::ifstream file(std::string(COLLAGE_SOURCE_DIR) + "/" + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_F(RulesParse, TheGrammarInRulesMdHasEveryKeyword) {
+  std::string grammar = read("grammar/rules.md");
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    EXPECT_NE(grammar.find(fmt::format("\"{}\"", keyword.spelling)), std::string::npos) << keyword.spelling;
+  }
+}
+
+TEST_F(RulesParse, TheGrammarInTheReadmeHasEveryKeywordOfModels) {
+  std::string grammar = read("grammar/README.md");
+  for (std::string_view word : {
+#define KEYWORD(name, spelling, use, text) spelling,
+#include "grammar/model_keywords.def"
+#undef KEYWORD
+       }) {
+    EXPECT_NE(grammar.find(fmt::format("\"{}\"", word)), std::string::npos) << word;
+  }
 }
 
 }  // namespace
