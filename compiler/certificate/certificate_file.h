@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificate file: a placement problem, the plan that was found for it, and multipliers that prove a lower bound.
-// `collagec --certificate FILE` writes it, `collage-check-plan FILE` judges it.
+// `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
 // JSON. Nodes, values, formats, owners, constants and candidates go by their index. Times are whole picoseconds, null
 // where there is none. Values of equal conversions share a table.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,10 @@
 namespace collage::codegen {
 
 struct JitOptions {
-  int threads = 1;         ///< number of threads that share a kernel
-  std::string cpu;         ///< LLVM's name; empty: this machine
+  int threads = 1;  ///< number of threads that share a kernel
+  std::string cpu;  ///< LLVM's name; empty: this machine
+  /// Called before each part of a partition is compiled, with its number of nodes; may be empty.
+  std::function<void(size_t nodes)> on_lower = nullptr;
   bool keep_text = false;  ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
 };
 

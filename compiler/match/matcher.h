@@ -4,7 +4,7 @@
 // A match starts at a root node, the one whose results the pattern stands for, and follows operands upwards; further
 // patterns of a rule are looked for below the values that they share with those before. Every way
 // to derive the pattern is a match; of equal node sets the cheapest stays. What does not match leaves a refusal behind:
-// the material of "refused most often because" and of `--why-not`.
+// the material of the column "top refusal" and of `--why-not`.
 #pragma once
 
 #include <cstdint>

@@ -3,13 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "compiler/ir/op_def.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
 
 namespace collage::measure {
+
+namespace {
+
+/// `onednn Conv, Relu and 3 more`
+std::string label_of(const ir::Graph& graph, const ir::Partition& candidate) {
+  constexpr size_t kShown = 3;
+  const size_t shown = std::min(kShown, candidate.nodes.size());
+  std::string text = candidate.backend;
+  for (size_t i = 0; i < shown; ++i) {
+    text += fmt::format("{}{}", i == 0 ? " " : ", ", graph.node(candidate.nodes[i]).op->name);
+  }
+  return shown == candidate.nodes.size() ? text : fmt::format("{} and {} more", text, candidate.nodes.size() - shown);
+}
+
+}  // namespace
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends)
     : options_(std::move(options)), worker_(options_.worker) {
@@ -54,12 +71,17 @@ void MeasuredCosts::measure_all(std::vector<const Key*> unknown) {
   // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
   if (unknown.empty()) return;
-  for (size_t i = 0; i < unknown.size(); ++i) {
-    if (options_.progress) options_.progress(i, unknown.size());
-    known_[*unknown[i]] = measure_now(*unknown[i]);
+  const size_t needed = stats_.measured + unknown.size();
+  for (const Key* key : unknown) {
+    report_progress(stats_.measured, needed, labels_[*key]);
+    known_[*key] = measure_now(*key);
+    ++stats_.measured;
   }
-  if (options_.progress) options_.progress(unknown.size(), unknown.size());
-  stats_.measured += unknown.size();
+  report_progress(needed, needed, "");
+}
+
+void MeasuredCosts::report_progress(size_t done, size_t of, const std::string& candidate) const {
+  if (options_.progress) options_.progress({done, of, candidate});
 }
 
 std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
@@ -117,8 +139,10 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
   auto start = std::chrono::steady_clock::now();
   const std::vector<Key> keys = keys_of(graph, candidates);
   std::vector<const Key*> unknown;  // in the order of the candidates, so that progress is reproducible
-  for (const Key& key : keys) {
-    if (known_.try_emplace(key).second) unknown.push_back(&key);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!known_.try_emplace(keys[i]).second) continue;
+    unknown.push_back(&keys[i]);
+    labels_.try_emplace(keys[i], label_of(graph, candidates[i]));
   }
   look_up_all(&unknown);
   measure_all(std::move(unknown));

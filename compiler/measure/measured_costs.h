@@ -15,13 +15,21 @@
 
 namespace collage::measure {
 
+/// Counts grow over all calls of `measure`; `of` is what is known to be needed so far.
+struct MeasuringProgress {
+  size_t done = 0;
+  size_t of = 0;
+  std::string candidate;  ///< that is measured now: `onednn Conv, Relu`; empty when all are done
+};
+
 struct MeasuredCostsOptions {
   WorkerOptions worker;
   int threads = 1;
-  CostDatabase* database = nullptr;                      ///< null: memory only
-  std::string lock_file;                                 ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;                         ///< called before waiting for it; may be empty
-  std::function<void(size_t done, size_t of)> progress;  ///< called before and after each measurement; may be empty
+  CostDatabase* database = nullptr;  ///< null: memory only
+  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;     ///< called before waiting for it; may be empty
+  /// Called before each measurement and after the last; may be empty.
+  std::function<void(const MeasuringProgress&)> progress{};
 };
 
 /// Totals over all calls of `measure`. Counts are of distinct candidates, not of partitions.
@@ -53,6 +61,7 @@ class MeasuredCosts : public place::CostSource {
   /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<const Key*>* unknown);
   void measure_all(std::vector<const Key*> unknown);
+  void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
 
@@ -61,6 +70,7 @@ class MeasuredCosts : public place::CostSource {
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
+  std::map<Key, std::string> labels_;  ///< of candidates that are or were to be measured
   MeasuringStats stats_;
 };
 

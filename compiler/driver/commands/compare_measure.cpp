@@ -30,7 +30,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, const O
   for (size_t i = 0; i < comparison.rows.size(); ++i) {
     CompareRow& row = comparison.rows[i];
     if (!row.plan) continue;
-    std::string text = print_plan(input.graph, row.plan->placement);
+    std::string text = print_placement(input.graph, row.plan->placement);
     auto known = runners.find(text);
     if (known == runners.end()) {
       std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, options.threads, diags);

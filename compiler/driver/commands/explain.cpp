@@ -52,14 +52,14 @@ std::optional<Questions> read_questions(const Options& options, const ir::Graph&
   return questions;
 }
 
-std::string answer(const Questions& questions, const ExplainedPlan& explained) {
-  std::string text;
-  if (!questions.why.empty()) text += why(explained, questions.why);
-  if (questions.why_not.empty()) return text;
-  if (!questions.absent.empty()) {
-    return text + fmt::format("nothing runs on {}: {}\n", questions.backend, questions.absent);
-  }
-  return text + why_not(explained, questions.why_not, questions.backend);
+std::string answer_why(const Questions& questions, const ExplainedPlan& explained) {
+  return questions.why.empty() ? "" : why(explained, questions.why);
+}
+
+std::string answer_why_not(const Questions& questions, const ExplainedPlan& explained) {
+  if (questions.why_not.empty()) return "";
+  if (!questions.absent.empty()) return fmt::format("nothing runs on {}: {}\n", questions.backend, questions.absent);
+  return why_not(explained, questions.why_not, questions.backend);
 }
 
 }  // namespace collage::driver

@@ -25,6 +25,8 @@ struct Questions {
 std::optional<Questions> read_questions(const Options& options, const ir::Graph& graph, const ir::RuleSet& rules,
                                         const std::vector<Activation>& activations, support::Diagnostics& diags);
 
-std::string answer(const Questions& questions, const ExplainedPlan& explained);
+/// The answers as lines; empty where the question was not asked.
+std::string answer_why(const Questions& questions, const ExplainedPlan& explained);
+std::string answer_why_not(const Questions& questions, const ExplainedPlan& explained);
 
 }  // namespace collage::driver

@@ -24,10 +24,11 @@
 #include "compiler/driver/output/write_model.h"
 #include "compiler/driver/output/write_onnx.h"
 #include "compiler/driver/report/candidate_stats.h"
+#include "compiler/driver/report/json_report.h"
 #include "compiler/driver/report/placement_diff.h"
 #include "compiler/driver/report/profile.h"
 #include "compiler/driver/report/report.h"
-#include "compiler/driver/report/verify_plan.h"
+#include "compiler/driver/report/verify_costs.h"
 #include "compiler/driver/run/run_model.h"
 #include "compiler/driver/search/candidate_placement.h"
 #include "compiler/driver/search/certificate.h"
@@ -75,7 +76,7 @@ Next done_if(bool good) {
 
 class Pipeline {
  public:
-  explicit Pipeline(const Options& options) : options_(options) {}
+  Pipeline(const Options& options, const Listener& listener) : options_(options), listener_(listener) {}
 
   int run() {
     Next next = Next::Stage;
@@ -135,7 +136,7 @@ class Pipeline {
     return !diags_.has_errors() ? 0 : only_usage ? 2 : 1;
   }
   bool runs() const {
-    return options_.run || options_.check || options_.verify_plan || options_.bench > 0 || options_.profile > 0;
+    return options_.run || options_.check || options_.verify_costs || options_.bench > 0 || options_.profile > 0;
   }
   Next emit_model(const ir::Placement& placement);
   Next emit_text(std::string_view text);
@@ -148,12 +149,14 @@ class Pipeline {
   bool search_placement();
   std::optional<FoundPlan> follow_candidate_plan(const place::Strategy& strategy, std::string* why);
   void consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found);
+  void remember(const FoundPlan& found, const place::Strategy& strategy);
   void fill_report();
   plan::PlanTargets targets() const;
   std::vector<place::MemoryLimit> memory_limits() const;
   void print_times() const;
 
   const Options& options_;
+  const Listener& listener_;
   place::Objective objective_ = place::Objective::Latency;  ///< read_model
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
@@ -170,12 +173,14 @@ class Pipeline {
   RewriteCounts rewrites_;                       ///< run_passes
   Costs costs_;                                  ///< build_problem
   ir::Placement written_;                        ///< find_candidates: partitions of the model or the plan
-  ir::Placement offered_;                        ///< find_candidates: those of `--candidate-plan`
+  ir::Placement offered_;                        ///< find_candidates: those of `--candidate-placement`
   place::BuiltProblem built_;
   place::BuiltProblem energy_;  ///< find_candidates, where energy is the objective
   ir::Placement placement_;     ///< search
   Report report_;
-  std::unique_ptr<codegen::Jit> jit_;  ///< build_plan
+  std::unique_ptr<WorkScope> compiling_;  ///< build_plan
+  size_t compiled_ = 0;                   ///< operators
+  std::unique_ptr<codegen::Jit> jit_;     ///< build_plan
   plan::BuiltPlan plan_;
   std::unique_ptr<runtime::Executor> executor_;  ///< load_plan
 };
@@ -265,11 +270,11 @@ Next Pipeline::read_inputs() {
 
 /// Partitions that are to be built as written: those of the plan if a path is given, or else of the model.
 std::optional<ir::Placement> Pipeline::read_written(const std::string& plan_path) {
-  return plan_path.empty() ? model_.placement : read_plan_beside(plan_path, "--plan");
+  return plan_path.empty() ? model_.placement : read_plan_beside(plan_path, "--placement");
 }
 
 std::optional<ir::Placement> Pipeline::read_plan_beside(const std::string& path, const std::string& option) {
-  if (model_.placement.empty()) return read_plan(path, model_.graph, sources_, diags_);
+  if (model_.placement.empty()) return read_placement(path, model_.graph, sources_, diags_);
   return diags_.error_at(Code::BadOption, option, "the model has partitions of its own, and no plan can be followed");
 }
 
@@ -281,10 +286,10 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
   place::BuildOptions build_options;
   build_options.constraints = std::move(*constraints);
   build_options.fixed = &written;
-  if (!costs_.source) costs_ = open_costs(options_, active_, diags);
+  if (!costs_.source) costs_ = open_costs(options_, active_, listener_, diags);
   build_options.costs = costs_.source.get();
   build_options.offered = offered;
-  // `collage-check-plan`, schedules and energies know candidates, not how they are joined.
+  // `collage-check-certificate`, schedules and energies know candidates, not how they are joined.
   build_options.lists_regions = !options_.certificate.empty() || objective_ != place::Objective::Latency;
   place::LazyMeasuring lazy;
   if (costs_.source && measures_lazily()) {
@@ -292,7 +297,7 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
       if (is_probe) input.options.max_states = std::min(input.options.max_states, kProbeStates);
-      return place::solve_within_memory(input.graph, input.built, input.limits, {}, input.options);
+      return solve(input, input.built, {});
     };
     build_options.lazy = &lazy;
   }
@@ -303,7 +308,7 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
 
 /// Only the exact search can say which costs do not matter, and only if nothing else asks for them.
 bool Pipeline::measures_lazily() const {
-  const bool asks_for_all = options_.measure_all || options_.compare || !options_.diff_plans.empty() ||
+  const bool asks_for_all = options_.measure_all || options_.compare || !options_.diff_placements.empty() ||
                             !options_.why.empty() || !options_.why_not.empty() || options_.emit == Emit::Candidates;
   // Splits may be left out after the problem is built: what the plan then needs must be measured too.
   const bool has_splits = std::any_of(active_.begin(), active_.end(), [](const place::ActiveBackend& active) {
@@ -315,6 +320,7 @@ bool Pipeline::measures_lazily() const {
 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   place::SearchOptions search_options;
+  search_options.stop = listener_.stop;
   if (options_.max_states > 0) search_options.max_states = options_.max_states;
   if (options_.budget) {
     search_options.max_seconds = options_.budget;
@@ -327,13 +333,13 @@ SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::P
   const place::BuiltProblem* energy = objective_ == place::Objective::Energy ? &energy_ : nullptr;
   return {model_.graph,    built,          rules_,     written,
           memory_limits(), search_options, objective_, runtime::machine_of(devices),
-          energy};
+          energy,          &listener_};
 }
 
 Next Pipeline::diff_plans() {
-  if (options_.diff_plans.empty()) return Next::Stage;
-  std::vector<NamedPlan> plans;
-  for (const std::string& path : options_.diff_plans) {
+  if (options_.diff_placements.empty()) return Next::Stage;
+  std::vector<NamedPlacement> plans;
+  for (const std::string& path : options_.diff_placements) {
     std::optional<ir::Placement> written = read_written(path);
     if (!written) return Next::Failed;
     std::optional<place::BuiltProblem> built = build_problem(*written, nullptr, diags_);
@@ -346,15 +352,15 @@ Next Pipeline::diff_plans() {
     }
     plans.push_back({path, std::move(*plan)});
   }
-  return emit_text(print_plan_diff(model_.graph, plans[0], plans[1]));
+  return emit_text(print_placement_diff(model_.graph, plans[0], plans[1]));
 }
 
 Next Pipeline::find_candidates() {
-  std::optional<ir::Placement> written = read_written(options_.plan);
+  std::optional<ir::Placement> written = read_written(options_.placement);
   if (!written) return Next::Failed;
   written_ = std::move(*written);
-  if (!options_.candidate_plan.empty()) {
-    std::optional<ir::Placement> offered = read_plan_beside(options_.candidate_plan, "--candidate-plan");
+  if (!options_.candidate_placement.empty()) {
+    std::optional<ir::Placement> offered = read_plan_beside(options_.candidate_placement, "--candidate-placement");
     if (!offered) return Next::Failed;
     offered_ = std::move(*offered);
   }
@@ -375,9 +381,9 @@ Next Pipeline::compare() {
   SearchInput input = search_input(built_, written_);
   std::optional<Comparison> comparison = compare_strategies(input, options_.strategy, diags_);
   if (!comparison) return Next::Failed;
-  if (std::string why; !options_.candidate_plan.empty()) {
+  if (std::string why; !options_.candidate_placement.empty()) {
     std::optional<FoundPlan> followed = follow_candidate_plan({}, &why);
-    if (followed) add_row(input, options_.candidate_plan, std::move(*followed), *comparison);
+    if (followed) add_row(input, options_.candidate_placement, std::move(*followed), *comparison);
   }
   bool measures = options_.run || options_.bench > 0;
   if (measures && options_.evolve_evaluations > 0) {
@@ -388,7 +394,7 @@ Next Pipeline::compare() {
     add_row(input, "evolve", std::move(*evolved), *comparison);
   }
   bool good = !measures || measure(input, targets(), options_, inputs_, *comparison, diags_);
-  fmt::print("{}", print(*comparison));
+  fmt::print("{}", options_.json ? comparison_json(model_.graph, to_json(*comparison)) : print(*comparison));
   if (!options_.compare_json.empty()) good &= write_file(options_.compare_json, to_json(*comparison), diags_);
   return good ? Next::Done : Next::Failed;
 }
@@ -407,7 +413,13 @@ Next Pipeline::explain() {
     diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
     return Next::Failed;
   }
-  return emit_text(answer(*questions, {input, *strategy, active_, *plan, sources_, costs_.source != nullptr}));
+  const ExplainedPlan explained{input, *strategy, active_, *plan, sources_, costs_.source != nullptr};
+  if (!options_.json) return emit_text(answer_why(*questions, explained) + answer_why_not(*questions, explained));
+  placement_ = plan->placement;
+  remember(*plan, *strategy);
+  fill_report();
+  return emit_text(answers_json(model_.graph, placement_, report_, answer_why(*questions, explained),
+                                answer_why_not(*questions, explained)));
 }
 
 Next Pipeline::search() {
@@ -422,7 +434,8 @@ Next Pipeline::search() {
     return Next::Failed;
   }
   fill_report();
-  if (!options_.save_plan.empty() && !write_file(options_.save_plan, print_plan(model_.graph, placement_), diags_))
+  if (!options_.save_placement.empty() &&
+      !write_file(options_.save_placement, print_placement(model_.graph, placement_), diags_))
     return Next::Failed;
   return options_.emit == Emit::Placement ? emit_model(placement_) : Next::Stage;
 }
@@ -442,22 +455,29 @@ bool Pipeline::search_placement() {
   if (!options_.certificate.empty() && !write_certificate(options_.certificate, input, found->solution, diags_)) {
     return false;
   }
-  if (!options_.candidate_plan.empty()) consider_candidate_plan(*strategy, &*found);
+  if (!options_.candidate_placement.empty()) consider_candidate_plan(*strategy, &*found);
   if (evolves) {
     EvolveReport evolved;
     found = evolve_plan(input, *found, targets(), options_, inputs_, &evolved, diags_);
     if (!found) return false;
     report_.evolved = to_string(evolved);
   }
-  report_.search_seconds = found->seconds;
-  report_.value = found->predicted;
-  report_.bound = found->bound;
-  report_.optimal = found->optimal;
-  report_.has_bound = strategy->kind == place::Strategy::Kind::Optimal && !evolves;
-  report_.states = found->states;
+  remember(*found, *strategy);
+  report_.has_bound = report_.has_bound && !evolves;
   placement_ = std::move(found->placement);
-  if (report_.has_bound && !active_.empty()) report_.instead = simpler_plans(input);
+  if (report_.has_bound && !active_.empty()) report_.baselines = simpler_plans(input);
   return true;
+}
+
+/// What the report says of the search.
+void Pipeline::remember(const FoundPlan& found, const place::Strategy& strategy) {
+  report_.search_seconds = found.seconds;
+  report_.value = found.predicted;
+  report_.bound = found.bound;
+  report_.optimal = found.optimal;
+  report_.has_bound = strategy.kind == place::Strategy::Kind::Optimal;
+  report_.states = found.states;
+  report_.is_stopped = listener_.stop != nullptr && *listener_.stop;
 }
 
 /// The user's own plan as it is, what it does not name searched.
@@ -478,8 +498,8 @@ std::optional<FoundPlan> Pipeline::follow_candidate_plan(const place::Strategy& 
 void Pipeline::consider_candidate_plan(const place::Strategy& strategy, FoundPlan* found) {
   std::string why;
   std::optional<FoundPlan> followed = follow_candidate_plan(strategy, &why);
-  PlanVerdict verdict = judge_candidate_plan(options_.candidate_plan, offered_, std::move(followed), why, found);
-  report_.offered = to_string(verdict, found->predicted);
+  PlanVerdict verdict = judge_candidate_plan(options_.candidate_placement, offered_, std::move(followed), why, found);
+  report_.considered = to_string(verdict, found->predicted);
 }
 
 /// The predicted cost is the evaluator's, which shares nothing with the search.
@@ -543,6 +563,11 @@ Next Pipeline::build_plan() {
   codegen::JitOptions jit_options;
   jit_options.threads = options_.threads;
   jit_options.keep_text = options_.emit == Emit::Llvm || options_.emit == Emit::Asm;
+  compiling_ = std::make_unique<WorkScope>(listener_, Work::Compiling);
+  jit_options.on_lower = [this](size_t nodes) {
+    if (compiling_) compiling_->report(compiled_, model_.graph.node_count(), "operators");
+    compiled_ += nodes;
+  };
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
   if (!jit) {
     diags_.error_at(Code::BackendFailed, "host", "{}", jit.message());
@@ -550,6 +575,7 @@ Next Pipeline::build_plan() {
   }
   jit_ = std::move(*jit);
   std::optional<plan::BuiltPlan> built = plan::build_plan(model_.graph, placement_, targets(), *jit_, diags_);
+  compiling_.reset();
   if (!built) return Next::Failed;
   plan_ = std::move(*built);
   report_.uncompiled = uncompiled_ops(plan_.plan);
@@ -589,7 +615,8 @@ Next Pipeline::write_results() {
       !write_file(options_.placement_json, placement_json(model_.graph, placement_, report_), diags_)) {
     return Next::Failed;
   }
-  fmt::print("{}", summary(model_.graph, placement_, report_));
+  const auto print_report = options_.json ? summary_json : summary;
+  fmt::print("{}", print_report(model_.graph, placement_, report_));
   return runs() ? Next::Stage : Next::Done;
 }
 
@@ -606,12 +633,14 @@ Next Pipeline::load_plan() {
 
 Next Pipeline::check() {
   if (!options_.check) return Next::Stage;
+  auto work = std::make_unique<WorkScope>(listener_, Work::Checking);
   std::vector<ir::Tensor> inputs = inputs_of_run(model_.graph, inputs_, 0);
   runtime::Result<plan::CheckReport> report = plan::check_plan(model_.graph, plan_, *executor_, inputs);
   if (!report) {
     diags_.error_at(Code::RunFailed, model_.graph.name, "{}", report.message());
     return Next::Failed;
   }
+  work.reset();
   fmt::print("{}", plan::print(*report));
   plan::report_failures(*report, diags_);
   executor_->observe({});
@@ -619,22 +648,25 @@ Next Pipeline::check() {
 }
 
 Next Pipeline::verify() {
-  if (!options_.verify_plan) return Next::Stage;
+  if (!options_.verify_costs) return Next::Stage;
   constexpr int kUsualRuns = 20;
   const plan::PlanTargets all = targets();
+  auto work = std::make_unique<WorkScope>(listener_, Work::Running);
   runtime::Result<VerifyReport> report =
-      verify_plan({model_.graph, placement_, all, plan_, *executor_}, inputs_of_run(model_.graph, inputs_, 0),
-                  std::max(options_.bench, kUsualRuns));
+      verify_costs({model_.graph, placement_, all, plan_, *executor_}, inputs_of_run(model_.graph, inputs_, 0),
+                   std::max(options_.bench, kUsualRuns));
   if (!report) {
     diags_.error_at(Code::RunFailed, model_.graph.name, "{}", report.message());
     return Next::Failed;
   }
+  work.reset();
   fmt::print("{}", print(*report));
   return Next::Stage;
 }
 
 Next Pipeline::run_model() {
-  return options_.run ? stage_if(driver::run_model(options_, model_.graph, inputs_, *executor_, diags_)) : Next::Stage;
+  return options_.run ? stage_if(driver::run_model(options_, model_.graph, inputs_, *executor_, listener_, diags_))
+                      : Next::Stage;
 }
 
 Next Pipeline::bench() {
@@ -647,7 +679,7 @@ Next Pipeline::bench() {
     for (const std::string& line : executor_->device_log()) fmt::print("{}\n", line);
   }
   if (options_.bench == 0) return Next::Stage;
-  return stage_if(bench_model(options_, model_.graph, plan_.plan, inputs_, *executor_, diags_));
+  return stage_if(bench_model(options_, model_.graph, plan_.plan, inputs_, *executor_, listener_, diags_));
 }
 
 void Pipeline::print_times() const {
@@ -659,8 +691,8 @@ void Pipeline::print_times() const {
 
 }  // namespace
 
-int run_pipeline(const Options& options) {
-  return Pipeline(options).run();
+int run_pipeline(const Options& options, const Listener& listener) {
+  return Pipeline(options, listener).run();
 }
 
 }  // namespace collage::driver

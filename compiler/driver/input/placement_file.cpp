@@ -100,9 +100,9 @@ class Scanner {
 };
 
 /// Recursive descent over the grammar in placement_file.h. A syntax error ends it; wrong names do not.
-class PlanReader {
+class PlacementReader {
  public:
-  PlanReader(std::string_view text, support::FileId file, const ir::Graph& graph, support::Diagnostics& diags)
+  PlacementReader(std::string_view text, support::FileId file, const ir::Graph& graph, support::Diagnostics& diags)
       : scanner_(text, file, diags),
         graph_(graph),
         diags_(diags),
@@ -110,7 +110,11 @@ class PlanReader {
         owner_(graph.node_count(), -1) {}
 
   std::optional<ir::Placement> read() {
-    if (!word("plan")) return std::nullopt;
+    // `plan` is what files of earlier versions say.
+    if (is_word("plan"))
+      advance();
+    else if (!word("placement"))
+      return std::nullopt;
     if (token_.kind != 'a' || token_.text != "1") {
       wrong("`1`, the version of the form");
       return std::nullopt;
@@ -173,7 +177,7 @@ class PlanReader {
   void check_name(const ir::Partition& read) {
     for (const ir::Partition& other : placement_.partitions) {
       if (other.name != read.name) continue;
-      diags_.error(Code::Redefinition, read.span, "partition `@{}` is in the plan twice", read.name)
+      diags_.error(Code::Redefinition, read.span, "partition `@{}` is in the placement twice", read.name)
           .note(other.span, "the first is here");
       names_are_good_ = false;
     }
@@ -307,7 +311,7 @@ class PlanReader {
     for (NodeId id : graph_.node_ids()) names.push_back(graph_.node_name(id));
     diags_.error(Code::UndefinedValue, token.span, "the model has no {} `%{}`", what, token.text)
         .did_you_mean(support::closest(token.text, names))
-        .note("a plan names nodes as they are after the passes: `--emit=graph` prints them");
+        .note("a placement names nodes as they are after the passes: `--emit=graph` prints them");
     names_are_good_ = false;
   }
 
@@ -331,8 +335,8 @@ std::string boundary_text(const ir::Graph& graph, const std::vector<ir::Boundary
 
 }  // namespace
 
-std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
-  std::string text = "plan 1\n";
+std::string print_placement(const ir::Graph& graph, const ir::Placement& placement) {
+  std::string text = "placement 1\n";
   for (const ir::Partition& partition : placement.partitions) {
     text += fmt::format("partition {} on {}({})", ir::sigil_name('@', partition.name), partition.backend,
                         fmt::join(ir::instances_of(partition.instance), " + "));
@@ -351,12 +355,12 @@ std::string print_plan(const ir::Graph& graph, const ir::Placement& placement) {
   return text;
 }
 
-std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph, support::SourceManager& sources,
-                                       support::Diagnostics& diags) {
+std::optional<ir::Placement> read_placement(const std::string& path, const ir::Graph& graph,
+                                            support::SourceManager& sources, support::Diagnostics& diags) {
   std::string why;
   std::optional<support::FileId> file = sources.load(path, &why);
   if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
-  return PlanReader(sources.text(*file), *file, graph, diags).read();
+  return PlacementReader(sources.text(*file), *file, graph, diags).read();
 }
 
 }  // namespace collage::driver

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement as a small text of its own, independent of weights and of how the model is stored (`--save-plan`,
-// `--plan`, `--diff-plans`). It names nodes by their first result, after the passes:
+// A placement as a small text of its own, independent of weights and of how the model is stored (`--save-placement`,
+// `--placement`, `--diff-placements`). It names nodes by their first result, after the passes:
 //
-//     plan 1
+//     placement 1
 //     partition @p0 on host(host) rule "pointwise" { %a, %b }
 //     partition @p1 on npu(npu[0]) rule "conv_act.Relu" (%b: npu[0] NHWC) -> (%y: npu[0] NHWC) { %c, %y }
 //     partition @p2 on npu(npu[0] + npu[1]) split %d along channels rule "conv" { %d }
 //
 // The head is that of a partition in the model language. Rules and formats may be left out: then the cheapest that fit
-// are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. What was
-// joined out of several partitions is priced as one, so that a replay may promise less time than the search did. Nodes
-// that no partition names are searched.
+// are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. A
+// partition that was joined from several is priced as one, so a replay may predict less time than the search did. Nodes
+// that no partition names are searched. Files of earlier versions begin with `plan 1` and are read as well.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,11 @@
 
 namespace collage::driver {
 
-std::string print_plan(const ir::Graph& graph, const ir::Placement& placement);
+std::string print_placement(const ir::Graph& graph, const ir::Placement& placement);
 
-/// Partitions only, each with a span. Whether the backends can run them is `build_problem`'s to say. Nothing after
-/// errors.
-std::optional<ir::Placement> read_plan(const std::string& path, const ir::Graph& graph, support::SourceManager& sources,
-                                       support::Diagnostics& diags);
+/// Reads partitions only, each with a span; `build_problem` checks whether the backends can run them. Returns nullopt
+/// after errors.
+std::optional<ir::Placement> read_placement(const std::string& path, const ir::Graph& graph,
+                                            support::SourceManager& sources, support::Diagnostics& diags);
 
 }  // namespace collage::driver

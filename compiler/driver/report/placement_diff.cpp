@@ -67,7 +67,7 @@ std::map<std::string, Duration> costs_of(const ir::Placement& placement) {
 
 }  // namespace
 
-std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const NamedPlan& b) {
+std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b) {
   const ir::Placement& x = a.plan.placement;
   const ir::Placement& y = b.plan.placement;
   std::string change;
@@ -76,7 +76,7 @@ std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const Na
     change = fmt::format("{:+.1f} %", 100 * (ratio - 1));
   }
   Table table;
-  table.add("plan", a.name, b.name);
+  table.add("placement", a.name, b.name);
   table.add("predicted", human(a.plan.predicted), human(b.plan.predicted), change);
   table.add("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
   table.add("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
@@ -105,7 +105,8 @@ std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const Na
     }
   }
   std::string text = table.print();
-  if (moved.empty() && regrouped.empty()) return text + "every node is in the same place and company in both\n";
+  if (moved.empty() && regrouped.empty())
+    return text + "every node runs in the same place, with the same nodes, in both\n";
   return text + moved + regrouped;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--diff-plans`: what differs between two placements of one graph, node by node, and in predicted time.
+// `--diff-placements`: the differences between two placements of one graph, by node and in predicted time.
 //
-//     plan           a.plan     b.plan
-//     predicted      7.2 us     23.97 us   +232.9 %
-//     partitions     5          3
-//     conversions    0          4
-//       conversions  -          19.62 us
-//       host         7.2 us     2.091 us
-//       npu[0]       -          2.252 us
+//     placement      a.placement   b.placement
+//     predicted      7.2 us        23.97 us      +232.9 %
+//     partitions     5             3
+//     conversions    0             4
+//       conversions  -             19.62 us
+//       host         7.2 us        2.091 us
+//       npu[0]       -             2.252 us
 //     moved       %c Conv: host -> npu[0]
 //     regrouped   %y Gemm: with %q -> alone
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace collage::driver {
 
-struct NamedPlan {
+struct NamedPlacement {
   std::string name;
   FoundPlan plan;
 };
 
-std::string print_plan_diff(const ir::Graph& graph, const NamedPlan& a, const NamedPlan& b);
+std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);
 
 }  // namespace collage::driver

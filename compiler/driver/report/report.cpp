@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/driver/report/conversion_kind.h"
+#include "compiler/driver/report/figures.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::driver {
@@ -28,25 +28,13 @@ std::string line(std::string_view label, std::string_view text) {
 }
 
 std::string model_line(const ir::Graph& graph) {
-  double parameters = 0, flops = 0;
-  for (ir::ValueId id : graph.value_ids()) {
-    const ir::Value& value = graph.value(id);
-    if (value.is_constant()) parameters += static_cast<double>(runtime::element_count(value.type.shape));
-  }
-  for (ir::NodeId id : graph.node_ids()) flops += work_of(graph, id).flops;
-  return fmt::format("{}: {}, {} parameters, {}FLOP", graph.name, plural(graph.node_count(), "op"),
-                     with_prefix(parameters), with_prefix(flops) + (flops >= 1e4 ? "" : " "));
+  const ModelFigures model = figures_of(graph);
+  return fmt::format("{}: {}, {} parameters, {}FLOP", graph.name, plural(model.ops, "op"),
+                     with_prefix(model.parameters), with_prefix(model.flops) + (model.flops >= 1e4 ? "" : " "));
 }
 
-struct Share {
-  size_t ops = 0;
-  size_t partitions = 0;
-  double macs = 0;
-  Duration cost;
-};
-
-std::string backend_row(const BackendRow& row, const Share& share, double all_macs) {
-  std::string macs = all_macs > 0 ? fmt::format("{:.1f} %", 100.0 * share.macs / all_macs) : "-";
+std::string backend_row(const BackendRow& row, const BackendFigures& share, double model_macs) {
+  std::string macs = model_macs > 0 ? fmt::format("{:.1f} %", 100.0 * share.macs / model_macs) : "-";
   std::string cost = share.partitions > 0 ? human(share.cost) : "-";
   std::string note = !row.absent.empty() ? "absent: " + row.absent : row.refused.empty() ? "" : row.refused[0];
   std::string text =
@@ -55,26 +43,16 @@ std::string backend_row(const BackendRow& row, const Share& share, double all_ma
 }
 
 std::string conversion_line(const ir::Graph& graph, const ir::Placement& placement) {
-  Duration cost;
-  size_t reorders = 0, copies = 0, casts = 0;
-  double bytes = 0;
-  for (const ir::Conversion& conversion : placement.conversions) {
-    cost += conversion.cost;
-    bytes += static_cast<double>(ir::bytes_in(graph.value(conversion.value).type, conversion.from));
-    switch (kind_of(conversion)) {
-      case ConversionKind::Copy: ++copies; break;
-      case ConversionKind::Reorder: ++reorders; break;
-      case ConversionKind::Cast: ++casts; break;
-    }
-  }
+  const ConversionFigures sum = conversion_figures(graph, placement);
   std::string what;
   if (!placement.conversions.empty()) {
-    what = fmt::format("   ({}, {}, {}{}B)", plural(reorders, "reorder"),
-                       copies == 1 ? "1 copy" : fmt::format("{} copies", copies),
-                       casts == 0 ? "" : plural(casts, "cast") + ", ", with_prefix(bytes) + (bytes >= 1e4 ? "" : " "));
+    what = fmt::format("   ({}, {}, {}{}B)", plural(sum.reorders, "reorder"),
+                       sum.copies == 1 ? "1 copy" : fmt::format("{} copies", sum.copies),
+                       sum.casts == 0 ? "" : plural(sum.casts, "cast") + ", ",
+                       with_prefix(sum.bytes) + (sum.bytes >= 1e4 ? "" : " "));
   }
   return fmt::format("{:<10}{:>17}{:>9}{:>13}{}", "conversions", placement.conversions.size(), "",
-                     placement.conversions.empty() ? "-" : human(cost), what);
+                     placement.conversions.empty() ? "-" : human(sum.cost), what);
 }
 
 /// `13.14 us predicted`, `makespan 9.3 us predicted`, `energy 4.1 uJ predicted`.
@@ -84,14 +62,14 @@ std::string value_text(const Report& report) {
   return std::string(name_of(report.objective)) + " " + text;
 }
 
-/// What else is worth knowing of another objective's plan.
+/// Further figures for objectives other than latency.
 std::string besides(const Report& report) {
   if (report.objective == place::Objective::Latency) return "";
   std::string text;
   if (report.objective == place::Objective::Throughput && report.value.ps() > 0) {
     text = fmt::format(", {} inputs a second", with_prefix(1 / report.value.seconds()));
   }
-  return text + fmt::format(", {} one after the other", human(report.predicted));
+  return text + fmt::format(", {} in sequence", human(report.predicted));
 }
 
 double gap(const Report& report) {
@@ -100,7 +78,7 @@ double gap(const Report& report) {
 
 std::string search_line(const Report& report) {
   if (!report.searched) {
-    return fmt::format("none: the model came placed: {}{}", value_text(report), besides(report));
+    return fmt::format("none, the model is placed already: {}{}", value_text(report), besides(report));
   }
   std::string time = report.search_seconds < 1 ? fmt::format("{:.3g} ms", report.search_seconds * 1e3)
                                                : fmt::format("{:.3g} s", report.search_seconds);
@@ -114,6 +92,7 @@ std::string search_line(const Report& report) {
     bound += ")";
   }
   std::string label = report.has_bound ? (report.optimal ? "optimal" : "best found") : report.strategy;
+  if (report.is_stopped && !report.optimal) label = "interrupted, best found";
   return fmt::format("{} in {}: {}{}{}", label, time, value_text(report), bound, besides(report));
 }
 
@@ -141,30 +120,19 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
                                          plural(report.backends.size(), "backend"), truncated));
   if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
-  if (!report.offered.empty()) text += line("offered", report.offered);
+  if (!report.considered.empty()) text += line("considered", report.considered);
   if (!report.evolved.empty()) text += line("evolve", report.evolved);
-  std::map<std::string, Share> shares;
-  double all_macs = 0;
-  for (const ir::Partition& partition : placement.partitions) {
-    Share& share = shares[partition.backend];
-    share.partitions++;
-    share.ops += partition.nodes.size();
-    share.cost += partition.cost;
-    for (ir::NodeId node : partition.nodes) {
-      double macs = work_of(graph, node).macs;
-      share.macs += macs;
-      all_macs += macs;
-    }
-  }
+  std::map<std::string, BackendFigures> backends = figures_by_backend(graph, placement);
+  const double model_macs = all_macs(backends);
   text += line("placement", fmt::format("{:<10}{:>5}{:>12}{:>9}{:>13}   {}", "backend", "ops", "partitions", "MACs",
-                                        "predicted", "refused most often because"));
-  for (const BackendRow& row : report.backends) text += line("", backend_row(row, shares[row.backend], all_macs));
+                                        "predicted", "top refusal"));
+  for (const BackendRow& row : report.backends) text += line("", backend_row(row, backends[row.backend], model_macs));
   text += line("", conversion_line(graph, placement));
-  if (!report.instead.empty()) {
+  if (!report.baselines.empty()) {
     std::string others;
-    for (const auto& [name, cost] : report.instead)
+    for (const auto& [name, cost] : report.baselines)
       others += (others.empty() ? "" : "   ") + name + " " + human(report.objective, cost);
-    text += line("instead", others);
+    text += line("baselines", others);
   }
   if (!report.uncompiled.empty()) {
     std::string list;

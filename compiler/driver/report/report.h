@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compilation tells its user: the summary on the terminal and `--placement-json`. Plain data and two printers.
+// The report of a compilation: the summary on the terminal and `--placement-json`. Plain data and its printers.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ using runtime::Duration;
 /// One active backend in the summary.
 struct BackendRow {
   std::string backend;
-  std::string absent;  ///< why it is not there, or empty
+  std::string absent;  ///< why it cannot be used, or empty
   size_t rules = 0;
   std::vector<std::string> refused;  ///< reasons with their counts, the most frequent first
 };
@@ -33,22 +33,23 @@ struct Report {
   size_t candidates = 0;
   size_t distinct = 0;    ///< by structure, formats and backend: those that would be measured apart
   size_t truncated = 0;   ///< seeds whose growth a cap stopped
-  std::string costs;      ///< what measuring them took; empty: nothing was measured
+  std::string costs;      ///< counts and time of measuring; empty: nothing was measured
   size_t measured = 0;    ///< distinct candidates measured now
   size_t cached = 0;      ///< and those known from before
-  size_t not_needed = 0;  ///< and those that the proof of the plan did without
+  size_t not_needed = 0;  ///< and those that the proof does not need
   place::Objective objective = place::Objective::Latency;
-  Duration value;      ///< what the objective says of the plan
-  Duration predicted;  ///< one after the other
+  Duration value;      ///< of the objective
+  Duration predicted;  ///< latency: the steps in sequence
   Duration bound;      ///< of `value`
   bool optimal = false;
-  bool has_bound = false;  ///< other strategies than `optimal` prove nothing
-  bool searched = true;    ///< false: the model came placed
+  bool has_bound = false;   ///< other strategies than `optimal` prove nothing
+  bool is_stopped = false;  ///< the user ended the search
+  bool searched = true;     ///< false: the model was placed already
   uint64_t states = 0;
   double search_seconds = 0;
-  std::vector<std::pair<std::string, Duration>> instead;  ///< other strategies and their values
-  std::string offered;                                    ///< what became of `--candidate-plan`
-  std::string evolved;                                    ///< what `evolve` measured
+  std::vector<std::pair<std::string, Duration>> baselines;  ///< other strategies and their values
+  std::string considered;                                   ///< how `--candidate-placement` compares
+  std::string evolved;                                      ///< what `evolve` measured
   std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
   std::string wrote;
 };
@@ -56,10 +57,10 @@ struct Report {
 /// Operators that host steps call reference kernels for.
 std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan);
 
-/// The lines of section 9 of the design.
+/// The summary, as lines.
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
-/// The JSON that `--placement-json` promises. Nodes are named by their first result.
+/// The JSON of `--placement-json`. Nodes are named by their first result.
 std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
 }  // namespace collage::driver

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -221,16 +222,19 @@ std::vector<Tensor> inputs_of_run(const ir::Graph& graph, const std::vector<Boun
 }
 
 bool run_model(const Options& options, const ir::Graph& graph, const std::vector<BoundInput>& bound,
-               runtime::Executor& executor, support::Diagnostics& diags) {
+               runtime::Executor& executor, const Listener& listener, support::Diagnostics& diags) {
   int64_t runs = bound.empty() ? 1 : bound.front().batch;
   std::vector<int64_t> classes;
   std::vector<Tensor> outputs;
+  auto work = std::make_unique<WorkScope>(listener, Work::Running);
   for (int64_t run = 0; run < runs; ++run) {
+    work->report(static_cast<size_t>(run), static_cast<size_t>(runs));
     runtime::Result<std::vector<Tensor>> result = executor.run(inputs_of_run(graph, bound, run));
     if (!result) return diags.error_at(Code::RunFailed, graph.name, "{}", result.message());
     outputs = std::move(*result);
     classes.push_back(argmax(outputs.front()));
   }
+  work.reset();
   if (runs == 1) {
     for (size_t i = 0; i < outputs.size(); ++i) print_result(graph.value(graph.outputs()[i]).name, outputs[i]);
   } else {
@@ -242,14 +246,17 @@ bool run_model(const Options& options, const ir::Graph& graph, const std::vector
 }
 
 bool bench_model(const Options& options, const ir::Graph& graph, const runtime::Plan& plan,
-                 const std::vector<BoundInput>& bound, runtime::Executor& executor, support::Diagnostics& diags) {
+                 const std::vector<BoundInput>& bound, runtime::Executor& executor, const Listener& listener,
+                 support::Diagnostics& diags) {
   using Clock = std::chrono::steady_clock;
   constexpr int kWarmUp = 3;
   std::vector<Tensor> inputs = inputs_of_run(graph, bound, 0);
   std::vector<double> milliseconds, makespans;
   std::vector<runtime::Duration> least(plan.steps.size(), runtime::Duration::max());  // by step
   runtime::Duration device_start;
+  auto work = std::make_unique<WorkScope>(listener, Work::Running);
   for (int i = -kWarmUp; i < options.bench; ++i) {
+    work->report(static_cast<size_t>(std::max(i, 0)), static_cast<size_t>(options.bench));
     if (i == 0) device_start = executor.device_time();
     Clock::time_point start = Clock::now();
     runtime::Result<std::vector<Tensor>> result = executor.run(inputs);
@@ -263,6 +270,7 @@ bool bench_model(const Options& options, const ir::Graph& graph, const runtime::
       least[s] = std::min(least[s], slot.finish - slot.start);
     }
   }
+  work.reset();
   std::vector<double> in_order = milliseconds;
   std::sort(milliseconds.begin(), milliseconds.end());
   fmt::print("{:<12}median {:.4g} ms, least {:.4g} ms ({} runs)\n", "bench", milliseconds[milliseconds.size() / 2],

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/driver/input/listener.h"
 #include "compiler/driver/input/options.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
@@ -29,12 +30,13 @@ std::vector<ir::Tensor> inputs_of_run(const ir::Graph& graph, const std::vector<
 
 /// Runs once per input of the batch, prints results, compares with `--expect` and `--labels`. False after an error.
 bool run_model(const Options& options, const ir::Graph& graph, const std::vector<BoundInput>& bound,
-               runtime::Executor& executor, support::Diagnostics& diags);
+               runtime::Executor& executor, const Listener& listener, support::Diagnostics& diags);
 
 /// Times `options.bench` runs after a warm-up and prints median, least and the simulated devices' time; of a concurrent
 /// plan also the makespan, and the time per input of a stream whose steps take the least that they took. Writes them
 /// all, in order, to `options.bench_json`.
 bool bench_model(const Options& options, const ir::Graph& graph, const runtime::Plan& plan,
-                 const std::vector<BoundInput>& bound, runtime::Executor& executor, support::Diagnostics& diags);
+                 const std::vector<BoundInput>& bound, runtime::Executor& executor, const Listener& listener,
+                 support::Diagnostics& diags);
 
 }  // namespace collage::driver

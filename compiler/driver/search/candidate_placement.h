@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--candidate-plan FILE`: a plan of the user's (placement_file.h) that the search may take, in parts or as it is. Its
+// `--candidate-placement FILE`: a plan of the user's (placement_file.h) that the search may take, in parts or as it is. Its
 // partitions are among the candidates (BuildOptions::offered). Here it is held against the outcome as a whole: followed
-// as `--plan` would, the nodes that it does not name searched.
+// as `--placement` would, the nodes that it does not name searched.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--certificate FILE`: what `collage-check-plan` judges (certificate/certificate_file.h).
+// `--certificate FILE`: what `collage-check-certificate` judges (certificate/certificate_file.h).
 #pragma once
 
 #include <string>

@@ -2,10 +2,9 @@
 #include "compiler/driver/search/costs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <memory>
 
 namespace collage::driver {
 namespace {
@@ -20,29 +19,15 @@ bool asks_for_measuring(const place::ActiveBackend& active) {
          });
 }
 
-/// `costs       [####......] 12 of 88, 6 s left`, on one line that the next one overwrites and the last one clears.
-class ProgressBar {
- public:
-  void operator()(size_t done, size_t of) {
-    using Clock = std::chrono::steady_clock;
-    if (done == 0) start_ = Clock::now();
-    if (done == of) {
-      fmt::print(stderr, "\r\x1b[K");
-      return;
-    }
-    constexpr size_t kWidth = 10;
-    std::string bar(kWidth * done / of, '#');
-    bar.resize(kWidth, '.');
-    double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    std::string left = done == 0 ? ""
-                                 : fmt::format(", {:.0f} s left",
-                                               seconds / static_cast<double>(done) * static_cast<double>(of - done));
-    fmt::print(stderr, "\rcosts       [{}] {} of {}{}\x1b[K", bar, done, of, left);
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_;
-};
+/// Measuring begins with the first report and ends with the one without a candidate.
+std::function<void(const measure::MeasuringProgress&)> progress_to(const Listener& listener) {
+  auto scope = std::make_shared<std::unique_ptr<WorkScope>>();
+  return [&listener, scope](const measure::MeasuringProgress& now) {
+    if (!*scope) *scope = std::make_unique<WorkScope>(listener, Work::Measuring);
+    (*scope)->report(now.done, now.of, now.candidate);
+    if (now.candidate.empty()) scope->reset();
+  };
+}
 
 std::unique_ptr<measure::CostDatabase> open_database(const Options& options, support::Diagnostics& diags) {
   std::string path = options.cost_db.value_or(measure::default_cost_database());
@@ -56,7 +41,8 @@ std::unique_ptr<measure::CostDatabase> open_database(const Options& options, sup
 
 }  // namespace
 
-Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags) {
+Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, const Listener& listener,
+                 support::Diagnostics& diags) {
   bool asked = options.costs == CostMode::Measured;
   bool may_choose = options.costs == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
   if (!asked && !may_choose) return {};
@@ -77,10 +63,8 @@ Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>
   measuring.worker.arguments.insert(
       measuring.worker.arguments.end(),
       {"--threads", std::to_string(options.threads), "--timeout", fmt::format("{}", options.measure_timeout)});
-  if (::isatty(STDERR_FILENO) == 1) {
-    measuring.progress = ProgressBar();
-    measuring.waiting = [] { fmt::print(stderr, "costs       waiting until another compiler has measured\n"); };
-  }
+  measuring.waiting = listener.waiting;
+  if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
   costs.database = open_database(options, diags);
   measuring.database = costs.database.get();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/driver/input/activate.h"
+#include "compiler/driver/input/listener.h"
 #include "compiler/driver/input/options.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/place/build/build_problem.h"
@@ -21,8 +22,9 @@ struct Costs {
 
 /// `--costs=measured`: measured. Without `--costs` they are where an active rule file says `cost measured`. Where there
 /// is no database (`--cost-db ''`, or no home to keep one in) they are forgotten after this run. A database that cannot
-/// be used, or a measuring process that is not there, is a warning.
-Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, support::Diagnostics& diags);
+/// be used, or a measuring process that does not exist, is a warning. The listener lives as long as the costs.
+Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, const Listener& listener,
+                 support::Diagnostics& diags);
 
 /// `31 measured, 57 from cache, 224 not needed   2.1 s`, and what failed. Empty if there was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);

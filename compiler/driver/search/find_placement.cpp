@@ -95,7 +95,15 @@ ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& 
   return place::to_placement(built, solution, input.graph);
 }
 
-/// Of a placement that holds, or this is a fault of ours.
+/// `12.3 ms, bound 12.1 ms, gap 1.6 %`
+std::string progress_text(const place::SearchProgress& now) {
+  if (now.cost == Duration::max()) return "no placement yet";
+  const double gap = now.bound.ps() > 0 ? now.cost.seconds() / now.bound.seconds() - 1 : 0;
+  const std::string gap_text = now.bound.ps() > 0 ? fmt::format(", gap {:.2g} %", 100 * gap) : "";
+  return fmt::format("{}, bound {}{}", human(now.cost), human(now.bound), gap_text);
+}
+
+/// The cost of a placement that must be valid.
 Duration checked_cost(const SearchInput& input, const ir::Placement& placement) {
   place::Verdict verdict = place::evaluate(input.graph, placement);
   COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
@@ -104,6 +112,17 @@ Duration checked_cost(const SearchInput& input, const ir::Placement& placement) 
 }
 
 }  // namespace
+
+std::optional<place::Solution> solve(const SearchInput& input, const place::BuiltProblem& built,
+                                     const place::Strategy& strategy, std::string* why) {
+  if (input.listener == nullptr) {
+    return place::solve_within_memory(input.graph, built, input.limits, strategy, input.options, why);
+  }
+  WorkScope scope(*input.listener, Work::Searching);
+  place::SearchOptions options = input.options;
+  options.on_progress = [&](const place::SearchProgress& now) { scope.report(0, 0, progress_text(now)); };
+  return place::solve_within_memory(input.graph, built, input.limits, strategy, options, why);
+}
 
 Duration objective_value(const SearchInput& input, const ir::Placement& placement) {
   if (place::is_concurrent(input.objective)) {
@@ -141,8 +160,7 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   why->clear();
   Clock::time_point start = Clock::now();
   const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
-  std::optional<place::Solution> solution =
-      place::solve_within_memory(input.graph, built, input.limits, strategy, input.options, why);
+  std::optional<place::Solution> solution = solve(input, built, strategy, why);
   if (!solution) {
     if (why->empty()) *why = why_none(input, strategy);
     return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One strategy, from the placement problem to a placement that has been priced independently. The pipeline, `--compare`
-// and `--diff-plans` all come here.
+// and `--diff-placements` all come here.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/driver/input/listener.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/costs/noise.h"
 #include "compiler/place/problem/objective.h"
@@ -31,6 +32,7 @@ struct SearchInput {
   place::Objective objective = place::Objective::Latency;
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* energy = nullptr;  ///< `built` with energies for costs, where that is the objective
+  const Listener* listener = nullptr;           ///< null: none
 };
 
 struct FoundPlan {
@@ -47,6 +49,10 @@ struct FoundPlan {
 
 /// The objective's value of a placement whose costs are times; of energy, see place/build/energy.h.
 Duration objective_value(const SearchInput& input, const ir::Placement& placement);
+
+/// `solve_within_memory` under the options of the input, reported to its listener.
+std::optional<place::Solution> solve(const SearchInput& input, const place::BuiltProblem& built,
+                                     const place::Strategy& strategy, std::string* why = nullptr);
 
 /// Nothing if the strategy finds no placement; `why` then says so in one sentence.
 std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why);

@@ -183,8 +183,10 @@ class MemorySearch {
     bound_ = std::max(bound_, least);
   }
 
-  /// Most of the time is spent.
-  bool is_late() const { return options_.max_seconds && clock_.seconds() > kLate * *options_.max_seconds; }
+  /// Most of the time is spent, or the search is stopped.
+  bool is_late() const {
+    return options_.is_stopped() || (options_.max_seconds && clock_.seconds() > kLate * *options_.max_seconds);
+  }
 
   /// Layers that keep apart how much is held, at prices that all but fit: many good solutions of all sizes.
   void sort_by_bytes(const Problem& priced) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every search takes beside the problem: its budget, and whom it reports its progress to.
+// What every search takes beside the problem: its budget, when to stop, and who is informed of its progress.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -26,6 +27,10 @@ struct SearchOptions {
   uint64_t tie_states = 10'000;       ///< past this many, a proven cost is enough
   std::optional<double> max_seconds;  ///< makes results depend on the machine; for users in a hurry
   std::function<void(const SearchProgress&)> on_progress = nullptr;
+  /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.
+  const std::atomic<bool>* stop = nullptr;
+
+  bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 
 inline constexpr uint64_t kPatience = 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-check-plan FILE`: is the plan in a certificate one, does it cost what it says, and do the multipliers prove
-// the bound? Exit codes: 0 all of it holds, 1 something does not, 2 wrong usage, 3 a fault of ours.
+// `collage-check-certificate FILE`: checks that the placement in a certificate is valid, costs what it states, and that the
+// multipliers prove the bound. Exit codes: 0 it holds, 1 it does not, 2 wrong usage, 3 an internal error.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include "compiler/certificate/check_certificate.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/explain.h"
+#include "compiler/tools/command_line/app_text.h"
 
 namespace {
 
@@ -19,7 +20,7 @@ namespace check_plan = collage::check_plan;
 
 constexpr int kNotProven = 1;
 constexpr int kWrongUsage = 2;
-constexpr int kOurFault = 3;
+constexpr int kInternalError = 3;
 
 double gap_percent(check_plan::Wide bound, check_plan::Wide cost) {
   return cost > 0 ? 100.0 * static_cast<double>(cost - bound) / static_cast<double>(cost) : 0.0;
@@ -36,7 +37,7 @@ void report(const check_plan::CertificateFile& file, const check_plan::Judgement
   const collage::place::Solution& solution = file.solution;
   fmt::print("problem     {}: {} nodes, {} candidates\n", file.names.model, problem.node_count,
              problem.candidates.size());
-  fmt::print("plan        {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
+  fmt::print("placement   {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
   fmt::print("cost        {}\n", collage::runtime::human(Duration::picoseconds(static_cast<int64_t>(judgement.cost))));
   if (!judgement.bound) {
     fmt::print("bound       none: there are no multipliers\n");
@@ -44,17 +45,18 @@ void report(const check_plan::CertificateFile& file, const check_plan::Judgement
     fmt::print("bound       {}: proven by the multipliers\n", bound_text(*judgement.bound, judgement.cost));
   }
   if (file.proof == "search") {
-    fmt::print("claimed     {}: by search, which cannot be seen from here\n",
+    fmt::print("claimed     {}: by search, which this program does not repeat\n",
                bound_text(solution.bound.ps(), judgement.cost));
   }
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Checks a certificate that `collagec --certificate FILE` wrote: the plan, its cost, its bound.",
-               "collage-check-plan");
+  CLI::App app("checks a certificate that `collagec --certificate FILE` wrote: the placement, its cost, its bound",
+               "collage-check-certificate");
   std::string path, code;
-  app.add_option("file", path, "The certificate")->type_name("FILE");
-  app.add_option("--explain", code, "Explain a diagnostic: CG0433")->type_name("CODE");
+  collage::tools::add_text_flags(app);
+  app.add_option("file", path, "the certificate")->type_name("FILE");
+  app.add_option("--explain", code, "explain a diagnostic: CG0433")->type_name("CODE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -62,8 +64,9 @@ int run(int argc, char** argv) {
   }
   if (!code.empty()) return collage::support::explain(code) ? 0 : kWrongUsage;
   if (path.empty()) {
-    fmt::print(stderr,
-               "error: a certificate is needed: `collage-check-plan FILE`\nRun with --help for more information.\n");
+    fmt::print(
+        stderr,
+        "error: a certificate is needed: `collage-check-certificate FILE`\nRun with --help for more information.\n");
     return kWrongUsage;
   }
   collage::support::SourceManager sources;
@@ -94,8 +97,8 @@ int main(int argc, char** argv) {
     return kNotProven;
   } catch (const std::exception& error) {
     fmt::print(stderr,
-               "internal error: {}\nThis is a fault of collage-check-plan, not of its input; please report it.\n",
+               "internal error: {}\nThis is a bug in collage-check-certificate, not in its input; please report it.\n",
                error.what());
-    return kOurFault;
+    return kInternalError;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-measure`: the process in which candidates are compiled and timed. `collagec` starts it with its own rule
-// files and targets, gives it candidates over a socket and reads one line for each; nobody else has use for it.
+// files and targets, sends candidates over a socket and reads one line for each. It is of no other use.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +15,7 @@
 #include "compiler/measure/channel.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/sema/build_rules.h"
+#include "compiler/tools/command_line/app_text.h"
 
 namespace {
 
@@ -37,6 +38,8 @@ void limit(decltype(RLIMIT_AS) what, rlim_t most) {
 /// No more address space than the machine has memory, and no core dumps. A sanitizer needs its shadow memory.
 void limit_process() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Ctrl-C on a terminal is for the compiler, which may go on with what it has found.
+  std::signal(SIGINT, SIG_IGN);
   limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__)
   auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
@@ -44,8 +47,8 @@ void limit_process() {
 #endif
 }
 
-/// From now on as much processor time as all threads can use until the timeout. Waiting does not count, so that this
-/// catches what the compiler's own clock would have killed anyway, even if the compiler is stopped.
+/// Limits processor time, from now on, to what all threads can use until the timeout. Waiting does not count, so this
+/// ends only what the compiler would have ended at its own timeout; it does so even if the compiler is stopped.
 void limit_processor_time(const MeasureOptions& options) {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -88,11 +91,12 @@ int serve(const MeasureOptions& options) {
 
 int main(int argc, char** argv) {
   MeasureOptions options;
-  CLI::App app{"collage-measure: times candidates for collagec, which starts it"};
-  app.add_option("-r,--rules", options.rules)->allow_extra_args(false);
-  app.add_option("-t,--target", options.targets)->allow_extra_args(false);
-  app.add_option("--threads", options.threads);
-  app.add_option("--timeout", options.timeout);
+  CLI::App app{"measures candidates for collagec, which starts it", "collage-measure"};
+  tools::add_text_flags(app);
+  app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
+  app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
+  app.add_option("--threads", options.threads, "threads of the host");
+  app.add_option("--timeout", options.timeout, "seconds for one candidate");
   CLI11_PARSE(app, argc, argv);
   limit_process();
   return serve(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-rules`: one subcommand for each thing that is done with rule files. Exit codes: 0 done, 1 the input is at
-// fault, 2 wrong usage, 3 a fault of ours.
+// `collage-rules`: one subcommand for each thing that is done with rule files. Exit codes:
+// tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,7 @@
 #include "compiler/rules_tool/scaffold.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/explain.h"
+#include "compiler/tools/command_line/app_text.h"
 
 namespace {
 
@@ -26,9 +27,9 @@ using collage::support::Diagnostics;
 using collage::support::SourceManager;
 namespace tool = collage::rules_tool;
 
-constexpr int kInputAtFault = 1;
+constexpr int kInputError = 1;
 constexpr int kWrongUsage = 2;
-constexpr int kOurFault = 3;
+constexpr int kInternalError = 3;
 
 struct Options {
   std::vector<std::string> paths;
@@ -44,7 +45,8 @@ struct Options {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app("Checks, tests, formats and lists rule files.", "collage-rules");
+  CLI::App app("checks, tests, formats and lists rule files", "collage-rules");
+  collage::tools::add_text_flags(app);
   app.require_subcommand(0, 1);
   Options options;
   SourceManager sources;
@@ -62,7 +64,7 @@ int run(int argc, char** argv) {
     added->add_option("paths", options.paths, "Rule files, or folders of them")->required();
     return added;
   };
-  // A command that wants the rules read: it prints the diagnostics itself.
+  // A command on rules that have been read; it prints the diagnostics itself.
   auto add_on_rules = [&](const char* name, const char* what, std::function<bool(const RuleSet&)> command) {
     return add_on_files(name, what, [&, command] {
       std::optional<RuleSet> rules = collage::sema::load_rules(sources, options.paths, diags);
@@ -86,8 +88,9 @@ int run(int argc, char** argv) {
   CLI::App* test = add_on_rules("test", "Run the tests that stand in the files", [&](const RuleSet& rules) {
     return tool::test_rules(sources, rules, options.test, diags);
   });
-  test->add_flag("--mutate", options.test.mutate, "Some test must fail when any one `where` is left out");
-  test->add_flag("--mutate-bounds", options.test.bounds, "… and when a `<` becomes `<=`, a `>=` becomes `>`");
+  test->add_flag("--mutate", options.test.mutate, "Require that some test fails when any one `where` is left out");
+  test->add_flag("--mutate-bounds", options.test.bounds,
+                 "The same for each `<` that becomes `<=` and each `>=` that becomes `>`");
   CLI::App* coverage =
       add_on_rules("coverage", "Show which rules match in a corpus of models", [&](const RuleSet& rules) {
         return with_diagnostics(tool::report_coverage(sources, rules, options.models, options.unfired, diags));
@@ -121,7 +124,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "A subcommand is required\nRun with --help for more information.\n");
     return kWrongUsage;
   }
-  return run_command() ? 0 : kInputAtFault;
+  return run_command() ? 0 : kInputError;
 }
 
 }  // namespace
@@ -131,10 +134,10 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory\n");
-    return kInputAtFault;
+    return kInputError;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a fault of collage-rules, not of its input; please report it.\n",
+    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-rules, not in its input; please report it.\n",
                error.what());
-    return kOurFault;
+    return kInternalError;
   }
 }

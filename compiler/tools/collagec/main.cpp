@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collagec`. Exit codes: 0 done, 1 the input is at fault, 2 wrong usage, 3 a fault of ours.
+// `collagec`: the command line. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,22 +7,62 @@
 #include <new>
 
 #include "compiler/driver/commands/pipeline.h"
-#include "compiler/driver/input/options.h"
+#include "compiler/support/explain.h"
+#include "compiler/tools/collagec/interrupt.h"
+#include "compiler/tools/collagec/parse_options.h"
+#include "compiler/tools/collagec/terminal_progress.h"
+#include "include/collage/version.h"
+
+namespace {
+
+using namespace collage;
+
+constexpr int kInputError = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kInternalError = 3;
+
+int wrong_usage(std::string_view message) {
+  fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
+  return kWrongUsage;
+}
+
+/// The answer to an option that needs no model; empty where none was given.
+std::string answer(const tools::Information& asked) {
+  if (asked.help || asked.help_all) return tools::help_text(tools::describe_collagec(), asked.help_all);
+  if (asked.version) return "collagec " COLLAGE_VERSION "\n";
+  if (asked.man) return tools::man_page(tools::describe_collagec());
+  return asked.bash_completion ? tools::bash_completion(tools::describe_collagec()) : "";
+}
+
+int run(int argc, char** argv) {
+  const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
+  if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
+  const auto& [options, information] = std::get<tools::CommandLine>(parsed);
+  if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), 0;
+  if (!information.explain.empty()) return support::explain(information.explain) ? 0 : kWrongUsage;
+  if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
+  tools::TerminalProgress progress;
+  const int code = driver::run_pipeline(options, progress.listener());
+  if (tools::interrupt_flag()) {
+    fmt::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");
+  }
+  return code;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   try {
-    collage::driver::ParsedOptions parsed = collage::driver::parse_options(argc, argv);
-    if (!parsed.options) return parsed.exit_code;
-    int code = collage::driver::run_pipeline(*parsed.options);
+    const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     fmt::print(stderr, "error: standard output cannot be written\n");
-    return code == 0 ? 1 : code;
+    return code == 0 ? kInputError : code;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory\n");
-    return 1;
+    return kInputError;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a fault of collagec, not of its input; please report it.\n",
+    fmt::print(stderr, "internal error: {}\nThis is a bug in collagec, not in its input; please report it.\n",
                error.what());
-    return 3;
+    return kInternalError;
   }
 }

@@ -165,20 +165,27 @@ TEST(MeasuredCosts, EqualCandidatesAreOneMeasurement) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   std::vector<ir::Partition> candidates = {partition_of(graph, {"a"}), partition_of(graph, {"c"}),
                                            partition_of(graph, {"b"}), partition_of(graph, {"a", "b"})};
-  std::vector<std::pair<size_t, size_t>> progress;
+  std::vector<std::string> progress;
   MeasuredCostsOptions options = with_dead_worker(nullptr);
-  options.progress = [&](size_t done, size_t of) { progress.emplace_back(done, of); };
+  options.progress = [&](const MeasuringProgress& now) {
+    progress.push_back(fmt::format("{} of {} {}", now.done, now.of, now.candidate));
+  };
   MeasuredCosts costs(options, {});
   std::vector<place::MeasuredCost> answers = costs.measure(graph, candidates);
   ASSERT_EQ(answers.size(), 4u);
   EXPECT_EQ(costs.stats().measured, 3u);
-  EXPECT_EQ(progress, (std::vector<std::pair<size_t, size_t>>{{0, 3}, {1, 3}, {2, 3}, {3, 3}}));
+  EXPECT_EQ(progress,
+            (std::vector<std::string>{"0 of 3 host Conv", "1 of 3 host Relu", "2 of 3 host Conv, Relu", "3 of 3 "}));
   EXPECT_FALSE(answers[0].cost);
   EXPECT_EQ(answers[0].failure, "the measuring process ended with exit code 1");
   EXPECT_FALSE(answers[0].lasting);
   // In memory, so that nothing is measured twice in one compilation.
   costs.measure(graph, candidates);
   EXPECT_EQ(costs.stats().measured, 3u);
+  // Counts go on in the next round.
+  progress.clear();
+  costs.measure(graph, {partition_of(graph, {"b", "c"})});
+  EXPECT_EQ(progress, (std::vector<std::string>{"3 of 4 host Relu, Conv", "4 of 4 "}));
 }
 
 TEST(MeasuredCosts, WhatTheDatabaseHasIsNotMeasured) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--verify-plan`: the prediction held against measurement, partition by partition and end to end.
+// `--verify-costs`: predicted and measured costs, partition by partition and end to end.
 //
 //     verify      partition   backend   predicted       alone     error  in the run
 //                 p0          host        3.10 us     3.52 us   +13.5 %     3.60 us
@@ -8,9 +8,10 @@
 //                 end to end              19.3 us     20.4 us    +5.7 %
 //                 additive error -3.4 %: measured alone the parts add up to 19.7 us, the whole takes 20.4 us
 //
-// `alone`: the partition measured by itself, as costs are (measure/time_candidate.h); conversions and what simulated
-// devices do take the same time anywhere. `in the run`: its steps in runs of the whole, the median. What lies between
-// the last two rows is what adding up cannot see: caches, inputs and results that are copied, calls between steps.
+// `alone`: the partition measured by itself, as costs are (measure/time_candidate.h); conversions and the work of
+// simulated devices take the same time everywhere. `in the run`: its steps in runs of the whole model, the median. The
+// difference between the last two rows is the error of an additive model: caches, copies of inputs and results, calls
+// between steps.
 #pragma once
 
 #include <string>
@@ -41,7 +42,7 @@ struct VerifyReport {
   double additive_error() const;
 };
 
-/// A plan that is loaded, and what it was made of.
+/// A loaded plan with the graph and placement that it was built from.
 struct LoadedPlan {
   const ir::Graph& graph;
   const ir::Placement& placement;
@@ -50,10 +51,10 @@ struct LoadedPlan {
   runtime::Executor& executor;
 };
 
-/// Runs the plan `runs` times after a warm-up, and its partitions alone. One that cannot be run alone counts with its
-/// time in the run.
-runtime::Result<VerifyReport> verify_plan(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
-                                          int runs);
+/// Runs the plan `runs` times after a warm-up, and each partition alone. A partition that cannot run alone counts with
+/// its time in the run.
+runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
+                                           int runs);
 
 std::string print(const VerifyReport& report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/report/verify_plan.h"
+#include "compiler/driver/report/verify_costs.h"
 
 #include <fmt/format.h>
 
@@ -38,15 +38,15 @@ std::string error_text(double measured, double predicted) {
   return ratio < 10 ? fmt::format("{:+.1f} %", 100 * (ratio - 1)) : fmt::format("{:.0f} x", ratio);
 }
 
-/// Measures partitions by themselves, equal ones once.
-class Soloist {
+/// Measures partitions alone, equal ones once.
+class LonePartitions {
  public:
-  explicit Soloist(const LoadedPlan& loaded) : loaded_(loaded) {
+  explicit LonePartitions(const LoadedPlan& loaded) : loaded_(loaded) {
     for (const ir::Partition& partition : loaded.placement.partitions) by_name_[partition.name] = &partition;
   }
 
-  /// Seconds. Nothing for what is simulated, and for what does not run alone.
-  std::optional<double> alone(size_t index) {
+  /// Returns nullopt for simulated partitions and those that do not run alone.
+  std::optional<double> seconds(size_t index) {
     const std::string& name = loaded_.built.plan.partitions[index].name;
     const auto partition = by_name_.find(name);
     if (partition == by_name_.end() || partition->second->instance != "host") return std::nullopt;
@@ -72,10 +72,10 @@ double VerifyReport::additive_error() const {
   return end_to_end.alone > 0 ? sum.alone / end_to_end.alone - 1 : 0;
 }
 
-runtime::Result<VerifyReport> verify_plan(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
-                                          int runs) {
+runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
+                                           int runs) {
   const runtime::Plan& plan = loaded.built.plan;
-  const size_t conversions = plan.partitions.size();  // the row behind those of the partitions
+  const size_t conversions = plan.partitions.size();  // the row after those of the partitions
   std::vector<std::vector<double>> times(conversions + 1);
   std::vector<double> latencies;
   for (int r = -kWarmUp; r < runs; ++r) {
@@ -91,12 +91,12 @@ runtime::Result<VerifyReport> verify_plan(const LoadedPlan& loaded, const std::v
     latencies.push_back(run->latency);
   }
   VerifyReport report;
-  Soloist soloist(loaded);
+  LonePartitions lone(loaded);
   for (size_t p = 0; p < conversions; ++p) {
     const runtime::PlanPartition& partition = plan.partitions[p];
     const double in_run = median(times[p]);
     report.rows.push_back(
-        {partition.name, partition.backend, partition.cost.seconds(), soloist.alone(p).value_or(in_run), in_run});
+        {partition.name, partition.backend, partition.cost.seconds(), lone.seconds(p).value_or(in_run), in_run});
   }
   const double moving = median(times[conversions]);
   VerifyRow moved{"conversions", "", 0, moving, moving};

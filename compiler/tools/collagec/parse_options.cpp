@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/tools/collagec/parse_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "compiler/support/diagnostic.h"
+#include "compiler/tools/collagec/store_value.h"
+
+namespace collage::tools {
+namespace {
+
+std::string_view heading(Group group) {
+  switch (group) {
+    case Group::Input: return "Input";
+    case Group::Placing: return "Placing";
+    case Group::Asking: return "Asking";
+    case Group::Running: return "Running";
+    case Group::Measuring: return "Measuring";
+    case Group::Output: return "Output";
+    case Group::Help: return "Help";
+  }
+  return "";
+}
+
+bool is_positional(const OptionRow& row) {
+  return !row.flags.starts_with('-');
+}
+
+/// Fields that collect the values of every occurrence.
+bool is_list(const OptionRow& row) {
+  return std::holds_alternative<std::vector<std::string> driver::Options::*>(row.field) ||
+         std::holds_alternative<std::vector<driver::NamedFile> driver::Options::*>(row.field) ||
+         std::holds_alternative<std::map<std::string, std::string> driver::Options::*>(row.field);
+}
+
+class Parser {
+ public:
+  Parser() {
+    app_.set_help_flag();
+    app_.allow_extras();
+    parsed_.options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    for (const OptionRow& row : option_table()) add(row);
+  }
+
+  std::variant<CommandLine, WrongUsage> parse(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return WrongUsage{error.what()};
+    }
+    if (std::vector<std::string> unknown = app_.remaining(); !unknown.empty())
+      return WrongUsage{unexpected(unknown[0])};
+    if (parsed_.options.model.empty()) parsed_.options.model = take_model();
+    if (std::string message = wrong_combination(); !message.empty()) return WrongUsage{message};
+    return parsed_;
+  }
+
+ private:
+  void add(const OptionRow& row) {
+    std::string flags(row.flags);
+    if (!row.old_flags.empty()) flags += "," + std::string(row.old_flags);
+    if (row.value.empty()) {
+      app_.add_flag_callback(flags, [this, &row] { give(row), set_flag(row, &parsed_); });
+      return;
+    }
+    CLI::Option* option = app_.add_option(
+        is_positional(row) ? "model" : flags,
+        [this, &row](const CLI::results_t& texts) {
+          give(row);
+          std::string wrong = store(row, texts, &parsed_);
+          if (!wrong.empty()) throw CLI::ValidationError(std::string(name_of(row)), wrong);
+          return true;
+        },
+        "");
+    option->type_name(std::string(row.value));
+    if (!row.environment.empty()) option->envname(std::string(row.environment));
+    expect_values(row, option);
+  }
+
+  static void expect_values(const OptionRow& row, CLI::Option* option) {
+    if (row.values > 1) {
+      option->expected(row.values);
+    } else if (is_list(row)) {
+      // One value for each occurrence, so that a model after an option is not taken for another value.
+      option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(row.values == kAllThatFollow);
+    } else if (std::holds_alternative<std::optional<std::string> driver::Options::*>(row.field)) {
+      option->expected(0, 1);
+    }
+  }
+
+  static std::string unexpected(const std::string& argument) {
+    if (!argument.starts_with('-')) return fmt::format("unexpected argument `{}`", argument);
+    std::vector<std::string> names;
+    for (const OptionRow& row : option_table()) names.emplace_back(name_of(row));
+    const std::string closest = support::closest(argument.substr(0, argument.find('=')), names);
+    if (closest.empty()) return fmt::format("unknown option `{}`", argument);
+    return fmt::format("unknown option `{}`; did you mean `{}`?", argument, closest);
+  }
+
+  void give(const OptionRow& row) {
+    given_.insert(name_of(row));
+    if (row.implies.empty()) return;
+    given_.insert(row.implies);
+    set_flag(row_of(row.implies), &parsed_);
+  }
+
+  static const OptionRow& row_of(std::string_view name) {
+    const std::vector<OptionRow>& table = option_table();
+    return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return name_of(row) == name; });
+  }
+
+  bool is_given(std::string_view name) const { return given_.contains(name); }
+
+  /// `--run`: given; `--objective=latency`: has this value.
+  bool holds(std::string_view condition) const {
+    const size_t equals = condition.find('=');
+    if (equals == std::string_view::npos) return is_given(condition);
+    const auto* field = std::get_if<std::string driver::Options::*>(&row_of(condition.substr(0, equals)).field);
+    return field != nullptr && parsed_.options.**field == condition.substr(equals + 1);
+  }
+
+  /// What is wrong with the options given, one sentence, or "".
+  std::string wrong_combination() const {
+    for (const OptionRow& row : option_table()) {
+      if (!is_given(name_of(row))) continue;
+      for (std::string_view other : row.stopped_by) {
+        if (is_given(other)) return fmt::format("{} stops before {}", other, name_of(row));
+      }
+      for (std::string_view other : row.excludes) {
+        if (is_given(other)) return fmt::format("{} and {} exclude each other", name_of(row), other);
+      }
+      for (std::string_view condition : row.needs) {
+        if (!holds(condition)) return fmt::format("{} needs {}", name_of(row), condition);
+      }
+    }
+    for (std::string_view runs : {"--run", "--check", "--bench", "--profile", "--verify-costs"}) {
+      if (is_given("--json") && is_given(runs) && !is_given("--compare")) {
+        return fmt::format("--json stops before {}", runs);
+      }
+    }
+    if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())
+      return "--emit=onnx writes a binary file: name it by `-o FILE.onnx`";
+    return "";
+  }
+
+  /// `-r` takes every word after it; a model among them is not a rule file.
+  std::string take_model() {
+    std::vector<std::string>& rules = parsed_.options.rules;
+    auto is_model = [](const std::string& path) {
+      const std::string extension = std::filesystem::path(path).extension().string();
+      std::error_code error;
+      return !extension.empty() && extension != ".rules" && !std::filesystem::is_directory(path, error);
+    };
+    auto it = std::find_if(rules.begin(), rules.end(), is_model);
+    if (it == rules.end()) return "";
+    std::string model = *it;
+    rules.erase(it);
+    return model;
+  }
+
+  CLI::App app_;
+  CommandLine parsed_;
+  std::set<std::string_view> given_;
+};
+
+OptionText describe(const OptionRow& row) {
+  OptionText text;
+  for (std::string_view rest = row.flags; !rest.empty();) {
+    const size_t comma = rest.find(',');
+    text.names.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+  }
+  if (!is_positional(row)) text.value = row.value;
+  text.help = row.help;
+  text.initial = initial_text(row);
+  text.group = heading(row.group);
+  text.is_common = row.is_common;
+  for (const Choice& choice : row.choices) text.choices.emplace_back(choice.word);
+  text.choices.insert(text.choices.end(), row.suggestions.begin(), row.suggestions.end());
+  return text;
+}
+
+}  // namespace
+
+std::variant<CommandLine, WrongUsage> parse_command_line(int argc, char** argv) {
+  return Parser().parse(argc, argv);
+}
+
+ProgramText describe_collagec() {
+  ProgramText text;
+  text.name = "collagec";
+  text.purpose = "finds the fastest way to run a model over several backends together, compiles it and runs it";
+  text.usage = "MODEL -r RULES… [OPTION…]";
+  for (const OptionRow& row : option_table()) text.options.push_back(describe(row));
+  return text;
+}
+
+}  // namespace collage::tools

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/tools/collagec/terminal_progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "compiler/tools/collagec/interrupt.h"
+
+namespace collage::tools {
+namespace {
+
+using driver::Progress;
+using driver::Work;
+
+constexpr std::chrono::milliseconds kPause{50};  ///< between two lines
+constexpr size_t kBarWidth = 10;
+constexpr const char* kClear = "\r\x1b[K";
+
+std::string_view label_of(Work work) {
+  switch (work) {
+    case Work::Measuring: return "measuring";
+    case Work::Searching: return "searching";
+    case Work::Compiling: return "compiling";
+    case Work::Checking: return "checking";
+    case Work::Running: return "running";
+  }
+  return "";
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+size_t terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string bar(const Progress& progress) {
+  std::string text(std::min(kBarWidth, kBarWidth * progress.done / progress.of), '#');
+  text.resize(kBarWidth, '.');
+  return fmt::format("[{}] {} of {}", text, progress.done, progress.of);
+}
+
+}  // namespace
+
+TerminalProgress::TerminalProgress() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+driver::Listener TerminalProgress::listener() {
+  driver::Listener listener;
+  listener.begin = [this](Work work) { begin(work); };
+  listener.end = [this] { end(); };
+  listener.stop = &interrupt_flag();
+  if (!is_terminal_) return listener;
+  listener.progress = [this](const Progress& progress) { show(progress); };
+  listener.waiting = [] { fmt::print(stderr, "measuring   waiting until another compiler has measured\n"); };
+  return listener;
+}
+
+void TerminalProgress::begin(Work work) {
+  begin_ = Clock::now();
+  work_ = work;
+  shown_ = {};
+  if (work == Work::Searching) catch_interrupts();
+  if (is_terminal_) show({work, 0, 0, ""});
+  shown_ = {};
+}
+
+void TerminalProgress::show(const Progress& progress) {
+  if (Clock::now() - shown_ < kPause) return;
+  shown_ = Clock::now();
+  std::string text = line(progress);
+  text.resize(std::min(text.size(), terminal_width() - 1));
+  fmt::print(stderr, "{}{}", kClear, text);
+  std::fflush(stderr);
+}
+
+void TerminalProgress::end() {
+  release_interrupts();
+  if (work_ == Work::Measuring) measured_seconds_ += seconds_since(begin_);
+  if (is_terminal_) fmt::print(stderr, "{}", kClear);
+}
+
+std::string TerminalProgress::line(const Progress& progress) const {
+  std::string text = fmt::format("{:<12}", label_of(progress.work));
+  if (progress.work == Work::Searching) {
+    text += fmt::format("{:.0f} s", seconds_since(begin_));
+    if (!progress.detail.empty()) text += ": " + progress.detail;
+    return text + (interrupt_flag() ? " (stops here; Ctrl-C again ends)" : " (Ctrl-C keeps this placement)");
+  }
+  if (progress.of > 0) text += bar(progress) + time_left(progress);
+  return progress.detail.empty() ? text : text + ": " + progress.detail;
+}
+
+/// By what the steps took so far; of measuring, in earlier rounds too.
+std::string TerminalProgress::time_left(const Progress& progress) const {
+  if (progress.done == 0 || progress.done == progress.of) return "";
+  const double spent = seconds_since(begin_) + (progress.work == Work::Measuring ? measured_seconds_ : 0);
+  return fmt::format(", {:.0f} s left",
+                     spent / static_cast<double>(progress.done) * static_cast<double>(progress.of - progress.done));
+}
+
+}  // namespace collage::tools
