@@ -8,13 +8,16 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Protobuf REQUIRED)  # before ONNX, whose targets name it
 find_package(ONNX REQUIRED)
-find_package(PNG REQUIRED)
-find_package(JPEG REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG)
 find_package(SQLite3 REQUIRED)
-find_package(dnnl 2.6 REQUIRED CONFIG)
+
+# Libraries that a build may lack.
 list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
-find_package(OpenBLASOpenMP REQUIRED)
+include(cmake/OptionalLibrary.cmake)
+collage_optional_library(ONEDNN DNNL::dnnl "`runtime library \"onednn\"`" dnnl 2.6 CONFIG)
+collage_optional_library(OPENBLAS OpenBLASOpenMP::OpenBLASOpenMP "`runtime library \"openblas\"`" OpenBLASOpenMP)
+collage_optional_library(JPEG JPEG::JPEG "inputs from JPEG pictures" JPEG)
+collage_optional_library(PNG PNG::PNG "inputs from PNG pictures" PNG)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

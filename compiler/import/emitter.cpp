@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/infer.h"
@@ -94,16 +95,17 @@ ir::ValueId Emitter::add_floats(std::string_view base, const std::vector<double>
 
 ir::Tensor Emitter::scalar(ir::DType dtype, double value) {
   ir::Tensor tensor(dtype, {});
-  switch (dtype) {
-    case ir::DType::F32: tensor.as<float>()[0] = static_cast<float>(value); break;
-    case ir::DType::F64: tensor.as<double>()[0] = value; break;
-    case ir::DType::I8: tensor.as<int8_t>()[0] = saturated<int8_t>(value); break;
-    case ir::DType::U8: tensor.as<uint8_t>()[0] = saturated<uint8_t>(value); break;
-    case ir::DType::I16: tensor.as<int16_t>()[0] = saturated<int16_t>(value); break;
-    case ir::DType::I32: tensor.as<int32_t>()[0] = saturated<int32_t>(value); break;
-    case ir::DType::I64: tensor.as<int64_t>()[0] = saturated<int64_t>(value); break;
-    case ir::DType::Bool: tensor.as<uint8_t>()[0] = value != 0 ? 1 : 0; break;
+  if (dtype == ir::DType::Bool) {
+    tensor.as<uint8_t>()[0] = value != 0 ? 1 : 0;
+    return tensor;
   }
+  with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      tensor.as<T>()[0] = static_cast<T>(value);
+    } else {
+      tensor.as<T>()[0] = saturated<T>(value);
+    }
+  });
   return tensor;
 }
 

@@ -11,17 +11,22 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <type_traits>
+
+#include "compiler/ir/ops/onnx_dtype.h"
+#include "runtime/io/element_formats.h"
 
 namespace collage::import {
 namespace {
 
 using onnx::AttributeProto;
 using onnx::TensorProto;
+using runtime::bfloat_to_float;
 using runtime::DType;
+using runtime::half_to_float;
 using runtime::Result;
 using runtime::Status;
 using runtime::Tensor;
@@ -29,19 +34,6 @@ using runtime::Tensor;
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
 constexpr int64_t kMostElements = int64_t{1} << 36;
-
-float half_to_float(uint16_t bits) {
-  int exponent = (bits >> 10) & 31;
-  int fraction = bits & 1023;
-  float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
-  if (exponent == 31) return fraction != 0 ? std::nanf("") : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-}
-
-float bfloat_to_float(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
 
 size_t stored_width(int element, DType dtype) {
   return is_widened(element) ? 2 : size_of(dtype);
@@ -86,20 +78,23 @@ Status fill_from_fields(const TensorProto& proto, Tensor& tensor) {
     }
     return Status::ok();
   }
-  switch (tensor.dtype()) {
-    case DType::F32: copy_field<float>(proto.float_data(), tensor); break;
-    case DType::F64: copy_field<double>(proto.double_data(), tensor); break;
-    case DType::I64: copy_field<int64_t>(proto.int64_data(), tensor); break;
-    case DType::I32: copy_field<int32_t>(proto.int32_data(), tensor); break;
-    case DType::I16: copy_field<int16_t>(proto.int32_data(), tensor); break;
-    case DType::I8: copy_field<int8_t>(proto.int32_data(), tensor); break;
-    case DType::U8: copy_field<uint8_t>(proto.int32_data(), tensor); break;
-    case DType::Bool:
-      for (int64_t i = 0; i < have; ++i) {
-        tensor.as<uint8_t>()[static_cast<size_t>(i)] = proto.int32_data(static_cast<int>(i)) != 0 ? 1 : 0;
-      }
-      break;
+  if (tensor.dtype() == DType::Bool) {
+    for (int64_t i = 0; i < have; ++i) {
+      tensor.as<uint8_t>()[static_cast<size_t>(i)] = proto.int32_data(static_cast<int>(i)) != 0 ? 1 : 0;
+    }
+    return Status::ok();
   }
+  with_element_type(tensor.dtype(), [&]<typename T>(runtime::Type<T>) {
+    if constexpr (std::is_same_v<T, float>) {
+      copy_field<T>(proto.float_data(), tensor);
+    } else if constexpr (std::is_same_v<T, double>) {
+      copy_field<T>(proto.double_data(), tensor);
+    } else if constexpr (sizeof(T) == 8) {
+      copy_field<T>(proto.int64_data(), tensor);
+    } else {
+      copy_field<T>(proto.int32_data(), tensor);
+    }
+  });
   return Status::ok();
 }
 
@@ -196,19 +191,7 @@ Status parse_file(const std::string& path, google::protobuf::MessageLite& messag
 }
 
 std::optional<DType> dtype_of(int element) {
-  switch (element) {
-    case TensorProto::FLOAT:
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16: return DType::F32;
-    case TensorProto::DOUBLE: return DType::F64;
-    case TensorProto::INT8: return DType::I8;
-    case TensorProto::UINT8: return DType::U8;
-    case TensorProto::INT16: return DType::I16;
-    case TensorProto::INT32: return DType::I32;
-    case TensorProto::INT64: return DType::I64;
-    case TensorProto::BOOL: return DType::Bool;
-    default: return std::nullopt;
-  }
+  return is_widened(element) ? DType::F32 : ir::ops::dtype_of_onnx(element);
 }
 
 bool is_widened(int element) {
@@ -221,17 +204,7 @@ std::string element_name(int element) {
 }
 
 int element_of(DType dtype) {
-  switch (dtype) {
-    case DType::F32: return onnx::TensorProto::FLOAT;
-    case DType::F64: return onnx::TensorProto::DOUBLE;
-    case DType::I8: return onnx::TensorProto::INT8;
-    case DType::U8: return onnx::TensorProto::UINT8;
-    case DType::I16: return onnx::TensorProto::INT16;
-    case DType::I32: return onnx::TensorProto::INT32;
-    case DType::I64: return onnx::TensorProto::INT64;
-    case DType::Bool: return onnx::TensorProto::BOOL;
-  }
-  return onnx::TensorProto::UNDEFINED;
+  return ir::ops::onnx_of(dtype);
 }
 
 onnx::TensorProto header_of(const Tensor& tensor, const std::string& name) {

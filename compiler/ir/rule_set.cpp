@@ -5,32 +5,6 @@
 
 namespace collage::ir {
 
-std::string_view name_of(LoweringKind kind) {
-  switch (kind) {
-    case LoweringKind::HostJit: return "host_jit";
-    case LoweringKind::Library: return "library";
-    case LoweringKind::Sim: return "sim";
-    case LoweringKind::Plugin: return "plugin";
-    case LoweringKind::Inline: return "inline";
-    case LoweringKind::C: return "c";
-  }
-  return "";
-}
-
-LoweringKind default_lowering(RuntimeKind runtime) {
-  switch (runtime) {
-    case RuntimeKind::HostJit: return LoweringKind::HostJit;
-    case RuntimeKind::Library: return LoweringKind::Library;
-    case RuntimeKind::Sim: return LoweringKind::Sim;
-    case RuntimeKind::Plugin: return LoweringKind::Plugin;
-  }
-  return LoweringKind::HostJit;
-}
-
-std::string_view name_of(RuntimeKind kind) {
-  return name_of(default_lowering(kind));
-}
-
 int Rule::find_capture(std::string_view capture) const {
   for (size_t i = 0; i < captures.size(); ++i) {
     if (captures[i].name == capture) return static_cast<int>(i);

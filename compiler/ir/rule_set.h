@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule files after sema: backends, devices, rules, and how partitions grow. Section 5 of the design gives the meanings.
+// Rule files after sema: backends, devices, rules, and how partitions grow. grammar/rules.md gives the meanings.
 //
 // A RuleSet is checked: names resolve, types and units fit. It holds what was registered (`-r`); which backends are
 // active is the driver's business.
@@ -14,6 +14,7 @@
 #include "compiler/ir/expr.h"
 #include "compiler/ir/pattern.h"
 #include "compiler/ir/placement.h"
+#include "compiler/ir/runtimes.h"
 #include "compiler/ir/split.h"
 #include "compiler/ir/template.h"
 #include "runtime/core/attributes.h"
@@ -48,8 +49,6 @@ struct AttrDecl {
   std::vector<runtime::AttrValue> allowed;  ///< empty: anything of the type
   support::Span span;
 };
-
-enum class RuntimeKind { HostJit, Library, Sim, Plugin };
 
 /// A name bound by a pattern. May be absent where it stands under `?` or in some alternatives only.
 struct Capture {
@@ -118,16 +117,6 @@ struct FormatClause {
   support::Span span;
 };
 
-/// What runs a match. The first four are those of the runtimes; a `host_jit` backend also has the last two.
-enum class LoweringKind {
-  HostJit,  ///< generated code
-  Library,
-  Sim,
-  Plugin,
-  Inline,  ///< a call of the library that the symbol names, inside a host partition
-  C        ///< generated code, and C source of it for `--emit=c`, where the symbol names the function
-};
-
 struct LoweringArg {
   std::string name;
   int capture = -1;  ///< or an expression:
@@ -136,17 +125,11 @@ struct LoweringArg {
 };
 
 struct Lowering {
-  LoweringKind kind = LoweringKind::Sim;
-  std::string symbol;  ///< what the runtime is asked for
+  LoweringKind kind = LoweringKind::HostJit;
+  std::string symbol;  ///< what the runtime is asked for; of Inline the library, of C the function
   std::vector<LoweringArg> args;
   support::Span span;
 };
-
-/// As rule files write it: `host_jit`, `inline`, …
-std::string_view name_of(LoweringKind kind);
-std::string_view name_of(RuntimeKind kind);
-/// What a rule of the backend gets where it names no kind.
-LoweringKind default_lowering(RuntimeKind runtime);
 
 /// One way to run a match. What it does not state itself is the rule's: cost, lowering; knobs and the clauses that use
 /// them come on top of the rule's. A rule that has no `kernel` is one without a name.
@@ -255,7 +238,7 @@ struct Backend {
   std::string file;
   std::vector<DeviceDecl> devices;  ///< empty: works in host memory
   std::vector<AttrDecl> attrs;
-  RuntimeKind runtime = RuntimeKind::Sim;
+  RuntimeKind runtime = RuntimeKind::HostJit;
   std::string library;  ///< Library, Plugin: its name
   std::vector<Need> needs;
   std::vector<std::string> conflicts;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "include/collage/version.h"
+#include "runtime/core/host_capabilities.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
 
@@ -30,15 +31,8 @@ uint64_t fingerprint(const std::string& path) {
 }  // namespace
 
 std::string describe_machine() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string name, features;
-  for (std::string line; std::getline(info, line) && (name.empty() || features.empty());) {
-    if (line.starts_with("model name") && name.empty()) name = line.substr(line.find(':') + 1);
-    if ((line.starts_with("flags") || line.starts_with("Features")) && features.empty()) {
-      features = line.substr(line.find(':') + 1);
-    }
-  }
-  return "cpu" + name + " features" + features;
+  const runtime::HostCapabilities host = runtime::host_capabilities();
+  return "cpu" + host.processor + " features" + host.features;
 }
 
 std::string describe_build(const std::string& worker_program) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upper limits of this machine's speed, from what its processor reports.
+// The most that this machine can compute and load in a second, for the floors of costs.
 #pragma once
 
-#include <string_view>
-
 #include "compiler/place/costs/cost_floor.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::measure {
 
-/// Limits for `threads` threads; `cpuinfo` is the text of /proc/cpuinfo. Missing properties are assumed at their best.
-place::MachineLimits machine_limits(std::string_view cpuinfo, int threads);
+/// With `threads` threads.
+place::MachineLimits machine_limits(const runtime::HostCapabilities& host, int threads);
 
-/// Limits of this machine.
+/// This machine's.
 place::MachineLimits machine_limits(int threads);
 
 }  // namespace collage::measure

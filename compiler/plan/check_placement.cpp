@@ -37,14 +37,14 @@ class PlacementChecker {
     const BackendTarget* backend = targets_.find_backend(partition.backend);
     if (backend == nullptr) {
       return context_.fail(Code::UnknownDevice, partition.span, where,
-                           fmt::format("no active rule file declares backend `{}`", partition.backend));
+                           fmt::format("no rule file declares backend `{}`", partition.backend));
     }
     const bool is_host = partition.instance == "host";
     if (!is_host && targets_.find_device(partition.instance) == nullptr) {
       return context_.fail(Code::UnknownDevice, partition.span, where,
-                           fmt::format("no active rule file declares `{}`", partition.instance));
+                           fmt::format("no rule file declares `{}`", partition.instance));
     }
-    const bool needs_host = backend->runtime != ir::RuntimeKind::Sim;
+    const bool needs_host = !ir::is_device(backend->runtime);
     if (needs_host == is_host) return true;
     return context_.fail(Code::BackendFailed, partition.span, where,
                          fmt::format("backend `{}` cannot run on `{}`", partition.backend, partition.instance));
@@ -80,7 +80,7 @@ class PlacementChecker {
     const ir::Value& described = graph_.value(entry.value);
     if (format.space != "host" && targets_.find_device(format.space) == nullptr) {
       return context_.fail(Code::UnknownDevice, span, where,
-                           fmt::format("no active rule file declares `{}`", format.space));
+                           fmt::format("no rule file declares `{}`", format.space));
     }
     const size_t rank = described.type.shape.size();
     if (!runtime::layout_permutation(format.layout, rank)) {

@@ -16,7 +16,7 @@ std::string without_rules(const ir::Partition& partition, const PlanTargets& tar
   const BackendTarget* backend = targets.find_backend(partition.backend);
   ir::RuntimeKind runtime = backend == nullptr ? ir::RuntimeKind::HostJit : backend->runtime;
   size_t count = partition.nodes.size();
-  return fmt::format("{}, {} op{}", name_of(ir::default_lowering(runtime)), count, count == 1 ? "" : "s");
+  return fmt::format("{}, {} op{}", name_of(runtime), count, count == 1 ? "" : "s");
 }
 
 }  // namespace

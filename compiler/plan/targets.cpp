@@ -13,15 +13,15 @@
 namespace collage::plan {
 namespace {
 
-/// What prepare_library is asked for.
+/// The library name for prepare_library; empty if no library runs the backend.
 std::string library_of(const ir::Backend& backend) {
   if (backend.runtime != ir::RuntimeKind::Plugin) return backend.library;
   return runtime::plugin_library(backend.library, backend.file);
 }
 
-constexpr double kMostBytes = 0x1p62;  // a larger memory is no limit
+constexpr double kMostBytes = 0x1p62;  // a larger memory counts as unlimited
 
-/// Instances that a link goes to: `host`, or all of a device.
+/// Instances at the end of a link: `host`, or all instances of a device.
 std::vector<std::string> link_ends(const ir::RuleSet& rules, const std::string& to) {
   if (to == "host") return {to};
   for (const ir::Backend& backend : rules.backends) {
@@ -35,7 +35,7 @@ std::vector<std::string> link_ends(const ir::RuleSet& rules, const std::string& 
   return {};
 }
 
-/// Of two links to one place the faster counts, as in the search.
+/// Of two links to the same space the faster counts, as in the search.
 void offer_link(runtime::DeviceSpec& spec, const runtime::DeviceSpec::Link& offered) {
   if (offered.to == spec.space) return;
   for (runtime::DeviceSpec::Link& link : spec.links) {
@@ -114,7 +114,7 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
         DeviceTarget device_target;
         device_target.spec.space = fmt::format("{}[{}]", device.name, i);
         if (targets.find_device(device_target.spec.space) != nullptr) continue;
-        device_target.spec.kind = "sim";
+        device_target.spec.kind = name_of(backend.runtime);
         device_target.spec.attrs = chosen;
         add_links(rules, device, device_target.spec);
         device_target.spec.copy_queue =

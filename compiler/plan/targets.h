@@ -26,7 +26,7 @@ struct BackendTarget {
   std::string library{};                       ///< of RuntimeKind::Library, and `plugin:PATH` of RuntimeKind::Plugin
   std::vector<PostRewrite> post_rewrites{};    ///< its `phase post`, in order
   std::shared_ptr<const ir::Backend> rules{};  ///< null: its partitions ask for nothing (lowering_requests.h)
-  match::AttrValues attrs{};                   ///< as `-t` sets them
+  match::AttrValues attrs{};                   ///< those that `-t` sets
   std::shared_ptr<const match::Environment> environment{};  ///< null: every need is met
 };
 

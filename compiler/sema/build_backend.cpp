@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/build_backend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -21,7 +22,7 @@ using syntax::Word;
 constexpr int kMostInstances = 64;
 constexpr int kMostOfAnything = 1'000'000;
 
-// A Diagnostic turns into false, and false into a number: functions that yield numbers return std::nullopt by name.
+// A Diagnostic converts to false, and false to a number: functions that return numbers say std::nullopt explicitly.
 
 /// A whole number from `least` to `most`, or an error.
 std::optional<int> whole(const NumberAst& ast, int least, int most, std::string_view what, Code code,
@@ -207,47 +208,41 @@ bool build_attr(const syntax::AttrDeclAst& ast, ir::AttrDecl* attr, Diagnostics&
   return true;
 }
 
+std::vector<std::string> runtime_words() {
+  std::vector<std::string> words;
+  for (const ir::RuntimeWord& row : ir::runtimes()) words.emplace_back(row.word);
+  return words;
+}
+
 bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& diags) {
   if (!once(spans_of(ast.runtimes, [](const syntax::RuntimeAst& r) { return r.kind.span; }), "the runtime", diags)) {
     return false;
   }
   if (ast.runtimes.empty()) {
     return diags.error(Code::IncompleteRule, ast.name.span, "backend `{}` has no `runtime`", backend->name)
-        .note("`runtime host_jit`, `runtime library \"name\"`, `runtime sim` or `runtime plugin \"file\"`");
+        .note("{}", ir::list_of_runtimes());
   }
   const syntax::RuntimeAst& runtime = ast.runtimes[0];
-  const std::string& kind = runtime.kind.text;
-  bool wants_name = kind == "library" || kind == "plugin";
-  if (kind == "host_jit") {
-    backend->runtime = ir::RuntimeKind::HostJit;
-  } else if (kind == "library") {
-    backend->runtime = ir::RuntimeKind::Library;
-  } else if (kind == "sim") {
-    backend->runtime = ir::RuntimeKind::Sim;
-  } else if (kind == "plugin") {
-    backend->runtime = ir::RuntimeKind::Plugin;
-  } else {
-    return diags.error(Code::UnknownName, runtime.kind.span, "unknown runtime `{}`", kind)
-        .did_you_mean(support::closest(kind, {"host_jit", "library", "sim", "plugin"}))
-        .note("`runtime host_jit`, `runtime library \"name\"`, `runtime sim` or `runtime plugin \"file\"`");
+  const std::string& word = runtime.kind.text;
+  auto row = std::find_if(ir::runtimes().begin(), ir::runtimes().end(),
+                          [&](const ir::RuntimeWord& known) { return known.word == word; });
+  if (row == ir::runtimes().end()) {
+    return diags.error(Code::UnknownName, runtime.kind.span, "unknown runtime `{}`", word)
+        .did_you_mean(support::closest(word, runtime_words()))
+        .note("{}", ir::list_of_runtimes());
   }
-  if (wants_name != runtime.library.has_value()) {
-    return diags.error(Code::IncompleteRule, runtime.kind.span, "`runtime {}` takes {} name", kind,
-                       wants_name ? "a" : "no");
+  backend->runtime = row->kind;
+  if (row->takes.empty() == runtime.library.has_value()) {
+    return diags.error(Code::IncompleteRule, runtime.kind.span, "`runtime {}` takes {}", word,
+                       row->takes.empty() ? "no name" : "a name");
   }
   if (runtime.library) backend->library = runtime.library->text;
-  if (backend->runtime == ir::RuntimeKind::HostJit && !ast.devices.empty()) {
-    return diags.error(Code::BadDevice, ast.devices[0].name.span,
-                       "`runtime host_jit` works in host memory and has no device");
+  if (!ir::is_device(row->kind) && !ast.devices.empty()) {
+    return diags.error(Code::BadDevice, ast.devices[0].name.span, "`runtime {}` works in host memory and has no device",
+                       word);
   }
-  if (backend->runtime == ir::RuntimeKind::Library && !ast.devices.empty()) {
-    return diags.error(Code::BadDevice, ast.devices[0].name.span, "a library works in host memory and has no devices");
-  }
-  if (backend->runtime == ir::RuntimeKind::Plugin && !ast.devices.empty()) {
-    return diags.error(Code::BadDevice, ast.devices[0].name.span, "a plug-in works in host memory and has no devices");
-  }
-  if (backend->runtime == ir::RuntimeKind::Sim && ast.devices.empty()) {
-    return diags.error(Code::BadDevice, runtime.kind.span, "`runtime sim` simulates a device, and none is declared");
+  if (ir::is_device(row->kind) && ast.devices.empty()) {
+    return diags.error(Code::BadDevice, runtime.kind.span, "`runtime {}` runs on a device, and none is declared", word);
   }
   return true;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/build_lowering.h"
 
-#include <algorithm>
-
 #include "runtime/encodings/encodings.h"
 
 namespace collage::sema {
@@ -14,12 +12,13 @@ using support::Code;
 using syntax::ExprAst;
 using syntax::Word;
 
-constexpr LoweringKind kKinds[] = {LoweringKind::HostJit, LoweringKind::Library, LoweringKind::Sim,
-                                   LoweringKind::Plugin,  LoweringKind::Inline,  LoweringKind::C};
-
-bool runs(RuntimeKind runtime, LoweringKind kind) {
-  bool is_host_code = kind == LoweringKind::Inline || kind == LoweringKind::C;
-  return kind == ir::default_lowering(runtime) || (is_host_code && runtime == RuntimeKind::HostJit);
+/// The kinds that rules of the runtime may write: "`host_jit`, `inline`, `c`".
+std::string kinds_of(RuntimeKind runtime) {
+  std::string text;
+  for (std::string_view word : ir::lowering_words()) {
+    if (ir::runs(runtime, *ir::find_lowering(word))) text += (text.empty() ? "`" : ", `") + std::string(word) + "`";
+  }
+  return text;
 }
 
 class LoweringBuilder {
@@ -41,22 +40,18 @@ class LoweringBuilder {
     RuntimeKind runtime = scope_.backend->runtime;
     lowering_.kind = ir::default_lowering(runtime);
     if (!ast.kind) return true;
-    std::vector<std::string> names;
-    for (LoweringKind known : kKinds) names.emplace_back(ir::name_of(known));
-    auto at = std::find(names.begin(), names.end(), ast.kind->text);
-    if (at == names.end()) {
-      return diags_.error(Code::LoweringKind, ast.kind->span, "there is no kind of lowering `{}`", ast.kind->text)
-          .did_you_mean(support::closest(ast.kind->text, names));
+    const std::string& word = ast.kind->text;
+    std::optional<LoweringKind> found = ir::find_lowering(word);
+    if (!found) {
+      std::vector<std::string_view> words = ir::lowering_words();
+      return diags_.error(Code::LoweringKind, ast.kind->span, "there is no kind of lowering `{}`", word)
+          .did_you_mean(support::closest(word, {words.begin(), words.end()}));
     }
-    lowering_.kind = kKinds[at - names.begin()];
-    if (runs(runtime, lowering_.kind)) return true;
-    std::string can;
-    for (LoweringKind known : kKinds) {
-      if (runs(runtime, known)) can += (can.empty() ? "`" : ", `") + std::string(ir::name_of(known)) + "`";
-    }
+    lowering_.kind = *found;
+    if (ir::runs(runtime, *found)) return true;
     return diags_
-        .error(Code::LoweringKind, ast.kind->span, "backend `{}` cannot lower by `{}`", scope_.backend->name, *at)
-        .note("its runtime is `{}`: {}", ir::name_of(ir::default_lowering(runtime)), can);
+        .error(Code::LoweringKind, ast.kind->span, "backend `{}` cannot lower by `{}`", scope_.backend->name, word)
+        .note("its runtime is `{}`: {}", ir::name_of(runtime), kinds_of(runtime));
   }
 
   bool argument(const syntax::LowerArgAst& ast) {
@@ -91,7 +86,7 @@ class LoweringBuilder {
 
   /// `encode(w, "OHWI", "bf16")` => capture w, chain `OHWI+bf16`
   bool encoded(const ExprAst& ast, ir::LoweringArg* built) {
-    if (lowering_.kind != LoweringKind::Sim && lowering_.kind != LoweringKind::Plugin) {
+    if (!ir::is_device(lowering_.kind) && lowering_.kind != LoweringKind::Plugin) {
       return diags_.error(Code::BadEncoding, ast.text_span, "`{}` lowerings take constants as they are",
                           ir::name_of(lowering_.kind));
     }

@@ -39,17 +39,23 @@ bool store_int(int64_t value, std::byte* at) {
 
 /// Returns false if `value` does not fit `dtype`.
 bool store_int(DType dtype, int64_t value, std::byte* at) {
-  switch (dtype) {
-    case DType::I8: return store_int<int8_t>(value, at);
-    case DType::U8: return store_int<uint8_t>(value, at);
-    case DType::I16: return store_int<int16_t>(value, at);
-    case DType::I32: return store_int<int32_t>(value, at);
-    case DType::I64: return store_int<int64_t>(value, at);
-    case DType::Bool: return (value == 0 || value == 1) && store_int<uint8_t>(value, at);
-    case DType::F32: *reinterpret_cast<float*>(at) = static_cast<float>(value); return true;
-    case DType::F64: *reinterpret_cast<double*>(at) = static_cast<double>(value); return true;
-  }
-  return false;
+  if (dtype == DType::Bool && value != 0 && value != 1) return false;
+  return with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      *reinterpret_cast<T*>(at) = static_cast<T>(value);
+      return true;
+    } else {
+      return store_int<T>(value, at);
+    }
+  });
+}
+
+/// False if `value` is finite and as an element of the float dtype is not.
+bool store_real(DType dtype, double value, std::byte* at) {
+  return with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
+    *reinterpret_cast<T*>(at) = static_cast<T>(value);
+    return !std::isfinite(value) || std::isfinite(static_cast<double>(*reinterpret_cast<T*>(at)));
+  });
 }
 
 /// Writes one element. Returns false after an error.
@@ -68,15 +74,8 @@ bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags)
     if (!is_float(dtype)) {
       return diags.error(Code::BadConstant, scalar.span, "a fraction in a constant of {}", name_of(dtype));
     }
-    if (dtype == DType::F64) {
-      *reinterpret_cast<double*>(at) = *real;
-    } else {
-      *reinterpret_cast<float*>(at) = static_cast<float>(*real);
-      if (std::isfinite(*real) && !std::isfinite(*reinterpret_cast<float*>(at))) {
-        return diags.error(Code::BadConstant, scalar.span, "{} does not fit f32", *real);
-      }
-    }
-    return true;
+    if (store_real(dtype, *real, at)) return true;
+    return diags.error(Code::BadConstant, scalar.span, "{} does not fit {}", *real, name_of(dtype));
   }
   return diags.error(Code::BadConstant, scalar.span, "a string in a constant");
 }
@@ -87,9 +86,7 @@ std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics&
   std::optional<DType> dtype = runtime::parse_dtype(type.dtype.text);
   if (!dtype) {
     std::vector<std::string> names;
-    for (DType d : {DType::F32, DType::F64, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64, DType::Bool}) {
-      names.emplace_back(name_of(d));
-    }
+    for (DType known : runtime::all_dtypes()) names.emplace_back(name_of(known));
     return diags.error(Code::TypeMismatch, type.dtype.span, "unknown element type `{}`", type.dtype.text)
         .note("element types are {}", fmt::join(names, " "));
   }

@@ -7,13 +7,13 @@
  * A plug-in exports one function, `collage_plugin_entry`. Collage asks it for the version that it was compiled with
  * itself; a plug-in that does not have that version returns NULL and is absent. Then, for each partition:
  *
- *     prepare(program)  ->  kernel      when the plan is made (only asked: freed again), and when it is loaded
- *     run(kernel, inputs, outputs)      as often as wanted, never twice at the same time for one kernel
+ *     prepare(program)  ->  kernel      when the plan is made (then destroyed), and when it is loaded
+ *     run(kernel, inputs, outputs)      any number of times, never concurrently for one kernel
  *     destroy(kernel)
  *
- * Functions that can fail return 0 for success, and else write a text into `error` (of `error_size` bytes, with its
- * end). A refusal in `prepare` is no fault: the partition falls back, and the text is the reason. All that Collage
- * hands over is its own and lives until the call returns, but for the program, which lives until `destroy`.
+ * Functions that can fail return 0 on success; otherwise they write a text into `error` (at most `error_size` bytes,
+ * with the terminating zero). A refusal in `prepare` is not an error: the partition falls back, and the text is the
+ * reason. Collage owns everything that it passes. It is valid until the call returns; the program until `destroy`.
  */
 #ifndef COLLAGE_PLUGIN_H
 #define COLLAGE_PLUGIN_H
@@ -39,15 +39,15 @@ enum collage_dtype {
   COLLAGE_BOOL = 7 /* one byte, 0 or 1 */
 };
 
-/* A tensor of the program. Its elements are dense; `layout` says in which order the dimensions lie. */
+/* A tensor of the program. Its elements are dense; `layout` is the order of the dimensions in memory. */
 typedef struct collage_value {
   int32_t dtype;
   int32_t rank;
   const int64_t* shape; /* logical, of `rank` */
-  const char* layout;   /* "plain": row-major; else as in rule files, "NHWC" */
-  const void* constant; /* the data of a constant, else NULL */
+  const char* layout;   /* "plain": row-major; otherwise as in rule files, "NHWC" */
+  const void* constant; /* the data of a constant, otherwise NULL */
   size_t constant_bytes;
-  const char* encoding; /* of a constant: "" plain, else what the rule's `encode` says, "OHWI+bf16" */
+  const char* encoding; /* of a constant: "" plain, otherwise as in the rule's `encode`, "OHWI+bf16" */
 } collage_value;
 
 /* A number, a text or a list, of an operator's attribute or of a lowering call. */
@@ -112,7 +112,7 @@ typedef struct collage_plugin {
   const char* name;
   const char* version; /* of the plug-in: measured costs of another version do not count */
   int (*prepare)(const collage_program* program, void** kernel, char* error, size_t error_size);
-  /* Line `index` of what a run does, for people; NULL behind the last. */
+  /* Line `index` of a description of a run; NULL after the last. */
   const char* (*describe)(void* kernel, size_t index);
   /* Buffers are aligned to 64 bytes; no input overlaps an output. */
   int (*run)(void* kernel, const void* const* inputs, void* const* outputs, char* error, size_t error_size);

@@ -12,7 +12,7 @@
 
 namespace collage::runtime {
 
-/// Bytes of a dense tensor, or nothing where a dimension is negative or the product does not fit.
+/// Bytes of a dense tensor; nullopt if a dimension is negative or the product overflows.
 inline std::optional<size_t> checked_bytes(DType dtype, const Shape& shape) {
   constexpr int64_t kMost = INT64_MAX / 16;  // leaves room for the width of an element and for rounding up
   int64_t count = 1;

@@ -1,51 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/dtype.h"
 
-#include <array>
-
 namespace collage::runtime {
-namespace {
 
-struct Row {
-  DType dtype;
-  std::string_view name;
-  size_t bytes;
-};
-
-constexpr std::array<Row, 8> kRows = {{
-    {DType::F32, "f32", 4},
-    {DType::F64, "f64", 8},
-    {DType::I8, "i8", 1},
-    {DType::U8, "u8", 1},
-    {DType::I16, "i16", 2},
-    {DType::I32, "i32", 4},
-    {DType::I64, "i64", 8},
-    {DType::Bool, "bool", 1},
-}};
-
-const Row& row(DType dtype) {
-  return kRows[static_cast<size_t>(dtype)];
+const std::vector<DType>& all_dtypes() {
+  static const std::vector<DType> kAll = {
+#define DTYPE(Id, word, T, NAME, onnx, npy) DType::Id,
+#include "runtime/core/dtypes.def"
+  };
+  return kAll;
 }
 
-}  // namespace
+bool is_dtype(DType dtype) {
+#define DTYPE(Id, word, T, NAME, onnx, npy) \
+  case DType::Id: return true;
+  switch (dtype) {
+#include "runtime/core/dtypes.def"
+  }
+  return false;
+}
 
 size_t size_of(DType dtype) {
-  return row(dtype).bytes;
+  return with_element_type(dtype, []<typename T>(Type<T>) { return sizeof(T); });
 }
 
 std::string_view name_of(DType dtype) {
-  return row(dtype).name;
+#define DTYPE(Id, word, T, NAME, onnx, npy) \
+  case DType::Id: return #word;
+  switch (dtype) {
+#include "runtime/core/dtypes.def"
+  }
+  return "";
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
-  for (const Row& r : kRows) {
-    if (r.name == name) return r.dtype;
+  for (DType dtype : all_dtypes()) {
+    if (name_of(dtype) == name) return dtype;
   }
   return std::nullopt;
 }
 
 bool is_float(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F64;
+  return with_element_type(dtype, []<typename T>(Type<T>) { return std::is_floating_point_v<T>; });
 }
 
 }  // namespace collage::runtime

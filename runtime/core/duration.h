@@ -45,7 +45,7 @@ std::string to_string(Duration d);
 /// Rounded to four digits, for people: `12.84 ms`.
 std::string human(Duration d);
 
-/// `41us`, `1.5 ms`: a number and one of s, ms, us, ns, ps. Nothing if it is not one.
+/// `41us`, `1.5 ms`: a number and one of s, ms, us, ns, ps. Returns nullopt for any other text.
 std::optional<Duration> parse_duration(std::string_view text);
 
 }  // namespace collage::runtime

@@ -6,10 +6,10 @@
 
 namespace collage::runtime {
 
-/// Can an element be `value`, exactly or (of a float) rounded? Integers beyond 2^53 are not asked for by their double.
+/// Returns true if an element can hold `value`, exactly or (as a float) rounded. Integers beyond 2^53 do not count.
 bool holds(DType dtype, double value);
 
-/// Element `i` becomes `value`, which `holds`.
+/// Sets element `i` to `value`, for which `holds` is true.
 void set_element(const TensorView& view, int64_t i, double value);
 
 }  // namespace collage::runtime

@@ -14,7 +14,7 @@ std::string_view logical_letters(size_t rank) {
   return rank >= 3 && rank <= 5 ? kLogicalLetters[rank - 3] : std::string_view();
 }
 
-/// Strides, in elements, of the logical dimensions of a tensor that lies in memory as `permutation` says.
+/// Strides, in elements, of the logical dimensions of a tensor whose memory order is `permutation`.
 std::vector<int64_t> logical_strides(const Shape& shape, const std::vector<int>& permutation) {
   std::vector<int64_t> strides(shape.size());
   int64_t stride = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain layouts: the order in which a tensor's logical dimensions lie in memory, outermost first.
+// Plain layouts: the order of a tensor's logical dimensions in memory, outermost first.
 //
 // A layout is named by letters. Logical dimensions have the letters of ONNX: rank 3 `NCW`, rank 4 `NCHW`, rank 5
 // `NCDHW`. `NHWC` therefore is the permutation [0, 2, 3, 1] of a rank-4 tensor. `plain` is the logical order itself,
@@ -18,7 +18,7 @@ namespace collage::runtime {
 
 inline constexpr std::string_view kPlainLayout = "plain";
 
-/// Memory dimension -> logical dimension, or nothing where `layout` does not exist for this rank.
+/// Memory dimension -> logical dimension; nullopt if `layout` does not exist for this rank.
 std::optional<std::vector<int>> layout_permutation(std::string_view layout, size_t rank);
 
 /// True if some rank has this layout.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule's `lower` asks of a runtime for one match: plain data, part of a Plan.
+// The request of a rule's `lower` to a runtime, for one match: plain data, part of a Plan.
 //
 //     rule mm { match y = MatMul(a, b)  lower "matmul"(a, b, round = "bf16", lanes) }
 //     => {rule "mm", kind "sim", symbol "matmul", args a = slot 3, b = slot 4, round = "bf16", lanes = 16, results slot
@@ -26,13 +26,13 @@ struct LoweringArg {
 
 struct LoweringCall {
   std::string rule;
-  std::string kind;  ///< host_jit, library, sim, plugin, inline, c
+  std::string kind;  ///< the word after `lower` in rule files: `sim`
   std::string symbol;
   std::vector<LoweringArg> args;
-  std::vector<int> ops;      ///< indices of the step's or program's operators that it stands for
+  std::vector<int> ops;      ///< indices of the step's or program's operators that it covers
   std::vector<int> results;  ///< slots
 
-  /// The argument's text, or empty where there is no such argument or it is no text.
+  /// The argument's text; empty if there is no such argument or it is not a text.
   std::string text(std::string_view name) const {
     for (const LoweringArg& arg : args) {
       const auto* held = std::get_if<std::string>(&arg.value);

@@ -121,7 +121,7 @@ std::vector<Task> reordered(const std::vector<Task>& tasks, const std::vector<in
 }
 
 Duration stream_period(const std::vector<Task>& tasks) {
-  constexpr int kRounds = 64;  // looked at, half of them to settle
+  constexpr int kRounds = 64;  // simulated; the first half is warm-up
   std::vector<int> stage(tasks.size());
   int stages = 1;
   for (size_t t = 0; t < tasks.size(); ++t) {

@@ -2,7 +2,6 @@
 #include "runtime/core/storage.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -24,23 +23,28 @@ struct Row {
   int64_t high;
 };
 
-constexpr std::array<Row, 9> kRows = {{
+template <typename T>
+constexpr Row row_of(StorageType type, std::string_view name) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    return {type, name, sizeof(T), Limits::digits, Limits::max_exponent - 1, 0, 0};
+  } else {
+    return {type, name, sizeof(T), 0, 0, Limits::min(), Limits::max()};
+  }
+}
+
+constexpr Row kRows[] = {
     {StorageType::F16, "f16", 2, 11, 15, 0, 0},
     {StorageType::BF16, "bf16", 2, 8, 127, 0, 0},
-    {StorageType::F32, "f32", 4, 24, 127, 0, 0},
-    {StorageType::F64, "f64", 8, 53, 1023, 0, 0},
-    {StorageType::I8, "i8", 1, 0, 0, INT8_MIN, INT8_MAX},
-    {StorageType::U8, "u8", 1, 0, 0, 0, UINT8_MAX},
-    {StorageType::I16, "i16", 2, 0, 0, INT16_MIN, INT16_MAX},
-    {StorageType::I32, "i32", 4, 0, 0, INT32_MIN, INT32_MAX},
-    {StorageType::I64, "i64", 8, 0, 0, INT64_MIN, INT64_MAX},
-}};
+#define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) row_of<T>(StorageType::Id, #word),
+#include "runtime/core/dtypes.def"
+};
 
 const Row& row(StorageType type) {
   return kRows[static_cast<size_t>(type)];
 }
 
-/// How the dtype itself lies; nothing for bool.
+/// The storage type of the dtype itself; nullopt for bool.
 std::optional<StorageType> own_type(DType dtype) {
   return parse_storage_type(name_of(dtype));
 }
@@ -49,7 +53,7 @@ std::optional<StorageType> own_type(DType dtype) {
 bool holds_all(const Row& to, const Row& from) {
   if (from.float_bits > 0) return to.float_bits >= from.float_bits && to.exponent >= from.exponent;
   if (to.float_bits == 0) return to.low <= from.low && to.high >= from.high;
-  // Integers up to 2^bits are exact in a float of so many bits, if its exponent reaches there.
+  // A float with that many bits of significand holds integers up to 2^bits exactly, if its exponent reaches there.
   int bits = static_cast<int>(from.bytes) * 8 - (from.low < 0 ? 1 : 0);
   return bits <= to.float_bits && bits <= to.exponent;
 }
@@ -135,16 +139,12 @@ struct Cell<Half<Bits>> {
 
 template <typename F>
 void with_cell(StorageType type, const F& f) {
+#define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) \
+  case StorageType::Id: return f(Cell<T>());
   switch (type) {
     case StorageType::F16: return f(Cell<Half<11>>());
     case StorageType::BF16: return f(Cell<Half<8>>());
-    case StorageType::F32: return f(Cell<float>());
-    case StorageType::F64: return f(Cell<double>());
-    case StorageType::I8: return f(Cell<int8_t>());
-    case StorageType::U8: return f(Cell<uint8_t>());
-    case StorageType::I16: return f(Cell<int16_t>());
-    case StorageType::I32: return f(Cell<int32_t>());
-    case StorageType::I64: return f(Cell<int64_t>());
+#include "runtime/core/dtypes.def"
   }
 }
 
@@ -270,7 +270,7 @@ void rewrite(DType dtype, const Shape& shape, const std::byte* from, const Memor
     convert_storage(dtype, element_count(shape), from, from_form.storage, to, to_form.storage);
     return;
   }
-  // A reorder moves elements as they lie: any dtype of their size will do. The storage changes before it.
+  // A reorder moves elements unchanged, as any dtype of their size. The storage is converted before it.
   Tensor converted;
   auto* source = const_cast<std::byte*>(from);  // a view is not const, a reorder's source is only read
   if (from_form.storage != to_form.storage) {

@@ -33,17 +33,8 @@ bool identical(const Tensor& a, const Tensor& b) {
 
 double element_as_double(const TensorView& view, int64_t i) {
   auto at = static_cast<size_t>(i);
-  switch (view.dtype) {
-    case DType::F32: return view.as<float>()[at];
-    case DType::F64: return view.as<double>()[at];
-    case DType::I8: return view.as<int8_t>()[at];
-    case DType::U8: return view.as<uint8_t>()[at];
-    case DType::I16: return view.as<int16_t>()[at];
-    case DType::I32: return view.as<int32_t>()[at];
-    case DType::I64: return static_cast<double>(view.as<int64_t>()[at]);
-    case DType::Bool: return view.as<uint8_t>()[at] != 0 ? 1.0 : 0.0;
-  }
-  return 0.0;
+  if (view.dtype == DType::Bool) return view.as<uint8_t>()[at] != 0 ? 1.0 : 0.0;
+  return with_element_type(view.dtype, [&]<typename T>(Type<T>) { return static_cast<double>(view.as<T>()[at]); });
 }
 
 int64_t element_as_int(const TensorView& view, int64_t i) {

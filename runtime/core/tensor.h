@@ -17,7 +17,7 @@ inline constexpr size_t kTensorAlignment = 64;
 struct TensorView {
   DType dtype = DType::F32;
   Shape shape;
-  std::byte* data = nullptr;  ///< null: an optional operand that is absent
+  std::byte* data = nullptr;  ///< null: an absent optional operand
 
   bool is_absent() const { return data == nullptr; }
   int64_t count() const { return element_count(shape); }
@@ -51,7 +51,7 @@ class Tensor {
 
   /// The same elements under another shape of equal count; storage is shared.
   Tensor reshaped(Shape shape) const;
-  /// A copy with storage of its own.
+  /// A copy that does not share the storage.
   Tensor clone() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parts of a device's memory are in use: addresses only, the bytes are the device's own.
+// Bookkeeping of the allocated parts of a device's memory: addresses only; the device owns the bytes.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class AddressSpace {
   /// `capacity` 0: no limit.
   explicit AddressSpace(size_t capacity) : capacity_(capacity) {}
 
-  /// The lowest free address that fits, a multiple of kTensorAlignment. Zero bytes have an address of their own.
+  /// The lowest free address that fits, a multiple of kTensorAlignment. Zero bytes get a unique address, too.
   Result<DeviceAddress> allocate(size_t bytes);
   Status free(DeviceAddress address);
   /// Fails unless [address, address + bytes) lies inside one allocation.

@@ -27,9 +27,9 @@ struct DeviceTensor {
   Shape shape;  ///< logical
   std::string layout = "plain";
   bool is_absent = false;
-  std::string encoding{};  ///< of a constant (encodings.h); then `encoded_bytes` lie at the address
+  std::string encoding{};  ///< of a constant (encodings.h); then `encoded_bytes` are at the address
   size_t encoded_bytes = 0;
-  std::optional<Storage> storage{};  ///< nothing: elements lie as the dtype says
+  std::optional<Storage> storage{};  ///< nullopt: elements are stored as the dtype
 };
 
 /// One operator of a launch.
@@ -60,12 +60,14 @@ class Device {
   /// Moves a tensor to another layout or another storage inside the device.
   virtual Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) = 0;
   virtual Status launch(std::span<const DeviceOp> ops, Duration duration) = 0;
-  /// Waits until all that was issued is done.
+  /// Waits until everything that was issued is done.
   virtual Status synchronize() = 0;
   virtual Duration now() const = 0;
+  /// True if `now` is simulated time. The executor then counts it instead of the wall time of a step.
+  virtual bool is_simulated() const { return false; }
   virtual MemoryInfo memory() const = 0;
-  /// One line per call of the launches so far, with its numbers and strings: what a rule's `lower` asked for. Devices
-  /// may keep none, or only the first lines.
+  /// One line per lowering call of the launches so far, with its numbers and strings. Devices may keep no lines, or
+  /// only the first ones.
   virtual std::vector<std::string> log() const { return {}; }
 };
 
@@ -75,13 +77,13 @@ Result<std::unique_ptr<Device>> make_device(const DeviceSpec& spec, size_t capac
 /// A row of devices/device_list.def.
 struct DeviceKind {
   std::string_view name;
-  bool computes = false;  ///< launches do work; else they are refused
+  bool computes = false;  ///< launches do work; otherwise they are refused
 };
 
 /// All rows, in their order.
 std::vector<DeviceKind> device_kinds();
 
-/// What a link takes for one copy: latency + bytes / bandwidth. Compiler and simulation use this one formula.
+/// Time of one copy over a link: latency + bytes / bandwidth. Compiler and simulation share this formula.
 Duration transfer_time(const DeviceSpec::Link& link, size_t bytes);
 
 }  // namespace collage::runtime

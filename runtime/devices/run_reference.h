@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operator on its reference kernel; what the host runs without a better way and what simulated devices compute
-// with.
+// One operator on its reference kernel: the host's fallback, and what simulated devices compute with.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@
 
 namespace collage::runtime {
 
-/// Fails, with the operator's name, where there is no kernel or the kernel fails; an exception in it is a failure too.
+/// Fails, with the operator's name, if there is no kernel or the kernel fails or throws.
 Status run_reference(std::string_view op, const AttrMap& attrs, std::span<const TensorView> inputs,
                      std::span<const TensorView> outputs);
 

@@ -28,7 +28,7 @@ struct Form {
 
 struct Encoding {
   std::string_view name;
-  std::vector<int> permutation;  ///< of a layout; else empty
+  std::vector<int> permutation;  ///< of a layout; otherwise empty
   Bytes (*encode)(const Bytes&) = nullptr;
   Result<Bytes> (*decode)(const Bytes&, size_t expected) = nullptr;
 };
@@ -134,7 +134,7 @@ std::vector<int> inverse(const std::vector<int>& permutation) {
   return result;
 }
 
-/// The form behind the link, or why the link cannot be here.
+/// The form after the link, or the reason why the link cannot follow.
 Result<Form> next_form(const Encoding& link, Form form) {
   std::string name(link.name);
   if (form.is_packed) return Status::error("`" + name + "` cannot follow `rle`");

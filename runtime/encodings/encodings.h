@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodings of constants, for devices that want their weights in another form: `encode(w, "OHWI")` in a lowering.
+// Encodings of constants, for devices that need their weights in another form: `encode(w, "OHWI")` in a lowering.
 //
 // An encoding is a chain of names with `+` between, applied from left to right: `OHWI+bf16+rle`. The rows are
 // encoding_list.def. Decoding gives back the tensor, bit for bit but for what `bf16` rounds away.
@@ -25,7 +25,7 @@ bool is_lossy(std::string_view chain);
 /// The bytes that the device holds. The failure says what does not fit: a rank, a dtype, a name.
 Result<std::vector<std::byte>> encode_constant(const Tensor& constant, std::string_view chain);
 
-/// The tensor that the bytes stand for. Expects nothing of the bytes: they may come from a damaged package.
+/// Decodes the bytes. Accepts any bytes: they may come from a damaged package.
 Result<Tensor> decode_constant(std::span<const std::byte> bytes, DType dtype, const Shape& shape,
                                std::string_view chain);
 

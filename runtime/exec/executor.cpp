@@ -89,7 +89,7 @@ class PlanExecutor : public Executor {
   Plan plan_;
   int threads_;
   PlanMemory memory_;
-  std::vector<Tensor> scratch_;  ///< one per thread, as large as the hungriest kernel wants
+  std::vector<Tensor> scratch_;  ///< one per thread, of the largest size that a kernel needs
   std::vector<BoundStep> steps_;
   std::function<void(const StepReport&)> observer_;
   std::vector<Task> tasks_;         ///< by step; their lengths are known when they have run
@@ -113,7 +113,10 @@ Status PlanExecutor::load(const Code& code) {
 }
 
 void PlanExecutor::plan_tasks() {
-  is_simulated_ = simulated_steps(plan_);
+  std::vector<bool> is_simulated;
+  for (size_t d = 0; d < plan_.devices.size(); ++d)
+    is_simulated.push_back(memory_.device(static_cast<int>(d)).is_simulated());
+  is_simulated_ = simulated_steps(plan_, is_simulated);
   Machine machine = machine_of(plan_.devices);
   tasks_ = plan_.is_concurrent ? tasks_of(plan_, machine) : tasks_in_lanes(plan_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Plan: load once (arenas, resident constants, devices), then run as often as wanted.
+// Runs a Plan: load once (arenas, resident constants, devices), then run any number of times.
 #pragma once
 
 #include <functional>
@@ -30,15 +30,15 @@ class Executor {
 
   /// Inputs in the order of Plan::inputs, dtype and shape as there. Outputs in the order of Plan::outputs.
   virtual Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) = 0;
-  /// Called after every step of the next runs; empty: off.
+  /// Calls `observer` after every step of the next runs; an empty one turns this off.
   virtual void observe(std::function<void(const StepReport&)> observer) = 0;
-  /// Contents of a buffer now, as a plain row-major host tensor (copied out of a device if need be). For --check.
+  /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check.
   virtual Result<Tensor> read(BufferId buffer) = 0;
-  /// Simulated time that devices and links have spent since load, all of it added up.
+  /// Sum of the simulated times of all devices and links since load.
   virtual Duration device_time() const = 0;
-  /// When each step of the last run started and finished: one after the other, or with overlap where the plan is
-  /// concurrent. Simulated steps take simulated time. The others take wall time, which is measured where the plan is
-  /// concurrent or observed, and is else none.
+  /// Start and finish of each step of the last run: in sequence, or overlapping if the plan is concurrent. Simulated
+  /// steps take simulated time. The other steps take wall time, which is measured if the plan is concurrent or observed;
+  /// otherwise it is 0.
   virtual const Timeline& timeline() const = 0;
   /// Device::log of all devices, one after another.
   virtual std::vector<std::string> device_log() const = 0;

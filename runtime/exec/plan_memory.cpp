@@ -89,7 +89,7 @@ DeviceTensor PlanMemory::device_tensor(BufferId id) const {
           at.form.storage};
 }
 
-/// A device moves bytes as they lie; another layout or storage is made on the host, on its side of the copy.
+/// A device copies bytes unchanged; the host converts layout and storage on its side of the copy.
 Status PlanMemory::write(const TensorView& from, const MemoryForm& form, const Place& to) {
   if (from.count() == 0) return Status::ok();
   if (to.device < 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a loaded plan: one arena and one region of resident constants per space, on the host and on devices,
-// and what moves bytes between them.
+// and the copies between them.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@ class PlanMemory {
   /// Expects a valid plan. Makes its devices, allocates all regions, loads the constants in their buffers' layouts.
   Status load(const Plan& plan);
 
-  /// Of a host buffer; absent for -1.
+  /// The view of a host buffer; absent for -1.
   TensorView host_view(BufferId id) const;
-  /// Of a buffer on a device; absent for -1.
+  /// The tensor of a buffer on a device; absent for -1.
   DeviceTensor device_tensor(BufferId id) const;
   Device& device(int index) { return *devices_[static_cast<size_t>(index)]; }
 
   Status convert(const ConvertStep& step);
-  /// The buffer as a plain host tensor. Takes no simulated time.
+  /// Copies the buffer into a plain host tensor. Takes no simulated time.
   Result<Tensor> read(BufferId id);
   /// Simulated time since `load`, over all devices.
   Duration device_time() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types that tensor files have and Collage has not: half floats, read as f32.
+// Element types of tensor files that Collage does not compute in: half floats, read as f32.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class HalfKind { None, Ieee, Brain };
 float half_to_float(uint16_t bits);
 float bfloat_to_float(uint16_t bits);
 
-/// Bytes of `shape` at `width` bytes each; nothing if a dimension is negative or the product is beyond 1 TiB.
+/// Bytes of `shape` at `width` bytes each; nullopt if a dimension is negative or the product is beyond 1 TiB.
 std::optional<size_t> checked_bytes(const Shape& shape, size_t width);
 
 /// A tensor from `checked_bytes` many little-endian bytes in row-major order. Halves widen to f32.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out. A file is written beside its place and renamed, so a failure loses nothing.
+// Reads and writes whole files. A file is written under a temporary name and renamed, so a failure loses nothing.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace collage::runtime {
 /// Message of a failure: `cannot read 'a.npy': No such file or directory`.
 Result<std::string> read_file(const std::string& path);
 
-/// Writes the pieces one behind the other.
+/// Writes the pieces one after another.
 Status write_file(const std::string& path, const std::vector<std::span<const char>>& pieces);
 
 }  // namespace collage::runtime

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io/npy.h"
 
-#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -20,17 +19,11 @@ struct TypeRow {
   HalfKind half = HalfKind::None;
 };
 
-constexpr std::array<TypeRow, 9> kTypes = {{
-    {"<f4", DType::F32, 4},
-    {"<f8", DType::F64, 8},
+constexpr TypeRow kTypes[] = {
+#define DTYPE(Id, word, T, NAME, onnx, npy) {sizeof(T) == 1 ? "|" npy : "<" npy, DType::Id, sizeof(T)},
+#include "runtime/core/dtypes.def"
     {"<f2", DType::F32, 2, HalfKind::Ieee},
-    {"|i1", DType::I8, 1},
-    {"|u1", DType::U8, 1},
-    {"<i2", DType::I16, 2},
-    {"<i4", DType::I32, 4},
-    {"<i8", DType::I64, 8},
-    {"|b1", DType::Bool, 1},
-}};
+};
 
 const TypeRow* find_type(std::string_view descr) {
   for (const TypeRow& row : kTypes) {
@@ -41,7 +34,7 @@ const TypeRow* find_type(std::string_view descr) {
   return nullptr;
 }
 
-/// What stands behind `'key':` in the header, which is a Python dict literal.
+/// The text after `'key':` in the header, which is a Python dict literal.
 std::optional<std::string_view> field(std::string_view header, std::string_view key) {
   for (char quote : {'\'', '"'}) {
     std::string quoted = quote + std::string(key) + quote;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as model inputs: PNG, JPEG, and PGM or PPM. Told apart by their first bytes, not by their names.
+// Pictures as model inputs: PNG, JPEG, and PGM or PPM, recognised by their first bytes, not by their names.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace collage::runtime {
 
-/// u8[H, W, C] with C = 1 (grey) or 3 (red, green, blue). Transparency is laid over black. A damaged file is a failure.
+/// u8[H, W, C] with C = 1 (grey) or 3 (red, green, blue). Transparent pixels are blended with black. A damaged file is a failure.
 Result<Tensor> read_picture(const std::string& path);
 
 /// `picture` (u8[H, W, C]) as f32 of `shape`: [N, C, H, W] with N = 1, [C, H, W] or [H, W]. Resized where the sizes

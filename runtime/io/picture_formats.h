@@ -9,7 +9,7 @@
 
 namespace collage::runtime {
 
-/// Larger pictures are refused before memory is asked for.
+/// Larger pictures are refused before memory is allocated.
 inline constexpr int64_t kMostPixels = int64_t{1} << 26;
 
 Result<Tensor> decode_png(std::string_view bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io/safetensors.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "runtime/io/element_formats.h"
@@ -24,18 +23,12 @@ struct TypeRow {
   HalfKind half = HalfKind::None;
 };
 
-constexpr std::array<TypeRow, 10> kTypes = {{
-    {"F32", DType::F32, 4},
-    {"F64", DType::F64, 8},
-    {"I8", DType::I8, 1},
-    {"U8", DType::U8, 1},
-    {"I16", DType::I16, 2},
-    {"I32", DType::I32, 4},
-    {"I64", DType::I64, 8},
-    {"BOOL", DType::Bool, 1},
+constexpr TypeRow kTypes[] = {
+#define DTYPE(Id, word, T, NAME, onnx, npy) {#NAME, DType::Id, sizeof(T)},
+#include "runtime/core/dtypes.def"
     {"F16", DType::F32, 2, HalfKind::Ieee},
     {"BF16", DType::F32, 2, HalfKind::Brain},
-}};
+};
 
 /// The parser of JSON and the destructor of its result recurse; this keeps both shallow.
 bool is_deeper_than(std::string_view text, size_t limit) {

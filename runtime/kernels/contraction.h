@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product behind Gemm, MatMul and their integer kin: exact products, sums in Accumulator<T>, one rounding at
+// The matrix product of Gemm, MatMul and their integer variants: exact products, sums in Accumulator<T>, one rounding at
 // the end.
 #pragma once
 

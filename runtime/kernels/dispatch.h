@@ -6,26 +6,23 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 #include "runtime/core/dtype.h"
 #include "runtime/core/status.h"
 
 namespace collage::runtime {
 
-template <typename T>
-using Type = std::type_identity<T>;
-
 inline Status unsupported_dtype(DType dtype) {
   return Status::error("no reference kernel for dtype " + std::string(name_of(dtype)));
 }
 
-/// f32 and f64.
+/// The floats: f32 and f64.
 template <typename F>
 Status with_float(DType dtype, F f) {
+#define FLOAT_DTYPE(Id, word, T, NAME, onnx, npy) \
+  case DType::Id: return f(Type<T>());
   switch (dtype) {
-    case DType::F32: return f(Type<float>());
-    case DType::F64: return f(Type<double>());
+#include "runtime/core/dtypes.def"
     default: return unsupported_dtype(dtype);
   }
 }
@@ -33,28 +30,21 @@ Status with_float(DType dtype, F f) {
 /// Every dtype but bool.
 template <typename F>
 Status with_number(DType dtype, F f) {
+#define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) \
+  case DType::Id: return f(Type<T>());
   switch (dtype) {
-    case DType::F32: return f(Type<float>());
-    case DType::F64: return f(Type<double>());
-    case DType::I8: return f(Type<int8_t>());
-    case DType::U8: return f(Type<uint8_t>());
-    case DType::I16: return f(Type<int16_t>());
-    case DType::I32: return f(Type<int32_t>());
-    case DType::I64: return f(Type<int64_t>());
-    case DType::Bool: return unsupported_dtype(dtype);
+#include "runtime/core/dtypes.def"
+    default: return unsupported_dtype(dtype);
   }
-  return unsupported_dtype(dtype);
 }
 
-/// Every dtype but bool, f32 and f64.
+/// The integers: every dtype but bool and the floats.
 template <typename F>
 Status with_integer(DType dtype, F f) {
+#define INTEGER_DTYPE(Id, word, T, NAME, onnx, npy) \
+  case DType::Id: return f(Type<T>());
   switch (dtype) {
-    case DType::I8: return f(Type<int8_t>());
-    case DType::U8: return f(Type<uint8_t>());
-    case DType::I16: return f(Type<int16_t>());
-    case DType::I32: return f(Type<int32_t>());
-    case DType::I64: return f(Type<int64_t>());
+#include "runtime/core/dtypes.def"
     default: return unsupported_dtype(dtype);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GridSample: y[n, c, h, w] = x[n, c] interpolated at the place grid[n, h, w] = (across, down), both from -1 to 1 over
-// the picture: over the centres of its corner pixels with align_corners, else over their outer edges.
+// the picture: over the centres of its corner pixels with align_corners, otherwise over their outer edges.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,7 +45,7 @@ int64_t pixel_at(double index, int64_t extent, const Sampling& s) {
   return index >= 0 && index <= last ? static_cast<int64_t>(index) : -1;
 }
 
-/// Taps along one axis. A place that is no number, or endlessly far, shows what is outside.
+/// Taps along one axis. A position that is NaN or infinite counts as outside.
 std::vector<Tap> taps_at(double place, int64_t extent, const Sampling& s) {
   auto size = static_cast<double>(extent);
   double x = s.align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;

@@ -21,7 +21,7 @@ Status out_of_range(int64_t index, int64_t extent) {
                        std::to_string(extent));
 }
 
-/// Element offsets into `data` for every element of `indices`: its own place, but at `axis` the index.
+/// Element offsets into `data` for every element of `indices`: its own position, with the index at `axis`.
 Status element_offsets(const TensorView& data, const TensorView& indices, int64_t axis, std::vector<int64_t>* offsets) {
   auto rank = static_cast<int64_t>(data.shape.size());
   auto at_axis = static_cast<size_t>(axis < 0 ? axis + rank : axis);
@@ -40,7 +40,7 @@ Status element_offsets(const TensorView& data, const TensorView& indices, int64_
   return Status::ok();
 }
 
-/// Element offsets into `data` for every index tuple; `*part` is how many elements stand behind each.
+/// Element offsets into `data` for every index tuple; `*part` is the number of elements after each.
 Status tuple_offsets(const TensorView& data, const TensorView& indices, size_t batch, std::vector<int64_t>* offsets,
                      int64_t* part) {
   RowWalk::Strides strides = row_major_strides(data.shape);

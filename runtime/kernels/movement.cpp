@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that move elements by strides: one strided copy, told how to read or where to write.
+// Kernels that move elements by strides: one strided copy with strides to read and to write.
 #include <algorithm>
 #include <vector>
 

@@ -30,7 +30,7 @@ Statistics statistics_of(const T* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-/// Product of the dimensions behind channel.
+/// Product of the dimensions after the channel.
 int64_t plane_size(const Shape& shape) {
   return element_count(Shape(shape.begin() + 2, shape.end()));
 }

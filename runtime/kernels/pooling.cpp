@@ -62,7 +62,7 @@ void for_each_pair(const Window& w, Visit visit) {
 }
 
 /// Elements that the mean of each window is taken over. Padding counts if the user says so, but never what `ceil_mode`
-/// adds behind it.
+/// adds after it.
 std::vector<double> window_sizes(const Window& w, bool count_pads) {
   std::vector<double> sizes(static_cast<size_t>(element_count(w.output)), 1.0);
   int64_t inner = static_cast<int64_t>(sizes.size());

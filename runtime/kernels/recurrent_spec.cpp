@@ -44,7 +44,7 @@ Strings default_functions(CellKind kind) {
   return {};
 }
 
-/// The next of the constants that the user gave, else the default of the function; none where it takes none.
+/// The next constant that the user gave, or the default of the function; nullopt if the function takes none.
 double take_constant(double fallback, const Floats& given, size_t* next) {
   if (std::isnan(fallback)) return 0;
   return *next < given.size() ? given[(*next)++] : fallback;

@@ -109,7 +109,7 @@ std::vector<Taps> taps_of(const KernelArgs& args, size_t d) {
     Taps& entry = table[static_cast<size_t>(i)];
     double x = is_kept ? static_cast<double>(i) : source_coordinate(axis, static_cast<double>(i));
     entry.is_outside = axis.mode == "tf_crop_and_resize" && !(x >= 0 && x <= last);
-    // Far outside, every mode sees the edge alone. Casts to int64_t stay legal, of a region that is NaN as well.
+    // Far outside, every mode reads the edge only. Casts to int64_t stay legal, also for a region that is NaN.
     x = std::isnan(x) ? 0 : std::clamp(x, -3.0, last + 3);
     if (is_kept) {
       entry.taps = {{i, 1.0}};

@@ -109,7 +109,7 @@ Problem resolve_window(const Shape& input, const Shape& kernel, const AttrMap& a
                                    std::to_string(padded) + " in spatial dimension " + std::to_string(d)};
     }
     int64_t steps = ceil_mode ? ceil_div(padded - extent, stride) : (padded - extent) / stride;
-    // A window that would start behind the input and its leading pad covers nothing.
+    // A window that would start after the input and its leading pad covers nothing.
     if (ceil_mode && steps > 0 && steps * stride >= input[d] + window->pads_begin[d]) --steps;
     window->output[d] = steps + 1;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Libraries that run whole partitions in host memory. A library gets a program once, decides there how to run it
-// (fusion, layouts, packed weights), and then runs it as often as wanted.
+// (fusion, layouts, packed weights), and then runs it any number of times.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ class LibraryKernel {
  public:
   virtual ~LibraryKernel() = default;
 
-  /// Packs weights, takes scratch memory. Called once, before the first run; what a compiler only asks about is never
-  /// loaded.
+  /// Packs weights and allocates scratch memory. Called once, before the first run. The compiler prepares kernels
+  /// without loading them.
   virtual Status load() = 0;
   /// `inputs` and `outputs` in the order of the program's, each in the layout that the program gives the value and
-  /// aligned to kTensorAlignment. No input overlaps an output. Not to be called twice at the same time.
+  /// aligned to kTensorAlignment. No input overlaps an output. Must not be called concurrently.
   virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   /// One line for each call that a run makes, without a line end: the primitive, how it is implemented, what was fused
   /// into it. For `--emit=plan` and tests.
@@ -36,11 +36,11 @@ class LibraryKernel {
 Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library, const LibraryProgram& program,
                                                        int threads);
 
-/// Those of this build, in the order of library_list.def.
+/// Libraries of this build, in the order of library_list.def.
 std::vector<std::string_view> library_names();
 
-/// Version and kind of the code that runs, as the library that is loaded tells, which need not be the one that this was
-/// built with: `2.6.3 isa 1023 HASH`. Empty for a library that this build does not have.
+/// Version and instruction set of the loaded library, which may differ from the one at build time: `2.6.3 isa 1023
+/// HASH`. Empty for a library that this build lacks.
 std::string library_version(std::string_view library);
 
 bool has_library(std::string_view library);

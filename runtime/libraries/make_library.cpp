@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the rows of library_list.def to kernels. A program is checked here, once for all libraries, so that none of them
-// needs to look out for indices.
+// needs to check indices.
 #include <algorithm>
 #include <exception>
 
@@ -37,7 +37,7 @@ Status check_calls(const LibraryProgram& program) {
   return Status::ok();
 }
 
-/// Every value has one source and an own number, operators only read what is there already.
+/// Every value has one source and a unique number; operators read only values that are already defined.
 Status check(const LibraryProgram& program) {
   std::vector<bool> is_there(program.values.size(), false);
   auto exists = [&](int value) { return value >= 0 && static_cast<size_t>(value) < program.values.size(); };

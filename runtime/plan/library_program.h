@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library is asked to run: the operators of one partition over numbered values. Plain data, part of a Plan.
+// The program that a library runs: the operators of one partition over numbered values. Plain data, part of a Plan.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ namespace collage::runtime {
 struct LibraryValue {
   DType dtype = DType::F32;
   Shape shape;                   ///< logical
-  Tensor constant;               ///< the data of a constant, plain; else an empty handle
-  std::string layout = "plain";  ///< of an input or output: how it lies in its buffer
-  std::string encoding{};        ///< of a constant: how a plug-in wants it (encodings.h); `constant` itself is plain
+  Tensor constant;               ///< the data of a constant, plain; otherwise an empty handle
+  std::string layout = "plain";  ///< of an input or output: the layout of its buffer
+  std::string encoding{};        ///< of a constant for a plug-in (encodings.h); `constant` itself is plain
 };
 
 struct LibraryOp {
@@ -32,7 +32,7 @@ struct LibraryProgram {
   std::vector<LibraryOp> ops;
   std::vector<int> inputs;            ///< no constants, each once
   std::vector<int> outputs;           ///< results that are read outside, each once; made by the operators
-  std::vector<LoweringCall> calls{};  ///< what the rules ask for; libraries built in go by the operators alone
+  std::vector<LoweringCall> calls{};  ///< what the rules ask for; built-in libraries use the operators only
 };
 
 }  // namespace collage::runtime

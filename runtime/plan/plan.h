@@ -33,7 +33,7 @@ struct MemorySpace {
   size_t capacity = 0;        ///< bytes that the space has; 0: no limit
 };
 
-/// A device that the plan needs, with what its simulation is told. The host is always there and is not listed.
+/// A device that the plan needs, with the settings of its simulation. The host always exists and is not listed.
 struct DeviceSpec {
   std::string space;  ///< `npu[0]`: a row of Plan::spaces
   std::string kind;   ///< row of devices/device_list.def: `sim`
@@ -51,14 +51,14 @@ struct DeviceSpec {
 struct Buffer {
   std::string name;          ///< of the value, for traces
   int space = 0;             ///< index into Plan::spaces
-  bool is_constant = false;  ///< `offset` counts in the constant region, else in the arena
+  bool is_constant = false;  ///< `offset` is in the constant region; otherwise in the arena
   size_t offset = 0;         ///< multiple of kTensorAlignment
   DType dtype = DType::F32;  ///< that operators compute in
   Shape shape;               ///< logical
   std::string layout = "plain";
   std::string encoding{};            ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
   size_t encoded_bytes = 0;          ///< where there is an encoding
-  std::optional<Storage> storage{};  ///< nothing: elements lie as the dtype says
+  std::optional<Storage> storage{};  ///< nullopt: elements are stored as the dtype
 };
 
 /// Loaded before the first run, in the buffer's own layout. Where the buffer has an encoding, `data` is the encoded
@@ -81,7 +81,7 @@ struct KernelCall {
   std::string symbol;             ///< in the plan's code
   std::vector<BufferId> buffers;  ///< its first argument, in order
   int64_t extent = 1;
-  int64_t grain = 1;         ///< smallest range worth a thread of its own
+  int64_t grain = 1;         ///< smallest range worth a separate thread
   size_t scratch_bytes = 0;  ///< private to each thread, handed over as the last buffer; 0: none
   std::string name = {};     ///< what it computes, for traces
 };
@@ -92,7 +92,7 @@ struct LibraryCall {
   LibraryProgram program;
   std::vector<BufferId> inputs;   ///< in the order of the program's
   std::vector<BufferId> outputs;  ///< in the order of the program's
-  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+  std::vector<std::string> text;  ///< how the library runs it, for display
 };
 
 using HostCall = std::variant<KernelCall, OpCall, LibraryCall>;
@@ -102,15 +102,15 @@ struct HostStep {
   std::vector<HostCall> calls;
 };
 
-/// A partition that a library runs as a whole. The library keeps constants, values inside and scratch in memory of its
-/// own, made at load; the buffers are those of the boundary, as the program's values say.
+/// A partition that a library runs as a whole. The library allocates constants, inner values and scratch itself, at
+/// load; the buffers are those of the boundary, in the layouts of the program's values.
 struct LibraryStep {
   int partition = -1;
   std::string library;  ///< as in LibraryCall
   LibraryProgram program;
   std::vector<BufferId> inputs;   ///< in the order of the program's
   std::vector<BufferId> outputs;  ///< in the order of the program's
-  std::vector<std::string> text;  ///< how the library ran it when the plan was made, for people
+  std::vector<std::string> text;  ///< how the library runs it, for display
 };
 
 /// A partition on a device: its operators run there, in the device's memory, and take `duration` of its clock.
@@ -155,14 +155,14 @@ struct Plan {
   std::vector<ConstantInit> constants;
   std::vector<PlanPartition> partitions;
   std::vector<Step> steps;
-  /// By step; empty: all 0. Steps of lane 0 run alone. Between two of them steps of different lanes run at once: the
-  /// parts of a partition that is split over devices. A step of a lane touches nothing that another lane writes there.
+  /// By step; empty: all 0. Steps of lane 0 run alone. Between two of them, steps of different lanes run at once: the
+  /// parts of a partition that is split over devices. No step touches memory that another lane writes meanwhile.
   std::vector<int> lanes{};
   std::vector<PlanPort> inputs;
   std::vector<PlanPort> outputs;
   Duration predicted;
-  /// Steps start as soon as what they need is there and free, instead of one after another: `predicted` and simulated
-  /// time then are the makespan (plan/plan_schedule.h).
+  /// Steps start as soon as their operands and resources are available, instead of in sequence; `predicted` and
+  /// simulated time are then the makespan (plan/plan_schedule.h).
   bool is_concurrent = false;
 };
 

@@ -73,7 +73,7 @@ class History {
         range.readers.push_back(step);
       }
     }
-    // What nobody has used yet.
+    // Bytes that no step has used yet.
     for (size_t at = begin; at < end;) {
       auto next = ranges_.lower_bound(at);
       if (next != ranges_.end() && next->first == at) {
@@ -178,16 +178,16 @@ std::vector<Task> tasks_in_lanes(const Plan& plan) {
   return tasks;
 }
 
-std::vector<bool> simulated_steps(const Plan& plan) {
+std::vector<bool> simulated_steps(const Plan& plan, const std::vector<bool>& is_simulated) {
   std::set<std::string> simulated;
-  for (const DeviceSpec& device : plan.devices) {
-    if (device.kind == "sim") simulated.insert(device.space);
+  for (size_t d = 0; d < plan.devices.size(); ++d) {
+    if (is_simulated[d]) simulated.insert(plan.devices[d].space);
   }
   std::vector<bool> result;
   for (const Step& step : plan.steps) {
     bool answer = false;
     if (const auto* device = std::get_if<DeviceStep>(&step)) {
-      answer = plan.devices[static_cast<size_t>(device->device)].kind == "sim";
+      answer = is_simulated[static_cast<size_t>(device->device)];
     } else if (const auto* convert = std::get_if<ConvertStep>(&step)) {
       answer = simulated.contains(space_of(plan, convert->from)) || simulated.contains(space_of(plan, convert->to));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as tasks of the event model (core/schedule.h): one task a step.
+// A plan as tasks of the event model (core/schedule.h): one task per step.
 //
 // A step waits for the steps that write what it reads, and for all earlier ones that still use memory that it writes.
-// That is decided by bytes, not by names, so that a concurrent plan is right wherever its buffers lie.
+// Dependencies compare byte ranges, not names, so a concurrent plan is correct for any placement of its buffers.
 #pragma once
 
 #include <vector>
@@ -18,14 +18,14 @@ Machine machine_of(const std::vector<DeviceSpec>& devices);
 /// Buffers that each step touches, each once, ascending.
 std::vector<std::vector<BufferId>> touched_buffers(const Plan& plan);
 
-/// By step. The lengths are the predicted ones. Buffers are written by the first step that touches them and read by
-/// the others.
+/// Tasks by step, with the predicted lengths. The first step that touches a buffer writes it, the others read it.
 std::vector<Task> tasks_of(const Plan& plan, Machine& machine);
 
-/// By step, of a plan that is not concurrent: one after the other, but for lanes. The lengths are left open.
+/// Tasks by step of a plan that is not concurrent: in sequence except for lanes. Lengths are not set.
 std::vector<Task> tasks_in_lanes(const Plan& plan);
 
-/// True for steps whose time is simulated.
-std::vector<bool> simulated_steps(const Plan& plan);
+/// True for steps whose time is simulated: those that a simulated device takes part in. `is_simulated`: by device of the
+/// plan.
+std::vector<bool> simulated_steps(const Plan& plan, const std::vector<bool>& is_simulated);
 
 }  // namespace collage::runtime

@@ -72,7 +72,7 @@ class Validator {
     if (buffer.space < 0 || static_cast<size_t>(buffer.space) >= plan_.spaces.size()) {
       return Status::error("its memory space does not exist");
     }
-    if (buffer.dtype > DType::Bool) return Status::error("its dtype does not exist");
+    if (!is_dtype(buffer.dtype)) return Status::error("its dtype does not exist");
     std::optional<size_t> bytes = checked_bytes(buffer.dtype, buffer.shape);
     if (!bytes) return Status::error("its shape is impossible");
     if (!layout_permutation(buffer.layout, buffer.shape.size())) {

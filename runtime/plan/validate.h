@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans come from packages on disk too: everything that the executor takes for granted is checked once, before it loads
-// one.
+// Plans also come from packages on disk. The executor's assumptions about a plan are checked once, before it loads the
+// plan.
 #pragma once
 
 #include "runtime/core/status.h"

@@ -39,9 +39,9 @@ Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunctio
     return failure.empty() ? Status::ok() : Status::error(std::move(failure));
   }
   int64_t length = extent / parts;
-  int64_t longer = extent % parts;  // the first so many parts have one element more
+  int64_t longer = extent % parts;  // number of parts, the first ones, with one element more
   std::vector<std::string> failures(static_cast<size_t>(parts));
-  // A loop over parts, not over threads: right even where OpenMP grants fewer threads than asked for.
+  // A loop over parts, not over threads: correct even if OpenMP grants fewer threads than requested.
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
     int64_t begin = part * length + std::min<int64_t>(part, longer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread pool: OpenMP's, which the libraries beside us use too. Two pools fight for the same cores.
+// The one thread pool: OpenMP's, which oneDNN and OpenBLAS use too. Two pools would compete for the same cores.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace collage::runtime {
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end, int part);
 
 /// Splits [0, extent) into at most `threads` contiguous parts of nearly equal length, none shorter than `grain` unless
-/// there is only one, and runs them at the same time. The split depends on the arguments alone. `part` counts from 0
+/// there is only one, and runs them at the same time. The split depends on the arguments only. `part` counts from 0
 /// and is below `threads`: no two parts that run at once share it. One part runs on the caller's thread, without the
 /// pool. An exception in a part becomes the failure; the other parts still run.
 Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunction function, void* context);

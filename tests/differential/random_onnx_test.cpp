@@ -83,7 +83,7 @@ std::unique_ptr<Way> make_way(const std::string& name, const std::string& backen
     way->active.push_back(activation.active);
     is_there |= activation.active.backend->name == backend;
     if (activation.active.backend->name == backend)
-      way->compiles_host = activation.active.backend->runtime != ir::RuntimeKind::Sim;
+      way->compiles_host = !ir::is_device(activation.active.backend->runtime);
   }
   return is_there ? std::move(way) : nullptr;
 }

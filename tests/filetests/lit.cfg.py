@@ -35,6 +35,8 @@ for python in (config.python, "/usr/bin/python3"):
         config.available_features.add("numpy")
         config.substitutions.append(("%numpy_python", python))
         break
+# Optional libraries of this build, in lower case: `REQUIRES: onednn`.
+config.available_features.update(config.libraries.split())
 # Optional: tests that need it are shown as unsupported without it.
 if "COLLAGE_ORT" in os.environ:
     config.available_features.add("onnxruntime")

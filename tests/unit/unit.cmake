@@ -1,21 +1,31 @@
 # Unit tests lie under the path of what they test: tests/unit/compiler/place/exact/ tests compiler/place/exact/. A row makes
 # one program of all *_test.cpp in and below a folder; a new file needs no row.
 #
-#   collage_unit_tests(FOLDER DEPENDS TARGET…)   tests/unit/compiler/place => unit_compiler_place
+#   collage_unit_tests(FOLDER DEPENDS TARGET… [WITHOUT REGEX…])   tests/unit/compiler/place => unit_compiler_place
+#
+# WITHOUT leaves out files whose path matches: tests of libraries that this build lacks.
 
 function(collage_unit_tests folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*_test.cpp)
+  set_property(GLOBAL APPEND PROPERTY COLLAGE_UNIT_TESTS ${sources})
+  foreach(without IN LISTS ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX ${without})
+  endforeach()
   string(REPLACE "/" "_" name unit_${folder})
   collage_test(${name} SOURCES ${sources} DEPENDS ${ARG_DEPENDS})
-  set_property(GLOBAL APPEND PROPERTY COLLAGE_UNIT_TESTS ${sources})
 endfunction()
 
 collage_unit_tests(runtime/core DEPENDS collage::runtime)
 collage_unit_tests(runtime/encodings DEPENDS collage::encodings)
-collage_unit_tests(runtime/io DEPENDS collage::io JPEG::JPEG PNG::PNG)
+collage_optional_users(formats runtime/io/picture_@.cpp)
+collage_lacks(lacking "/picture_@_test[.]cpp$" ${formats})
+collage_unit_tests(runtime/io DEPENDS collage::io WITHOUT ${lacking})
+collage_link_optional(unit_runtime_io ${formats})
 collage_unit_tests(runtime/kernels DEPENDS collage::ir collage::kernels)
-collage_unit_tests(runtime/libraries DEPENDS collage::plan collage::libraries)
+collage_optional_users(optional runtime/libraries/@)
+collage_lacks(lacking "/runtime/libraries/@/" ${optional})
+collage_unit_tests(runtime/libraries DEPENDS collage::plan collage::libraries WITHOUT ${lacking})
 target_compile_definitions(unit_runtime_libraries PRIVATE COLLAGE_PLUGIN_FOLDER="${PROJECT_BINARY_DIR}/plugins")
 add_dependencies(unit_runtime_libraries sample_plugin sample_plugin_other_abi sample_plugin_fails)
 collage_unit_tests(runtime/plan DEPENDS collage::runtime)

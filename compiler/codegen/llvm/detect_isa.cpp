@@ -13,16 +13,6 @@
 #include <vector>
 
 namespace collage::codegen {
-namespace {
-
-void set_width(Isa& isa, bool avx512, bool avx, bool fma) {
-  isa.lanes = avx512 ? 16 : avx ? 8 : 4;
-  isa.registers = avx512 ? 32 : 16;
-  isa.has_fma = fma || avx512;
-}
-
-}  // namespace
-
 Isa detect_isa(const std::string& cpu) {
   Isa isa;
   isa.triple = llvm::sys::getProcessTriple();
@@ -32,8 +22,8 @@ Isa detect_isa(const std::string& cpu) {
     if (const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error)) {
       std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(isa.triple, cpu, ""));
       if (info) {
-        set_width(isa, info->checkFeatures("+avx512f,+avx512vl,+avx512dq"), info->checkFeatures("+avx2"),
-                  info->checkFeatures("+fma"));
+        isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
+                                             info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
       }
     }
     return isa;
@@ -43,8 +33,7 @@ Isa detect_isa(const std::string& cpu) {
   for (const auto& feature : features) named.push_back((feature.second ? "+" : "-") + feature.first().str());
   std::sort(named.begin(), named.end());
   for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
-  bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl") && features.lookup("avx512dq");
-  set_width(isa, avx512, features.lookup("avx2"), features.lookup("fma"));
+  isa.set_vectors(runtime::host_capabilities().vectors);
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
   return isa;

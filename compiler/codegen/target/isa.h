@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "runtime/core/host_capabilities.h"
+
 namespace collage::codegen {
 
 struct Isa {
@@ -13,6 +15,12 @@ struct Isa {
   int lanes = 4;         ///< f32 lanes of the widest vector
   int registers = 16;    ///< vector registers
   bool has_fma = false;
+
+  void set_vectors(const runtime::VectorUnit& unit) {
+    lanes = unit.lanes;
+    registers = unit.registers;
+    has_fma = unit.has_fma;
+  }
 };
 
 }  // namespace collage::codegen

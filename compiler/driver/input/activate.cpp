@@ -14,15 +14,10 @@ namespace {
 using support::Code;
 
 std::string absence(const ir::Backend& backend) {
-  switch (backend.runtime) {
-    case ir::RuntimeKind::HostJit:
-    case ir::RuntimeKind::Sim: return "";
-    case ir::RuntimeKind::Library:
-      return runtime::has_library(backend.library) ? ""
-                                                   : fmt::format("this build has no library `{}`", backend.library);
-    case ir::RuntimeKind::Plugin:
-      return runtime::plugin_absence(runtime::plugin_library(backend.library, backend.file));
-  }
+  if (backend.runtime == ir::RuntimeKind::Plugin)
+    return runtime::plugin_absence(runtime::plugin_library(backend.library, backend.file));
+  if (backend.runtime == ir::RuntimeKind::Library && !runtime::has_library(backend.library))
+    return fmt::format("this build has no library `{}`", backend.library);
   return "";
 }
 

@@ -18,8 +18,8 @@ struct Activation {
   std::string absent;           ///< why it cannot take part on this machine, or empty
 };
 
-/// All registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration. One
-/// that this build cannot run is absent: told in the summary, an error only where `targets` asks for it.
+/// Returns all registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration.
+/// A backend that this build cannot run is absent: a line in the summary, and an error only if `targets` names it.
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
                                                 support::Diagnostics& diags);
 
@@ -27,7 +27,8 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
 bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,
                     support::Diagnostics& diags);
 
-/// What plans can run on, with the attributes of the activations.
+/// What plans can run on: all registered backends, since a written placement may name one that is not active, with the
+/// attributes of the activations.
 plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
 
 }  // namespace collage::driver

@@ -10,18 +10,21 @@
 namespace collage::ir::ops {
 
 inline std::optional<runtime::DType> dtype_of_onnx(int64_t number) {
-  using runtime::DType;
+#define DTYPE(Id, word, T, NAME, onnx, npy) \
+  case onnx: return runtime::DType::Id;
   switch (number) {
-    case 1: return DType::F32;
-    case 2: return DType::U8;
-    case 3: return DType::I8;
-    case 5: return DType::I16;
-    case 6: return DType::I32;
-    case 7: return DType::I64;
-    case 9: return DType::Bool;
-    case 11: return DType::F64;
+#include "runtime/core/dtypes.def"
     default: return std::nullopt;
   }
+}
+
+inline int onnx_of(runtime::DType dtype) {
+#define DTYPE(Id, word, T, NAME, onnx, npy) \
+  case runtime::DType::Id: return onnx;
+  switch (dtype) {
+#include "runtime/core/dtypes.def"
+  }
+  return 0;
 }
 
 }  // namespace collage::ir::ops

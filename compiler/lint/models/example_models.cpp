@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "compiler/ir/infer.h"
 #include "compiler/ir/print.h"
@@ -122,19 +123,10 @@ struct Mentioned {
 };
 
 void fill(const ir::Tensor& tensor, double value) {
-  auto set = [&](auto elements) {
-    std::fill(elements.begin(), elements.end(), static_cast<typename decltype(elements)::value_type>(value));
-  };
-  switch (tensor.dtype()) {
-    case DType::F32: return set(tensor.as<float>());
-    case DType::F64: return set(tensor.as<double>());
-    case DType::I8: return set(tensor.as<int8_t>());
-    case DType::U8: return set(tensor.as<uint8_t>());
-    case DType::I16: return set(tensor.as<int16_t>());
-    case DType::I32: return set(tensor.as<int32_t>());
-    case DType::I64: return set(tensor.as<int64_t>());
-    case DType::Bool: return set(tensor.as<uint8_t>());
-  }
+  with_element_type(tensor.dtype(), [&]<typename T>(runtime::Type<T>) {
+    std::span<T> elements = tensor.as<T>();
+    std::fill(elements.begin(), elements.end(), static_cast<T>(value));
+  });
 }
 
 /// Assigns types to the values of a sketch, operator by operator, and keeps those that the shape function accepts.

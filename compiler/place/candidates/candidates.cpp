@@ -73,10 +73,7 @@ bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const 
 }  // namespace
 
 bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members) {
-  bool works_in_host_memory = backend.devices.empty() && (backend.runtime == ir::RuntimeKind::HostJit ||
-                                                          backend.runtime == ir::RuntimeKind::Library ||
-                                                          backend.runtime == ir::RuntimeKind::Plugin);
-  if (!works_in_host_memory) return false;
+  if (ir::is_device(backend.runtime)) return false;
   return backend.policy.measured || std::any_of(members.units.begin(), members.units.end(),
                                                 [&](size_t unit) { return kernel_of(backend, found, unit).measured; });
 }
@@ -85,9 +82,8 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
                                        const BackendCandidates& found, const UnitUnion& members, std::string* why) {
   const ir::PartitionPolicy& policy = active.backend->policy;
   if (lacks_estimate(*active.backend, found, members)) {
-    *why = active.backend->runtime == ir::RuntimeKind::Sim
-               ? "its cost is unknown: a simulated device cannot be measured"
-               : "its cost is unknown: measuring is off";
+    *why = ir::is_device(active.backend->runtime) ? "its cost is unknown: partitions on a device cannot be measured"
+                                                  : "its cost is unknown: measuring is off";
     return std::nullopt;
   }
   if (!policy.cost) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/runtimes.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "runtime/core/text.h"
 
@@ -29,6 +30,18 @@ std::string range(int least, int most, std::string_view noun) {
   if (most == ir::OpDef::kVariadic) return fmt::format("{} or more {}s", least, noun);
   if (least == most) return fmt::format("{} {}{}", least, noun, plural);
   return fmt::format("{} to {} {}{}", least, most, noun, plural);
+}
+
+std::vector<std::string> sorted(const std::vector<std::string_view>& words) {
+  std::vector<std::string> result(words.begin(), words.end());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<std::string> runtime_words() {
+  std::vector<std::string_view> words;
+  for (const ir::RuntimeWord& row : ir::runtimes()) words.push_back(row.word);
+  return sorted(words);
 }
 
 }  // namespace
@@ -86,6 +99,9 @@ std::vector<std::string> statement_words(std::string_view block) {
 }
 
 std::vector<std::string> words_inside(std::string_view head) {
+  // The words of these two come from the table of runtimes.
+  if (head == "runtime") return runtime_words();
+  if (head == "lower") return sorted(ir::lowering_words());
   const syntax::Keyword* keyword = syntax::find_keyword(head);
   return keyword == nullptr || keyword->inside.empty() ? std::vector<std::string>()
                                                        : runtime::split(keyword->inside, ' ');

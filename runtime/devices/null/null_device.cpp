@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The skeleton of a device: it keeps bytes and refuses to compute. Clone it and follow README.md beside it.
+// The skeleton of a device: it stores bytes and refuses to compute. README.md in this folder says how to clone it.
 #include <cstring>
 #include <exception>
 #include <vector>

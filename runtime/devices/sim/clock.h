@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of one simulated device: the length of each command is computed, never measured, and the clock adds them up.
 // Which commands overlap is not its business: the executor places them in time by the event model (core/schedule.h),
-// one after another or, in a concurrent plan, on queues and links of their own.
+// in sequence or, in a concurrent plan, on separate queues and links.
 #pragma once
 
 #include "runtime/core/duration.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that a simulated device is told to have, so that what happens after one can be tested: attributes
+// Faults injected into a simulated device, so that tests see what happens after one: attributes
 // `fail_allocate_at`, `fail_copy_at`, `fail_launch_at` name the one operation of that kind, counted from 1, that fails.
 #pragma once
 

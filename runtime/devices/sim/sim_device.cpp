@@ -6,17 +6,14 @@
 #include <exception>
 #include <set>
 
-#include "runtime/core/checked_size.h"
-#include "runtime/core/layout.h"
-#include "runtime/devices/run_reference.h"
-#include "runtime/encodings/encodings.h"
+#include "runtime/devices/emulate.h"
 
 namespace collage::runtime {
 namespace {
 
 constexpr size_t kMostLogLines = 10'000;
 
-/// Buffers that the operators of one call write: what it reads of them is its own, and not rounded.
+/// Buffers that the operators of one call write. The call does not round what it reads from them.
 std::set<BufferId> made_by_call(std::span<const DeviceOp> ops, const LoweringCall* call) {
   std::set<BufferId> made;
   for (const DeviceOp& op : ops) {
@@ -25,16 +22,12 @@ std::set<BufferId> made_by_call(std::span<const DeviceOp> ops, const LoweringCal
   return made;
 }
 
-/// Is operand `i` of the operator one that its call rounds?
-bool is_rounded(const DeviceOp& op, size_t i, const std::set<BufferId>& made) {
-  return i < op.call->inputs.size() && made.count(op.call->inputs[i]) == 0;
-}
-
-Tensor rounded_to_bf16(const TensorView& from) {
-  Tensor to(from.dtype, from.shape);
-  std::span<float> values = from.as<float>();
-  std::transform(values.begin(), values.end(), to.as<float>().begin(), round_to_bf16);
-  return to;
+/// By operand: true for those that the call of the operator rounds.
+std::vector<bool> rounded_operands(const DeviceOp& op, const std::set<BufferId>& made) {
+  std::vector<bool> rounds;
+  if (op.call == nullptr) return rounds;
+  for (BufferId input : op.call->inputs) rounds.push_back(made.count(input) == 0);
+  return rounds;
 }
 
 }  // namespace
@@ -103,31 +96,10 @@ Status SimDevice::copy_peer(DeviceAddress from, Device& to_device, DeviceAddress
   return Status::ok();
 }
 
-Status SimDevice::check(const DeviceTensor& tensor) const {
-  std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
-  if (!bytes) return Status::error("a tensor has an impossible shape");
-  if (!tensor.encoding.empty()) return addresses_.check(tensor.address, tensor.encoded_bytes);
-  if (!layout_permutation(tensor.layout, tensor.shape.size())) {
-    return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
-                         std::to_string(tensor.shape.size()));
-  }
-  if (tensor.storage) {
-    if (!storage_mismatch(tensor.dtype, *tensor.storage).empty())
-      return Status::error("a storage that cannot hold the dtype");
-    *bytes = stored_bytes(tensor.dtype, tensor.shape, tensor.storage);
-  }
-  return addresses_.check(tensor.address, *bytes);
-}
-
 Status SimDevice::reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) {
-  if (Status status = check(from); !status) return status;
-  if (Status status = check(to); !status) return status;
-  if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
-  if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded tensor cannot be reordered");
-  clock_.issue(duration);
-  rewrite(from.dtype, from.shape, at(from.address), {from.layout, from.storage}, at(to.address),
-          {to.layout, to.storage});
-  return Status::ok();
+  Status status = emulate_reorder(from, to, addresses_, at(0));
+  if (status) clock_.issue(duration);
+  return status;
 }
 
 Status SimDevice::launch(std::span<const DeviceOp> ops, Duration duration) {
@@ -138,9 +110,9 @@ Status SimDevice::launch(std::span<const DeviceOp> ops, Duration duration) {
     std::string rounding = op.lowering == nullptr ? "" : op.lowering->text("round");
     if (rounding != "" && rounding != "bf16")
       return Status::error("`" + spec_.space + "` cannot round to `" + rounding + "`");
-    std::optional<std::set<BufferId>> made;
-    if (!rounding.empty()) made = made_by_call(ops, op.lowering);
-    if (Status status = run(op, made); !status) return status;
+    std::vector<bool> rounds;
+    if (!rounding.empty()) rounds = rounded_operands(op, made_by_call(ops, op.lowering));
+    if (Status status = emulate_op(op, addresses_, at(0), rounds); !status) return status;
   }
   return Status::ok();
 }
@@ -154,58 +126,6 @@ void SimDevice::record(std::span<const DeviceOp> ops) {
     seen.push_back(op.lowering);
     log_.push_back(spec_.space + " " + op.lowering->rule + ": " + to_string(*op.lowering, "b"));
   }
-}
-
-/// Reference kernels know the plain layout alone, and compute in the dtype. What lies otherwise passes through scratch
-/// of the simulation, which is no memory of the device: the kernel that is simulated reads its format as it lies, and
-/// rounds its results to it.
-Status SimDevice::run(const DeviceOp& op, const std::optional<std::set<BufferId>>& rounded_but) {
-  if (op.call == nullptr) return Status::error("a launch without an operator");
-  std::vector<TensorView> inputs;
-  std::vector<TensorView> outputs;
-  std::vector<Tensor> scratch;
-  auto add = [&](const DeviceTensor& tensor, bool is_input) {
-    TensorView kernel_view{tensor.dtype, tensor.shape, nullptr};
-    if (!tensor.is_absent) {
-      if (Status status = check(tensor); !status) return status;
-      kernel_view = view(tensor);
-      if (!tensor.encoding.empty()) {
-        if (!is_input) return Status::error("a result cannot be encoded");
-        std::span<const std::byte> bytes(kernel_view.data, tensor.encoded_bytes);
-        Result<Tensor> decoded = decode_constant(bytes, tensor.dtype, tensor.shape, tensor.encoding);
-        if (!decoded) return decoded.status();
-        scratch.push_back(std::move(*decoded));
-        kernel_view = scratch.back().view();
-      } else if (tensor.layout != kPlainLayout || tensor.storage) {
-        scratch.emplace_back(tensor.dtype, tensor.shape);
-        if (is_input) {
-          rewrite(tensor.dtype, tensor.shape, kernel_view.data, {tensor.layout, tensor.storage}, scratch.back().data(),
-                  {});
-        }
-        kernel_view = scratch.back().view();
-      }
-      bool rounds = is_input && rounded_but && tensor.dtype == DType::F32;
-      if (rounds && is_rounded(op, inputs.size(), *rounded_but)) {
-        scratch.push_back(rounded_to_bf16(kernel_view));
-        kernel_view = scratch.back().view();
-      }
-    }
-    (is_input ? inputs : outputs).push_back(kernel_view);
-    return Status::ok();
-  };
-  for (const DeviceTensor& tensor : op.inputs) {
-    if (Status status = add(tensor, true); !status) return status;
-  }
-  for (const DeviceTensor& tensor : op.outputs) {
-    if (Status status = add(tensor, false); !status) return status;
-  }
-  if (Status status = run_reference(op.call->op, op.call->attrs, inputs, outputs); !status) return status;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const DeviceTensor& tensor = op.outputs[i];
-    if (tensor.is_absent || (tensor.layout == kPlainLayout && !tensor.storage)) continue;
-    rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, at(tensor.address), {tensor.layout, tensor.storage});
-  }
-  return Status::ok();
 }
 
 }  // namespace collage::runtime

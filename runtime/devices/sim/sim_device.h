@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated accelerator. Its memory is private: bytes come in and go out by copies alone, and its kernels, the
+// A simulated accelerator. Its memory is private: bytes come in and go out by copies only, and its kernels, the
 // reference kernels, see views of that memory. Results are real, time is computed (clock.h). Copies take what
 // transfer_time says for the link, launches and reorders what the caller says.
 //
@@ -34,6 +34,7 @@ class SimDevice : public Device {
   /// Commands are done when they are issued; only their time is simulated.
   Status synchronize() override { return Status::ok(); }
   Duration now() const override { return clock_.now(); }
+  bool is_simulated() const override { return true; }
   MemoryInfo memory() const override { return addresses_.info(); }
   const SimClock& clock() const { return clock_; }
   std::vector<std::string> log() const override { return log_; }
@@ -45,10 +46,6 @@ class SimDevice : public Device {
 
   std::byte* at(DeviceAddress address) { return reinterpret_cast<std::byte*>(memory_.data()) + address; }
   Status issue_copy(const std::string& to, size_t bytes);
-  Status check(const DeviceTensor& tensor) const;
-  TensorView view(const DeviceTensor& tensor) { return {tensor.dtype, tensor.shape, at(tensor.address)}; }
-  /// `rounded_but`: operands are rounded to bf16, other than these.
-  Status run(const DeviceOp& op, const std::optional<std::set<BufferId>>& rounded_but);
   void record(std::span<const DeviceOp> ops);
 
   DeviceSpec spec_;

@@ -181,7 +181,7 @@ void Builder::add_reorder(const Stored& from, const Stored& to, bool at_load) {
   schedule_.stages.push_back({reorder, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, std::move(text), at_load});
 }
 
-/// True if only the operator at hand still reads the value, once, and nothing else lies in its memory.
+/// True if the current operator is the only one left that reads the value, once, and no other value shares its memory.
 bool Builder::dies(int id) const {
   int slot = stored(id).slot;
   return uses_[static_cast<size_t>(id)] == 1 && values_in_slot_[static_cast<size_t>(slot)] == 1 &&

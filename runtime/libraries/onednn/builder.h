@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a program into a schedule. The lowerings (lowerings.def) say which primitive computes an operator; the builder
-// keeps track of where each value lies, adds reorders only where layouts differ, and hangs the elementwise operators
-// that follow on the primitive as post-ops, as many as oneDNN takes.
+// keeps track of where each value is, adds reorders only where layouts differ, and appends the elementwise operators
+// that follow to the primitive as post-ops, as many as oneDNN accepts.
 //
 //     Conv, Add r, Relu        =>   convolution + sum r + relu
 //     Conv, Sigmoid, Mul       =>   convolution + swish
@@ -22,15 +22,15 @@ namespace collage::runtime::onednn {
 /// The primitive that computes an operator.
 struct Head {
   std::string name;
-  /// Makes it for a layout of the result (or any), empty where oneDNN has no way. `attr` holds the post-ops.
+  /// Makes it for a layout of the result (or any); empty if oneDNN has no implementation. `attr` holds the post-ops.
   std::function<dnnl::primitive_desc_base(const Desc& result, const dnnl::primitive_attr& attr)> make;
-  /// Its operands, in the layouts that it wants.
+  /// Its operands, in the layouts that it expects.
   std::function<std::vector<Argument>(const dnnl::primitive_desc_base& primitive)> operands;
-  Dims dims;                  ///< of the result, as the primitive sees it
-  bool fuses = true;          ///< whether other operators may become its post-ops
-  bool accumulates = false;   ///< whether it can add to what the result holds already; oneDNN's pools ignore being told
-  bool reference_ok = false;  ///< whether oneDNN's reference implementation will do: where it has nothing else
-  std::optional<Desc> result;  ///< a layout of the result to insist on
+  Dims dims;                   ///< of the result, as the primitive sees it
+  bool fuses = true;           ///< whether other operators may become its post-ops
+  bool accumulates = false;    ///< whether it can add to the contents of the result; oneDNN's pools ignore the request
+  bool reference_ok = false;   ///< accepts oneDNN's reference implementation if there is no other
+  std::optional<Desc> result;  ///< the only acceptable layout of the result
 };
 
 class Builder {
@@ -50,13 +50,13 @@ class Builder {
   /// Data of a constant operand, or an empty handle.
   Tensor constant(int id) const { return id < 0 ? Tensor() : value(id).constant; }
 
-  /// Where a value lies now.
+  /// The current place of a value.
   const Stored& stored(int id) const { return stored_[static_cast<size_t>(id)]; }
-  /// The value with other dimensions of the same count: as it lies where possible, else made plain first.
+  /// The value with other dimensions of the same count: in place if possible, otherwise made plain first.
   Stored viewed(int id, const Dims& dims);
   /// A tensor in another layout, through a reorder if it differs.
   Stored converted(const Stored& from, const Desc& to);
-  /// The same in memory of its own, which the caller may overwrite.
+  /// The same in separate memory, which the caller may overwrite.
   Stored copied(const Stored& from, const Desc& to);
   Stored plain(int id) { return converted(stored(id), plain_desc(shape(id))); }
   /// New constant data.
@@ -70,7 +70,7 @@ class Builder {
   Status emit(int index, const Head& head);
 
  private:
-  /// An operator behind the head that may become post-ops of it.
+  /// An operator after the head that may become post-ops of it.
   struct Follower {
     int index = -1;
     Link link;

@@ -2,7 +2,7 @@
 // `load` gives every slot its memory, creates the primitives and packs the weights; `run` only executes.
 //
 // Scratch slots share one arena: a slot takes the lowest gap between those that live at the same stages. Primitives
-// share one piece of temporary memory, the largest that any of them wants.
+// share one piece of temporary memory, the largest that any of them needs.
 #include "runtime/libraries/onednn/kernel.h"
 
 #include <algorithm>

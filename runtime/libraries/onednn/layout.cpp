@@ -81,7 +81,7 @@ Desc desc_of(const Shape& shape, std::string_view layout) {
 
 namespace {
 
-/// Primitives compare strides, those of extents of 1 too, which mean nothing: plain or channels last where they may.
+/// Primitives compare strides, also those of extents of 1, which are arbitrary: made plain or channels last if possible.
 Desc canonical(const Desc& desc) {
   for (std::string_view layout : {kPlainLayout, kChannelsLast}) {
     Desc known = desc_of(desc.dims(), layout_of_rank(layout, static_cast<size_t>(desc.data.ndims)));
@@ -110,7 +110,7 @@ std::optional<Desc> reshaped(const Desc& desc, const Dims& dims) {
 }
 
 Desc transposed(const Desc& desc, const std::vector<int64_t>& order) {
-  std::vector<int> to(order.size());  // oneDNN wants the place that each dimension goes to
+  std::vector<int> to(order.size());  // oneDNN expects the target position of each dimension
   for (size_t d = 0; d < order.size(); ++d) to[static_cast<size_t>(order[d])] = static_cast<int>(d);
   return canonical(desc.permute_axes(to));
 }

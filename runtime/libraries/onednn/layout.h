@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's memory descriptors: how a tensor of f32 lies in memory.
+// oneDNN's memory descriptors: layouts of f32 tensors.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators as oneDNN's eltwise and binary algorithms: what can hang on another primitive as a post-op,
-// and, where nothing is in front of it, be a primitive of its own.
+// Elementwise operators as oneDNN's eltwise and binary algorithms: post-ops of the primitive before them, or separate
+// primitives if there is none.
 #pragma once
 
 #include <optional>
@@ -24,11 +24,11 @@ struct Link {
   bool is_identity() const { return algorithm == dnnl::algorithm::undef; }
 };
 
-/// `op` as a function of its operand `x`, or nothing if it is no such function or its parameters are not constant. The
+/// `op` as a function of its operand `x`; nullopt if it is not such a function or its parameters are not constant. The
 /// other operand of a binary link may need broadcasting, `x` may not.
 std::optional<Link> link_of(const LibraryProgram& program, const LibraryOp& op, int x);
 
-/// Links as post-ops want them: linear functions in a row become one.
+/// Links as post-ops: consecutive linear functions become one.
 std::vector<Link> merged(const std::vector<Link>& links);
 
 }  // namespace collage::runtime::onednn

@@ -35,7 +35,7 @@ Result<Geometry> geometry_of(Builder& b, int index, bool transpose) {
   g.pads_end = window.pads_end;
   for (int64_t dilation : window.dilations) g.dilations.push_back(dilation - 1);
   for (size_t d = 0; d < window.rank(); ++d) {
-    // What the windows do not reach: oneDNN wants the padding that exactly makes the result.
+    // Input that no window reaches: oneDNN expects the padding that exactly gives the size of the result.
     int64_t extent = (window.kernel[d] - 1) * window.dilations[d] + 1;
     int64_t reach = transpose ? (input[d] - 1) * window.strides[d] + extent - window.output[d]
                               : (window.output[d] - 1) * window.strides[d] + extent - input[d];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators that hang on nothing: an eltwise or binary primitive, in the layout that its operand has.
+// Elementwise operators that are not post-ops: an eltwise or binary primitive, in the layout of its operand.
 #include <algorithm>
 
 #include "runtime/libraries/onednn/lowering.h"

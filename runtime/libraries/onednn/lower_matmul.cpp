@@ -30,7 +30,7 @@ Status emit_product(Builder& b, int index, const Product& p) {
     if (p.bias < 0) return make_primitive<dnnl::matmul>({left, weights, result}, attr);
     return make_primitive<dnnl::matmul>({left, weights, plain_desc(p.bias_dims), result}, attr);
   };
-  // Strided factors (a transposed value) are taken as they lie if there is a fast way, else made dense.
+  // Strided factors (a transposed value) are used unchanged if there is a fast implementation, otherwise made dense.
   Desc left = p.a.desc;
   Desc weights = right;
   auto is_fast = [&] {
@@ -52,7 +52,7 @@ Status emit_product(Builder& b, int index, const Product& p) {
 
 }  // namespace
 
-/// A' * B' and a row as bias; simplify.cpp has made operators of their own of the rest.
+/// A' * B' and a row as bias; simplify.cpp has turned the rest into separate operators.
 Status lower_gemm(Builder& b, int index) {
   const LibraryOp& op = b.op(index);
   int left = b.input(index, 0), right = b.input(index, 1), bias = b.input(index, 2);

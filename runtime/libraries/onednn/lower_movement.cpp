@@ -35,7 +35,7 @@ Status lower_transpose(Builder& b, int index) {
   return Status::ok();
 }
 
-/// All parts in one layout: that of the first where every part has it, else plain.
+/// All parts in one layout: that of the first if every part has it, otherwise plain.
 Status lower_concat(Builder& b, int index) {
   const LibraryOp& op = b.op(index);
   const Shape& to = b.shape(op.outputs[0]);

@@ -13,7 +13,7 @@ bool is_near(std::optional<double> number, double wanted) {
   return number && std::abs(*number - wanted) <= 1e-5 * std::abs(wanted);  // f32 constants, some of them rounded more
 }
 
-/// A product as its factors: numbers multiplied up, everything else once each.
+/// A product as its factors: all numbers multiplied into one, every other factor separate.
 struct Factors {
   double number = 1;
   std::vector<int> values;

@@ -16,14 +16,14 @@ class ProgramView {
 
   LibraryProgram& program() { return program_; }
   const Shape& shape(int value) const { return program_.values[static_cast<size_t>(value)].shape; }
-  /// The operator `name` that makes the value, or null. It has that many operands at least, and all that it has are
-  /// there.
+  /// The operator `name` that makes the value, or null. Returns it only if it has at least `count` operands, none
+  /// omitted.
   const LibraryOp* maker(int value, std::string_view name, size_t operands) const;
   const LibraryOp* maker(int value) const;
-  /// The number that all elements of a constant are, if it has one element.
+  /// The value of a constant with one element.
   std::optional<double> number(int value) const;
   bool is_constant(int value) const;
-  /// The other operand of an operator of two, one of which is `value`; -1 if none is.
+  /// The operand other than `value` of an operator with two operands; -1 if `value` is neither of them.
   static int other(const LibraryOp& op, int value);
   /// A new constant.
   int add_constant(Tensor data);
@@ -34,7 +34,7 @@ class ProgramView {
   std::vector<int> maker_;  ///< by value: index of an operator, or -1
 };
 
-/// A pattern whose last operator is `root`: what to put into its place, or nothing.
+/// The replacement of a pattern whose last operator is `root`; nullopt if it does not match.
 using Pattern = std::optional<LibraryOp> (*)(ProgramView& view, const LibraryOp& root);
 
 std::optional<LibraryOp> match_swish(ProgramView& view, const LibraryOp& root);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operator on OpenBLAS. Everything that only shapes decide is done when the call is made.
+// One operator on OpenBLAS. Everything that depends on shapes only is done when the call is made.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenBLAS as a library: each operator is a call of its own, nothing is fused, weights are used as they are.
+// OpenBLAS as a library: each operator is one call, nothing is fused, weights are used unchanged.
 //
 // The OpenMP build takes its threads from the one pool; the number is OpenMP's, set for each run.
 #include <cblas.h>

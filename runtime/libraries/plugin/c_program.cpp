@@ -6,10 +6,9 @@
 namespace collage::runtime {
 namespace {
 
-static_assert(static_cast<int>(DType::F32) == COLLAGE_F32 && static_cast<int>(DType::F64) == COLLAGE_F64 &&
-              static_cast<int>(DType::I8) == COLLAGE_I8 && static_cast<int>(DType::U8) == COLLAGE_U8 &&
-              static_cast<int>(DType::I16) == COLLAGE_I16 && static_cast<int>(DType::I32) == COLLAGE_I32 &&
-              static_cast<int>(DType::I64) == COLLAGE_I64 && static_cast<int>(DType::Bool) == COLLAGE_BOOL);
+#define DTYPE(Id, word, T, NAME, onnx, npy) \
+  static_assert(static_cast<int>(DType::Id) == COLLAGE_##NAME, "plugin.h and dtypes.def number dtypes alike");
+#include "runtime/core/dtypes.def"
 
 }  // namespace
 

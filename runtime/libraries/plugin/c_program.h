@@ -12,7 +12,7 @@
 
 namespace collage::runtime {
 
-/// Owns all that its structs point at; not to be moved.
+/// Owns everything that its structs point to; must not be moved.
 class CProgram {
  public:
   CProgram() = default;
@@ -20,7 +20,7 @@ class CProgram {
   CProgram& operator=(const CProgram&) = delete;
 
   /// Expects a program whose indices were checked. The failure says which constant cannot be encoded, or what the ABI
-  /// has no place for.
+  /// cannot express.
   Status build(const LibraryProgram& program, int threads);
   const collage_program& get() const { return program_; }
 
@@ -28,7 +28,7 @@ class CProgram {
   Status add_value(const LibraryValue& value);
   Status add_op(const LibraryOp& op);
   void add_call(const LoweringCall& call);
-  /// False for a kind that the ABI has no place for.
+  /// Returns false for a kind that the ABI cannot express.
   bool add_attr(const std::string& name, const AttrValue& value, std::vector<collage_attr>* attrs);
   const char* keep(const std::string& text) { return texts_.emplace_back(text).c_str(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plug-ins: dlopen, the handshake, and a LibraryKernel over the functions of the ABI. A plug-in that was loaded once
-// stays loaded until the process ends: its code may have threads or destructors of its own.
+// stays loaded until the process ends: its code may have threads or destructors.
 #include "runtime/libraries/plugin/plugin.h"
 
 #include <dlfcn.h>

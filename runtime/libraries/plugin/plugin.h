@@ -12,11 +12,11 @@ namespace collage::runtime {
 
 inline constexpr std::string_view kPluginPrefix = "plugin:";
 
-/// The library name of the plug-in that a rule file names: the first that exists of the rule file's folder and the
-/// folders of COLLAGE_PLUGIN_PATH; the former where there is none, so that the reason of its absence names it.
+/// The library name of the plug-in that a rule file names: the first file that exists in the rule file's folder and the
+/// folders of COLLAGE_PLUGIN_PATH. If none exists, the one in the rule file's folder, so that the error names it.
 std::string plugin_library(const std::string& file, const std::string& rule_file);
 
-/// Empty if the plug-in can be loaded and has our version of the ABI; else why not. It stays loaded.
+/// Returns the reason why the plug-in cannot be loaded or has another ABI version; empty if it can. It stays loaded.
 std::string plugin_absence(std::string_view library);
 
 /// The parts of library.h for names with the prefix.

@@ -8,6 +8,7 @@
 #include "compiler/plan/find_matches.h"
 #include "compiler/plan/print_plan.h"
 #include "runtime/encodings/encodings.h"
+#include "runtime/libraries/library.h"
 #include "tests/unit/compiler/match/fixture.h"
 #include "tests/unit/compiler/plan/test_model.h"
 
@@ -213,6 +214,7 @@ TEST(Rounding, UnknownPrecisionIsAFailedRun) {
 }
 
 TEST(Inline, LibraryCallsStandBetweenGeneratedCode) {
+  if (!runtime::has_library("onednn")) GTEST_SKIP() << "this build has no oneDNN";
   RuleCase c;
   c.model("(%x: f32[8, 8]) -> (%y: f32[8, 8])",
           "%w = const random seed 1 : f32[8, 8]\n%r = Relu(%x)\n%m = MatMul(%r, %w)\n%t = Tanh(%m)\n%y = Add(%t, %r)");

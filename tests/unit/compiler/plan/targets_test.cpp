@@ -11,6 +11,7 @@ using runtime::Duration;
 ir::RuleSet two_accelerators() {
   ir::Backend npu;
   npu.name = "npu";
+  npu.runtime = *ir::find_runtime("sim");
   ir::DeviceDecl device;
   device.name = "npu";
   device.count = 2;
@@ -26,6 +27,7 @@ ir::RuleSet two_accelerators() {
   npu.attrs.push_back(lanes);
   ir::Backend dsp;
   dsp.name = "dsp";
+  dsp.runtime = *ir::find_runtime("null");
   ir::DeviceDecl other;
   other.name = "dsp";
   other.links.push_back({"host", 1e9, Duration::picoseconds(5), false, {}, {}});
@@ -54,6 +56,7 @@ TEST(Targets, OneDevicePerInstanceWithLinksBothWays) {
   EXPECT_EQ(npu1->spec.links[1].bytes_per_second, 12e9);
   const DeviceTarget* dsp = targets.find_device("dsp[0]");
   ASSERT_NE(dsp, nullptr);
+  EXPECT_EQ(dsp->spec.kind, "null");
   EXPECT_EQ(dsp->capacity, 0u);
   EXPECT_EQ(ends(*dsp), (std::vector<std::string>{"host", "npu[0]", "npu[1]"}));
   EXPECT_EQ(targets.find_device("npu[2]"), nullptr);

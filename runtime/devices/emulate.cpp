@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/devices/emulate.h"
+
+#include <algorithm>
+
+#include "runtime/core/checked_size.h"
+#include "runtime/core/layout.h"
+#include "runtime/devices/run_reference.h"
+#include "runtime/encodings/encodings.h"
+
+namespace collage::runtime {
+namespace {
+
+Tensor rounded_to_bf16(const TensorView& from) {
+  Tensor to(from.dtype, from.shape);
+  std::span<float> values = from.as<float>();
+  std::transform(values.begin(), values.end(), to.as<float>().begin(), round_to_bf16);
+  return to;
+}
+
+bool is_reformatted(const DeviceTensor& tensor) {
+  return tensor.layout != kPlainLayout || tensor.storage;
+}
+
+/// Operands of one operator as the reference kernels take them: in the plain layout and of the dtype itself. An operand
+/// in another format passes through scratch memory of the emulation, which does not count as memory of the device.
+class Operands {
+ public:
+  Operands(const AddressSpace& addresses, std::byte* memory) : addresses_(addresses), memory_(memory) {}
+
+  Status add_input(const DeviceTensor& tensor, bool rounds) {
+    TensorView view{tensor.dtype, tensor.shape, nullptr};
+    if (!tensor.is_absent) {
+      if (Status status = check_tensor(tensor, addresses_); !status) return status;
+      view.data = memory_ + tensor.address;
+      if (!tensor.encoding.empty()) {
+        Result<Tensor> decoded =
+            decode_constant({view.data, tensor.encoded_bytes}, tensor.dtype, tensor.shape, tensor.encoding);
+        if (!decoded) return decoded.status();
+        view = keep(std::move(*decoded));
+      } else if (is_reformatted(tensor)) {
+        const std::byte* stored = view.data;
+        view = keep(Tensor(tensor.dtype, tensor.shape));
+        rewrite(tensor.dtype, tensor.shape, stored, {tensor.layout, tensor.storage}, view.data, {});
+      }
+      if (rounds && tensor.dtype == DType::F32) view = keep(rounded_to_bf16(view));
+    }
+    inputs.push_back(view);
+    return Status::ok();
+  }
+
+  Status add_output(const DeviceTensor& tensor) {
+    TensorView view{tensor.dtype, tensor.shape, nullptr};
+    if (!tensor.is_absent) {
+      if (Status status = check_tensor(tensor, addresses_); !status) return status;
+      if (!tensor.encoding.empty()) return Status::error("a result cannot be encoded");
+      view.data = memory_ + tensor.address;
+      if (is_reformatted(tensor)) view = keep(Tensor(tensor.dtype, tensor.shape));
+    }
+    outputs.push_back(view);
+    return Status::ok();
+  }
+
+  /// Moves results from scratch memory to where the device has them.
+  void store(const std::vector<DeviceTensor>& tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const DeviceTensor& tensor = tensors[i];
+      if (tensor.is_absent || !is_reformatted(tensor)) continue;
+      rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, memory_ + tensor.address,
+              {tensor.layout, tensor.storage});
+    }
+  }
+
+  std::vector<TensorView> inputs;
+  std::vector<TensorView> outputs;
+
+ private:
+  TensorView keep(Tensor tensor) {
+    scratch_.push_back(std::move(tensor));
+    return scratch_.back().view();
+  }
+
+  const AddressSpace& addresses_;
+  std::byte* memory_;
+  std::vector<Tensor> scratch_;
+};
+
+}  // namespace
+
+Status check_tensor(const DeviceTensor& tensor, const AddressSpace& addresses) {
+  std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
+  if (!bytes) return Status::error("a tensor has an impossible shape");
+  if (!tensor.encoding.empty()) return addresses.check(tensor.address, tensor.encoded_bytes);
+  if (!layout_permutation(tensor.layout, tensor.shape.size())) {
+    return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
+                         std::to_string(tensor.shape.size()));
+  }
+  if (tensor.storage) {
+    if (!storage_mismatch(tensor.dtype, *tensor.storage).empty())
+      return Status::error("a storage that cannot hold the dtype");
+    *bytes = stored_bytes(tensor.dtype, tensor.shape, tensor.storage);
+  }
+  return addresses.check(tensor.address, *bytes);
+}
+
+Status emulate_reorder(const DeviceTensor& from, const DeviceTensor& to, const AddressSpace& addresses,
+                       std::byte* memory) {
+  if (Status status = check_tensor(from, addresses); !status) return status;
+  if (Status status = check_tensor(to, addresses); !status) return status;
+  if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
+  if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded tensor cannot be reordered");
+  rewrite(from.dtype, from.shape, memory + from.address, {from.layout, from.storage}, memory + to.address,
+          {to.layout, to.storage});
+  return Status::ok();
+}
+
+Status emulate_op(const DeviceOp& op, const AddressSpace& addresses, std::byte* memory,
+                  const std::vector<bool>& rounds) {
+  if (op.call == nullptr) return Status::error("a launch without an operator");
+  Operands operands(addresses, memory);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (Status status = operands.add_input(op.inputs[i], i < rounds.size() && rounds[i]); !status) return status;
+  }
+  for (const DeviceTensor& tensor : op.outputs) {
+    if (Status status = operands.add_output(tensor); !status) return status;
+  }
+  if (Status status = run_reference(op.call->op, op.call->attrs, operands.inputs, operands.outputs); !status)
+    return status;
+  operands.store(op.outputs);
+  return Status::ok();
+}
+
+}  // namespace collage::runtime
