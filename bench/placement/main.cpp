@@ -87,19 +87,12 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
 /// What simpler strategies cost next to the optimum, and what they take.
 void compare(const bench::Skeleton& skeleton, char setting, double budget) {
   const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
-  using Kind = place::Strategy::Kind;
-  std::vector<place::Strategy> strategies = {{Kind::Optimal, {}},
-                                             {Kind::Greedy, {}},
-                                             {Kind::Eager, {}},
-                                             {Kind::Priority, {"npu", "onednn", "xnnpack", "openblas", "dsp"}},
-                                             {Kind::Tvm, {}}};
-  for (const place::Owner& owner : problem.owners) strategies.push_back({Kind::Single, {owner.backend}});
   Duration best;
   std::string line = fmt::format("{:<22}{:>2}", skeleton.name, setting);
-  for (const place::Strategy& strategy : strategies) {
+  for (const place::Strategy& strategy : place::compared_strategies(place::backend_names(problem))) {
     place::SearchOptions options;
     options.max_seconds = budget;
-    if (strategy.kind == Kind::Optimal) options.max_states = UINT64_MAX / 1024;
+    if (place::is_exact(strategy)) options.max_states = UINT64_MAX / 1024;
     std::string why;
     const auto start = std::chrono::steady_clock::now();
     const std::optional<place::Solution> found = place::solve(problem, strategy, options, &why);
@@ -108,7 +101,7 @@ void compare(const bench::Skeleton& skeleton, char setting, double budget) {
       line += fmt::format("  {} -", place::to_string(strategy).substr(0, 15));
       continue;
     }
-    if (strategy.kind == Kind::Optimal) best = found->cost;
+    if (place::is_exact(strategy)) best = found->cost;
     line += fmt::format("  {} {:.3f} ({:.2f} s)", place::to_string(strategy).substr(0, 15),
                         found->cost.seconds() / best.seconds(), took.count());
   }

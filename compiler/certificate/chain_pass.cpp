@@ -17,11 +17,11 @@ using runtime::Status;
 
 namespace {
 
-constexpr int kMostFormats = 64;
+constexpr int kMaxFormats = 64;
 /// phi is worked out over all sets of formats up to here. Past it the readers are left out of phi and pay nothing.
-constexpr size_t kMostPriced = 8;
+constexpr size_t kMaxPricedReaders = 8;
 /// Chains between two runs of a candidate are worked out where no more positions lie between them.
-constexpr int kNear = 32;
+constexpr int kMaxGapOfNearRuns = 32;
 
 template <typename Item>
 int intern(std::vector<Item>& items, const Item& item) {
@@ -92,9 +92,9 @@ Status ChainPass::find_formats() {
     for (const ValueFormat& read : candidate(c).reads) {
       std::vector<FormatId>& formats = value(read.value).formats;
       if (std::find(formats.begin(), formats.end(), read.format) == formats.end()) formats.push_back(read.format);
-      if (formats.size() > kMostFormats) {
-        return Status::error(fmt::format("{} may be wanted in more than {} formats, which cannot be told apart",
-                                         value_text(file_, read.value), kMostFormats));
+      if (formats.size() > kMaxFormats) {
+        return Status::error(fmt::format("{} may be wanted in more than {} formats, which cannot be distinguished",
+                                         value_text(file_, read.value), kMaxFormats));
       }
     }
   }
@@ -102,7 +102,7 @@ Status ChainPass::find_formats() {
     Value& value = values_[v];
     std::sort(value.formats.begin(), value.formats.end());
     if (file_.problem.values[v].is_output) value.always = bit(value, file_.problem.host_plain);
-    if (value.formats.size() <= kMostPriced) value.trees = trees_of(static_cast<int>(v));
+    if (value.formats.size() <= kMaxPricedReaders) value.trees = trees_of(static_cast<int>(v));
   }
   for (int c : candidates_) {
     const std::map<int, Formats> reads = reads_of(c);
@@ -174,7 +174,7 @@ Status ChainPass::set_prices(const place::Certificate::Round& round) {
     };
     if (reader == priced.readers.end()) return refuse("it does not read it");
     if (priced.writer < 0) return refuse("readers of model inputs pay nothing");
-    if (at == priced.writer + 1) return refuse("a reader right behind the writer pays nothing");
+    if (at == priced.writer + 1) return refuse("a reader right after the writer pays nothing");
     const Formats format = bit(priced, given.format) & reader->wants;
     if (format == 0) continue;
     if (priced.trees == nullptr) return refuse("it may be wanted in too many formats to have prices");
@@ -299,7 +299,7 @@ Wide ChainPass::plain_cost(const Writing& writing, Formats needed) {
     const FormatId format = written.formats[static_cast<size_t>(std::countr_zero(rest))];
     if (format != writing.format) wanted.push_back(format);
   }
-  if (wanted.empty() || wanted.size() > FormatTrees::kMostWanted) return 0;
+  if (wanted.empty() || wanted.size() > FormatTrees::kMaxWantedFormats) return 0;
   const FormatTrees trees(file_.problem.values[static_cast<size_t>(writing.value)].conversions, wanted);
   return trees.cost(writing.format, (uint32_t{1} << wanted.size()) - 1);
 }
@@ -376,7 +376,7 @@ std::vector<Wide> ChainPass::between_runs() const {
   // Runs that end alike ask for chains from the same place.
   std::vector<int> asking;
   for (size_t r = 0; r + 1 < runs_.size(); ++r) {
-    if (runs_[r].candidate == runs_[r + 1].candidate && runs_[r + 1].begin - runs_[r].end <= kNear) {
+    if (runs_[r].candidate == runs_[r + 1].candidate && runs_[r + 1].begin - runs_[r].end <= kMaxGapOfNearRuns) {
       asking.push_back(static_cast<int>(r));
     }
   }

@@ -3,7 +3,7 @@
 // candidate.
 //
 // A candidate lies in the order as runs, its stretches of consecutive positions. Run j of candidate c costs kappa(c,
-// j), and these add up to the candidate's cost. A reader r of value v that does not stand right behind v's writer w
+// j), and these add up to the candidate's cost. A reader r of value v that does not stand right after v's writer w
 // pays lambda(v, r, f) for the format f that it reads from outside, and v gets these back:
 //
 //     phi(v, w, f1) = min over sets F that hold f1, the outputs' format, and one choice of every other reader outside
@@ -75,7 +75,7 @@ class ChainPass {
   struct Writing {
     int value = 0;
     place::FormatId format = 0;
-    std::vector<int> outside;     ///< indices into Value::readers, but for the one right behind the writer
+    std::vector<int> outside;     ///< indices into Value::readers, but for the one right after the writer
     std::map<Formats, Wide> phi;  ///< by what is read next
   };
   struct Run {

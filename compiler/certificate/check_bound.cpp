@@ -35,7 +35,7 @@ class Judge {
         count_(static_cast<size_t>(problem_.node_count)),
         written_at_(count_),
         marked_(count_, -1),
-        behind_(count_, -1) {
+        after_(count_, -1) {
     order_.position.assign(count_, -1);
   }
 
@@ -194,9 +194,9 @@ class Judge {
       for (int v : written_at_[at]) {
         for (int reader : problem_.values[static_cast<size_t>(v)].readers) {
           const size_t to = static_cast<size_t>(position(reader));
-          if (position(reader) >= end || behind_[to] == c) continue;
+          if (position(reader) >= end || after_[to] == c) continue;
           if (marked_[to] != c) {
-            behind_[to] = c;
+            after_[to] = c;
             todo.push_back(position(reader));
           } else if (marked_[at] != c) {
             return false;
@@ -215,7 +215,7 @@ class Judge {
   std::unordered_set<int> shared_;            // that have shares in some round
   std::vector<std::vector<int>> written_at_;  // values, by position
   std::vector<int> marked_;                   // by position: the candidate looked at last that has it
-  std::vector<int> behind_;                   // by position: the candidate looked at last that it was found behind
+  std::vector<int> after_;                    // by position: the last candidate after which it was found
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
     formats.erase(std::unique(formats.begin(), formats.end()), formats.end());
     std::erase(formats, written[v]);
     if (formats.empty()) continue;
-    if (formats.size() > FormatTrees::kMostWanted) {
+    if (formats.size() > FormatTrees::kMaxWantedFormats) {
       return Status::error(fmt::format("{} is read in {} formats at once, more than can be priced",
                                        value_text(file, static_cast<int>(v)), formats.size()));
     }

@@ -25,7 +25,7 @@ runtime::Result<Judgement> check_plan(const CertificateFile& file);
 
 // The parts of it, each with what is wrong. Each expects that those before it found nothing.
 
-/// Lists ascending, readers behind writers, and candidates that say how they read and write what crosses their border.
+/// Lists ascending, readers after writers, and candidates that say how they read and write what crosses their border.
 runtime::Status check_problem(const CertificateFile& file);
 
 /// Cover, cycles, counts, conflicts, memory.

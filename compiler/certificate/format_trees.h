@@ -21,9 +21,9 @@ inline constexpr Wide kUnreachable = Wide{1} << 100;
 class FormatTrees {
  public:
   /// More formats than this at once are not priced.
-  static constexpr size_t kMostWanted = 12;
+  static constexpr size_t kMaxWantedFormats = 12;
 
-  /// Bit i of a set is `wanted[i]`; at most kMostWanted.
+  /// Bit i of a set is `wanted[i]`; at most kMaxWantedFormats.
   FormatTrees(const std::vector<place::ConversionEdge>& edges, const std::vector<place::FormatId>& wanted);
 
   /// `kUnreachable`: some format of the set cannot be had.

@@ -12,8 +12,8 @@ namespace {
 using nlohmann::json;
 using place::Duration;
 
-/// No time and no number of bytes is larger: sums of them fit into the 128 bits that the judges add them up in.
-constexpr int64_t kLargest = int64_t{1} << 60;
+/// The largest time or number of bytes: sums of them fit into the 128 bits in which the checker adds them up.
+constexpr int64_t kMaxAmount = int64_t{1} << 60;
 
 struct Range {
   int64_t least = 0;
@@ -22,9 +22,9 @@ struct Range {
   static Range index(size_t count) { return {0, static_cast<int64_t>(count) - 1}; }
 };
 /// Of all values together. Tables are shared in the file, so a small one could ask for any number.
-constexpr size_t kMostConversions = size_t{1} << 25;
-constexpr Range kAmount = {0, kLargest};
-constexpr Range kMultiplier = {-kLargest, kLargest};
+constexpr size_t kMaxConversions = size_t{1} << 25;
+constexpr Range kAmount = {0, kMaxAmount};
+constexpr Range kMultiplier = {-kMaxAmount, kMaxAmount};
 
 /// A place in the file: `candidates[3]`.
 struct Place {
@@ -44,7 +44,7 @@ class Reader {
       return runtime::Status::error("it is no certificate of `collagec --certificate`");
     }
     const Place top{root, "the file"};
-    const int64_t version = integer(top, "collage_certificate", {0, kLargest});
+    const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
     if (fault_.empty() && version != 1) fail("it is of version {}, only 1 can be read", version);
     read_problem(top);
     if (fault_.empty()) read_solution(top);
@@ -72,7 +72,7 @@ class Reader {
   int64_t number(const json* value, Range range, const Place& place, std::string_view key) {
     if (value == nullptr) return range.least;
     if (!value->is_number_integer() ||
-        (value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(kLargest))) {
+        (value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(kMaxAmount))) {
       fail("{}: `{}` is not a number that can stand there", place.text(), key);
       return range.least;
     }
@@ -197,7 +197,7 @@ class Reader {
     if (fault_.empty()) {
       value.conversions = tables_[static_cast<size_t>(table)];
       conversions_ += value.conversions.size();
-      if (conversions_ > kMostConversions) fail("{}: more conversions than {}", place.text(), kMostConversions);
+      if (conversions_ > kMaxConversions) fail("{}: more conversions than {}", place.text(), kMaxConversions);
     }
     file_.problem.values.push_back(std::move(value));
   }

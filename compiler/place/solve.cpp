@@ -139,7 +139,7 @@ class MemoryFitter {
     }
     best->bound = first->bound;
     best->certificate = first->certificate;
-    best->optimal = strategy_.kind == Strategy::Kind::Optimal && best->cost == best->bound;
+    best->optimal = is_exact(strategy_) && best->cost == best->bound;
     return best;
   }
 
@@ -239,7 +239,7 @@ std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProbl
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why) {
   if (limits.empty()) return solve(built.problem, strategy, options, why);
-  if (strategy.kind == Strategy::Kind::Optimal) {
+  if (is_exact(strategy)) {
     Problem limited = built.problem;
     for (Owner& owner : limited.owners) {
       for (const MemoryLimit& limit : limits) {

@@ -1,71 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// See strategies.h.
+// See strategies.h. Strategies that combine searches of several folders are defined here, the others in their folders.
 #include "compiler/place/strategies.h"
 
 #include <algorithm>
 
 #include "compiler/place/baselines/greedy_search.h"
-#include "compiler/place/baselines/merge_search.h"
-#include "compiler/place/baselines/tvm_search.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
+
+#define STRATEGY(kind, name, ...) std::optional<Solution> solve_##name(const StrategyInput& input);
+#include "compiler/place/strategies.def"
+#undef STRATEGY
+
 namespace {
 
-constexpr std::string_view kHost = "host";
+using Takes = StrategyRow::Takes;
+using Role = StrategyRow::Role;
 
-constexpr std::pair<std::string_view, Strategy::Kind> kKinds[] = {
-    {"optimal", Strategy::Kind::Optimal},   {"greedy", Strategy::Kind::Greedy}, {"eager", Strategy::Kind::Eager},
-    {"merge", Strategy::Kind::Merge},       {"tvm", Strategy::Kind::Tvm},       {"evolve", Strategy::Kind::Evolve},
-    {"priority", Strategy::Kind::Priority}, {"single", Strategy::Kind::Single}};
+constexpr StrategyRow kRows[] = {
+#define STRATEGY(kind, name, takes, role, description) \
+  {Strategy::Kind::kind, #name, Takes::takes, Role::role, description, &solve_##name},
+#include "compiler/place/strategies.def"
+#undef STRATEGY
+};
 
-/// Backends other than the host. Owners stand in the order of registration.
-std::vector<std::string> registered(const Problem& problem) {
-  std::vector<std::string> names;
-  for (const Owner& owner : problem.owners) {
-    if (owner.backend != kHost && (names.empty() || names.back() != owner.backend)) names.push_back(owner.backend);
+std::string_view name_of(std::string_view text) {
+  return text.substr(0, text.find(':'));
+}
+
+/// `optimal`, `greedy`, `priority:BACKEND,...` and `single:BACKEND`.
+std::string listed_for_message() {
+  std::string text;
+  for (const StrategyRow& row : kRows) {
+    const bool is_last = &row == std::end(kRows) - 1;
+    text += &row == kRows ? "`" : is_last ? " and `" : ", `";
+    text += row.name;
+    if (row.takes != Takes::Nothing) text += row.takes == Takes::OneBackend ? ":BACKEND" : ":BACKEND,...";
+    text += "`";
   }
-  return names;
+  return text;
 }
 
 }  // namespace
 
+std::span<const StrategyRow> strategy_rows() {
+  return kRows;
+}
+
+const StrategyRow& row_of(const Strategy& strategy) {
+  return kRows[static_cast<size_t>(strategy.kind)];
+}
+
+const StrategyRow* find_strategy(std::string_view text) {
+  const auto row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& one) { return one.name == name_of(text); });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+std::string usage_of(const StrategyRow& row) {
+  constexpr std::string_view kBackends[] = {"", ":a", ":a,b"};
+  return std::string(row.name) + std::string(kBackends[static_cast<size_t>(row.takes)]);
+}
+
+std::string strategies_usage() {
+  std::string text;
+  for (const StrategyRow& row : kRows) text += (text.empty() ? "" : " | ") + usage_of(row);
+  return text;
+}
+
 std::string to_string(const Strategy& strategy) {
-  std::string names;
-  for (const std::string& backend : strategy.backends) names += (names.empty() ? "" : ",") + backend;
-  switch (strategy.kind) {
-    case Strategy::Kind::Optimal: return "optimal";
-    case Strategy::Kind::Greedy: return "greedy";
-    case Strategy::Kind::Priority: return "priority:" + names;
-    case Strategy::Kind::Eager: return "eager";
-    case Strategy::Kind::Merge: return "merge";
-    case Strategy::Kind::Tvm: return "tvm";
-    case Strategy::Kind::Evolve: return "evolve";
-    case Strategy::Kind::Single: return "single:" + names;
+  std::string text(row_of(strategy).name);
+  for (const std::string& backend : strategy.backends) {
+    text += (&backend == &strategy.backends.front() ? ":" : ",") + backend;
   }
-  return "";
+  return text;
 }
 
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
                                        const std::string& where, support::Diagnostics& diags) {
   const size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  Strategy strategy;
-  const auto known = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.first == name; });
-  if (known == std::end(kKinds)) {
+  const std::string_view name = name_of(text);
+  const StrategyRow* row = find_strategy(text);
+  if (row == nullptr) {
     std::vector<std::string> names;
-    for (const auto& kind : kKinds) names.emplace_back(kind.first);
+    for (const StrategyRow& known : kRows) names.emplace_back(known.name);
     return diags.error_at(support::Code::BadStrategy, where, "unknown strategy `{}`", name)
         .did_you_mean(support::closest(name, names))
-        .note(
-            "strategies are `optimal`, `greedy`, `eager`, `merge`, `tvm`, `evolve`, `priority:BACKEND,...` and "
-            "`single:BACKEND`");
+        .note("strategies are {}", listed_for_message());
   }
-  strategy.kind = known->second;
-  const bool takes_names = strategy.kind == Strategy::Kind::Priority || strategy.kind == Strategy::Kind::Single;
-  if (!takes_names) {
+  Strategy strategy{row->kind, {}};
+  if (row->takes == Takes::Nothing) {
     if (colon == std::string_view::npos) return strategy;
     return diags.error_at(support::Code::BadStrategy, where, "strategy `{}` takes no backends", name);
   }
@@ -74,64 +101,55 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
   }
   strategy.backends = runtime::split(text.substr(colon + 1), ',');
   for (const std::string& backend : strategy.backends) {
-    if (backend == kHost || std::find(backends.begin(), backends.end(), backend) != backends.end()) continue;
+    if (backend == kHostBackend || std::find(backends.begin(), backends.end(), backend) != backends.end()) continue;
     return diags.error_at(support::Code::BadStrategy, where, "unknown backend `{}`", backend)
         .did_you_mean(support::closest(backend, backends));
   }
-  if (strategy.kind == Strategy::Kind::Single && strategy.backends.size() > 1) {
-    return diags.error_at(support::Code::BadStrategy, where, "strategy `single` takes one backend, found {}",
+  if (row->takes == Takes::OneBackend && strategy.backends.size() > 1) {
+    return diags.error_at(support::Code::BadStrategy, where, "strategy `{}` takes one backend, found {}", name,
                           strategy.backends.size());
   }
   return strategy;
 }
 
+bool is_exact(const Strategy& strategy) {
+  return row_of(strategy).role == Role::Exact;
+}
+
+bool is_measured(const Strategy& strategy) {
+  return row_of(strategy).role == Role::Measured;
+}
+
+std::vector<Strategy> compared_strategies(const std::vector<std::string>& backends) {
+  std::vector<Strategy> all;
+  for (const StrategyRow& row : kRows) {
+    if (row.takes == Takes::Nothing && row.role != Role::Measured) all.push_back({row.kind, {}});
+    if (row.takes != Takes::OneBackend) continue;
+    for (const std::string& backend : backends) {
+      if (backend != kHostBackend) all.push_back({row.kind, {backend}});
+    }
+    all.push_back({row.kind, {std::string(kHostBackend)}});
+  }
+  return all;
+}
+
 bool takes_part(const Strategy& strategy, std::string_view backend) {
-  return strategy.kind != Strategy::Kind::Single || backend == kHost || backend == strategy.backends.front();
+  return row_of(strategy).takes != Takes::OneBackend || backend == kHostBackend || backend == strategy.backends.front();
 }
 
 std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
                               std::string* why) {
-  const auto backend_of = [&](int candidate) -> const std::string& {
-    const int owner = problem.candidates[static_cast<size_t>(candidate)].owner;
-    return problem.owners[static_cast<size_t>(owner)].backend;
-  };
-  switch (strategy.kind) {
-    case Strategy::Kind::Evolve:
-    case Strategy::Kind::Optimal: {
-      std::optional<Solution> solution = search_optimal(problem, options);
-      return solution ? solution : search_greedy(problem, {all_candidates(problem)}, options);
-    }
-    case Strategy::Kind::Greedy: return search_greedy(problem, {all_candidates(problem)}, options);
-    case Strategy::Kind::Priority:
-    case Strategy::Kind::Eager: {
-      std::vector<std::string> order = strategy.backends;
-      if (strategy.kind == Strategy::Kind::Eager) order = registered(problem);
-      order.emplace_back(kHost);
-      std::vector<std::vector<int>> turns;
-      for (const std::string& backend : order) {
-        turns.push_back(candidates_where(problem, [&](int c) { return backend_of(c) == backend; }));
-      }
-      return search_greedy(problem, turns, options);
-    }
-    case Strategy::Kind::Merge: return search_merged(problem, options);
-    case Strategy::Kind::Tvm: {
-      TvmResult result = search_as_tvm(problem, options);
-      if (why != nullptr) *why = result.failure;
-      return result.solution;
-    }
-    case Strategy::Kind::Single: {
-      const std::vector<int> kept =
-          candidates_where(problem, [&](int c) { return takes_part(strategy, backend_of(c)); });
-      std::optional<Solution> solution = search_among(problem, kept, options);
-      if (solution) {
-        solution->bound = Duration();
-        solution->certificate = {};
-        solution->optimal = false;
-      }
-      return solution;
-    }
-  }
-  return std::nullopt;
+  std::string reason;
+  return row_of(strategy).solve({problem, strategy.backends, options, why != nullptr ? why : &reason});
+}
+
+std::optional<Solution> solve_optimal(const StrategyInput& input) {
+  std::optional<Solution> solution = search_optimal(input.problem, input.options);
+  return solution ? solution : solve_greedy(input);
+}
+
+std::optional<Solution> solve_evolve(const StrategyInput& input) {
+  return solve_optimal(input);
 }
 
 }  // namespace collage::place

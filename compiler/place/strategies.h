@@ -1,36 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways of placing that a user can ask for by name.
-//
-//   optimal         the exact search
-//   greedy          the candidate of most nodes first, the cheaper of equal ones
-//   priority:a,b    as greedy over the candidates of `a`, then over those of `b`; the host takes the rest
-//   eager           as priority, over all backends in the order of registration: what BYOC and UMA do
-//   merge           each node to the first backend that has it, neighbours merged: what BYOC does (merge_search.h)
-//   tvm             the search of TVM's Collage, which knows no transfers (tvm_search.h)
-//   single:x        the best that `x` and the host can do together
-//   evolve          starts at `optimal`; what measuring whole plans then finds is the driver's (evolve.h)
+// The ways of placing that a user can ask for by name: the rows of strategies.def.
 //
 // Greedy ones pass over a candidate that overlaps, breaks a limit, would close a cycle or could not be fed. Where what
 // they took leaves no way to finish (a pin, say), they give up their last choice until there is one.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/search_options.h"
+#include "compiler/place/problem/strategy_input.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::place {
 
 struct Strategy {
-  enum class Kind { Optimal, Greedy, Priority, Eager, Merge, Tvm, Single, Evolve };
+  enum class Kind {
+#define STRATEGY(kind, ...) kind,
+#include "compiler/place/strategies.def"
+#undef STRATEGY
+  };
   Kind kind = Kind::Optimal;
   std::vector<std::string> backends;  ///< Priority: in order; Single: the one
 
   friend bool operator==(const Strategy&, const Strategy&) = default;
 };
+
+/// One row of strategies.def, which explains the columns.
+struct StrategyRow {
+  enum class Takes { Nothing, OneBackend, Backends };
+  enum class Role { Exact, Baseline, Measured };
+  Strategy::Kind kind;
+  std::string_view name;
+  Takes takes;
+  Role role;
+  std::string_view description;
+  std::optional<Solution> (*solve)(const StrategyInput& input);
+};
+
+std::span<const StrategyRow> strategy_rows();
+const StrategyRow& row_of(const Strategy& strategy);
+/// The row that a text such as `priority:npu` starts with; null if there is none.
+const StrategyRow* find_strategy(std::string_view text);
+
+/// How a user writes the row's strategy: `greedy`, `single:a`, `priority:a,b`.
+std::string usage_of(const StrategyRow& row);
+/// All of them: `optimal | greedy | …`.
+std::string strategies_usage();
 
 /// As it is written: `priority:npu,dsp`.
 std::string to_string(const Strategy& strategy);
@@ -39,11 +59,21 @@ std::string to_string(const Strategy& strategy);
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
                                        const std::string& where, support::Diagnostics& diags);
 
+/// Whether the strategy searches for the best plan and proves a bound.
+bool is_exact(const Strategy& strategy);
+
+/// Whether the strategy compares whole plans by measuring them. `solve` gives the plan from which it starts.
+bool is_measured(const Strategy& strategy);
+
+/// The strategies that a comparison lists: those that predict, the exact one first. One that takes a backend is listed
+/// with each of them, the host last.
+std::vector<Strategy> compared_strategies(const std::vector<std::string>& backends);
+
 /// Whether the strategy may choose candidates of this backend at all: `single` has but one and the host.
 bool takes_part(const Strategy& strategy, std::string_view backend);
 
-/// Nothing if no solution was found; `why` then says why where the strategy itself knows. Only `optimal` proves a
-/// bound; for the others it is zero.
+/// Returns nullopt if no solution was found; `why` then has the reason where the strategy itself knows it. Only an
+/// exact strategy proves a bound; for the others it is zero.
 std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options = {},
                               std::string* why = nullptr);
 

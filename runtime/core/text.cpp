@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/text.h"
 
+#include <cstdio>
+
 namespace collage::runtime {
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -13,6 +15,20 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
   }
   return parts;
+}
+
+std::string with_prefix(double count) {
+  char text[32];
+  if (count >= 1e9) {
+    std::snprintf(text, sizeof text, "%.3g G", count / 1e9);
+  } else if (count >= 1e6) {
+    std::snprintf(text, sizeof text, "%.3g M", count / 1e6);
+  } else if (count >= 1e4) {
+    std::snprintf(text, sizeof text, "%.3g k", count / 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f", count);
+  }
+  return text;
 }
 
 }  // namespace collage::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in pieces.
+// Text in pieces, and numbers as text.
 #pragma once
 
 #include <string>
@@ -10,5 +10,8 @@ namespace collage::runtime {
 
 /// The pieces between separators, empty ones too: `a,,b` => a, "", b. Empty text is one empty piece.
 std::vector<std::string> split(std::string_view text, char separator);
+
+/// With a decimal prefix, for people: `12`, `25.6 M`, `8.2 G`.
+std::string with_prefix(double count);
 
 }  // namespace collage::runtime

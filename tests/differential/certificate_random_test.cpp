@@ -270,7 +270,7 @@ const Tampering kTamperings[] = {
        c.solution.certificate.rounds.front().prices.push_back({v, node, 0, kTick});
        return true;
      }},
-    {"a price right behind the writer", "pays nothing",
+    {"a price right after the writer", "pays nothing",
      [](RandomSource&, Case& c) {
        const std::vector<int>& order = c.solution.certificate.order;
        for (size_t v = 0; v < c.problem.values.size(); ++v) {

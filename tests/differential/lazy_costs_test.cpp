@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lazy measuring on random problems against measuring everything: the same plan, with fewer questions. And plans that
-// stay while costs are measured anew, each time with other noise. COLLAGE_RANDOM_ROUNDS scales the number of problems
+// stay while costs are measured again, each time with other noise. COLLAGE_RANDOM_ROUNDS scales the number of problems
 // (in percent).
 #include "compiler/place/costs/lazy_costs.h"
 

@@ -10,7 +10,7 @@
 namespace collage::place {
 namespace {
 
-Certificate written(const Problem& problem, SearchProblem& prepared, const ChainBound& bound) {
+Certificate written(const Problem& problem, IndexedProblem& prepared, const ChainBound& bound) {
   Certificate certificate;
   certificate.order = search_order(node_graph(problem));
   certificate.bound = bound.lower();
@@ -43,7 +43,7 @@ Certificate written(const Problem& problem, SearchProblem& prepared, const Chain
 }  // namespace
 
 Certificate random_certificate(const Problem& problem, RandomSource& random) {
-  SearchProblem prepared(problem);
+  IndexedProblem prepared(problem);
   if (!prepared.complete) return {};
   ChainBound bound(prepared);
   Multipliers multipliers = bound.multipliers();

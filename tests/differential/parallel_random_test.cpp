@@ -11,6 +11,7 @@
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/objectives/objective.h"
 #include "compiler/place/schedule/parallel_bound.h"
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
@@ -86,7 +87,7 @@ struct Tally {
   int bound_met = 0;
 };
 
-void check(uint64_t seed, Objective objective, Tally* tally) {
+void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   RandomSource random(seed);
   const Problem problem = random_problem(random, 1 + random.below(7));
   const runtime::Machine machine = random_machine(random);
@@ -98,20 +99,20 @@ void check(uint64_t seed, Objective objective, Tally* tally) {
   const ParallelResult again = search_parallel(problem, machine, objective, *start);
   ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
   ASSERT_TRUE(std::holds_alternative<Duration>(evaluate(problem, found.solution))) << name;
-  ASSERT_EQ(found.value, value_of(scheduler.tasks(found.solution.chosen)->tasks, objective)) << name;
-  ASSERT_LE(found.value, value_of(scheduler.tasks(start->chosen)->tasks, objective)) << name;
+  ASSERT_EQ(found.value, objective.value(scheduler.tasks(found.solution.chosen)->tasks)) << name;
+  ASSERT_LE(found.value, objective.value(scheduler.tasks(start->chosen)->tasks)) << name;
   Duration best = Duration::max(), least = Duration::max();
   for_each_solution(problem, [&](const Solution& solution) {
     const std::vector<runtime::Task> tasks = scheduler.tasks(solution.chosen)->tasks;
-    best = std::min(best, value_of(tasks, objective));
+    best = std::min(best, objective.value(tasks));
     const std::vector<Duration> busy = busy_times(tasks);
     if (!busy.empty()) least = std::min(least, *std::max_element(busy.begin(), busy.end()));
-    if (objective != Objective::Makespan) return;
+    if (!objective.is_bound_by_paths) return;
     ASSERT_LE(found.bound, makespan(reordered(tasks, random_order(random, tasks)))) << name;
   });
   ASSERT_LE(found.bound, best) << name;
   ASSERT_GE(found.value, best) << name;
-  if (objective == Objective::Throughput) {
+  if (!objective.is_bound_by_paths) {
     ASSERT_LE(found.bound, least) << name;
   }
   ++tally->problems;
@@ -119,7 +120,7 @@ void check(uint64_t seed, Objective objective, Tally* tally) {
   tally->bound_met += found.bound == best ? 1 : 0;
 }
 
-void check_all(Objective objective, uint64_t first_seed) {
+void check_all(const ScheduleValue& objective, uint64_t first_seed) {
   Tally tally;
   for (uint64_t seed = 0; seed < rounds(300); ++seed) {
     check(first_seed + seed, objective, &tally);
@@ -131,11 +132,11 @@ void check_all(Objective objective, uint64_t first_seed) {
 }
 
 TEST(ParallelRandom, Makespan) {
-  check_all(Objective::Makespan, 7'000'000);
+  check_all(*objective_makespan.schedule, 7'000'000);
 }
 
 TEST(ParallelRandom, Throughput) {
-  check_all(Objective::Throughput, 8'000'000);
+  check_all(*objective_throughput.schedule, 8'000'000);
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ TEST(PlacementRandom, AnyMultipliersMakeABound) {
     RandomSource random(8'000'000 + seed);
     const Problem problem = random_problem(random, 2 + random.below(7));
     const Duration expected = brute_force_cost(problem);
-    SearchProblem prepared(problem);
+    IndexedProblem prepared(problem);
     ChainBound bound(prepared);
     if (!prepared.complete) continue;
     ASSERT_LE(bound.lower(), expected) << seed;
@@ -225,7 +225,7 @@ TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
   for (uint64_t seed = 0; seed < rounds(150); ++seed) {
     RandomSource random(9'000'000 + seed);
     const Problem problem = random_problem(random, 3 + random.below(5));
-    SearchProblem prepared(problem);
+    IndexedProblem prepared(problem);
     ChainBound bound(prepared);
     if (!prepared.complete || bound.lower() >= Duration::max()) continue;
     BoundTuner tuner(prepared, bound);

@@ -40,7 +40,7 @@ Problem crossing_problem(RandomSource& random, int copies);
 /// cheaper than singletons.
 Problem ring_problem(RandomSource& random, int length);
 
-/// A random problem of which some owners join their candidates into regions: dearer candidates, mostly single nodes.
+/// A random problem of which some owners join their candidates into regions: more expensive candidates, mostly single nodes.
 Problem joining_problem(RandomSource& random, int node_count);
 
 }  // namespace collage::place

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact search against every simpler way to decide, on random problems: it is never dearer (B18 of BYOC's list,
+// The exact search against every simpler way to decide, on random problems: it is never more expensive (B18 of BYOC's list,
 // success metric 3 of RFC 62). COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Problem only(const Problem& problem, const std::string& backend) {
   return part;
 }
 
-void expect_never_dearer(const Problem& problem, const Strategy& strategy, uint64_t seed) {
+void expect_never_cheaper(const Problem& problem, const Strategy& strategy, uint64_t seed) {
   const std::optional<Solution> best = search_optimal(problem);
   ASSERT_TRUE(best.has_value() && best->optimal) << seed;
   std::string why;
@@ -62,12 +62,12 @@ TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
     RandomSource random(61'000'000 + seed);
     const Problem problem = random_problem(random, 3 + random.below(8));
     std::vector<std::string> order = backends_of(problem);
-    for (const std::string& backend : order) expect_never_dearer(problem, {Kind::Single, {backend}}, seed);
+    for (const std::string& backend : order) expect_never_cheaper(problem, {Kind::Single, {backend}}, seed);
     do {
-      expect_never_dearer(problem, {Kind::Priority, order}, seed);
+      expect_never_cheaper(problem, {Kind::Priority, order}, seed);
     } while (std::next_permutation(order.begin(), order.end()));
     for (Kind kind : {Kind::Greedy, Kind::Eager, Kind::Merge, Kind::Tvm})
-      expect_never_dearer(problem, {kind, {}}, seed);
+      expect_never_cheaper(problem, {kind, {}}, seed);
   }
 }
 
@@ -77,8 +77,8 @@ TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
     const Problem whole = random_problem(random, 3 + random.below(8));
     for (const std::string& backend : backends_of(whole)) {
       const Problem problem = only(whole, backend);
-      expect_never_dearer(problem, {Kind::Priority, {backend}}, seed);
-      expect_never_dearer(problem, {Kind::Merge, {}}, seed);
+      expect_never_cheaper(problem, {Kind::Priority, {backend}}, seed);
+      expect_never_cheaper(problem, {Kind::Merge, {}}, seed);
     }
   }
 }

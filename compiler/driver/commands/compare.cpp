@@ -26,17 +26,6 @@ std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::P
   return shares;
 }
 
-std::vector<Strategy> strategies_of(const place::Problem& problem) {
-  using Kind = Strategy::Kind;
-  std::vector<Strategy> all = {
-      {Kind::Optimal, {}}, {Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Merge, {}}, {Kind::Tvm, {}}};
-  for (const std::string& backend : backend_names(problem)) {
-    if (backend != "host") all.push_back({Kind::Single, {backend}});
-  }
-  all.push_back({Kind::Single, {"host"}});
-  return all;
-}
-
 }  // namespace
 
 std::optional<Comparison> compare_strategies(const SearchInput& input, const std::string& strategy,
@@ -44,9 +33,9 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const std
   const std::vector<std::string> names = backend_names(input.built.problem);
   std::optional<Strategy> asked = place::parse_strategy(strategy, names, "--strategy", diags);
   if (!asked) return std::nullopt;
-  std::vector<Strategy> all = strategies_of(input.built.problem);
+  std::vector<Strategy> all = place::compared_strategies(names);
   // Evolution measures; its row comes with the measurements.
-  bool is_listed = asked->kind == Strategy::Kind::Evolve || std::find(all.begin(), all.end(), *asked) != all.end();
+  bool is_listed = is_measured(*asked) || std::find(all.begin(), all.end(), *asked) != all.end();
   if (!is_listed) all.push_back(*asked);
 
   Comparison comparison;

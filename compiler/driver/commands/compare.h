@@ -38,7 +38,7 @@ struct CompareRow {
 
 struct Comparison {
   std::string model;
-  place::Objective objective = place::Objective::Latency;  ///< of `predicted`
+  const place::Objective* objective = &place::objective_latency;  ///< of `predicted`
   std::vector<std::string> backends;  ///< those that some placement uses, in the order of the problem
   std::vector<CompareRow> rows;       ///< `optimal` first
   int runs = 0;                       ///< of each measured row

@@ -32,10 +32,10 @@ double share_of(const CompareRow& row, const std::string& backend) {
 std::string print(const Comparison& comparison) {
   size_t width = 10;
   for (const CompareRow& row : comparison.rows) width = std::max(width, row.strategy.size() + 2);
-  const bool is_latency = comparison.objective == place::Objective::Latency;
+  const place::Objective& objective = *comparison.objective;
   std::string head =
       fmt::format("{:<12}{:<{}}{:>11}{:>8}{:>13}{:>13}", "compare", "strategy", width,
-                  is_latency ? "predicted" : name_of(comparison.objective), "ratio", "partitions", "conversions");
+                  objective.sums_times() ? "predicted" : objective.name, "ratio", "partitions", "conversions");
   auto column = [](const std::string& backend) { return std::max<size_t>(backend.size() + 2, 10); };
   for (const std::string& backend : comparison.backends) head += fmt::format("{:>{}}", backend, column(backend));
   if (comparison.runs > 0) head += fmt::format("{:>12}{:>8}{:>12}", "measured", "ratio", "difference");
@@ -47,7 +47,7 @@ std::string print(const Comparison& comparison) {
       text += trimmed(fmt::format("{}{:>11}   {}", line, "-", row.failure));
       continue;
     }
-    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(comparison.objective, row.plan->predicted),
+    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(objective, row.plan->predicted),
                         ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds()),
                         row.plan->placement.partitions.size(), row.plan->placement.conversions.size());
     for (const std::string& backend : comparison.backends)
@@ -69,7 +69,7 @@ std::string to_json(const Comparison& comparison) {
   using nlohmann::ordered_json;
   ordered_json json;
   json["model"] = comparison.model;
-  json["objective"] = name_of(comparison.objective);
+  json["objective"] = comparison.objective->name;
   json["runs"] = comparison.runs;
   const CompareRow& best = comparison.rows.front();
   json["strategies"] = ordered_json::array();
@@ -81,7 +81,7 @@ std::string to_json(const Comparison& comparison) {
       json["strategies"].push_back(std::move(one));
       continue;
     }
-    const std::string unit = comparison.objective == place::Objective::Energy ? "_j" : "_s";
+    const std::string unit = comparison.objective->unit == "J" ? "_j" : "_s";
     one["predicted" + unit] = row.plan->predicted.seconds();
     one["ratio"] = ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds());
     one["optimal"] = row.plan->optimal;

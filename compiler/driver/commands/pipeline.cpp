@@ -40,10 +40,9 @@
 #include "compiler/measure/machine_limits.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build/build_problem.h"
-#include "compiler/place/build/energy.h"
 #include "compiler/place/build/split_eligibility.h"
 #include "compiler/place/evaluate/evaluate.h"
-#include "compiler/place/problem/objective.h"
+#include "compiler/place/objectives/objective.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/emit_c.h"
@@ -157,7 +156,7 @@ class Pipeline {
 
   const Options& options_;
   const Listener& listener_;
-  place::Objective objective_ = place::Objective::Latency;  ///< read_model
+  const place::Objective* objective_ = &place::objective_latency;  ///< read_model
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
   std::vector<std::pair<std::string_view, double>> times_;
@@ -175,7 +174,7 @@ class Pipeline {
   ir::Placement written_;                        ///< find_candidates: partitions of the model or the plan
   ir::Placement offered_;                        ///< find_candidates: those of `--candidate-placement`
   place::BuiltProblem built_;
-  place::BuiltProblem energy_;  ///< find_candidates, where energy is the objective
+  place::BuiltProblem priced_;  ///< find_candidates, where the objective has prices
   ir::Placement placement_;     ///< search
   Report report_;
   std::unique_ptr<WorkScope> compiling_;  ///< build_plan
@@ -186,9 +185,8 @@ class Pipeline {
 };
 
 Next Pipeline::read_model() {
-  std::optional<place::Objective> objective = place::parse_objective(options_.objective, "--objective", diags_);
-  if (!objective) return Next::Failed;
-  objective_ = *objective;
+  objective_ = place::parse_objective(options_.objective, "--objective", diags_);
+  if (objective_ == nullptr) return Next::Failed;
   std::optional<sema::Model> model = read_model_file(options_, sources_, diags_);
   if (!model) return diags_.has_errors() ? Next::Failed : Next::Done;
   model_ = std::move(*model);
@@ -261,7 +259,9 @@ Next Pipeline::emit_text(std::string_view text) {
 
 /// Before the work of compiling: a wrong file name should not cost the user a search.
 Next Pipeline::read_inputs() {
-  if (!runs() && options_.strategy != "evolve") return Next::Stage;
+  const place::StrategyRow* strategy = place::find_strategy(options_.strategy);
+  const bool measures = strategy != nullptr && strategy->role == place::StrategyRow::Role::Measured;
+  if (!runs() && !measures) return Next::Stage;
   std::optional<std::vector<BoundInput>> inputs = bind_inputs(options_, model_.graph, diags_);
   if (!inputs) return Next::Failed;
   inputs_ = std::move(*inputs);
@@ -290,7 +290,7 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
   build_options.costs = costs_.source.get();
   build_options.offered = offered;
   // `collage-check-certificate`, schedules and energies know candidates, not how they are joined.
-  build_options.lists_regions = !options_.certificate.empty() || objective_ != place::Objective::Latency;
+  build_options.lists_regions = !options_.certificate.empty() || !objective_->sums_times();
   place::LazyMeasuring lazy;
   if (costs_.source && measures_lazily()) {
     lazy.machine = measure::machine_limits(options_.threads);
@@ -302,7 +302,7 @@ std::optional<place::BuiltProblem> Pipeline::build_problem(const ir::Placement& 
     build_options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(model_.graph, rules_, active_, diags, build_options);
-  if (built) place::leave_out_splits(memory_limits(), objective_, &*built);
+  if (built) place::leave_out_splits(memory_limits(), why_no_splits(*objective_), &*built);
   return built;
 }
 
@@ -315,7 +315,9 @@ bool Pipeline::measures_lazily() const {
     return std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
                        [](const ir::Rule& rule) { return !rule.splits.empty(); });
   });
-  return !asks_for_all && !has_splits && options_.strategy == "optimal" && objective_ == place::Objective::Latency;
+  const place::StrategyRow* strategy = place::find_strategy(options_.strategy);
+  const bool is_exact = strategy != nullptr && strategy->role == place::StrategyRow::Role::Exact;
+  return !asks_for_all && !has_splits && is_exact && objective_->sums_times();
 }
 
 SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
@@ -330,10 +332,10 @@ SearchInput Pipeline::search_input(const place::BuiltProblem& built, const ir::P
   const plan::PlanTargets all = targets();
   std::vector<runtime::DeviceSpec> devices;
   for (const plan::DeviceTarget& device : all.devices) devices.push_back(device.spec);
-  const place::BuiltProblem* energy = objective_ == place::Objective::Energy ? &energy_ : nullptr;
+  const place::BuiltProblem* priced = objective_->price != nullptr ? &priced_ : nullptr;
   return {model_.graph,    built,          rules_,     written,
           memory_limits(), search_options, objective_, runtime::machine_of(devices),
-          energy,          &listener_};
+          priced,          &listener_};
 }
 
 Next Pipeline::diff_plans() {
@@ -367,10 +369,10 @@ Next Pipeline::find_candidates() {
   std::optional<place::BuiltProblem> built = build_problem(written_, &offered_, diags_);
   if (!built) return Next::Failed;
   built_ = std::move(*built);
-  if (objective_ == place::Objective::Energy) {
-    std::optional<place::BuiltProblem> energy = place::with_energies(model_.graph, active_, built_, diags_);
-    if (!energy) return Next::Failed;
-    energy_ = std::move(*energy);
+  if (objective_->price != nullptr) {
+    std::optional<place::BuiltProblem> priced = objective_->price(model_.graph, active_, built_, diags_);
+    if (!priced) return Next::Failed;
+    priced_ = std::move(*priced);
   }
   if (options_.emit != Emit::Candidates) return Next::Stage;
   return emit_text(place::print_candidates(model_.graph, built_));
@@ -446,8 +448,8 @@ bool Pipeline::search_placement() {
   if (!strategy) return false;
   SearchInput input = search_input(built_, written_);
   std::string why;
-  const bool evolves = strategy->kind == place::Strategy::Kind::Evolve;
-  if (evolves) strategy->kind = place::Strategy::Kind::Optimal;
+  const bool evolves = place::is_measured(*strategy);
+  if (evolves) strategy = place::Strategy{};
   std::optional<FoundPlan> found = find_plan(input, *strategy, &why);
   if (!found) {
     return diags_.error_at(Code::NoPlan, "--strategy=" + options_.strategy, "no placement was found: {}", why);
@@ -475,7 +477,7 @@ void Pipeline::remember(const FoundPlan& found, const place::Strategy& strategy)
   report_.value = found.predicted;
   report_.bound = found.bound;
   report_.optimal = found.optimal;
-  report_.has_bound = strategy.kind == place::Strategy::Kind::Optimal;
+  report_.has_bound = place::is_exact(strategy);
   report_.states = found.states;
   report_.is_stopped = listener_.stop != nullptr && *listener_.stop;
 }
@@ -546,7 +548,7 @@ void Pipeline::fill_report() {
 
 plan::PlanTargets Pipeline::targets() const {
   plan::PlanTargets targets = plan_targets(rules_, activations_, options_.threads);
-  targets.is_concurrent = place::is_concurrent(objective_);
+  targets.is_concurrent = objective_->is_concurrent();
   apply(memory_caps_, targets);
   return targets;
 }

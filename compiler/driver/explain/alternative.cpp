@@ -110,7 +110,7 @@ std::string cost_change(const FoundPlan& plan, const FoundPlan& other) {
 
 std::string why_not_best(const ExplainedPlan& explained) {
   const FoundPlan& plan = explained.plan;
-  if (explained.strategy.kind != place::Strategy::Kind::Optimal) {
+  if (!place::is_exact(explained.strategy)) {
     return fmt::format("`{}` does not look for the best plan", place::to_string(explained.strategy));
   }
   double gap = plan.predicted.seconds() / plan.bound.seconds() - 1;

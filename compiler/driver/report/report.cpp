@@ -7,17 +7,12 @@
 
 #include "compiler/driver/report/figures.h"
 #include "compiler/ir/op_def.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 namespace {
 
-/// `12`, `25.6 M`, `8.2 G`.
-std::string with_prefix(double count) {
-  if (count >= 1e9) return fmt::format("{:.3g} G", count / 1e9);
-  if (count >= 1e6) return fmt::format("{:.3g} M", count / 1e6);
-  if (count >= 1e4) return fmt::format("{:.3g} k", count / 1e3);
-  return fmt::format("{:.0f}", count);
-}
+using runtime::with_prefix;
 
 std::string plural(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -57,19 +52,16 @@ std::string conversion_line(const ir::Graph& graph, const ir::Placement& placeme
 
 /// `13.14 us predicted`, `makespan 9.3 us predicted`, `energy 4.1 uJ predicted`.
 std::string value_text(const Report& report) {
-  std::string text = human(report.objective, report.value) + " predicted";
-  if (report.objective == place::Objective::Latency) return text;
-  return std::string(name_of(report.objective)) + " " + text;
+  std::string text = human(*report.objective, report.value) + " predicted";
+  if (report.objective->sums_times()) return text;
+  return std::string(report.objective->name) + " " + text;
 }
 
 /// Further figures for objectives other than latency.
 std::string besides(const Report& report) {
-  if (report.objective == place::Objective::Latency) return "";
-  std::string text;
-  if (report.objective == place::Objective::Throughput && report.value.ps() > 0) {
-    text = fmt::format(", {} inputs a second", with_prefix(1 / report.value.seconds()));
-  }
-  return text + fmt::format(", {} in sequence", human(report.predicted));
+  if (report.objective->sums_times()) return "";
+  const std::string remark = report.objective->remark != nullptr ? report.objective->remark(report.value) : "";
+  return remark + fmt::format(", {} in sequence", human(report.predicted));
 }
 
 double gap(const Report& report) {
@@ -84,7 +76,7 @@ std::string search_line(const Report& report) {
                                                : fmt::format("{:.3g} s", report.search_seconds);
   std::string bound;
   if (report.has_bound) {
-    bound = fmt::format(" (bound {}", human(report.objective, report.bound));
+    bound = fmt::format(" (bound {}", human(*report.objective, report.bound));
     if (!report.optimal && report.bound.ps() > 0) {
       const double percent = 100 * gap(report);
       bound += percent < 10 ? fmt::format(", gap {:.2g} %", percent) : fmt::format(", gap {:.0f} %", percent);
@@ -131,7 +123,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   if (!report.baselines.empty()) {
     std::string others;
     for (const auto& [name, cost] : report.baselines)
-      others += (others.empty() ? "" : "   ") + name + " " + human(report.objective, cost);
+      others += (others.empty() ? "" : "   ") + name + " " + human(*report.objective, cost);
     text += line("baselines", others);
   }
   if (!report.uncompiled.empty()) {
@@ -159,14 +151,14 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
   ordered_json json;
   json["model"] = graph.name;
   json["strategy"] = report.strategy;
-  if (report.objective == place::Objective::Latency) {
+  if (report.objective->sums_times()) {
     json["cost"] = {
         {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.seconds()}, {"optimal", report.optimal}};
   } else {
     json["cost"] = {{"predicted_s", report.predicted.seconds()}};
   }
-  json["objective"] = {{"name", name_of(report.objective)},
-                       {"unit", report.objective == place::Objective::Energy ? "J" : "s"},
+  json["objective"] = {{"name", report.objective->name},
+                       {"unit", report.objective->unit},
                        {"value", report.value.seconds()},
                        {"bound", report.bound.seconds()},
                        {"gap", report.bound.ps() > 0 ? ordered_json(gap(report)) : ordered_json()},

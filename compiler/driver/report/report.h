@@ -9,7 +9,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
-#include "compiler/place/problem/objective.h"
+#include "compiler/place/objectives/objective.h"
 #include "runtime/core/duration.h"
 #include "runtime/plan/plan.h"
 
@@ -37,7 +37,7 @@ struct Report {
   size_t measured = 0;    ///< distinct candidates measured now
   size_t cached = 0;      ///< and those known from before
   size_t not_needed = 0;  ///< and those that the proof does not need
-  place::Objective objective = place::Objective::Latency;
+  const place::Objective* objective = &place::objective_latency;
   Duration value;      ///< of the objective
   Duration predicted;  ///< latency: the steps in sequence
   Duration bound;      ///< of `value`

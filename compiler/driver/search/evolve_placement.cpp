@@ -99,10 +99,9 @@ class PlanEvolution {
   }
 
   std::vector<Strategy> others() const {
-    using Kind = Strategy::Kind;
-    std::vector<Strategy> all;
-    for (const std::string& backend : backend_names(input_.built.problem)) all.push_back({Kind::Single, {backend}});
-    for (Kind kind : {Kind::Greedy, Kind::Eager, Kind::Merge, Kind::Tvm}) all.push_back({kind, {}});
+    std::vector<Strategy> all = place::compared_strategies(backend_names(input_.built.problem));
+    std::erase_if(all, place::is_exact);
+    std::stable_partition(all.begin(), all.end(), [](const Strategy& one) { return !one.backends.empty(); });
     return all;
   }
 

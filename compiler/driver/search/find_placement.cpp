@@ -7,7 +7,7 @@
 
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/place/build/coalesce.h"
-#include "compiler/place/build/energy.h"
+#include "compiler/place/build/priced.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/schedule/parallel_search.h"
@@ -125,10 +125,10 @@ std::optional<place::Solution> solve(const SearchInput& input, const place::Buil
 }
 
 Duration objective_value(const SearchInput& input, const ir::Placement& placement) {
-  if (place::is_concurrent(input.objective)) {
-    return place::value_of(place::tasks_of(input.graph, placement, input.machine), input.objective);
+  if (input.objective->is_concurrent()) {
+    return input.objective->schedule->value(place::tasks_of(input.graph, placement, input.machine));
   }
-  if (input.objective == place::Objective::Energy) return place::energy_of(*input.energy, placement);
+  if (input.priced != nullptr) return place::priced_value(*input.priced, placement);
   return checked_cost(input, placement);
 }
 
@@ -136,15 +136,15 @@ namespace {
 
 /// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
 Duration improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
-  if (strategy.kind != place::Strategy::Kind::Optimal) return {};
+  if (!place::is_exact(strategy)) return {};
   auto fits = [&](const place::Solution& other) {
     ir::Placement placement = placement_of(input, input.built, other);
     return std::all_of(input.limits.begin(), input.limits.end(), [&](const place::MemoryLimit& limit) {
       return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
     });
   };
-  place::ParallelResult found =
-      place::search_parallel(input.built.problem, input.machine, input.objective, *solution, input.options, fits);
+  place::ParallelResult found = place::search_parallel(input.built.problem, input.machine, *input.objective->schedule,
+                                                       *solution, input.options, fits);
   // Written down, ties between steps may fall differently: what was there before stays where that is better.
   const auto value = [&](const place::Solution& one) {
     return objective_value(input, placement_of(input, input.built, one));
@@ -159,13 +159,13 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   using Clock = std::chrono::steady_clock;
   why->clear();
   Clock::time_point start = Clock::now();
-  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
+  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
   std::optional<place::Solution> solution = solve(input, built, strategy, why);
   if (!solution) {
     if (why->empty()) *why = why_none(input, strategy);
     return std::nullopt;
   }
-  if (place::is_concurrent(input.objective)) solution->bound = improve(input, strategy, &*solution);
+  if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   FoundPlan plan = to_found_plan(input, *solution);
   plan.seconds = seconds;
@@ -173,7 +173,7 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
 }
 
 FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
-  const place::BuiltProblem& built = input.energy != nullptr ? *input.energy : input.built;
+  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
   FoundPlan plan;
   for (int c : solution.chosen) {
     const place::CandidateOrigin& origin = built.origin(static_cast<size_t>(c));
@@ -184,9 +184,8 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
   plan.states = solution.states;
   plan.placement = placement_of(input, built, solution);
   const Duration additive = checked_cost(input, plan.placement);
-  if (input.energy != nullptr) place::restore_times(input.built, solution, &plan.placement);
-  // A partition gives its results at its end: joined ones would keep others waiting.
-  if (input.objective != place::Objective::Makespan) {
+  if (input.priced != nullptr) place::restore_times(input.built, solution, &plan.placement);
+  if (!input.objective->keeps_partitions_apart) {
     place::coalesce(
         input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
         [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
@@ -195,19 +194,11 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
   }
   keep_written_names(input.written, plan.placement);
   checked_cost(input, plan.placement);
-  const bool overlaps = place::is_concurrent(input.objective);
+  const bool overlaps = input.objective->is_concurrent();
   plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
   plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
   plan.solution = solution;
   return plan;
-}
-
-std::vector<std::string> backend_names(const place::Problem& problem) {
-  std::vector<std::string> names;
-  for (const place::Owner& owner : problem.owners) {
-    if (std::find(names.begin(), names.end(), owner.backend) == names.end()) names.push_back(owner.backend);
-  }
-  return names;
 }
 
 std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input) {

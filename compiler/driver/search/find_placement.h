@@ -11,7 +11,7 @@
 #include "compiler/driver/input/listener.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/costs/noise.h"
-#include "compiler/place/problem/objective.h"
+#include "compiler/place/objectives/objective.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
 #include "compiler/support/diagnostic.h"
@@ -29,9 +29,9 @@ struct SearchInput {
   const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
   std::vector<place::MemoryLimit> limits;
   place::SearchOptions options;
-  place::Objective objective = place::Objective::Latency;
+  const place::Objective* objective = &place::objective_latency;
   runtime::Machine machine{};                   ///< of objectives with overlap
-  const place::BuiltProblem* energy = nullptr;  ///< `built` with energies for costs, where that is the objective
+  const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const Listener* listener = nullptr;           ///< null: none
 };
 
@@ -47,7 +47,7 @@ struct FoundPlan {
   double seconds = 0;  ///< of the search
 };
 
-/// The objective's value of a placement whose costs are times; of energy, see place/build/energy.h.
+/// The objective's value of a placement whose costs are times.
 Duration objective_value(const SearchInput& input, const ir::Placement& placement);
 
 /// `solve_within_memory` under the options of the input, reported to its listener.
@@ -59,9 +59,6 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
 
 /// A solution of the problem as a placement: partitions joined where their backend wants it, and priced anew.
 FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution);
-
-/// The names that `--strategy` may use.
-std::vector<std::string> backend_names(const place::Problem& problem);
 
 /// What simpler strategies would have cost, as label and prediction: the price of not searching.
 std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input);

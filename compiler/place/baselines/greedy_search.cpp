@@ -172,4 +172,28 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
   }
 }
 
+std::optional<Solution> solve_greedy(const StrategyInput& input) {
+  return search_greedy(input.problem, {all_candidates(input.problem)}, input.options);
+}
+
+std::optional<Solution> solve_priority(const StrategyInput& input) {
+  const Problem& problem = input.problem;
+  std::vector<std::string> order = input.backends;
+  order.emplace_back(kHostBackend);
+  std::vector<std::vector<int>> turns;
+  for (const std::string& backend : order) {
+    turns.push_back(candidates_where(problem, [&](int c) {
+      const int owner = problem.candidates[static_cast<size_t>(c)].owner;
+      return problem.owners[static_cast<size_t>(owner)].backend == backend;
+    }));
+  }
+  return search_greedy(problem, turns, input.options);
+}
+
+std::optional<Solution> solve_eager(const StrategyInput& input) {
+  std::vector<std::string> order = backend_names(input.problem);
+  std::erase(order, kHostBackend);
+  return solve_priority({input.problem, order, input.options, input.why});
+}
+
 }  // namespace collage::place

@@ -7,6 +7,7 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
+#include "compiler/place/problem/strategy_input.h"
 
 namespace collage::place {
 
@@ -14,5 +15,14 @@ namespace collage::place {
 /// solution was found.
 std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<int>>& turns,
                                       const SearchOptions& options);
+
+/// Strategy `greedy`: one turn of all candidates.
+std::optional<Solution> solve_greedy(const StrategyInput& input);
+
+/// Strategy `priority:a,b`: a turn for each of the backends, then one for the host.
+std::optional<Solution> solve_priority(const StrategyInput& input);
+
+/// Strategy `eager`: as `priority`, over all backends in the order of registration.
+std::optional<Solution> solve_eager(const StrategyInput& input);
 
 }  // namespace collage::place

@@ -53,8 +53,8 @@ class RegionMerger {
   }
 
  private:
-  /// Whether a path through other regions leads from one region to the other. Nodes behind `last` are not merged yet,
-  /// and what follows them is behind it, too.
+  /// Whether a path through other regions leads from one region to the other. Nodes after `last` are not merged yet,
+  /// and their successors are after it, too.
   bool has_detour(int from, int to, int last) {
     ++round_;
     std::vector<int> open;
@@ -115,7 +115,8 @@ std::vector<int> merged_regions(const Problem& problem) {
   return RegionMerger(problem, annotate(problem)).run();
 }
 
-std::optional<Solution> search_merged(const Problem& problem, const SearchOptions& options) {
+std::optional<Solution> solve_merge(const StrategyInput& input) {
+  const Problem& problem = input.problem;
   const std::vector<int> owners = annotate(problem);
   const std::vector<int> regions = RegionMerger(problem, owners).run();
   const std::vector<int> inside = candidates_where(problem, [&](int c) {
@@ -125,7 +126,7 @@ std::optional<Solution> search_merged(const Problem& problem, const SearchOption
            std::all_of(candidate.nodes.begin(), candidate.nodes.end(),
                        [&](int node) { return regions[slot(node)] == region; });
   });
-  return search_greedy(problem, {inside}, options);
+  return search_greedy(problem, {inside}, input.options);
 }
 
 }  // namespace collage::place

@@ -17,6 +17,7 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
+#include "compiler/place/problem/strategy_input.h"
 
 namespace collage::place {
 
@@ -24,7 +25,7 @@ namespace collage::place {
 /// the regions is acyclic.
 std::vector<int> merged_regions(const Problem& problem);
 
-/// Nothing if no solution was found. Proves no bound.
-std::optional<Solution> search_merged(const Problem& problem, const SearchOptions& options);
+/// Strategy `merge`.
+std::optional<Solution> solve_merge(const StrategyInput& input);
 
 }  // namespace collage::place

@@ -280,4 +280,10 @@ TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
   return result;
 }
 
+std::optional<Solution> solve_tvm(const StrategyInput& input) {
+  TvmResult result = search_as_tvm(input.problem, input.options);
+  *input.why = result.failure;
+  return std::move(result.solution);
+}
+
 }  // namespace collage::place

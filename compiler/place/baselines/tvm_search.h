@@ -24,7 +24,7 @@
 // back; so a host rule always finishes. What TVM does not know follows afterwards: the formats of the chosen partitions
 // and their conversions are the best ones for that choice, and the cost is the true one. It does not know limits of
 // backends either, and what came back may have several exits: the answer may then be no plan at all, and the reason is
-// told.
+// reported.
 #pragma once
 
 #include <optional>
@@ -33,6 +33,7 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
+#include "compiler/place/problem/strategy_input.h"
 
 namespace collage::place {
 
@@ -47,5 +48,8 @@ std::vector<int> prune_as_tvm(const Problem& problem);
 
 /// `options.max_states` limits the covered sets that are expanded, `max_seconds` the time that takes.
 TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options);
+
+/// Strategy `tvm`.
+std::optional<Solution> solve_tvm(const StrategyInput& input);
 
 }  // namespace collage::place

@@ -23,10 +23,4 @@ inline constexpr double kHostWatts = 65;
 std::optional<BuiltProblem> with_energies(const ir::Graph& graph, const std::vector<ActiveBackend>& backends,
                                           const BuiltProblem& built, support::Diagnostics& diags);
 
-/// What `to_placement` made of a solution with energies gets the times of `built`.
-void restore_times(const BuiltProblem& built, const Solution& solution, ir::Placement* placement);
-
-/// Of a placement whose partitions are candidates of the problem.
-Duration energy_of(const BuiltProblem& with_energies, const ir::Placement& placement);
-
 }  // namespace collage::place

@@ -45,8 +45,8 @@ int64_t most_bytes(const Problem& problem, const std::string& instance) {
 
 /// Why there is no such split; empty where there is.
 std::string reason(const Problem& problem, const Candidate& candidate, const std::set<std::string>& tight,
-                   Objective objective) {
-  if (objective != Objective::Latency) return fmt::format("splits are for latency, not for {}", name_of(objective));
+                   std::string_view objection) {
+  if (!objection.empty()) return std::string(objection);
   for (const Share& share : candidate.shares) {
     const std::string& instance = problem.owners[static_cast<size_t>(share.owner)].instance;
     if (tight.count(instance) > 0) return fmt::format("the memory of {} might not be enough for all", instance);
@@ -56,7 +56,7 @@ std::string reason(const Problem& problem, const Candidate& candidate, const std
 
 }  // namespace
 
-void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objective, BuiltProblem* built) {
+void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view objection, BuiltProblem* built) {
   const Problem& problem = built->problem;
   std::set<std::string> tight;
   for (const MemoryLimit& limit : limits) {
@@ -65,7 +65,7 @@ void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objectiv
   std::set<std::pair<int, std::string>> reported;
   built->keep_if([&](const Candidate& candidate, const CandidateOrigin& origin) {
     const bool can_leave = candidate.split && origin.fixed < 0 && origin.candidate >= 0;
-    const std::string why = can_leave ? reason(problem, candidate, tight, objective) : "";
+    const std::string why = can_leave ? reason(problem, candidate, tight, objection) : "";
     if (why.empty()) return true;
     BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
     const match::Match& match = found.matches[origin.matches.front()];

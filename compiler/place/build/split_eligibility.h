@@ -8,15 +8,16 @@
 // What is left can never break a limit, so that plans, bounds and certificates need not speak of shares.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/problem/memory_cap.h"
-#include "compiler/place/problem/objective.h"
 
 namespace collage::place {
 
-/// Those that the input fixes stay. The others leave a refusal behind, for `--why`.
-void leave_out_splits(const std::vector<MemoryLimit>& limits, Objective objective, BuiltProblem* built);
+/// Splits that the input fixes stay. Each of the others leaves a refusal for `--why`. `objection`: why the objective has
+/// none; empty where it may have them.
+void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view objection, BuiltProblem* built);
 
 }  // namespace collage::place

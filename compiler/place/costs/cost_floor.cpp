@@ -17,9 +17,9 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// Calling a function and coming back.
-constexpr double kLeastLaunchSeconds = 20e-9;
+constexpr double kMinLaunchSeconds = 20e-9;
 /// Winograd's F(4x4, 3x3) multiplies a quarter of what the definition does; of larger tiles the error grows too much.
-constexpr double kMostSaved = 4;
+constexpr double kMaxSavedFactor = 4;
 /// Bytes multiply four times as fast as floats (VNNI), and some units twice that.
 constexpr double kBytesOverFloats = 8;
 
@@ -80,9 +80,9 @@ double macs_needed(const Graph& graph, NodeId id, bool may_save) {
   if (has_bytes) macs /= kBytesOverFloats;
   if (node.op->name == "Conv") {
     macs *= share_inside(graph, node);
-    if (may_save && can_save(graph, node)) macs /= kMostSaved;
+    if (may_save && can_save(graph, node)) macs /= kMaxSavedFactor;
   } else if (node.op->name != "MatMul" && node.op->name != "Gemm") {
-    macs /= kMostSaved;  // transposed and others: taps between inputs, states that are zero
+    macs /= kMaxSavedFactor;  // transposed and others: taps between inputs, states that are zero
   }
   return macs;
 }
@@ -137,7 +137,7 @@ CostFloor cost_floor(const Graph& graph, const ir::Partition& candidate, ir::Run
                      const MachineLimits& machine) {
   double macs = 0;
   for (NodeId node : candidate.nodes) macs += macs_needed(graph, node, runtime == ir::RuntimeKind::Plugin);
-  const double seconds = std::max({kLeastLaunchSeconds, 2 * macs / machine.flops_per_second,
+  const double seconds = std::max({kMinLaunchSeconds, 2 * macs / machine.flops_per_second,
                                    least_bytes(graph, candidate.nodes) / machine.bytes_per_second});
   CostFloor result;
   result.floor = runtime::Duration::seconds(seconds);

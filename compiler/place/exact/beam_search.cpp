@@ -24,7 +24,7 @@ bool SearchBudget::is_spent() const {
   return states_ >= options_.max_states || options_.is_stopped() || (options_.max_seconds && seconds() >= *options_.max_seconds);
 }
 
-size_t LayeredSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {
+size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {
   uint64_t hash = 0x9e3779b97f4a7c15;
   for (int64_t word : key) {
     hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccd;
@@ -33,7 +33,7 @@ size_t LayeredSearch::KeyHash::operator()(const std::vector<int64_t>& key) const
   return hash;
 }
 
-Duration LayeredSearch::run(size_t width, Incumbent& best) {
+Duration BeamSearch::run(size_t width, Incumbent& best) {
   steps_.clear();
   joined_.clear();
   put_aside_ = Duration::max();
@@ -60,7 +60,7 @@ Duration LayeredSearch::run(size_t width, Incumbent& best) {
 }
 
 /// The states to expand, least first. The others are put aside.
-std::vector<LayeredSearch::Entry*> LayeredSearch::select(Layer& layer, size_t width, const Incumbent& best) {
+std::vector<BeamSearch::Entry*> BeamSearch::select(Layer& layer, size_t width, const Incumbent& best) {
   std::vector<Entry*> entries;
   for (auto& [key, entry] : layer) entries.push_back(&entry);
   const auto less = [this](const Entry* a, const Entry* b) {
@@ -79,11 +79,11 @@ std::vector<LayeredSearch::Entry*> LayeredSearch::select(Layer& layer, size_t wi
   return entries;
 }
 
-void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
+void BeamSearch::expand(const Entry& entry, const Incumbent& best) {
   budget_.count_state();
   const RegionRules& regions = transitions_.regions();
   for (int move : problem_.moves_at[static_cast<size_t>(entry.state.position)]) {
-    if (problem_.moves[static_cast<size_t>(move)].joiner < 0) {
+    if (problem_.moves[static_cast<size_t>(move)].region_owner < 0) {
       choose(entry, move, {}, best);
       continue;
     }
@@ -96,7 +96,7 @@ void LayeredSearch::expand(const Entry& entry, const Incumbent& best) {
   }
 }
 
-void LayeredSearch::choose(const Entry& entry, int move, const std::vector<int>& joined, const Incumbent& best) {
+void BeamSearch::choose(const Entry& entry, int move, const std::vector<int>& joined, const Incumbent& best) {
   std::optional<SearchState> next = transitions_.choose(entry.state, move, joined);
   if (!next) return;
   Entry after;
@@ -119,14 +119,14 @@ void LayeredSearch::choose(const Entry& entry, int move, const std::vector<int>&
   if (is_new || better(after, it->second)) it->second = std::move(after);
 }
 
-bool LayeredSearch::better(const Entry& a, const Entry& b) const {
+bool BeamSearch::better(const Entry& a, const Entry& b) const {
   if (a.state.cost != b.state.cost) return a.state.cost < b.state.cost;
   if (a.count != b.count) return a.count < b.count;
   return earlier(a.step, b.step);
 }
 
 /// Of two paths of equal length, which has the smaller move where they first differ, or joins less of what came first.
-bool LayeredSearch::earlier(int a, int b) const {
+bool BeamSearch::earlier(int a, int b) const {
   bool result = false;
   while (a != b) {
     const Step& left = steps_[static_cast<size_t>(a)];
@@ -147,7 +147,7 @@ bool LayeredSearch::earlier(int a, int b) const {
 }
 
 /// Puts into the key what the memory rule keeps apart. False: it does not fit.
-bool LayeredSearch::add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const {
+bool BeamSearch::add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const {
   key.push_back(-2);
   if (memory_.sure_bytes == nullptr) {
     std::vector<int> chosen = candidates(before.step, move);
@@ -178,7 +178,7 @@ bool LayeredSearch::add_memory(const Entry& before, int move, Entry& after, std:
 }
 
 /// Of a path that ends with `step`, and of one more move (-1: none).
-std::vector<int> LayeredSearch::candidates(int step, int move) const {
+std::vector<int> BeamSearch::candidates(int step, int move) const {
   std::vector<int> chosen;
   const auto add = [&](int m) { chosen.push_back(problem_.moves[static_cast<size_t>(m)].source); };
   if (move >= 0) add(move);
@@ -187,7 +187,7 @@ std::vector<int> LayeredSearch::candidates(int step, int move) const {
 }
 
 /// Follows the joins along a path of `count` moves.
-std::vector<int> LayeredSearch::regions_of(int step, size_t count) const {
+std::vector<int> BeamSearch::regions_of(int step, size_t count) const {
   std::vector<const Step*> path;
   for (; step >= 0; step = steps_[static_cast<size_t>(step)].previous)
     path.push_back(&steps_[static_cast<size_t>(step)]);
@@ -209,7 +209,7 @@ std::vector<int> LayeredSearch::regions_of(int step, size_t count) const {
   return into;
 }
 
-void LayeredSearch::finish(const Entry& entry, Incumbent& best) const {
+void BeamSearch::finish(const Entry& entry, Incumbent& best) const {
   Incumbent found{entry.state.cost, entry.count, {}, {}};
   for (int step = entry.step; step >= 0; step = steps_[static_cast<size_t>(step)].previous) {
     found.moves.push_back(steps_[static_cast<size_t>(step)].move);

@@ -55,9 +55,9 @@ struct MemoryRule {
   std::function<void(const std::vector<int>&, const std::vector<int>&)> on_solution = nullptr;
 };
 
-class LayeredSearch {
+class BeamSearch {
  public:
-  LayeredSearch(SearchProblem& problem, const ChainBound& chain, SearchBudget& budget, MemoryRule memory = {})
+  BeamSearch(IndexedProblem& problem, const ChainBound& chain, SearchBudget& budget, MemoryRule memory = {})
       : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(std::move(memory)) {}
 
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
@@ -95,7 +95,7 @@ class LayeredSearch {
   std::vector<int> regions_of(int step, size_t count) const;
   bool add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const;
 
-  SearchProblem& problem_;
+  IndexedProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;

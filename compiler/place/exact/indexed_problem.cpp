@@ -38,13 +38,13 @@ NodeGraph renumbered(const NodeGraph& given, const std::vector<int>& order) {
 
 }  // namespace
 
-SearchProblem::SearchProblem(const Problem& problem)
-    : SearchProblem(problem, node_graph(problem), search_order(node_graph(problem))) {}
+IndexedProblem::IndexedProblem(const Problem& problem)
+    : IndexedProblem(problem, node_graph(problem), search_order(node_graph(problem))) {}
 
-SearchProblem::SearchProblem(const Problem& problem, std::vector<int> given_order)
-    : SearchProblem(problem, node_graph(problem), std::move(given_order)) {}
+IndexedProblem::IndexedProblem(const Problem& problem, std::vector<int> given_order)
+    : IndexedProblem(problem, node_graph(problem), std::move(given_order)) {}
 
-SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> given_order)
+IndexedProblem::IndexedProblem(const Problem& problem, const NodeGraph& given, std::vector<int> given_order)
     : node_count(problem.node_count),
       host_plain(problem.host_plain),
       order(std::move(given_order)),
@@ -74,7 +74,7 @@ SearchProblem::SearchProblem(const Problem& problem, const NodeGraph& given, std
   add_moves(problem, position);
   check_wanted_formats();
   add_limits(problem);
-  add_joiners(problem);
+  add_region_owners(problem);
 }
 
 namespace {
@@ -110,7 +110,7 @@ int compare_formats(const std::vector<ValueFormat>& a, const std::vector<ValueFo
 }  // namespace
 
 /// Sorts candidates by their first position, then by rank; leaves out those that another one makes useless.
-std::vector<int> SearchProblem::ranked_candidates(const Problem& problem, const std::vector<int>& position) const {
+std::vector<int> IndexedProblem::ranked_candidates(const Problem& problem, const std::vector<int>& position) const {
   Ranks rules;
   for (const Candidate& candidate : problem.candidates) rules.add(candidate.rule);
   rules.number();
@@ -181,26 +181,26 @@ std::vector<int> SearchProblem::ranked_candidates(const Problem& problem, const 
   return result;
 }
 
-void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& position) {
+void IndexedProblem::add_moves(const Problem& problem, const std::vector<int>& position) {
   std::map<std::vector<int>, int> shapes;
   for (int c : ranked_candidates(problem, position)) {
     const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
-    Move move;
+    IndexedCandidate move;
     move.source = c;
     move.cost = candidate.cost;
     move.least = candidate.cost;
     for (int node : candidate.nodes) move.nodes.push_back(position[static_cast<size_t>(node)]);
     std::sort(move.nodes.begin(), move.nodes.end());
-    if (!is_convex(graph, reach, move.nodes) || !add_touches(candidate, move)) continue;
+    if (!is_convex(graph, reach, move.nodes) || !add_uses(candidate, move)) continue;
     move.opaque = !is_transparent(graph, reach, move.nodes);
     move.shape = static_cast<int>(moves.size());
     if (move.opaque) move.shape = shapes.emplace(move.nodes, move.shape).first->second;
-    for (const Touch& touch : move.touches) {
-      if (touch.written) continue;
-      SearchValue& value = values[static_cast<size_t>(touch.value)];
+    for (const ValueUse& use : move.uses) {
+      if (use.written) continue;
+      SearchValue& value = values[static_cast<size_t>(use.value)];
       for (size_t r = 0; r < value.readers.size(); ++r) {
         if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) {
-          value.reader_wants[r] |= touch.wanted;
+          value.reader_wants[r] |= use.wanted;
         }
       }
     }
@@ -211,12 +211,12 @@ void SearchProblem::add_moves(const Problem& problem, const std::vector<int>& po
 
 /// More formats of one value at once than `cheapest_arborescence` takes: solutions that want them all are not seen.
 /// Every reader is in one candidate, which wants a few.
-void SearchProblem::check_wanted_formats() {
+void IndexedProblem::check_wanted_formats() {
   std::vector<size_t> most(values.size(), 1);
-  for (const Move& move : moves) {
-    for (const Touch& touch : move.touches) {
-      size_t& known = most[static_cast<size_t>(touch.value)];
-      known = std::max(known, static_cast<size_t>(std::popcount(touch.wanted)));
+  for (const IndexedCandidate& move : moves) {
+    for (const ValueUse& use : move.uses) {
+      size_t& known = most[static_cast<size_t>(use.value)];
+      known = std::max(known, static_cast<size_t>(std::popcount(use.wanted)));
     }
   }
   for (size_t v = 0; v < values.size(); ++v) {
@@ -225,7 +225,7 @@ void SearchProblem::check_wanted_formats() {
   }
 }
 
-bool SearchProblem::add_touches(const Candidate& candidate, Move& move) {
+bool IndexedProblem::add_uses(const Candidate& candidate, IndexedCandidate& move) {
   const auto inside = [&](int node) { return std::binary_search(move.nodes.begin(), move.nodes.end(), node); };
   std::vector<int> touched;
   for (int node : move.nodes) {
@@ -236,18 +236,18 @@ bool SearchProblem::add_touches(const Candidate& candidate, Move& move) {
   }
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  move.touches.reserve(touched.size());
+  move.uses.reserve(touched.size());
   for (int v : touched) {
     const SearchValue& value = values[static_cast<size_t>(v)];
-    Touch touch;
-    touch.value = v;
-    touch.written = inside(value.writer);
-    if (touch.written) {
+    ValueUse use;
+    use.value = v;
+    use.written = inside(value.writer);
+    if (use.written) {
       for (const ValueFormat& write : candidate.writes) {
-        if (write.value == v) touch.format = write.format;
+        if (write.value == v) use.format = write.format;
       }
       const bool leaves = conversions.base(v) != 0 || !std::all_of(value.readers.begin(), value.readers.end(), inside);
-      COLLAGE_CHECK(touch.format >= 0 || !leaves, "candidate {} does not say how it writes value {}", move.source, v);
+      COLLAGE_CHECK(use.format >= 0 || !leaves, "candidate {} does not say how it writes value {}", move.source, v);
     } else {
       for (const ValueFormat& read : candidate.reads) {
         if (read.value != v) continue;
@@ -256,16 +256,16 @@ bool SearchProblem::add_touches(const Candidate& candidate, Move& move) {
           complete = false;
           return false;
         }
-        touch.wanted |= bit;
+        use.wanted |= bit;
       }
-      COLLAGE_CHECK(touch.wanted != 0, "candidate {} does not say how it reads value {}", move.source, v);
+      COLLAGE_CHECK(use.wanted != 0, "candidate {} does not say how it reads value {}", move.source, v);
     }
-    move.touches.push_back(touch);
+    move.uses.push_back(use);
   }
   return true;
 }
 
-void SearchProblem::add_limits(const Problem& problem) {
+void IndexedProblem::add_limits(const Problem& problem) {
   std::map<std::string, int> counters;
   std::vector<std::set<int>> conflicts(problem.owners.size());
   for (size_t o = 0; o < problem.owners.size(); ++o) {
@@ -285,7 +285,7 @@ void SearchProblem::add_limits(const Problem& problem) {
   for (size_t o = 0; o < problem.owners.size(); ++o) {
     if (!conflicts[o].empty()) flags[o] = flag_count++;
   }
-  for (Move& move : moves) {
+  for (IndexedCandidate& move : moves) {
     const size_t o = static_cast<size_t>(problem.candidates[static_cast<size_t>(move.source)].owner);
     const auto counter = counters.find(problem.owners[o].backend);
     if (problem.owners[o].max_partitions && counter != counters.end()) move.counter = counter->second;
@@ -294,48 +294,48 @@ void SearchProblem::add_limits(const Problem& problem) {
   }
 }
 
-void SearchProblem::add_joiners(const Problem& problem) {
-  std::vector<int> joiner_of(problem.owners.size(), -1);
-  for (Move& move : moves) {
+void IndexedProblem::add_region_owners(const Problem& problem) {
+  std::vector<int> region_owner_of(problem.owners.size(), -1);
+  for (IndexedCandidate& move : moves) {
     const Candidate& candidate = problem.candidates[static_cast<size_t>(move.source)];
     const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
     if (!candidate.may_join || !owner.joins) continue;
-    int& index = joiner_of[static_cast<size_t>(candidate.owner)];
+    int& index = region_owner_of[static_cast<size_t>(candidate.owner)];
     if (index < 0) {
-      index = static_cast<int>(joiners.size());
-      joiners.push_back({*owner.joins, {}, {}, {}});
+      index = static_cast<int>(region_owners.size());
+      region_owners.push_back({*owner.joins, {}, {}, {}});
       for (const SearchValue& value : values) {
-        joiners.back().uses.push_back({std::vector<FormatMask>(value.readers.size()), 0, false});
+        region_owners.back().uses.push_back({std::vector<FormatMask>(value.readers.size()), 0, false});
       }
     }
-    move.joiner = index;
+    move.region_owner = index;
     COLLAGE_CHECK(move.cost >= *owner.joins, "candidate {} costs less than a join of it saves", move.source);
-    for (const Touch& touch : move.touches) {
-      const SearchValue& value = values[static_cast<size_t>(touch.value)];
-      Joiner::Uses& uses = joiners[static_cast<size_t>(index)].uses[static_cast<size_t>(touch.value)];
-      if (touch.written) {
-        if (touch.format >= 0) uses.written |= conversions.bit(touch.value, touch.format);
-        // Nobody reads a format without a bit, but a reader of another one must not be joined with its writer.
-        if (touch.format >= 0 && conversions.bit(touch.value, touch.format) == 0) uses.varied = true;
+    for (const ValueUse& use : move.uses) {
+      const SearchValue& value = values[static_cast<size_t>(use.value)];
+      RegionOwner::Uses& uses = region_owners[static_cast<size_t>(index)].uses[static_cast<size_t>(use.value)];
+      if (use.written) {
+        if (use.format >= 0) uses.written |= conversions.bit(use.value, use.format);
+        // No candidate reads a format without a bit, but a reader of another one must not be joined with its writer.
+        if (use.format >= 0 && conversions.bit(use.value, use.format) == 0) uses.varied = true;
         continue;
       }
       for (size_t r = 0; r < value.readers.size(); ++r) {
-        if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) uses.read[r] |= touch.wanted;
+        if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) uses.read[r] |= use.wanted;
       }
     }
   }
-  for (size_t j = 0; j < joiners.size(); ++j) {
-    for (Joiner::Uses& uses : joiners[j].uses) {
+  for (size_t j = 0; j < region_owners.size(); ++j) {
+    for (RegionOwner::Uses& uses : region_owners[j].uses) {
       FormatMask all = uses.written;
       for (FormatMask read : uses.read) all |= read;
       uses.varied |= (all & (all - 1)) != 0;
     }
-    find_parts(problem, joiners[j], static_cast<int>(j));
+    find_parts(problem, region_owners[j], static_cast<int>(j));
   }
 }
 
 /// Nodes of one unit, and of units that may exchange a value, are in one part.
-void SearchProblem::find_parts(const Problem& problem, Joiner& joiner, int index) {
+void IndexedProblem::find_parts(const Problem& problem, RegionOwner& region_owner, int index) {
   std::vector<int> root(static_cast<size_t>(node_count), -1);
   const auto find = [&](int node) {
     while (root[static_cast<size_t>(node)] != node) node = root[static_cast<size_t>(node)];
@@ -349,35 +349,35 @@ void SearchProblem::find_parts(const Problem& problem, Joiner& joiner, int index
     for (int node : {a, b, one, other}) root[static_cast<size_t>(node)] = low;
   };
   std::map<std::pair<int, FormatId>, int> writers;  // a node with the writer
-  for (const Move& move : moves) {
-    if (move.joiner != index) continue;
+  for (const IndexedCandidate& move : moves) {
+    if (move.region_owner != index) continue;
     for (int node : move.nodes) unite(move.nodes.front(), node);
-    for (const Touch& touch : move.touches) {
-      if (touch.written && touch.format >= 0) writers.emplace(std::pair(touch.value, touch.format), move.nodes.front());
+    for (const ValueUse& use : move.uses) {
+      if (use.written && use.format >= 0) writers.emplace(std::pair(use.value, use.format), move.nodes.front());
     }
   }
-  for (const Move& move : moves) {
-    if (move.joiner != index) continue;
+  for (const IndexedCandidate& move : moves) {
+    if (move.region_owner != index) continue;
     for (const ValueFormat& read : problem.candidates[static_cast<size_t>(move.source)].reads) {
       const auto writer = writers.find({read.value, read.format});
       if (writer != writers.end()) unite(writer->second, move.nodes.front());
     }
   }
-  joiner.part_of.assign(root.size(), -1);
+  region_owner.part_of.assign(root.size(), -1);
   std::map<int, int> part_of_root;
   for (int node = 0; node < node_count; ++node) {
     if (root[static_cast<size_t>(node)] < 0) continue;
-    const auto [it, is_new] = part_of_root.emplace(find(node), static_cast<int>(joiner.parts.size()));
-    if (is_new) joiner.parts.emplace_back();
-    joiner.parts[static_cast<size_t>(it->second)].push_back(node);
-    joiner.part_of[static_cast<size_t>(node)] = it->second;
+    const auto [it, is_new] = part_of_root.emplace(find(node), static_cast<int>(region_owner.parts.size()));
+    if (is_new) region_owner.parts.emplace_back();
+    region_owner.parts[static_cast<size_t>(it->second)].push_back(node);
+    region_owner.part_of[static_cast<size_t>(node)] = it->second;
   }
-  for (Move& move : moves) {
-    if (move.joiner != index) continue;
-    const size_t part = static_cast<size_t>(joiner.part_of[static_cast<size_t>(move.nodes.front())]);
+  for (IndexedCandidate& move : moves) {
+    if (move.region_owner != index) continue;
+    const size_t part = static_cast<size_t>(region_owner.part_of[static_cast<size_t>(move.nodes.front())]);
     const int64_t nodes = static_cast<int64_t>(move.nodes.size());
-    const int64_t launch = joiner.saved.ps() * nodes / static_cast<int64_t>(joiner.parts[part].size());
-    move.least = move.cost - joiner.saved + Duration::picoseconds(launch);
+    const int64_t launch = region_owner.saved.ps() * nodes / static_cast<int64_t>(region_owner.parts[part].size());
+    move.least = move.cost - region_owner.saved + Duration::picoseconds(launch);
   }
 }
 

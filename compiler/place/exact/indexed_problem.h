@@ -18,24 +18,24 @@ namespace collage::place {
 /// Graphs with more nodes are large: the search starts them in another way and takes shorter steps.
 inline constexpr int kLargeGraph = 2'500;
 
-/// What choosing a candidate decides about one value.
-struct Touch {
+/// How a candidate uses one value: what choosing it decides.
+struct ValueUse {
   int value = 0;
   bool written = false;   ///< the writer is inside
-  FormatId format = -1;   ///< written: the format it leaves in; -1 if nobody outside wants it
+  FormatId format = -1;   ///< written: the format it leaves in; -1 if no reader outside wants it
   FormatMask wanted = 0;  ///< not written: the formats it is read in
 };
 
-/// A candidate in search numbering.
-struct Move {
+/// A candidate with nodes renumbered in search order.
+struct IndexedCandidate {
   int source = 0;          ///< index into Problem::candidates
   std::vector<int> nodes;  ///< ascending
   Duration cost;
-  Duration least;              ///< with what joining it may save (Joiner): what the chain bound counts
-  int joiner = -1;             ///< index into SearchProblem::joiners: may be part of its regions
+  Duration least;              ///< with what joining it may save (RegionOwner): what the chain bound counts
+  int region_owner = -1;       ///< index into IndexedProblem::region_owners: may be part of its regions
   bool opaque = false;         ///< contracting it adds paths
   int shape = 0;               ///< the first move of the same nodes
-  std::vector<Touch> touches;  ///< by value
+  std::vector<ValueUse> uses;  ///< by value
   int counter = -1;            ///< which count of partitions it raises
   int flag = -1;               ///< which flag of used owners it sets
   std::vector<int> conflicts;  ///< flags that must not be set
@@ -51,7 +51,7 @@ struct SearchValue {
 ///
 /// Its nodes fall into parts that no exchange of values between units connects: a region lies within one. So a part
 /// that is used at all pays one launch, and each unit in it at least its nodes' share of one.
-struct Joiner {
+struct RegionOwner {
   Duration saved;                       ///< by each join
   std::vector<int> part_of;             ///< by node; -1: in no unit
   std::vector<std::vector<int>> parts;  ///< nodes, ascending
@@ -63,10 +63,10 @@ struct Joiner {
   std::vector<Uses> uses;  ///< by value
 };
 
-struct SearchProblem {
-  explicit SearchProblem(const Problem& problem);
+struct IndexedProblem {
+  explicit IndexedProblem(const Problem& problem);
   /// In a given topological order instead of `search_order`'s: node at each position.
-  SearchProblem(const Problem& problem, std::vector<int> order);
+  IndexedProblem(const Problem& problem, std::vector<int> order);
 
   int node_count = 0;
   FormatId host_plain = 0;
@@ -74,26 +74,26 @@ struct SearchProblem {
   NodeGraph graph;
   Reachability reach;
   std::vector<SearchValue> values;
-  std::vector<Move> moves;                       ///< by rank
+  std::vector<IndexedCandidate> moves;           ///< by rank
   std::vector<std::vector<int>> moves_at;        ///< by their first node, each by rank
   std::vector<std::vector<int>> values_written;  ///< by node
   std::vector<std::vector<int>> values_read;     ///< by node
   std::vector<int> counter_limits;
   int flag_count = 0;
-  std::vector<Joiner> joiners;
+  std::vector<RegionOwner> region_owners;
   bool complete = true;  ///< false: a candidate was left out that a solution could have used
   ConversionCosts conversions;
   InstanceSymmetry symmetry;
 
  private:
-  SearchProblem(const Problem& problem, const NodeGraph& given, std::vector<int> order);
+  IndexedProblem(const Problem& problem, const NodeGraph& given, std::vector<int> order);
   std::vector<int> ranked_candidates(const Problem& problem, const std::vector<int>& position) const;
   void add_moves(const Problem& problem, const std::vector<int>& position);
   void check_wanted_formats();
-  bool add_touches(const Candidate& candidate, Move& move);
+  bool add_uses(const Candidate& candidate, IndexedCandidate& move);
   void add_limits(const Problem& problem);
-  void add_joiners(const Problem& problem);
-  void find_parts(const Problem& problem, Joiner& joiner, int index);
+  void add_region_owners(const Problem& problem);
+  void find_parts(const Problem& problem, RegionOwner& region_owner, int index);
 };
 
 }  // namespace collage::place

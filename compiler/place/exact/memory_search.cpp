@@ -23,11 +23,11 @@ constexpr int kTuningSteps = 100;
 /// Where the intervals of `bound_by_cases` begin, as parts of the capacity.
 constexpr double kCases[] = {0, 0.03, 0.08, 0.2};
 constexpr uint64_t kCaseSteps = 3;
-constexpr double kLate = 0.6;
+constexpr double kLatePart = 0.6;
 /// One of many searches need not prove much.
-constexpr uint64_t kStatesOfPart = 2'000;
+constexpr uint64_t kMaxStatesOfPart = 2'000;
 /// With more nodes, partial solutions that are never merged are too many to get far.
-constexpr int kNodesApart = 64;
+constexpr int kMaxNodesUnmerged = 64;
 
 class MemorySearch {
  public:
@@ -47,7 +47,7 @@ class MemorySearch {
     SearchOptions rest = options_;
     rest.max_states = std::max<uint64_t>(1, options_.max_states - std::min(options_.max_states, states_));
     const bool is_proven = best_ && best_->cost <= bound_;
-    if (!is_proven && (!best_ || problem_.node_count <= kNodesApart)) {
+    if (!is_proven && (!best_ || problem_.node_count <= kMaxNodesUnmerged)) {
       std::optional<Solution> exact = search_unlimited(problem_, rest, &limits_, best_ ? &*best_ : nullptr);
       if (exact) {
         states_ += exact->states;
@@ -131,7 +131,7 @@ class MemorySearch {
       }
       if (!consider(found->chosen, found->region)) drop_one(priced, found->chosen);
       chosen = found->chosen;
-      if (step + 1 == kPriceSteps && problem_.node_count > kNodesApart) sort_by_bytes(priced);
+      if (step + 1 == kPriceSteps && problem_.node_count > kMaxNodesUnmerged) sort_by_bytes(priced);
     }
   }
 
@@ -145,7 +145,7 @@ class MemorySearch {
       if (full >= 0) return;
       full = static_cast<int>(i);
     }
-    if (full < 0 || problem_.node_count <= kNodesApart) return;
+    if (full < 0 || problem_.node_count <= kMaxNodesUnmerged) return;
     const int64_t capacity = limits_.instances()[static_cast<size_t>(full)].bytes;
     Duration least = Duration::max();
     for (size_t k = 0; k < std::size(kCases); ++k) {
@@ -185,16 +185,16 @@ class MemorySearch {
 
   /// Most of the time is spent, or the search is stopped.
   bool is_late() const {
-    return options_.is_stopped() || (options_.max_seconds && clock_.seconds() > kLate * *options_.max_seconds);
+    return options_.is_stopped() || (options_.max_seconds && clock_.seconds() > kLatePart * *options_.max_seconds);
   }
 
   /// Layers that keep apart how much is held, at prices that all but fit: many good solutions of all sizes.
   void sort_by_bytes(const Problem& priced) {
-    SearchProblem search(priced);
+    IndexedProblem search(priced);
     ChainBound chain(search);
     SearchOptions options = options_;
     options.max_states = std::max<uint64_t>(1'000, options_.max_states / 2);
-    if (options.max_seconds) options.max_seconds = (1 - kLate) * *options.max_seconds;
+    if (options.max_seconds) options.max_seconds = (1 - kLatePart) * *options.max_seconds;
     SearchBudget budget(options);
     Incumbent best;
     MemoryRule rule;
@@ -203,7 +203,7 @@ class MemorySearch {
     rule.on_solution = [this](const std::vector<int>& chosen, const std::vector<int>& region) {
       consider(chosen, region);
     };
-    LayeredSearch layers(search, chain, budget, rule);
+    BeamSearch layers(search, chain, budget, rule);
     layers.run(1, best);
     if (!best.exists()) return;
     BoundTuner tuner(search, chain);
@@ -287,7 +287,7 @@ class MemorySearch {
 
   SearchOptions part_of_budget(uint64_t parts) const {
     SearchOptions options = options_;
-    options.max_states = std::clamp<uint64_t>(options_.max_states / parts, 1'000, kStatesOfPart);
+    options.max_states = std::clamp<uint64_t>(options_.max_states / parts, 1'000, kMaxStatesOfPart);
     options.tie_states = 0;
     if (options.max_seconds) options.max_seconds = *options.max_seconds / static_cast<double>(parts);
     return options;

@@ -10,7 +10,7 @@
 //
 // Ties: least cost, then fewest candidates, then the sequence of candidates in the order in which they cover the first
 // uncovered node, compared by rule, backend, instance, nodes. The order of Problem::candidates never matters. Equally
-// good solutions are told apart exactly unless that alone would take more than `tie_states`.
+// good solutions are distinguished exactly unless that alone would take more than `tie_states`.
 #pragma once
 
 #include <optional>

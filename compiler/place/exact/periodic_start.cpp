@@ -25,15 +25,15 @@ uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-uint64_t signature(const SearchProblem& search, const Problem& problem, const Move& move) {
+uint64_t signature(const IndexedProblem& search, const Problem& problem, const IndexedCandidate& move) {
   const int base = move.nodes.front();
   uint64_t hash = mix(0, static_cast<uint64_t>(problem.candidates[static_cast<size_t>(move.source)].owner));
   hash = mix(hash, static_cast<uint64_t>(move.cost.ps()));
   for (int node : move.nodes) hash = mix(hash, static_cast<uint64_t>(node - base));
-  for (const Touch& touch : move.touches) {
-    hash = mix(hash, static_cast<uint64_t>(search.values[static_cast<size_t>(touch.value)].writer - base));
-    hash = mix(hash, static_cast<uint64_t>(touch.format) * 2 + (touch.written ? 1 : 0));
-    for (FormatId format : search.conversions.formats(touch.value, touch.wanted)) {
+  for (const ValueUse& use : move.uses) {
+    hash = mix(hash, static_cast<uint64_t>(search.values[static_cast<size_t>(use.value)].writer - base));
+    hash = mix(hash, static_cast<uint64_t>(use.format) * 2 + (use.written ? 1 : 0));
+    for (FormatId format : search.conversions.formats(use.value, use.wanted)) {
       hash = mix(hash, static_cast<uint64_t>(format));
     }
   }
@@ -42,7 +42,7 @@ uint64_t signature(const SearchProblem& search, const Problem& problem, const Mo
 
 class Windows {
  public:
-  Windows(const Problem& problem, const SearchProblem& search, ChainBound& bound)
+  Windows(const Problem& problem, const IndexedProblem& search, ChainBound& bound)
       : problem_(problem), search_(search), bound_(bound) {}
 
   double run() {
@@ -54,7 +54,7 @@ class Windows {
  private:
   void sign() {
     std::vector<uint64_t> at(static_cast<size_t>(search_.node_count));
-    for (const Move& move : search_.moves) signatures_.push_back(signature(search_, problem_, move));
+    for (const IndexedCandidate& move : search_.moves) signatures_.push_back(signature(search_, problem_, move));
     for (size_t p = 0; p < at.size(); ++p) {
       for (int m : search_.moves_at[p]) at[p] = mix(at[p], signatures_[static_cast<size_t>(m)]);
     }
@@ -139,24 +139,24 @@ class Windows {
     const Problem part = cut();
     std::vector<int> order(positions_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    SearchProblem search(part, std::move(order));
+    IndexedProblem search(part, std::move(order));
     ChainBound bound(search);
     SearchOptions options;
     SearchBudget budget(options);
     Incumbent best;
-    LayeredSearch(search, bound, budget).run(1, best);
+    BeamSearch(search, bound, budget).run(1, best);
     if (!best.exists()) return 0;
     BoundTuner tuner(search, bound);
     if (tuner.is_idle()) return 0;
     // A solution or two tell how far there is to go; more would take longer than they gain.
     for (int chunk = 0; chunk < kChunks && tuner.ascend(best.cost, kStepsPerChunk); ++chunk) {
-      if (chunk < kSolvedChunks) LayeredSearch(search, bound, budget).run(1, best);
+      if (chunk < kSolvedChunks) BeamSearch(search, bound, budget).run(1, best);
     }
     copy(search, bound);
     return tuner.temperature();
   }
 
-  void copy(const SearchProblem& part, const ChainBound& tuned) {
+  void copy(const IndexedProblem& part, const ChainBound& tuned) {
     constexpr size_t kLevels = std::size(kRadii);
     std::unordered_map<uint64_t, int> runs[kLevels];    // first run of a move of the part
     std::unordered_map<uint64_t, int> prices[kLevels];  // price of the part
@@ -199,7 +199,7 @@ class Windows {
   }
 
   uint64_t move_key(int m, size_t level) const {
-    const Move& move = search_.moves[static_cast<size_t>(m)];
+    const IndexedCandidate& move = search_.moves[static_cast<size_t>(m)];
     return mix(contexts_[level][static_cast<size_t>(move.nodes.front())], signatures_[static_cast<size_t>(m)]);
   }
 
@@ -211,7 +211,7 @@ class Windows {
   }
 
   template <typename Visit>
-  static void each_price(const SearchProblem& search, const ChainLayout& layout, const Visit& visit) {
+  static void each_price(const IndexedProblem& search, const ChainLayout& layout, const Visit& visit) {
     for (size_t v = 0; v < search.values.size(); ++v) {
       for (size_t r = 0; r < search.values[v].readers.size(); ++r) {
         const ChainLayout::Reader& reader = layout.values[v].readers[r];
@@ -225,7 +225,7 @@ class Windows {
   }
 
   const Problem& problem_;
-  const SearchProblem& search_;
+  const IndexedProblem& search_;
   ChainBound& bound_;
   std::vector<uint64_t> signatures_;             ///< by move
   std::vector<std::vector<uint64_t>> contexts_;  ///< by radius, then position
@@ -236,7 +236,7 @@ class Windows {
 
 }  // namespace
 
-double start_from_windows(const Problem& problem, const SearchProblem& search, ChainBound& bound) {
+double start_from_windows(const Problem& problem, const IndexedProblem& search, ChainBound& bound) {
   if (search.node_count <= kLargeGraph) return 0;
   return Windows(problem, search, bound).run();
 }

@@ -16,6 +16,6 @@ namespace collage::place {
 /// Sets the multipliers of `bound`, which stands on `search`, made from `problem`. Returns the temperature
 /// (tune_bound.h) that the windows were tuned to; 0 where nothing was done, because the graph is small or hardly
 /// repeats itself.
-double start_from_windows(const Problem& problem, const SearchProblem& search, ChainBound& bound);
+double start_from_windows(const Problem& problem, const IndexedProblem& search, ChainBound& bound);
 
 }  // namespace collage::place

@@ -10,8 +10,9 @@
 namespace collage::place {
 namespace {
 
-/// All subsets of so many regions that a unit touches are tried; of more, all of them, all but one, one, and none.
-constexpr size_t kMostSubsets = 8;
+/// A unit that touches at most this many regions is joined with every subset of them; one that touches more, with all,
+/// all but one, one, or none.
+constexpr size_t kMaxRegionsForSubsets = 8;
 
 bool contains(const std::vector<int>& sorted, int item) {
   return std::binary_search(sorted.begin(), sorted.end(), item);
@@ -79,20 +80,21 @@ bool Covered::holds(int node) const {
   return node < position || contains(later, node);
 }
 
-std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>& regions, const Move& move,
+std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
                                                    bool& all) const {
   all = true;
   std::vector<std::vector<int>> result;
-  if (move.joiner >= 0) {
+  if (move.region_owner >= 0) {
     const std::vector<OpenRegion::Held> touched = held_by(move);
     std::vector<int> near;
     for (size_t r = 0; r < regions.size(); ++r) {
       const OpenRegion& region = regions[r];
-      if (region.joiner != move.joiner || !exchange(region.held, touched) || disagree(region.held, touched)) continue;
+      if (region.region_owner != move.region_owner || !exchange(region.held, touched) || disagree(region.held, touched))
+        continue;
       if (std::any_of(move.nodes.begin(), move.nodes.end(), [&](int node) { return is_lost(region, node); })) continue;
       near.push_back(static_cast<int>(r));
     }
-    if (near.size() <= kMostSubsets) {
+    if (near.size() <= kMaxRegionsForSubsets) {
       for (uint32_t set = (1u << near.size()) - 1; set > 0; --set) {
         std::vector<int>& subset = result.emplace_back();
         for (size_t i = 0; i < near.size(); ++i) {
@@ -113,10 +115,10 @@ std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>
   return result;
 }
 
-OpenRegion RegionRules::made_of(const Move& move, const Covered& covered) const {
+OpenRegion RegionRules::made_of(const IndexedCandidate& move, const Covered& covered) const {
   OpenRegion region;
   region.first = move.nodes.front();
-  region.joiner = move.joiner;
+  region.region_owner = move.region_owner;
   for (int node : move.nodes) {
     for (int other : problem_.graph.predecessors[static_cast<size_t>(node)]) {
       if (!covered.holds(other)) insert(region.before, other);
@@ -125,24 +127,24 @@ OpenRegion RegionRules::made_of(const Move& move, const Covered& covered) const 
       if (!covered.holds(other)) insert(region.after, other);
     }
   }
-  if (move.joiner >= 0) region.held = held_by(move);
+  if (move.region_owner >= 0) region.held = held_by(move);
   return region;
 }
 
-std::vector<OpenRegion::Held> RegionRules::held_by(const Move& move) const {
+std::vector<OpenRegion::Held> RegionRules::held_by(const IndexedCandidate& move) const {
   std::vector<OpenRegion::Held> held;
-  for (const Touch& touch : move.touches) {
-    if (!touch.written) {
-      held.push_back({touch.value, true, touch.wanted});
-    } else if (touch.format >= 0) {
-      held.push_back({touch.value, false, problem_.conversions.bit(touch.value, touch.format)});
+  for (const ValueUse& use : move.uses) {
+    if (!use.written) {
+      held.push_back({use.value, true, use.wanted});
+    } else if (use.format >= 0) {
+      held.push_back({use.value, false, problem_.conversions.bit(use.value, use.format)});
     }
   }
   return held;
 }
 
-bool RegionRules::choose(const std::vector<OpenRegion>& regions, const Move& move, std::span<const int> joined,
-                         const Covered& covered, std::vector<OpenRegion>& after) const {
+bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
+                         std::span<const int> joined, const Covered& covered, std::vector<OpenRegion>& after) const {
   OpenRegion added = made_of(move, covered);
   const std::vector<OpenRegion::Held> touched = added.held;
   std::vector<int> names;
@@ -185,7 +187,8 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const Move& mov
     erase_all(other.reaches, names);
     if (reaches) insert(other.reaches, added.first);
     const bool was_apart = erase_all(other.apart, names);
-    const bool parts = other.joiner >= 0 && other.joiner == added.joiner && disagree(other.held, touched);
+    const bool parts =
+        other.region_owner >= 0 && other.region_owner == added.region_owner && disagree(other.held, touched);
     if (was_apart || parts) {
       insert(other.apart, added.first);
       insert(added.apart, other.first);
@@ -201,13 +204,13 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const Move& mov
   if (std::any_of(after.begin(), after.end(), [&](const OpenRegion& r) { return waits_for_itself(r); })) return false;
   close(after, covered);
   std::sort(after.begin(), after.end(), [](const OpenRegion& a, const OpenRegion& b) {
-    return std::tie(a.joiner, a.held, a.before, a.after, a.beyond, a.first) <
-           std::tie(b.joiner, b.held, b.before, b.after, b.beyond, b.first);
+    return std::tie(a.region_owner, a.held, a.before, a.after, a.beyond, a.first) <
+           std::tie(b.region_owner, b.held, b.before, b.after, b.beyond, b.first);
   });
   return true;
 }
 
-/// A path leaves it through somebody else and leads to a node before it.
+/// A path leaves it through another partition and leads to a node before it.
 bool RegionRules::waits_for_itself(const OpenRegion& region) const {
   return std::any_of(region.before.begin(), region.before.end(), [&](int node) { return is_lost(region, node); });
 }
@@ -219,12 +222,12 @@ bool RegionRules::is_lost(const OpenRegion& region, int node) const {
 }
 
 bool RegionRules::is_joinable(const OpenRegion& region, const Covered& covered) const {
-  if (region.joiner < 0) return false;
-  const Joiner& joiner = problem_.joiners[static_cast<size_t>(region.joiner)];
+  if (region.region_owner < 0) return false;
+  const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(region.region_owner)];
   return std::any_of(region.held.begin(), region.held.end(), [&](const OpenRegion::Held& held) {
     if (!is_one(held.formats)) return false;
     const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
-    const Joiner::Uses& uses = joiner.uses[static_cast<size_t>(held.value)];
+    const RegionOwner::Uses& uses = region_owner.uses[static_cast<size_t>(held.value)];
     if (held.read) {
       return value.writer >= 0 && !covered.holds(value.writer) && (uses.written & held.formats) != 0 &&
              !is_lost(region, value.writer);
@@ -241,8 +244,9 @@ bool RegionRules::is_joinable(const OpenRegion& region, const Covered& covered) 
 void RegionRules::close(std::vector<OpenRegion>& regions, const Covered& covered) const {
   std::vector<int> closed, gone;
   for (OpenRegion& region : regions) {
-    if (region.joiner >= 0) {
-      const std::vector<Joiner::Uses>& uses = problem_.joiners[static_cast<size_t>(region.joiner)].uses;
+    if (region.region_owner >= 0) {
+      const std::vector<RegionOwner::Uses>& uses =
+          problem_.region_owners[static_cast<size_t>(region.region_owner)].uses;
       std::erase_if(region.held, [&](const OpenRegion::Held& held) {
         const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
         const bool writer_open = value.writer >= 0 && !covered.holds(value.writer);
@@ -251,13 +255,13 @@ void RegionRules::close(std::vector<OpenRegion>& regions, const Covered& covered
                                                           [&](int reader) { return covered.holds(reader); });
       });
       if (!is_joinable(region, covered)) {
-        region.joiner = -1;
+        region.region_owner = -1;
         region.held.clear();
         region.apart.clear();
         insert(closed, region.first);
       }
     }
-    if (region.joiner < 0 && region.before.empty()) insert(gone, region.first);
+    if (region.region_owner < 0 && region.before.empty()) insert(gone, region.first);
   }
   std::erase_if(regions, [&](const OpenRegion& region) { return contains(gone, region.first); });
   for (OpenRegion& region : regions) {
@@ -275,9 +279,9 @@ Duration RegionRules::may_save(const std::vector<OpenRegion>& regions, const Cov
   };
   std::map<std::pair<int, int>, Part> open;
   for (const OpenRegion& region : regions) {
-    if (region.joiner < 0) continue;
-    const Joiner& joiner = problem_.joiners[static_cast<size_t>(region.joiner)];
-    Part& part = open[{region.joiner, joiner.part_of[static_cast<size_t>(region.first)]}];
+    if (region.region_owner < 0) continue;
+    const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(region.region_owner)];
+    Part& part = open[{region.region_owner, region_owner.part_of[static_cast<size_t>(region.first)]}];
     ++part.count;
     const bool from_all = std::all_of(part.separate.begin(), part.separate.end(), [&](const OpenRegion* other) {
       return contains(region.reaches, other->first) || contains(other->reaches, region.first) ||
@@ -287,12 +291,12 @@ Duration RegionRules::may_save(const std::vector<OpenRegion>& regions, const Cov
   }
   int64_t saved = 0;
   for (const auto& [key, part] : open) {
-    const Joiner& joiner = problem_.joiners[static_cast<size_t>(key.first)];
-    const std::vector<int>& nodes = joiner.parts[static_cast<size_t>(key.second)];
+    const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(key.first)];
+    const std::vector<int>& nodes = region_owner.parts[static_cast<size_t>(key.second)];
     int64_t later = nodes.end() - std::lower_bound(nodes.begin(), nodes.end(), covered.position);
     for (int node : covered.later) later -= contains(nodes, node) ? 1 : 0;
-    saved += joiner.saved.ps() * (part.count - static_cast<int64_t>(part.separate.size()));
-    saved += joiner.saved.ps() * later / static_cast<int64_t>(nodes.size());
+    saved += region_owner.saved.ps() * (part.count - static_cast<int64_t>(part.separate.size()));
+    saved += region_owner.saved.ps() * later / static_cast<int64_t>(nodes.size());
   }
   return Duration::picoseconds(saved);
 }
@@ -305,7 +309,7 @@ void RegionRules::add_to_key(const std::vector<OpenRegion>& regions, std::vector
     }
   };
   for (const OpenRegion& region : regions) {
-    key.insert(key.end(), {-3, region.joiner});
+    key.insert(key.end(), {-3, region.region_owner});
     for (const OpenRegion::Held& held : region.held) {
       key.insert(key.end(), {held.value, held.read ? 1 : 0, static_cast<int64_t>(held.formats)});
     }

@@ -10,7 +10,7 @@
 //   - or an uncovered node has an edge into it: with what is chosen there it could close a cycle. This holds for any
 //     other chosen candidate as well: it is kept as a region that nothing can join.
 // Of an open region the future sees only the uncovered nodes around it, the values at its rim, and which other open
-// ones it reaches. `beyond` are the nodes that must never join it: a path through somebody else leads there.
+// ones it reaches. `beyond` are the nodes that must never join it: a path through another partition leads there.
 //
 //     region { a; b }, a -> x on another engine -> y   =>   after: none, beyond: y
 #pragma once
@@ -27,13 +27,13 @@ struct OpenRegion {
   struct Held {
     int value = 0;
     bool read = false;       ///< written otherwise
-    FormatMask formats = 0;  ///< one, or it is joined with nobody else that touches the value
+    FormatMask formats = 0;  ///< one, or it is joined with no other region that touches the value
 
     friend auto operator<=>(const Held&, const Held&) = default;
   };
 
   int first = 0;            ///< its smallest node: a name, not part of keys
-  int joiner = -1;          ///< -1: nothing can join it any more
+  int region_owner = -1;    ///< -1: nothing can join it any more
   std::vector<Held> held;   ///< by value
   std::vector<int> before;  ///< uncovered nodes with an edge into it
   std::vector<int> after;   ///< uncovered nodes with an edge from it
@@ -53,18 +53,19 @@ struct Covered {
 
 class RegionRules {
  public:
-  explicit RegionRules(const SearchProblem& problem) : problem_(problem) {}
+  explicit RegionRules(const IndexedProblem& problem) : problem_(problem) {}
 
   /// Some owner's candidates may be joined.
-  bool apply() const { return !problem_.joiners.empty(); }
+  bool apply() const { return !problem_.region_owners.empty(); }
 
   /// Sets of open regions that the unit may be joined with, by index; some may turn out to close a cycle. The last is
   /// empty. `all`: no set was left out.
-  std::vector<std::vector<int>> choices(const std::vector<OpenRegion>& regions, const Move& move, bool& all) const;
+  std::vector<std::vector<int>> choices(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
+                                        bool& all) const;
 
   /// Open regions after the move was chosen and joined with some of them. `covered`: with the move. False: a cycle, or
   /// one that nothing can avoid any more.
-  bool choose(const std::vector<OpenRegion>& regions, const Move& move, std::span<const int> joined,
+  bool choose(const std::vector<OpenRegion>& regions, const IndexedCandidate& move, std::span<const int> joined,
               const Covered& covered, std::vector<OpenRegion>& after) const;
 
   /// What joins with open regions can save at most that the least costs of later units do not count.
@@ -73,14 +74,14 @@ class RegionRules {
   static void add_to_key(const std::vector<OpenRegion>& regions, std::vector<int64_t>& key);
 
  private:
-  OpenRegion made_of(const Move& move, const Covered& covered) const;
-  std::vector<OpenRegion::Held> held_by(const Move& move) const;
+  OpenRegion made_of(const IndexedCandidate& move, const Covered& covered) const;
+  std::vector<OpenRegion::Held> held_by(const IndexedCandidate& move) const;
   bool is_joinable(const OpenRegion& region, const Covered& covered) const;
   bool waits_for_itself(const OpenRegion& region) const;
   bool is_lost(const OpenRegion& region, int node) const;
   void close(std::vector<OpenRegion>& regions, const Covered& covered) const;
 
-  const SearchProblem& problem_;
+  const IndexedProblem& problem_;
 };
 
 }  // namespace collage::place

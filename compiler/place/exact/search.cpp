@@ -18,16 +18,17 @@
 namespace collage::place {
 namespace {
 
-/// Steps of the tuner between two rounds, and the width of these rounds.
+/// Steps of the tuner between two rounds of the search.
 constexpr int kStepsPerChunk = 50;
 /// Large graphs: a chunk is half as long, and the rounds of the first ones are narrow.
 constexpr int kNarrowChunks = 1;
-/// Taking candidates away is worth a rebuilt problem if so many per cent go.
-constexpr size_t kWorthPercent = 8;
-/// Hardly any go while the gap is more than one in so many.
-constexpr int64_t kHopelessPart = 40;
-/// The bound rises fast while a chunk gains one in so many of the cost.
-constexpr int64_t kFastPart = 125;
+/// The problem is rebuilt if at least this share of its candidates can be removed.
+constexpr size_t kMinRemovedPercent = 8;
+/// Candidates are removed once the gap is at most the cost divided by this: with a larger gap hardly any can be.
+constexpr int64_t kMaxGapDivisor = 40;
+/// The bound still rises quickly if a chunk raises it by more than the cost divided by this.
+constexpr int64_t kQuickRiseDivisor = 125;
+/// Width of the rounds between two chunks.
 constexpr size_t kTuningWidth = 4;
 
 /// The problem with the candidates that may still be in a better solution, and all that is built upon it.
@@ -36,7 +37,7 @@ struct Stage {
   explicit Stage(std::unique_ptr<const Problem> some) : part(std::move(some)), search(*part), chain(search) {}
 
   std::unique_ptr<const Problem> part;  ///< null: the whole problem, which is the caller's
-  SearchProblem search;
+  IndexedProblem search;
   ChainBound chain;
 };
 
@@ -72,13 +73,13 @@ class OptimalSearch {
 
   std::optional<Solution> solve() {
     is_complete_ = stage_->search.complete;
-    joins_ = !stage_->search.joiners.empty();
+    joins_ = !stage_->search.region_owners.empty();
     const double temperature = start_from_windows(problem_, stage_->search, stage_->chain);
     // The first unit of a region pays its whole launch: no single state sees that it is worth it.
     run(joins_ ? kTuningWidth : 1);
     tune(temperature);
     // The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
-    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    BeamSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
     for (size_t width = 4; !is_done(); width *= 4) run(layers, width);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
@@ -99,7 +100,7 @@ class OptimalSearch {
   int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
 
   /// By candidate of the whole problem; -1: none.
-  std::vector<int> moves_of_candidates(const SearchProblem& search) const {
+  std::vector<int> moves_of_candidates(const IndexedProblem& search) const {
     std::vector<int> move_of(problem_.candidates.size(), -1);
     for (size_t m = 0; m < search.moves.size(); ++m) {
       move_of[static_cast<size_t>(search.moves[m].source)] = static_cast<int>(m);
@@ -109,11 +110,11 @@ class OptimalSearch {
 
   /// A round of the layers, and what it proves.
   void run(size_t width) {
-    LayeredSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
+    BeamSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
     run(layers, width);
   }
 
-  void run(LayeredSearch& layers, size_t width) {
+  void run(BeamSearch& layers, size_t width) {
     const Duration put_aside = layers.run(width, best_);
     raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
     is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
@@ -136,14 +137,14 @@ class OptimalSearch {
       const Duration before = stage_->chain.lower();
       const bool goes_on = tuner->ascend(best_.cost, steps);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
-      const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kFastPart;
+      const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
       run(is_narrow && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
-      if ((best_.cost - bound_).ps() > best_.cost.ps() / kHopelessPart) continue;
+      if ((best_.cost - bound_).ps() > best_.cost.ps() / kMaxGapDivisor) continue;
       const std::vector<Duration> lower = stage_->chain.lower_with_moves();
       const auto gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
-      if (static_cast<size_t>(gone) * 100 >= kWorthPercent * lower.size()) reduce(lower, tuner);
+      if (static_cast<size_t>(gone) * 100 >= kMinRemovedPercent * lower.size()) reduce(lower, tuner);
     }
   }
 
@@ -157,7 +158,7 @@ class OptimalSearch {
     }
     std::sort(kept.begin(), kept.end());
     auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
-    for (Move& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
+    for (IndexedCandidate& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));

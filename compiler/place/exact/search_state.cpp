@@ -63,7 +63,7 @@ SearchState Transitions::initial() const {
 }
 
 std::optional<SearchState> Transitions::choose(const SearchState& state, int move_index, std::span<const int> joined) {
-  const Move& move = problem_.moves[static_cast<size_t>(move_index)];
+  const IndexedCandidate& move = problem_.moves[static_cast<size_t>(move_index)];
   for (int node : move.nodes) {
     if (contains(state.covered, node)) return std::nullopt;
   }
@@ -91,7 +91,7 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
     const Covered covered{after.position, after.covered};
     if (!regions_.choose(state.regions, move, joined, covered, after.regions)) return std::nullopt;
     for (size_t i = 0; i < joined.size(); ++i) {
-      after.cost -= problem_.joiners[static_cast<size_t>(move.joiner)].saved;
+      after.cost -= problem_.region_owners[static_cast<size_t>(move.region_owner)].saved;
     }
   }
 
@@ -99,8 +99,8 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
   if (move.counter >= 0) ++after.used[static_cast<size_t>(move.counter)];
   if (move.flag >= 0) after.used[problem_.counter_limits.size() + static_cast<size_t>(move.flag)] = 1;
 
-  for (const Ahead& ahead : state.ahead) {
-    if (ahead.last >= after.position) after.ahead.push_back(ahead);
+  for (const PendingCost& pending : state.pending) {
+    if (pending.last >= after.position) after.pending.push_back(pending);
   }
   const auto begin_of = [&](int run) { return chain_.runs()[static_cast<size_t>(run)].begin; };
   for (int run : state.runs_ahead) {
@@ -113,13 +113,13 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
     const ChainLayout& layout = chain_.layout();
     for (int i = layout.reads_from[static_cast<size_t>(r)]; i < layout.reads_from[static_cast<size_t>(r) + 1]; ++i) {
       const PricedRead& read = layout.reads[static_cast<size_t>(i)];
-      if (read.writer < run.begin) after.ahead.push_back({read.writer, run.begin, chain_.price(read.price)});
+      if (read.writer < run.begin) after.pending.push_back({read.writer, run.begin, chain_.price(read.price)});
     }
   }
   std::sort(after.runs_ahead.begin(), after.runs_ahead.end(), [&](int a, int b) { return begin_of(a) < begin_of(b); });
   after.live = state.live;
-  for (const Touch& touch : move.touches) {
-    if (!decide_value(state, after, touch)) return std::nullopt;
+  for (const ValueUse& use : move.uses) {
+    if (!decide_value(state, after, use)) return std::nullopt;
   }
   after.open = state.open;
   if (move.opaque) after.open.insert(std::lower_bound(after.open.begin(), after.open.end(), move.shape), move.shape);
@@ -127,7 +127,7 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
   return after;
 }
 
-bool Transitions::within_limits(const SearchState& state, const Move& move) const {
+bool Transitions::within_limits(const SearchState& state, const IndexedCandidate& move) const {
   if (move.counter >= 0) {
     const size_t slot = static_cast<size_t>(move.counter);
     if (state.used[slot] >= problem_.counter_limits[slot]) return false;
@@ -137,42 +137,42 @@ bool Transitions::within_limits(const SearchState& state, const Move& move) cons
   });
 }
 
-bool Transitions::decide_value(const SearchState& before, SearchState& after, const Touch& touch) {
-  const SearchValue& value = problem_.values[static_cast<size_t>(touch.value)];
+bool Transitions::decide_value(const SearchState& before, SearchState& after, const ValueUse& use) {
+  const SearchValue& value = problem_.values[static_cast<size_t>(use.value)];
   LiveValue now;
-  now.value = touch.value;
-  now.wanted = problem_.conversions.base(touch.value);
+  now.value = use.value;
+  now.wanted = problem_.conversions.base(use.value);
   if (value.writer < 0) now.written = problem_.host_plain;
-  if (const LiveValue* known = find_live(before.live, touch.value)) now = *known;
+  if (const LiveValue* known = find_live(before.live, use.value)) now = *known;
 
   Duration charge;
   bool leaves = true;
-  if (touch.written) {
-    now.written = touch.format;
-    leaves = touch.format >= 0;
-    if (leaves) charge = problem_.conversions.cost(touch.value, now.written, now.wanted);
+  if (use.written) {
+    now.written = use.format;
+    leaves = use.format >= 0;
+    if (leaves) charge = problem_.conversions.cost(use.value, now.written, now.wanted);
   } else {
-    const FormatMask wanted = now.wanted | touch.wanted;
+    const FormatMask wanted = now.wanted | use.wanted;
     if (now.written >= 0) {
-      charge = problem_.conversions.increment(touch.value, now.written, now.wanted, touch.wanted);
+      charge = problem_.conversions.increment(use.value, now.written, now.wanted, use.wanted);
     }
     now.wanted = wanted;
   }
   if (charge >= Duration::max()) return false;
   after.cost += charge;
   if (after.cost >= Duration::max()) return false;
-  if (charge > Duration() && value.writer >= after.position) after.ahead.push_back({-1, value.writer, charge});
+  if (charge > Duration() && value.writer >= after.position) after.pending.push_back({-1, value.writer, charge});
 
-  const auto it = find_live(after.live, touch.value);
-  const bool present = it != after.live.end() && it->value == touch.value;
+  const auto it = find_live(after.live, use.value);
+  const bool present = it != after.live.end() && it->value == use.value;
   bool open_readers = false;
-  const FormatMask possible = still_wanted(after, touch.value, open_readers);
+  const FormatMask possible = still_wanted(after, use.value, open_readers);
   const bool writer_known = now.written >= 0 || !leaves;
   if (writer_known && (!open_readers || !leaves)) {
     if (present) after.live.erase(it);
     return true;
   }
-  if (writer_known) now.wanted = problem_.conversions.canonical(touch.value, now.written, now.wanted, possible);
+  if (writer_known) now.wanted = problem_.conversions.canonical(use.value, now.written, now.wanted, possible);
   if (present) {
     *it = now;
   } else {
@@ -253,8 +253,8 @@ Duration Transitions::bound(const SearchState& state, Duration enough) {
     if (is_no_way(more)) return Duration::max();
     others += more;
   }
-  for (const Ahead& ahead : state.ahead) {
-    if (ahead.from < state.position) others -= ahead.cost.ps();
+  for (const PendingCost& pending : state.pending) {
+    if (pending.from < state.position) others -= pending.cost.ps();
   }
   const Duration may_save = regions_.may_save(state.regions, {state.position, state.covered});
   const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
@@ -276,8 +276,8 @@ const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
   auto& known = rests_[static_cast<size_t>(state.position)];
   const auto at = known.find(state.runs_ahead);
   if (at != known.end()) return at->second;
-  constexpr size_t kMostRests = 1'000'000;
-  if (++rest_count_ > kMostRests) {
+  constexpr size_t kMaxKnownRests = 1'000'000;
+  if (++rest_count_ > kMaxKnownRests) {
     for (auto& here : rests_) here.clear();
     rest_count_ = 1;
   }

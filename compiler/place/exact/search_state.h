@@ -34,9 +34,9 @@ struct LiveValue {
   friend bool operator==(const LiveValue&, const LiveValue&) = default;
 };
 
-/// A cost already counted, or one that falls away, that the chain bound from positions after `from` up to `last` counts
-/// again.
-struct Ahead {
+/// A cost that is counted already, or that falls away. The chain bound counts it again from positions after `from` up to
+/// `last`.
+struct PendingCost {
   int from = -1;
   int last = 0;
   Duration cost;
@@ -49,14 +49,14 @@ struct SearchState {
   std::vector<int> open;        ///< shapes, ascending
   std::vector<int> used;        ///< counters, then flags
   std::vector<OpenRegion> regions;
-  std::vector<Ahead> ahead;     ///< not part of the key
-  std::vector<int> runs_ahead;  ///< of chosen moves, that begin past `position`, ascending; not part of the key
+  std::vector<PendingCost> pending;  ///< not part of the key
+  std::vector<int> runs_ahead;       ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Duration cost;
 };
 
 class Transitions {
  public:
-  Transitions(SearchProblem& problem, const ChainBound& chain)
+  Transitions(IndexedProblem& problem, const ChainBound& chain)
       : problem_(problem), chain_(chain), regions_(problem), rests_(static_cast<size_t>(problem.node_count) + 1) {}
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
@@ -74,15 +74,15 @@ class Transitions {
   Duration bound(const SearchState& state, Duration enough = Duration::max());
 
  private:
-  bool within_limits(const SearchState& state, const Move& move) const;
-  bool decide_value(const SearchState& before, SearchState& after, const Touch& touch);
+  bool within_limits(const SearchState& state, const IndexedCandidate& move) const;
+  bool decide_value(const SearchState& before, SearchState& after, const ValueUse& use);
   void keep_open(SearchState& state) const;
   void later_readers(const SearchState& state, int value);
   FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
 
   const std::vector<int64_t>& rest(const SearchState& state);
 
-  SearchProblem& problem_;
+  IndexedProblem& problem_;
   const ChainBound& chain_;
   RegionRules regions_;
   bool looks_ahead_ = true;

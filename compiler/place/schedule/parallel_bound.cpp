@@ -102,7 +102,7 @@ Duration path_bound(const Problem& problem, const std::vector<int>& path) {
   constexpr FormatId kAny = -1;  // what the path starts from costs nothing
   std::vector<int> place(static_cast<size_t>(problem.node_count), -1);
   for (size_t i = 0; i < path.size(); ++i) place[static_cast<size_t>(path[i])] = static_cast<int>(i);
-  // The value between position i-1 and i; behind the last, an output of the last node.
+  // The value between position i-1 and i; after the last, an output of the last node.
   std::vector<int> between(path.size() + 1, -1);
   for (size_t i = 0; i < path.size(); ++i) between[i] = link(problem, i == 0 ? -1 : path[i - 1], path[i]);
   for (size_t v = 0; v < problem.values.size(); ++v) {

@@ -31,8 +31,8 @@ using Chosen = std::vector<int>;
 
 class ParallelSearch {
  public:
-  ParallelSearch(const Problem& problem, const Machine& machine, Objective objective, const SearchOptions& options,
-                 const std::function<bool(const Solution&)>& fits)
+  ParallelSearch(const Problem& problem, const Machine& machine, const ScheduleValue& objective,
+                 const SearchOptions& options, const std::function<bool(const Solution&)>& fits)
       : problem_(problem), scheduler_(problem, machine), objective_(objective), options_(options), fits_(fits) {
     options_.max_states = std::max<uint64_t>(options.max_states / kStateShare, 1);
     options_.tie_states = 0;
@@ -51,11 +51,11 @@ class ParallelSearch {
     search_chains();
     cross();
     improve();
-    if (objective_ == Objective::Makespan) bound_by_paths();
+    if (objective_.is_bound_by_paths) bound_by_paths();
     // The stream of a throughput plan is laid out once, at the end: an input takes the busiest resource's time, or
     // more.
-    Duration value = value_of(scheduler_.tasks(best_.chosen)->tasks, objective_);
-    const Duration before = value_of(scheduler_.tasks(start.chosen)->tasks, objective_);
+    Duration value = objective_.value(scheduler_.tasks(best_.chosen)->tasks);
+    const Duration before = objective_.value(scheduler_.tasks(start.chosen)->tasks);
     if (before < value) {
       best_ = start;
       value = before;
@@ -74,9 +74,7 @@ class ParallelSearch {
     if (!made) return std::nullopt;
     Duration all;
     for (const Task& task : made->tasks) all += task.length;
-    if (objective_ == Objective::Makespan) return Score{value_of(made->tasks, objective_), all};
-    const std::vector<Duration> busy = busy_times(made->tasks);
-    return Score{busy.empty() ? Duration() : *std::max_element(busy.begin(), busy.end()), all};
+    return Score{objective_.estimate(made->tasks), all};
   }
 
   /// Takes the solution if it is better than the best and within all limits.
@@ -315,7 +313,7 @@ class ParallelSearch {
   }
 
   /// Stretches of one of the searches' solutions in the place of those of another: a mixture of two solutions that are
-  /// cheap where different resources are dear.
+  /// cheap where different resources are expensive.
   void cross() {
     constexpr size_t kKept = 6;
     constexpr int kCuts = 12;
@@ -412,7 +410,7 @@ class ParallelSearch {
 
   const Problem& problem_;
   SolutionScheduler scheduler_;
-  Objective objective_;
+  const ScheduleValue& objective_;
   SearchOptions options_;
   const std::function<bool(const Solution&)>& fits_;
   std::map<std::vector<int>, std::vector<int>> by_nodes_;
@@ -428,7 +426,7 @@ class ParallelSearch {
 
 }  // namespace
 
-ParallelResult search_parallel(const Problem& problem, const Machine& machine, Objective objective,
+ParallelResult search_parallel(const Problem& problem, const Machine& machine, const ScheduleValue& objective,
                                const Solution& start, const SearchOptions& options,
                                const std::function<bool(const Solution&)>& fits) {
   return ParallelSearch(problem, machine, objective, options, fits).run(start);

@@ -16,8 +16,8 @@
 #include <optional>
 
 #include "compiler/place/exact/optimal_search.h"
-#include "compiler/place/problem/objective.h"
 #include "compiler/place/problem/problem.h"
+#include "compiler/place/schedule/schedule_value.h"
 #include "runtime/core/machine.h"
 
 namespace collage::place {
@@ -30,7 +30,7 @@ struct ParallelResult {
 
 /// `start` is a solution within all limits. `fits` says whether another one is within those that the problem does not
 /// know; empty: all are.
-ParallelResult search_parallel(const Problem& problem, const runtime::Machine& machine, Objective objective,
+ParallelResult search_parallel(const Problem& problem, const runtime::Machine& machine, const ScheduleValue& objective,
                                const Solution& start, const SearchOptions& options = {},
                                const std::function<bool(const Solution&)>& fits = {});
 

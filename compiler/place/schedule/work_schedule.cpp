@@ -173,18 +173,6 @@ std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vect
   return emitter.take();
 }
 
-Duration value_of(const std::vector<Task>& tasks, Objective objective) {
-  switch (objective) {
-    case Objective::Makespan: return makespan(reordered(tasks, good_order(tasks)));
-    case Objective::Throughput: return stream_period(tasks);
-    case Objective::Latency:
-    case Objective::Energy: break;
-  }
-  Duration sum;
-  for (const Task& task : tasks) sum += task.length;
-  return sum;
-}
-
 std::vector<Task> tasks_of(const ir::Graph& graph, const ir::Placement& placement, runtime::Machine machine) {
   std::vector<ir::Format> formats;
   const FormatId host_plain = intern_format(ir::kHostPlain, &formats);

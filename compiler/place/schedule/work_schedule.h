@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "compiler/ir/placement.h"
-#include "compiler/place/problem/objective.h"
 #include "compiler/place/problem/problem.h"
 #include "runtime/core/machine.h"
 #include "runtime/core/schedule.h"
@@ -48,10 +47,6 @@ class SolutionScheduler {
   std::vector<std::vector<std::vector<int>>> of_conversion_;  ///< by formats
   std::map<std::tuple<int, FormatId, std::vector<FormatId>>, std::pair<bool, std::vector<ConversionEdge>>> trees_;
 };
-
-/// What the objective says of tasks: the makespan in a good order, or the time per input of a stream. Of `Latency` and
-/// `Energy`: the sum.
-runtime::Duration value_of(const std::vector<runtime::Task>& tasks, Objective objective);
 
 /// Tasks of a written placement. Expects one that `evaluate` finds no fault with.
 std::vector<runtime::Task> tasks_of(const ir::Graph& graph, const ir::Placement& placement, runtime::Machine machine);

@@ -7,7 +7,7 @@
 namespace collage::place {
 namespace {
 
-Certificate::Round round_of(const SearchProblem& search, const ChainBound& chain) {
+Certificate::Round round_of(const IndexedProblem& search, const ChainBound& chain) {
   Certificate::Round round;
   for (size_t m = 0; m < search.moves.size(); ++m) {
     const int first = chain.first_run(static_cast<int>(m)), last = chain.first_run(static_cast<int>(m) + 1);
@@ -37,7 +37,7 @@ Certificate::Round round_of(const SearchProblem& search, const ChainBound& chain
 
 }  // namespace
 
-void CertificateMaker::add_round(const SearchProblem& search, const ChainBound& chain) {
+void CertificateMaker::add_round(const IndexedProblem& search, const ChainBound& chain) {
   certificate_.order = search.order;
   certificate_.rounds.push_back(round_of(search, chain));
 }
@@ -47,8 +47,8 @@ Certificate CertificateMaker::finish(const ChainBound& chain, Duration cost) {
   return std::move(certificate_);
 }
 
-Correspondence correspondence(const SearchProblem& from_search, const ChainLayout& from, const SearchProblem& to_search,
-                              const ChainLayout& to) {
+Correspondence correspondence(const IndexedProblem& from_search, const ChainLayout& from,
+                              const IndexedProblem& to_search, const ChainLayout& to) {
   Correspondence result{std::vector<int>(to.runs.size(), -1), std::vector<int>(to.value_of_price.size(), -1)};
   std::unordered_map<int, size_t> move_of;
   for (size_t m = 0; m < from_search.moves.size(); ++m) move_of.emplace(from_search.moves[m].source, m);

@@ -12,7 +12,7 @@ class CertificateMaker {
  public:
   /// Adds the multipliers that a search ended its stage with. `search.moves[…].source` are candidates of the whole
   /// problem.
-  void add_round(const SearchProblem& search, const ChainBound& chain);
+  void add_round(const IndexedProblem& search, const ChainBound& chain);
   /// After the last round, whose bound is `chain`'s.
   Certificate finish(const ChainBound& chain, Duration cost);
 
@@ -26,7 +26,7 @@ struct Correspondence {
   std::vector<int> run;
   std::vector<int> price;
 };
-Correspondence correspondence(const SearchProblem& from_search, const ChainLayout& from, const SearchProblem& to_search,
-                              const ChainLayout& to);
+Correspondence correspondence(const IndexedProblem& from_search, const ChainLayout& from,
+                              const IndexedProblem& to_search, const ChainLayout& to);
 
 }  // namespace collage::place

@@ -14,12 +14,12 @@
 namespace collage::place {
 namespace {
 
-/// Runs of one move are near where so many positions lie between them.
-constexpr size_t kNear = 24;
+/// Runs of one candidate are near if at most this many positions lie between them.
+constexpr size_t kMaxGapOfNearRuns = 24;
 
 }  // namespace
 
-ChainBound::ChainBound(SearchProblem& problem)
+ChainBound::ChainBound(IndexedProblem& problem)
     : problem_(problem),
       layout_(problem),
       cells_(static_cast<size_t>(layout_.cell_count)),
@@ -33,7 +33,7 @@ ChainBound::ChainBound(SearchProblem& problem)
   }
   multipliers_.prices.resize(layout_.value_of_price.size());
   for (size_t m = 0; m < problem.moves.size(); ++m) {
-    const Move& move = problem.moves[m];
+    const IndexedCandidate& move = problem.moves[m];
     const int64_t each = move.least.ps() / static_cast<int64_t>(move.nodes.size());
     const size_t first = multipliers_.shares.size();
     Duration shared;
@@ -180,7 +180,7 @@ void ChainBound::lower_through_all_runs(const std::vector<int64_t>& start, std::
       const size_t next = static_cast<size_t>(pass_of_[static_cast<size_t>(r)]);
       const size_t begin = static_cast<size_t>(layout_.runs[static_cast<size_t>(r)].begin);
       const size_t done = static_cast<size_t>(layout_.runs[static_cast<size_t>(r) - 1].end);
-      if (begin - done > kNear) {
+      if (begin - done > kMaxGapOfNearRuns) {
         cost = kNoWay;
         break;
       }
@@ -189,7 +189,7 @@ void ChainBound::lower_through_all_runs(const std::vector<int64_t>& start, std::
         end = layout_.pass_end[at];
         from = done;
         const auto far = horizon.find(end);
-        to = std::max(begin, std::min(done + kNear, far != horizon.end() ? far->second : begin));
+        to = std::max(begin, std::min(done + kMaxGapOfNearRuns, far != horizon.end() ? far->second : begin));
         near_end[static_cast<size_t>(end)] = 0;
         forward(from, to, near_start, near_end, nullptr);
       }

@@ -34,7 +34,7 @@ struct Multipliers {
 class ChainBound {
  public:
   /// Costs shared out by length, prices zero.
-  explicit ChainBound(SearchProblem& problem);
+  explicit ChainBound(IndexedProblem& problem);
 
   const Multipliers& multipliers() const { return multipliers_; }
   void set(Multipliers multipliers);
@@ -83,7 +83,7 @@ class ChainBound {
   /// `start`: counted from the first at its position.
   int64_t cells_of_link(int end, int start) const;
 
-  SearchProblem& problem_;
+  IndexedProblem& problem_;
   ChainLayout layout_;
   Multipliers multipliers_;
   Duration lower_;

@@ -13,9 +13,9 @@ namespace {
 /// Tables over subsets of formats have at most 2^this rows.
 constexpr int kMaxTableBits = 6;
 
-const Touch& touch_of(const Move& move, int value) {
-  return *std::lower_bound(move.touches.begin(), move.touches.end(), value,
-                           [](const Touch& touch, int wanted) { return touch.value < wanted; });
+const ValueUse& use_of(const IndexedCandidate& move, int value) {
+  return *std::lower_bound(move.uses.begin(), move.uses.end(), value,
+                           [](const ValueUse& use, int wanted) { return use.value < wanted; });
 }
 
 bool contains(const std::vector<int>& sorted, int item) {
@@ -32,7 +32,7 @@ int intern(std::vector<Item>& items, const Item& item) {
 }  // namespace
 
 struct ChainLayout::Builder {
-  SearchProblem& problem;
+  IndexedProblem& problem;
   ChainLayout& out;
   std::vector<std::vector<std::vector<FormatMask>>> starts;  ///< by position
   std::vector<std::vector<std::vector<int>>> ends;
@@ -72,13 +72,13 @@ struct ChainLayout::Builder {
   std::vector<std::vector<char>> readers_inside() const {
     std::vector<std::vector<char>> inside(problem.values.size());
     for (size_t v = 0; v < inside.size(); ++v) inside[v].resize(problem.values[v].readers.size());
-    for (const Move& move : problem.moves) {
+    for (const IndexedCandidate& move : problem.moves) {
       if (move.nodes.size() < 2) continue;
-      for (const Touch& touch : move.touches) {
-        if (!touch.written) continue;
-        const std::vector<int>& readers = problem.values[static_cast<size_t>(touch.value)].readers;
+      for (const ValueUse& use : move.uses) {
+        if (!use.written) continue;
+        const std::vector<int>& readers = problem.values[static_cast<size_t>(use.value)].readers;
         for (size_t r = 0; r < readers.size(); ++r) {
-          if (contains(move.nodes, readers[r])) inside[static_cast<size_t>(touch.value)][r] = 1;
+          if (contains(move.nodes, readers[r])) inside[static_cast<size_t>(use.value)][r] = 1;
         }
       }
     }
@@ -126,7 +126,7 @@ struct ChainLayout::Builder {
 
   void find_runs() {
     for (size_t m = 0; m < problem.moves.size(); ++m) {
-      const Move& move = problem.moves[m];
+      const IndexedCandidate& move = problem.moves[m];
       out.first_run.push_back(static_cast<int>(out.runs.size()));
       for (size_t i = 0; i < move.nodes.size();) {
         size_t j = i + 1;
@@ -139,31 +139,31 @@ struct ChainLayout::Builder {
     out.reads_from.push_back(static_cast<int>(out.reads.size()));
   }
 
-  void add_run(const Move& move, Run run) {
+  void add_run(const IndexedCandidate& move, Run run) {
     PassRun added;
     added.run = static_cast<int>(out.runs.size());
     std::vector<FormatMask> reads;
-    for (int v : out.crossing[static_cast<size_t>(run.begin)]) reads.push_back(touch_of(move, v).wanted);
+    for (int v : out.crossing[static_cast<size_t>(run.begin)]) reads.push_back(use_of(move, v).wanted);
     added.start = intern(starts[static_cast<size_t>(run.begin)], reads);
     const std::vector<int>& leaving = out.crossing[static_cast<size_t>(run.end)];
     std::vector<int> ending;
-    for (int v : leaving) ending.push_back(writing_of(move, touch_of(move, v)));
+    for (int v : leaving) ending.push_back(writing_of(move, use_of(move, v)));
     added.end = intern(ends[static_cast<size_t>(run.end)], ending);
 
     out.reads_from.push_back(static_cast<int>(out.reads.size()));
     for (int node = run.begin; node < run.end; ++node) {
       for (int v : problem.values_written[static_cast<size_t>(node)]) {
-        const Touch& touch = touch_of(move, v);
-        if (touch.format >= 0 && !contains(leaving, v)) added.writings.push_back(writing_of(move, touch));
+        const ValueUse& use = use_of(move, v);
+        if (use.format >= 0 && !contains(leaving, v)) added.writings.push_back(writing_of(move, use));
       }
       for (int v : problem.values_read[static_cast<size_t>(node)]) {
-        const Touch& touch = touch_of(move, v);
-        if (touch.written) continue;
+        const ValueUse& use = use_of(move, v);
+        if (use.written) continue;
         const SearchValue& value = problem.values[static_cast<size_t>(v)];
         const auto at = std::lower_bound(value.readers.begin(), value.readers.end(), node) - value.readers.begin();
         const Reader& reader = out.values[static_cast<size_t>(v)].readers[static_cast<size_t>(at)];
         if (reader.first_price < 0) continue;
-        const FormatMask below = (touch.wanted & -touch.wanted) - 1;
+        const FormatMask below = (use.wanted & -use.wanted) - 1;
         out.reads.push_back({value.writer, reader.first_price + std::popcount(reader.wants & below)});
       }
     }
@@ -171,14 +171,14 @@ struct ChainLayout::Builder {
     out.runs.push_back(run);
   }
 
-  int writing_of(const Move& move, const Touch& touch) {
-    const SearchValue& value = problem.values[static_cast<size_t>(touch.value)];
+  int writing_of(const IndexedCandidate& move, const ValueUse& use) {
+    const SearchValue& value = problem.values[static_cast<size_t>(use.value)];
     std::vector<int> outside;
     for (size_t r = 0; r < value.readers.size(); ++r) {
       const int reader = value.readers[r];
       if (reader != value.writer + 1 && !contains(move.nodes, reader)) outside.push_back(static_cast<int>(r));
     }
-    return intern_writing(touch.value, touch.format, std::move(outside));
+    return intern_writing(use.value, use.format, std::move(outside));
   }
 
   int intern_writing(int value, FormatId written, std::vector<int> outside) {
@@ -305,7 +305,7 @@ struct ChainLayout::Builder {
   }
 };
 
-ChainLayout::ChainLayout(SearchProblem& problem) {
+ChainLayout::ChainLayout(IndexedProblem& problem) {
   Builder{problem, *this, {}, {}, {}}.build();
 }
 

@@ -27,7 +27,7 @@ struct PricedRead {
 };
 
 struct ChainLayout {
-  explicit ChainLayout(SearchProblem& problem);
+  explicit ChainLayout(IndexedProblem& problem);
 
   struct Reader {
     int first_price = -1;  ///< of its first format; -1: it pays none

@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kNever = 1e300;
 /// Chains this many temperatures above the cheapest do not count.
-constexpr double kFar = 24;
-constexpr double kUnlikely = 1e-8;
+constexpr double kMaxTemperaturesAbove = 24;
+constexpr double kMinChance = 1e-8;
 
-/// e^-x for 0 <= x < kFar to 1e-6, the same on every machine: 2^-n * p(f), with n + f = x / ln 2.
+/// e^-x for 0 <= x < kMaxTemperaturesAbove to 1e-6, the same on every machine: 2^-n * p(f), with n + f = x / ln 2.
 double decay(double x) {
   const double y = x * 1.4426950408889634;
   const auto n = static_cast<int64_t>(y);
@@ -105,7 +105,7 @@ void SmoothChain::backward(const std::vector<double>& point, double temperature)
       double sum = 0;
       for (size_t k = from; k < to; ++k) {
         const double above = (weight_[k] - least) * scale;
-        weight_[k] = above < kFar ? decay(above) : 0;
+        weight_[k] = above < kMaxTemperaturesAbove ? decay(above) : 0;
         sum += weight_[k];
       }
       const double norm = 1 / sum;
@@ -132,7 +132,7 @@ void SmoothChain::backward(const std::vector<double>& point, double temperature)
       double sum = 0;
       for (int s = 0; s < last - first; ++s) {
         const double above = (weights[s] - least) * scale;
-        weights[s] = above < kFar ? decay(above) : 0;
+        weights[s] = above < kMaxTemperaturesAbove ? decay(above) : 0;
         sum += weights[s];
       }
       for (int s = 0; s < last - first; ++s) weights[s] /= sum;
@@ -150,14 +150,14 @@ void SmoothChain::forward(std::vector<double>& slope) {
     const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
     for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
       const size_t at = static_cast<size_t>(e);
-      if (chance_of_end_[at] < kUnlikely) continue;
+      if (chance_of_end_[at] < kMinChance) continue;
       const double* weights = link_weight_.data() + link_weights_from_[at];
       const size_t width = layout_.end[at].size();
       const int* link = layout_.links.data() + layout_.link_from[at];
       for (int s = first; s < last; ++s, link += width) {
         const double chance = chance_of_end_[at] * weights[s - first];
         chance_of_start_[static_cast<size_t>(s)] += chance;
-        if (chance < kUnlikely) continue;
+        if (chance < kMinChance) continue;
         for (size_t i = 0; i < width; ++i) chance_of_cell_[static_cast<size_t>(link[i])] += chance;
       }
     }
@@ -165,7 +165,7 @@ void SmoothChain::forward(std::vector<double>& slope) {
       const size_t at = static_cast<size_t>(k);
       if (weight_[at] <= 0) continue;
       const double chance = chance_of_start_[static_cast<size_t>(layout_.pass_start[at])] * weight_[at];
-      if (chance < kUnlikely) continue;
+      if (chance < kMinChance) continue;
       slope[static_cast<size_t>(layout_.pass_runs[at])] = chance;
       chance_of_end_[static_cast<size_t>(layout_.pass_end[at])] += chance;
       for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
@@ -182,7 +182,7 @@ void SmoothChain::give_back(double temperature, std::vector<double>& slope) {
   std::vector<double> weights;
   for (size_t cell = prices; cell < chance_of_cell_.size(); ++cell) {
     const double chance = chance_of_cell_[cell];
-    if (chance < kUnlikely) continue;
+    if (chance < kMinChance) continue;
     const ChainLayout::Writing& writing = layout_.writings[static_cast<size_t>(writing_of_cell_[cell])];
     if (!writing.pays) continue;
     const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
@@ -201,21 +201,21 @@ void SmoothChain::give_back(double temperature, std::vector<double>& slope) {
     if (is_never(least)) continue;
     for (double& weight : weights) {
       const double above = (weight - least) / temperature;
-      weight = above < kFar ? decay(above) : 0;
+      weight = above < kMaxTemperaturesAbove ? decay(above) : 0;
       sum += weight;
     }
     for (uint32_t subset = 0; subset < weights.size(); ++subset) {
       const double share = chance * weights[subset] / sum;
-      if (share < kUnlikely) continue;
+      if (share < kMinChance) continue;
       for (int r : writing.outside) {
         const ChainLayout::Reader& reader = value.readers[static_cast<size_t>(r)];
         if (reader.first_price < 0) continue;
-        int price = reader.first_price, dearest = -1;
+        int price = reader.first_price, highest = -1;
         for (uint32_t wanted = reader.wanted; wanted != 0; wanted &= wanted - 1, ++price) {
           if ((subset & wanted & -wanted) == 0) continue;
-          if (dearest < 0 || cells_[static_cast<size_t>(price)] > cells_[static_cast<size_t>(dearest)]) dearest = price;
+          if (highest < 0 || cells_[static_cast<size_t>(price)] > cells_[static_cast<size_t>(highest)]) highest = price;
         }
-        if (dearest >= 0) slope[runs + static_cast<size_t>(dearest)] -= share;
+        if (highest >= 0) slope[runs + static_cast<size_t>(highest)] -= share;
       }
     }
   }

@@ -3,8 +3,8 @@
 //
 //     -T log( sum over chains of exp(-cost / T) )
 //
-// whose slope is no single chain but how likely every run is when cheap chains are likelier than dear ones. One step
-// along it mends all places of the graph at once, where a step along the slope of the cheapest chain sees one chain of
+// whose slope is no single chain but how likely every run is when cheap chains are likelier than expensive ones. One step
+// along it improves all places of the graph at once, where a step along the slope of the cheapest chain sees one chain of
 // very many that are equally cheap. T goes to zero and the bound to the true one (tune_bound.h).
 #pragma once
 

@@ -16,17 +16,17 @@ namespace {
 constexpr double kMomentum = 0.95;
 constexpr double kStride = 3;
 constexpr int kStepsPerLevel = 25;
-constexpr double kCooler = 0.6;
+constexpr double kCoolingFactor = 0.6;
 /// The first temperature, as a part of the gap for each node.
 constexpr double kStartingHeat = 0.4;
 /// A level goes on while it gains more than this part of what smoothing hides.
-constexpr double kEnough = 0.25;
+constexpr double kMinGainOfLevel = 0.25;
 /// Of the upper bound for each node: colder than this nothing changes.
-constexpr double kColdest = 1e-5;
+constexpr double kMinTemperature = 1e-5;
 
 }  // namespace
 
-BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound, double temperature)
+BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature)
     : problem_(problem),
       bound_(bound),
       smooth_(bound.layout(), problem.node_count),
@@ -43,7 +43,7 @@ BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound, double t
   slope_.resize(point_.size());
 }
 
-BoundTuner::BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other,
+BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other,
                        const Correspondence& same)
     : BoundTuner(problem, bound) {
   const size_t runs = same.run.size(), other_runs = other.bound_.runs().size();
@@ -76,7 +76,7 @@ bool BoundTuner::ascend(Duration upper, int steps) {
   if (temperature_ <= 0) {
     temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).ps()) / nodes);
   }
-  const double coldest = std::max(1.0, kColdest * most / nodes);
+  const double coldest = std::max(1.0, kMinTemperature * most / nodes);
   Duration best = bound_.lower();
   best_ = bound_.multipliers();
   for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {
@@ -86,7 +86,7 @@ bool BoundTuner::ascend(Duration upper, int steps) {
     // A picosecond at least: rounding must not keep a level alive that gains nothing.
     const double hidden = std::max(1.0, static_cast<double>(bound_.lower().ps()) - value_);
     const double gap = most - static_cast<double>(bound_.lower().ps());
-    if (hidden > gap || value_ - before < kEnough * hidden) temperature_ *= kCooler;
+    if (hidden > gap || value_ - before < kMinGainOfLevel * hidden) temperature_ *= kCoolingFactor;
     if (bound_.lower() > best && bound_.lower() < Duration::max()) {
       best = bound_.lower();
       best_ = bound_.multipliers();

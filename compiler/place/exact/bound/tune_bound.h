@@ -18,9 +18,9 @@ namespace collage::place {
 class BoundTuner {
  public:
   /// `temperature`: picoseconds, where multipliers are good already; 0: chosen by the gap.
-  BoundTuner(const SearchProblem& problem, ChainBound& bound, double temperature = 0);
+  BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature = 0);
   /// Goes on where another tuner was, on the same problem with fewer candidates.
-  BoundTuner(const SearchProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
+  BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
   /// There is nothing to tune: every candidate is one run, and no reader has a choice.
   bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
@@ -33,7 +33,7 @@ class BoundTuner {
   void step(double temperature);
   Multipliers rounded() const;
 
-  const SearchProblem& problem_;
+  const IndexedProblem& problem_;
   ChainBound& bound_;
   SmoothChain smooth_;
   std::vector<int> free_moves_;  ///< of several runs

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "compiler/place/baselines/tvm_search.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/support/source_manager.h"
@@ -51,6 +54,15 @@ TEST_F(StrategyText, WrongNumberOfBackends) {
     EXPECT_FALSE(parse(text).has_value()) << text;
   }
   EXPECT_EQ(diags_.error_count(), 9u);
+}
+
+TEST(StrategyRows, AreTheTableInTheReadme) {
+  std::ifstream file(COLLAGE_SOURCE_DIR "/README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  for (const StrategyRow& row : strategy_rows()) {
+    const std::string line = "| `" + usage_of(row) + "` | " + std::string(row.description) + " |\n";
+    EXPECT_NE(readme.find(line), std::string::npos) << line;
+  }
 }
 
 /// A chain of four: the npu is fast at the pair in the middle, slow at all four.

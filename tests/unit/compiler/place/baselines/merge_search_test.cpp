@@ -8,6 +8,11 @@
 namespace collage::place {
 namespace {
 
+std::optional<Solution> merged(const Problem& problem) {
+  std::string why;
+  return solve_merge({problem, {}, {}, &why});
+}
+
 TEST(Merge, TheFirstBackendThatHasANodeGetsIt) {
   Sketch sketch(3, {{0, 1}, {1, 2}});
   const int npu = sketch.add_owner("npu", "host");
@@ -16,7 +21,7 @@ TEST(Merge, TheFirstBackendThatHasANodeGetsIt) {
   sketch.add({0}, 9, npu);
   for (int node : {0, 1}) sketch.add({node}, 5, lib);
   EXPECT_EQ(merged_regions(sketch.problem), (std::vector<int>{0, 1, 2}));
-  const std::optional<Solution> solution = search_merged(sketch.problem, {});
+  const std::optional<Solution> solution = merged(sketch.problem);
   ASSERT_TRUE(solution.has_value());
   EXPECT_EQ(solution->cost.ps(), 9 + 5 + 1);
 }
@@ -28,7 +33,7 @@ TEST(Merge, NeighboursBecomeOnePartition) {
   for (int node : {0, 1, 3}) sketch.add({node}, 5, npu);
   sketch.add({0, 1}, 7, npu);
   EXPECT_EQ(merged_regions(sketch.problem), (std::vector<int>{0, 0, 1, 2}));
-  EXPECT_EQ(chosen_sets(sketch.problem, search_merged(sketch.problem, {}).value()),
+  EXPECT_EQ(chosen_sets(sketch.problem, merged(sketch.problem).value()),
             (std::set<std::vector<int>>{{0, 1}, {2}, {3}}));
 }
 
@@ -60,7 +65,7 @@ TEST(Merge, ARegionPastTheLimitsIsTakenInPieces) {
   sketch.add({2, 3}, 7, npu);
   EXPECT_EQ(merged_regions(sketch.problem), (std::vector<int>{0, 0, 0, 0}));
   // The cheaper of equally large ones first, as the backend alone would.
-  EXPECT_EQ(search_merged(sketch.problem, {})->cost.ps(), 5 + 6 + 5);
+  EXPECT_EQ(merged(sketch.problem)->cost.ps(), 5 + 6 + 5);
 }
 
 TEST(Merge, TheHostIsLastWhateverTheOrder) {
@@ -68,7 +73,7 @@ TEST(Merge, TheHostIsLastWhateverTheOrder) {
   sketch.add_singletons(1);
   const int npu = sketch.add_owner("npu", "host");
   sketch.add({1}, 9, npu);
-  EXPECT_EQ(search_merged(sketch.problem, {})->cost.ps(), 1 + 9);
+  EXPECT_EQ(merged(sketch.problem)->cost.ps(), 1 + 9);
 }
 
 }  // namespace

@@ -147,10 +147,10 @@ TEST(SplitCandidates, LeftOutWhereAMemoryCouldBeFull) {
   const size_t whole = built->problem.candidates.size();
   // All of w, x and y, and a part: half of w, x and half of y.
   const size_t most = 128 + 384 + 768 + 64 + 384 + 384;
-  place::leave_out_splits({{"npu[1]", most}}, place::Objective::Latency, &*built);
+  place::leave_out_splits({{"npu[1]", most}}, "", &*built);
   EXPECT_EQ(splits(setup, *built).size(), 1u);
   EXPECT_EQ(refusals(*built), std::vector<std::string>{});
-  place::leave_out_splits({{"npu[1]", most - 1}}, place::Objective::Latency, &*built);
+  place::leave_out_splits({{"npu[1]", most - 1}}, "", &*built);
   EXPECT_EQ(splits(setup, *built), Sets{});
   EXPECT_EQ(refusals(*built),
             std::vector<std::string>{"2 parts along channels: the memory of npu[1] might not be enough for all"});
@@ -162,7 +162,7 @@ TEST(SplitCandidates, LeftOutOfOtherObjectives) {
   Case setup;
   auto built = setup.model(kHead, kConv).add_rules(npu(2, "split c along channels into devices(npu)")).problem();
   ASSERT_TRUE(built);
-  place::leave_out_splits({}, place::Objective::Makespan, &*built);
+  place::leave_out_splits({}, "splits are for latency, not for makespan", &*built);
   EXPECT_EQ(splits(setup, *built), Sets{});
   EXPECT_EQ(refusals(*built),
             std::vector<std::string>{"2 parts along channels: splits are for latency, not for makespan"});

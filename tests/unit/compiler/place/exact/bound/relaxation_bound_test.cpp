@@ -46,7 +46,7 @@ Sketch diamonds(int count, bool with_npu = true) {
 
 TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
   Sketch sketch = diamonds(3);
-  SearchProblem search(sketch.problem);
+  IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   SmoothChain smooth(bound.layout(), search.node_count);
   std::vector<double> point;
@@ -65,7 +65,7 @@ TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
 
 TEST(SmoothChain, LiesBelowTheHardBoundAndMeetsItWhenCold) {
   Sketch sketch = diamonds(4);
-  SearchProblem search(sketch.problem);
+  IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   SmoothChain smooth(bound.layout(), search.node_count);
   std::vector<double> point;
@@ -87,7 +87,7 @@ TEST(BoundTuner, ClosesMostOfTheGap) {
   Sketch sketch = diamonds(20);
   const std::optional<Solution> best = search_optimal(sketch.problem);
   ASSERT_TRUE(best && best->optimal);
-  SearchProblem search(sketch.problem);
+  IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   const Duration before = best->cost - bound.lower();
   BoundTuner(search, bound).ascend(best->cost, 300);
@@ -98,7 +98,7 @@ TEST(BoundTuner, ClosesMostOfTheGap) {
 
 TEST(PeriodicStart, CopiesWhatAWindowLearns) {
   Sketch sketch = diamonds(800);
-  SearchProblem search(sketch.problem);
+  IndexedProblem search(sketch.problem);
   ChainBound plain(search), started(search);
   EXPECT_GT(start_from_windows(sketch.problem, search, started), 0);
   const std::optional<Solution> best = search_optimal(sketch.problem);
@@ -109,7 +109,7 @@ TEST(PeriodicStart, CopiesWhatAWindowLearns) {
 
 TEST(PeriodicStart, LeavesSmallGraphsAlone) {
   Sketch sketch = diamonds(10);
-  SearchProblem search(sketch.problem);
+  IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   EXPECT_EQ(start_from_windows(sketch.problem, search, bound), 0);
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy `single:x`: the exact search among the candidates of one backend and the host. Its bound says nothing about
+// plans with other backends and is dropped.
+#include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/problem/strategy_input.h"
+#include "compiler/place/problem/subproblem.h"
+
+namespace collage::place {
+
+std::optional<Solution> solve_single(const StrategyInput& input) {
+  const Problem& problem = input.problem;
+  const auto takes_part = [&](int c) {
+    const int owner = problem.candidates[static_cast<size_t>(c)].owner;
+    const std::string& backend = problem.owners[static_cast<size_t>(owner)].backend;
+    return backend == kHostBackend || backend == input.backends.front();
+  };
+  std::optional<Solution> solution = search_among(problem, candidates_where(problem, takes_part), input.options);
+  if (solution) {
+    solution->bound = Duration();
+    solution->certificate = {};
+    solution->optimal = false;
+  }
+  return solution;
+}
+
+}  // namespace collage::place

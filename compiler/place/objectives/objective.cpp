@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/objectives/objective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace collage::place {
+
+const std::vector<const Objective*>& all_objectives() {
+  static const std::vector<const Objective*> all = {
+#define OBJECTIVE(name) &objective_##name,
+#include "compiler/place/objectives/objectives.def"
+#undef OBJECTIVE
+  };
+  return all;
+}
+
+const Objective* find_objective(std::string_view name) {
+  const auto& all = all_objectives();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Objective* one) { return one->name == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::string objectives_usage() {
+  std::string text;
+  for (const Objective* one : all_objectives()) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " | ", one->name, one->description);
+  }
+  return text;
+}
+
+std::string human(const Objective& objective, runtime::Duration value) {
+  std::string text = runtime::human(value);
+  text.back() = objective.unit.front();
+  return text;
+}
+
+std::string why_no_splits(const Objective& objective) {
+  if (objective.sums_times()) return "";
+  return fmt::format("splits are for latency, not for {}", objective.name);
+}
+
+const Objective* parse_objective(std::string_view text, const std::string& where, support::Diagnostics& diags) {
+  if (const Objective* found = find_objective(text)) return found;
+  const auto& all = all_objectives();
+  std::vector<std::string> names;
+  std::string list;
+  for (const Objective* one : all) {
+    if (one != all.front()) list += one == all.back() ? " and " : ", ";
+    list += fmt::format("`{}`", one->name);
+    names.emplace_back(one->name);
+  }
+  diags.error_at(support::Code::BadObjective, where, "unknown objective `{}`", text)
+      .did_you_mean(support::closest(std::string(text), names))
+      .note("objectives are {}", list);
+  return nullptr;
+}
+
+}  // namespace collage::place
