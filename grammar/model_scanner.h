@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated scanner and parser of the model language share: the place in the text, and how to go on after an
+// State that the generated scanner and parser of the model language share: the place in the text, and how to go on after an
 // error. One object per parse; nothing is global.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace collage::grammar::model {
 
-/// A file with more syntax errors than this is given up: it is probably no model at all.
+/// A file with more syntax errors than this is given up: it is probably not a model.
 inline constexpr int kMaxSyntaxErrors = 20;
 
 struct ScanState {
@@ -24,8 +24,8 @@ struct ScanState {
   uint32_t end = 0;
   int errors = 0;
   bool skipping = false;      ///< after an error: drop tokens until a statement may start
-  bool in_attrs = false;      ///< between the braces of attributes, whose end is no end of a block
-  bool closes_attrs = false;  ///< said of the last `}`
+  bool in_attrs = false;      ///< between the braces of attributes, whose end does not end a block
+  bool closes_attrs = false;  ///< the last `}` closed attributes
   /// The token that the parser did not expect: inside a statement, at the start or end of one, the end of the file.
   enum class Surprise { Inside, Boundary, End } surprise = Surprise::Inside;
 

@@ -2,7 +2,7 @@
    Tokens of the rule language. Reentrant: all state is in ScanState. Which words are keywords is said in
    rules_keywords.def; `any`, `depth`, `measured` and others are names whose meaning sema knows.
 
-   A number takes its unit along (`8 us`, `4 GB/s`), so that units are no names: `4 GB/s` is one token even where a capture
+   A number takes its unit along (`8 us`, `4 GB/s`), so that units are not names: `4 GB/s` is one token even where a capture
    is called `s`. */
 %option reentrant noyywrap nodefault noinput nounput never-interactive batch 8bit warn
 %option prefix="collage_rules_"
@@ -38,7 +38,7 @@ constexpr UnitWord kUnits[] = {
 #undef UNIT
 };
 
-/// Returns null if the word is no unit.
+/// Returns null if the word is not a unit.
 const UnitWord* find_unit(std::string_view word) {
   auto unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const UnitWord& u) { return u.spelling == word; });
   return unit == std::end(kUnits) ? nullptr : unit;

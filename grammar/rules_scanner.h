@@ -14,7 +14,7 @@
 
 namespace collage::grammar::rules {
 
-/// A file with more syntax errors than this is given up: it is probably no rule file at all.
+/// A file with more syntax errors than this is given up: it is probably not a rule file.
 inline constexpr int kMaxSyntaxErrors = 20;
 /// Brackets within brackets, and operators within operators. Everything after the parser recurses over trees.
 inline constexpr int kMaxDepth = 100;

@@ -6,7 +6,7 @@
 namespace collage::ir {
 
 bool refers_to_rules(const Expr& expr) {
-  bool is_sum = expr.kind == Expr::Kind::Quantity && expr.text == "rules";
+  bool is_sum = expr.kind == Expr::Kind::Quantity && expr.quantity == QuantityId::rules;
   return is_sum || std::any_of(expr.args.begin(), expr.args.end(), refers_to_rules);
 }
 

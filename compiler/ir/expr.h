@@ -13,14 +13,35 @@ namespace collage::ir {
 
 struct CostTable;
 
-/// What an expression yields. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`; so does an Operator,
-/// which is the name of one or of a class. A list of truth values is what a comparison inside `all(…)` gives.
+/// Type of an expression's value. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`; so does an Operator,
+/// the name of an operator or of a class. Bools is a list of truth values: a comparison inside `all(…)` gives one.
 enum class ExprType { Number, Bool, String, DType, Numbers, Bools, Value, Node, Operator };
 
 /// Units are typed: they add only to themselves. Products with plain numbers keep the unit; bytes / rate is a time;
 /// power * time is an energy; number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second,
 /// joules, watts.
 enum class Unit { None, Time, Bytes, Rate, Energy, Power };
+
+/// Functions that expressions can call, by evaluator: a function that takes numbers and lists has two.
+enum class FunctionId {
+#define FUNCTION(name, evaluator, ...) evaluator,
+#include "compiler/ir/functions.def"
+#undef FUNCTION
+};
+
+enum class QuantityId {
+#define QUANTITY(name, ...) name,
+#include "compiler/ir/quantities.def"
+#undef QUANTITY
+};
+
+enum class ExprOp {
+#define UNARY(id, spelling) id,
+#define BINARY(id, spelling) id,
+#include "compiler/ir/operators.def"
+#undef UNARY
+#undef BINARY
+};
 
 struct Expr {
   enum class Kind {
@@ -31,19 +52,23 @@ struct Expr {
     Capture,      ///< `capture`: index into Rule::captures
     Attribute,    ///< attribute `text` of the node captured by args[0]; the operator's default where it is not written
     BackendAttr,  ///< attribute `text` of the backend instance
-    Quantity,     ///< `text`: ops, macs, flops, bytes, launch, rules (the sum of the members' costs)
-    Version,      ///< `text`: backend_version, library_version
-    Knob,         ///< knob `text` of the kernel
-    Unary,        ///< `text`: - or `not`
-    Binary,       ///< `text`: + - * / % == != < <= > >= and or in
-    List,         ///< args
-    Call          ///< function `text` of args; the functions are `functions.def`
+    Quantity,     ///< `quantity`
+    BackendVersion,
+    LibraryVersion,  ///< of the library that the backend runs on, a string
+    Knob,            ///< knob `text` of the kernel
+    Unary,           ///< `op` of args
+    Binary,          ///< `op` of args
+    List,            ///< args
+    Call             ///< `function` of args
   };
   Kind kind = Kind::Number;
   ExprType type = ExprType::Number;
   Unit unit = Unit::None;
   double number = 0;
-  std::string text;
+  std::string text;  ///< of names, functions and operators: as they are written
+  FunctionId function{};
+  QuantityId quantity{};
+  ExprOp op{};
   runtime::DType dtype = runtime::DType::F32;
   int capture = -1;
   std::vector<Expr> args;
@@ -51,12 +76,11 @@ struct Expr {
   support::Span span;
 };
 
-/// Does `sum(rules)` occur in it?
+/// True if `sum(rules)` occurs in it.
 bool refers_to_rules(const Expr& expr);
-/// Does `ops`, `macs` or another quantity?
+/// True if `ops`, `macs` or another quantity occurs in it.
 bool refers_to_quantities(const Expr& expr);
-
-/// Does a knob occur in it?
+/// True if a knob occurs in it.
 bool refers_to_knobs(const Expr& expr);
 
 }  // namespace collage::ir

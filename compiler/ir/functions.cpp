@@ -11,9 +11,9 @@ struct Arg {
   std::optional<ExprType> type;
 };
 
-FunctionDef row(std::string_view name, ExprType result, std::optional<Unit> unit, std::string_view doc,
-                std::initializer_list<Arg> args) {
-  FunctionDef def{name, result, unit, {}, false, doc};
+FunctionDef row(std::string_view name, FunctionId id, ExprType result, std::optional<Unit> unit, unsigned facts,
+                std::string_view doc, std::initializer_list<Arg> args) {
+  FunctionDef def{name, id, result, unit, facts, {}, false, doc};
   for (const Arg& arg : args) {
     if (arg.type) {
       def.args.push_back(*arg.type);
@@ -29,14 +29,55 @@ const std::vector<FunctionDef>& table() {
   const Arg Number{ExprType::Number}, Numbers{ExprType::Numbers}, Value{ExprType::Value}, Node{ExprType::Node},
       String{ExprType::String}, Condition{ExprType::Bools}, Operator{ExprType::Operator}, Rest{};
   static const std::vector<FunctionDef> rows = {
-#define FUNCTION(name, result, unit, doc, ...) row(#name, ExprType::result, unit, doc, {__VA_ARGS__}),
+#define FUNCTION(name, evaluator, result, unit, facts, doc, ...) \
+  row(#name, FunctionId::evaluator, ExprType::result, unit, facts, doc, {__VA_ARGS__}),
 #include "compiler/ir/functions.def"
 #undef FUNCTION
   };
   return rows;
 }
 
+constexpr QuantityDef kQuantities[] = {
+#define QUANTITY(name, unit, scope, doc) {#name, QuantityId::name, Unit::unit, QuantityDef::Scope::scope, doc},
+#include "compiler/ir/quantities.def"
+#undef QUANTITY
+};
+
+struct BinaryRow {
+  std::string_view spelling;
+  ExprOp op;
+};
+
+constexpr BinaryRow kBinaries[] = {
+#define UNARY(id, spelling)
+#define BINARY(id, spelling) {spelling, ExprOp::id},
+#include "compiler/ir/operators.def"
+#undef UNARY
+#undef BINARY
+};
+
 }  // namespace
+
+const FunctionDef& function_def(FunctionId id) {
+  return table()[static_cast<size_t>(id)];
+}
+
+std::span<const QuantityDef> all_quantities() {
+  return kQuantities;
+}
+
+const QuantityDef* find_quantity(std::string_view name) {
+  auto it = std::find_if(std::begin(kQuantities), std::end(kQuantities),
+                         [&](const QuantityDef& def) { return def.name == name; });
+  return it == std::end(kQuantities) ? nullptr : it;
+}
+
+std::optional<ExprOp> find_binary(std::string_view spelling) {
+  for (const BinaryRow& row : kBinaries) {
+    if (row.spelling == spelling) return row.op;
+  }
+  return std::nullopt;
+}
 
 const FunctionDef* find_function(std::string_view name) {
   const std::vector<FunctionDef>& rows = table();
@@ -58,6 +99,17 @@ std::vector<std::string> function_names() {
     if (names.empty() || names.back() != def.name) names.emplace_back(def.name);
   }
   return names;
+}
+
+std::string_view spelling_of(ExprOp op) {
+  static constexpr std::string_view spellings[] = {
+#define UNARY(id, spelling) spelling,
+#define BINARY(id, spelling) spelling,
+#include "compiler/ir/operators.def"
+#undef UNARY
+#undef BINARY
+  };
+  return spellings[static_cast<size_t>(op)];
 }
 
 std::string_view name_of(ExprType type) {

@@ -12,7 +12,7 @@ class Conditions {
  public:
   Conditions(const Graph& graph, const Match& match) : graph_(graph), match_(match) {}
 
-  /// Each gives the reason, or nothing.
+  /// Each returns the reason; empty if the condition holds.
   std::string inner(const ir::Inner& inner) const {
     ValueId id = value_of(inner.capture);
     if (!id.is_valid()) return "";

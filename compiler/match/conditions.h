@@ -8,7 +8,7 @@
 
 namespace collage::match {
 
-/// Kind, message and span of what is not met; nothing if all is.
+/// Returns kind, message and span of the first condition that is not met; nullopt if all are.
 std::optional<Refusal> check_conditions(const Graph& graph, const ir::Rule& rule, const Match& match,
                                         const Environment* environment);
 

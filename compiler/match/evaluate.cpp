@@ -7,14 +7,14 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/ir/cost_table.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/match/attribute_value.h"
+#include "compiler/match/functions/functions.h"
 
 namespace collage::match {
-namespace {
 
 using ir::Expr;
+using ir::ExprOp;
 using Kind = Expr::Kind;
 
 Evaluated failed(std::string why) {
@@ -26,9 +26,6 @@ Evaluated number(double n) {
 Evaluated boolean(bool b) {
   return {EvalValue(b), ""};
 }
-
-/// A list of all elements would take more memory than an answer is worth.
-constexpr int64_t kMostElements = int64_t{1} << 23;
 
 std::vector<double> elements_of(const ir::Tensor& tensor) {
   std::vector<double> elements;
@@ -49,6 +46,8 @@ bool as_bool(const EvalValue& value) {
   if (const double* n = std::get_if<double>(&value)) return *n != 0 && !std::isnan(*n);
   return false;
 }
+
+namespace {
 
 EvalValue from_attribute(const runtime::AttrValue& attr) {
   struct Visitor {
@@ -86,7 +85,8 @@ class Evaluator {
       case Kind::Attribute: return attribute(expr);
       case Kind::BackendAttr: return backend_attribute(expr);
       case Kind::Quantity: return quantity(expr);
-      case Kind::Version: return version(expr);
+      case Kind::BackendVersion: return number(context_.backend.version);
+      case Kind::LibraryVersion: return library_version();
       case Kind::Knob: return knob(expr);
       case Kind::Unary: return unary(expr);
       case Kind::Binary: return binary(expr);
@@ -120,18 +120,15 @@ class Evaluator {
 
   Evaluated quantity(const Expr& expr) {
     if (context_.quantities == nullptr) return failed(fmt::format("`{}` is not known here", expr.text));
-    const Quantities& q = *context_.quantities;
-    if (expr.text == "ops") return number(q.ops);
-    if (expr.text == "macs") return number(q.macs);
-    if (expr.text == "flops") return number(q.flops);
-    if (expr.text == "bytes") return number(q.bytes);
-    if (expr.text == "launch") return number(q.launch);
-    if (expr.text == "rules") return number(q.rules);
-    return failed(fmt::format("unknown quantity `{}`", expr.text));
+    static constexpr double Quantities::*members[] = {
+#define QUANTITY(name, ...) &Quantities::name,
+#include "compiler/ir/quantities.def"
+#undef QUANTITY
+    };
+    return number(context_.quantities->*members[static_cast<size_t>(expr.quantity)]);
   }
 
-  Evaluated version(const Expr& expr) {
-    if (expr.text == "backend_version") return number(context_.backend.version);
+  Evaluated library_version() {
     if (context_.environment == nullptr) return failed("the library's version is not known here");
     auto found = context_.environment->libraries.find(context_.backend.library);
     if (found == context_.environment->libraries.end())
@@ -149,47 +146,52 @@ class Evaluator {
   Evaluated unary(const Expr& expr) {
     Evaluated operand = eval(expr.args.at(0));
     if (!operand) return operand;
+    bool is_minus = expr.op == ExprOp::Negate;
     if (auto* list = std::get_if<NumberList>(&*operand.value)) {
-      bool is_minus = expr.text == "-";
       for (double& item : list->items) item = is_minus ? -item : item == 0 ? 1 : 0;
       return operand;
     }
-    if (expr.text == "-") return number(-as_number(*operand.value));
-    return boolean(!as_bool(*operand.value));
+    return is_minus ? number(-as_number(*operand.value)) : boolean(!as_bool(*operand.value));
   }
 
   Evaluated binary(const Expr& expr) {
-    const std::string& op = expr.text;
     Evaluated left = eval(expr.args.at(0));
     if (!left) return left;
     bool is_list = std::holds_alternative<NumberList>(*left.value);
-    if (op == "and" && !is_list && !as_bool(*left.value)) return boolean(false);
-    if (op == "or" && !is_list && as_bool(*left.value)) return boolean(true);
-    if (op == "in" && is_list && expr.type == ir::ExprType::Bools) return each_in(*left.value, expr.args.at(1));
-    if (op == "in" && expr.args.at(1).kind == Kind::List) return is_in(*left.value, expr.args[1]);
+    if (expr.op == ExprOp::And && !is_list && !as_bool(*left.value)) return boolean(false);
+    if (expr.op == ExprOp::Or && !is_list && as_bool(*left.value)) return boolean(true);
+    if (expr.op == ExprOp::In && is_list && expr.type == ir::ExprType::Bools)
+      return each_in(*left.value, expr.args.at(1));
+    if (expr.op == ExprOp::In && expr.args.at(1).kind == Kind::List) return is_in(*left.value, expr.args[1]);
     Evaluated right = eval(expr.args.at(1));
     if (!right) return right;
     bool is_each = expr.type == ir::ExprType::Bools || expr.type == ir::ExprType::Numbers;
     if (is_each && (is_list || std::holds_alternative<NumberList>(*right.value))) {
-      return on_lists(op, *left.value, *right.value);
+      return on_lists(expr, *left.value, *right.value);
     }
-    if (op == "and" || op == "or") return boolean(as_bool(*right.value));
-    if (op == "==") return boolean(equal(*left.value, *right.value));
-    if (op == "!=") return boolean(!equal(*left.value, *right.value));
-    if (op == "in") return is_in(*left.value, *right.value);
-    NumberOperator run = find_operator(op);
-    if (run == nullptr) return failed(fmt::format("unknown operator `{}`", op));
-    double result = run(as_number(*left.value), as_number(*right.value));
-    return op[0] == '<' || op[0] == '>' ? boolean(result != 0) : number(result);
+    return on_single(expr, *left.value, *right.value);
   }
 
-  static Evaluated on_lists(const std::string& op, const EvalValue& left, const EvalValue& right) {
+  static Evaluated on_single(const Expr& expr, const EvalValue& left, const EvalValue& right) {
+    switch (expr.op) {
+      case ExprOp::And:
+      case ExprOp::Or: return boolean(as_bool(right));  // the left side has not decided
+      case ExprOp::Equal: return boolean(equal(left, right));
+      case ExprOp::NotEqual: return boolean(!equal(left, right));
+      case ExprOp::In: return is_in(left, right);
+      default: break;
+    }
+    double result = number_operator(expr.op)(as_number(left), as_number(right));
+    return expr.type == ir::ExprType::Bool ? boolean(result != 0) : number(result);
+  }
+
+  static Evaluated on_lists(const Expr& expr, const EvalValue& left, const EvalValue& right) {
     auto as_list = [](const EvalValue& value) {
       const auto* list = std::get_if<NumberList>(&value);
       return list != nullptr ? *list : NumberList({as_number(value)});
     };
-    NumberOperator run = find_operator(op);
-    if (run == nullptr) return failed(fmt::format("unknown operator `{}`", op));
+    NumberOperator run = number_operator(expr.op);
+    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", expr.text));
     std::string why;
     auto result = combine(as_list(left), as_list(right), run, &why);
     if (!result) return failed(std::move(why));
@@ -235,174 +237,14 @@ class Evaluator {
 
   Evaluated call(const Expr& expr) {
     std::vector<EvalValue> args;
+    args.reserve(expr.args.size());
     for (const Expr& arg : expr.args) {
       Evaluated value = eval(arg);
       if (!value) return value;
       args.push_back(std::move(*value.value));
     }
     if (args.empty()) return failed(fmt::format("`{}` has no arguments", expr.text));
-    if (expr.text == "table") return table(expr, args);
-    if (const Binding* captured = std::get_if<Binding>(&args[0])) return call_on_capture(expr.text, *captured, args);
-    return call_on_numbers(expr.text, args);
-  }
-
-  Evaluated call_on_capture(const std::string& name, Binding captured, const std::vector<EvalValue>& args) {
-    if (name == "present") return boolean(captured.is_present());
-    if (!captured.is_present()) return number(0);
-    const Graph& graph = context_.graph;
-    const ir::Value& value = graph.value(captured.value);
-    const ir::Shape& shape = value.type.shape;
-    if (name == "dtype") return {EvalValue(value.type.dtype), ""};
-    if (name == "rank") return number(static_cast<double>(shape.size()));
-    if (name == "elems") return number(static_cast<double>(runtime::element_count(shape)));
-    if (name == "bytes") return number(static_cast<double>(value.type.bytes()));
-    if (name == "is_const") return boolean(value.is_constant());
-    if (name == "uses") return number(static_cast<double>(value.uses.size() + (value.is_output ? 1 : 0)));
-    if (name == "value") {
-      if (!value.is_constant() || runtime::element_count(shape) != 1)
-        return failed(fmt::format("`%{}` is no constant of one element", value.name));
-      return number(runtime::element_as_double(value.constant->data.view(), 0));
-    }
-    if (name == "shape") return {EvalValue(NumberList(std::vector<double>(shape.begin(), shape.end()))), ""};
-    if (name == "values") {
-      if (!value.is_constant()) return failed(fmt::format("`%{}` is no constant", value.name));
-      if (runtime::element_count(shape) > kMostElements)
-        return failed(fmt::format("`%{}` has {} elements, `values` reads at most {}", value.name,
-                                  runtime::element_count(shape), kMostElements));
-      NumberList list(elements_of(value.constant->data));
-      list.shape = shape;
-      return {EvalValue(std::move(list)), ""};
-    }
-    if (name == "is_output") return boolean(value.is_output);
-    if (name == "is_input") return boolean(!value.is_constant() && !value.producer.is_valid());
-    if (name == "op") {
-      if (!captured.node.is_valid()) return failed(fmt::format("`%{}` is not a node", value.name));
-      return {EvalValue(std::string(graph.node(captured.node).op->name)), ""};
-    }
-    auto is_listed = [&](NodeId node) {
-      return std::any_of(args.begin() + 1, args.end(), [&](const EvalValue& arg) {
-        const auto* wanted = std::get_if<std::string>(&arg);
-        return wanted != nullptr && *wanted == graph.node(node).op->name;
-      });
-    };
-    if (name == "fed_by") return boolean(value.producer.is_valid() && is_listed(value.producer));
-    if (name == "read_by") {
-      return boolean(
-          std::any_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) { return is_listed(use.node); }));
-    }
-    const Binding* other = args.size() > 1 ? std::get_if<Binding>(&args[1]) : nullptr;
-    if (other != nullptr && !other->is_present()) return boolean(false);
-    if (name == "reaches" && other != nullptr) return boolean(reaches(graph, captured.value, other->value));
-    if (name == "broadcasts" && other != nullptr) {
-      return boolean(broadcasts(shape, graph.value(other->value).type.shape));
-    }
-    if (name == "dim" && args.size() > 1) {
-      double index = as_number(args[1]);
-      auto rank = static_cast<double>(shape.size());
-      double at = index < 0 ? index + rank : index;
-      if (at >= 0 && at < rank) return number(static_cast<double>(shape[static_cast<size_t>(at)]));
-      return failed(fmt::format("`%{}` has {} dimensions, none with index {:g}", value.name, shape.size(), index));
-    }
-    return failed(fmt::format("unknown function `{}`", name));
-  }
-
-  Evaluated table(const Expr& expr, const std::vector<EvalValue>& args) {
-    std::vector<double> place;
-    for (const EvalValue& arg : args) place.push_back(as_number(arg));
-    std::string why;
-    std::optional<double> found = expr.table->at(place, &why);
-    return found ? number(*found) : failed(std::move(why));
-  }
-
-  /// A path leads from `from` to `to`. Ids are a topological order, so nothing before `from` lies on one.
-  static bool reaches(const Graph& graph, ValueId from, ValueId to) {
-    NodeId first = graph.value(from).producer;
-    std::set<NodeId> seen;
-    std::vector<ValueId> open{to};
-    while (!open.empty()) {
-      ValueId value = open.back();
-      open.pop_back();
-      if (value == from) return true;
-      NodeId node = graph.value(value).producer;
-      if (!node.is_valid() || (first.is_valid() && node < first) || !seen.insert(node).second) continue;
-      for (ValueId input : graph.node(node).inputs) {
-        if (input.is_valid()) open.push_back(input);
-      }
-    }
-    return false;
-  }
-
-  static bool broadcasts(const ir::Shape& from, const ir::Shape& to) {
-    if (from.size() > to.size()) return false;
-    size_t lead = to.size() - from.size();
-    for (size_t i = 0; i < from.size(); ++i) {
-      if (from[i] != 1 && from[i] != to[lead + i]) return false;
-    }
-    return true;
-  }
-
-  static Evaluated call_on_list(const std::string& name, const NumberList& list, const std::vector<EvalValue>& args) {
-    size_t size = list.items.size();
-    if (name == "len") return number(static_cast<double>(size));
-    if (name == "at" && args.size() > 1) {
-      double index = as_number(args[1]);
-      double at = index < 0 ? index + static_cast<double>(size) : index;
-      if (at >= 0 && at < static_cast<double>(size)) return number(list.items[static_cast<size_t>(at)]);
-      return failed(fmt::format("a list of {} has no element {:g}", size, index));
-    }
-    if (name == "abs") {
-      NumberList magnitudes = list;
-      for (double& item : magnitudes.items) item = std::abs(item);
-      return {EvalValue(std::move(magnitudes)), ""};
-    }
-    auto holding =
-        static_cast<size_t>(size - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), 0.0)));
-    if (name == "all") return boolean(holding == size);
-    if (name == "any") return boolean(holding > 0);
-    if (name == "count") return number(static_cast<double>(holding));
-    if (name.ends_with("_per") && args.size() > 1) {
-      std::string why;
-      auto reduced = reduce_per(name, list, as_number(args[1]), &why);
-      if (!reduced) return failed(std::move(why));
-      return {EvalValue(std::move(*reduced)), ""};
-    }
-    std::optional<double> reduced = reduce(name, list);
-    return reduced ? number(*reduced) : failed("an empty list has no smallest or largest element");
-  }
-
-  static Evaluated call_on_numbers(const std::string& name, const std::vector<EvalValue>& args) {
-    if (const auto* list = std::get_if<NumberList>(&args[0])) return call_on_list(name, *list, args);
-    if (name == "version_at_least" && args.size() > 1) {
-      const auto* have = std::get_if<std::string>(&args[0]);
-      const auto* want = std::get_if<std::string>(&args[1]);
-      if (have == nullptr || want == nullptr) return boolean(true);
-      std::optional<int> order = compare_versions(*have, *want);
-      if (order) return boolean(*order >= 0);
-      bool is_first = !compare_versions(*have, "0");
-      return failed(fmt::format("\"{}\" is no version", is_first ? *have : *want));
-    }
-    double a = as_number(args[0]);
-    if (name == "min" || name == "max") {
-      for (const EvalValue& arg : args) {
-        double b = as_number(arg);
-        // std::fmin would hide a NaN.
-        if (std::isnan(b)) return number(b);
-        a = name == "min" ? std::min(a, b) : std::max(a, b);
-      }
-      return number(a);
-    }
-    // A list attribute of an absent node is 0, and so is all of it.
-    if (name == "len" || name == "at" || name.ends_with("_per")) return number(0);
-    if (name == "sum" || name == "product") return number(a);
-    if (name == "all" || name == "any") return boolean(as_bool(args[0]));
-    if (name == "count") return number(as_bool(args[0]) ? 1 : 0);
-    if (name == "pow" && args.size() > 1) return number(std::pow(a, as_number(args[1])));
-    if (name == "log2") return number(std::log2(a));
-    if (name == "ceil") return number(std::ceil(a));
-    if (name == "floor") return number(std::floor(a));
-    if (name == "abs") return number(std::abs(a));
-    if (name == "sqrt") return number(std::sqrt(a));
-    return failed(fmt::format("unknown function `{}`", name));
+    return evaluator_of(expr.function)({expr, context_, args});
   }
 
   const EvalContext& context_;
@@ -416,8 +258,8 @@ std::string number_text(double n) {
 /// `present(b)` asks whether a capture is there, so it does not count as a mention.
 bool mentions_absent(const Expr& expr, const EvalContext& context) {
   std::span<const Binding> bindings = context.bindings;
-  if (expr.kind == Kind::Call && expr.text == "present") return false;
-  if (expr.kind == Kind::Version && expr.text == "library_version") return context.environment == nullptr;
+  if (expr.kind == Kind::Call && expr.function == ir::FunctionId::present) return false;
+  if (expr.kind == Kind::LibraryVersion) return context.environment == nullptr;
   if (expr.kind == Kind::Capture && expr.capture >= 0) return !bindings[static_cast<size_t>(expr.capture)].is_present();
   return std::any_of(expr.args.begin(), expr.args.end(),
                      [&](const Expr& arg) { return mentions_absent(arg, context); });
@@ -471,11 +313,11 @@ std::string to_text(const EvalValue& value, ir::Unit unit) {
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(DType dtype) const { return std::string(runtime::name_of(dtype)); }
     std::string operator()(const NumberList& list) const {
-      constexpr size_t kMostShown = 16;
+      constexpr size_t kMaxShown = 16;
       std::string text;
-      for (size_t i = 0; i < std::min(list.items.size(), kMostShown); ++i)
+      for (size_t i = 0; i < std::min(list.items.size(), kMaxShown); ++i)
         text += (text.empty() ? "" : ", ") + number_text(list.items[i]);
-      if (list.items.size() > kMostShown) text += fmt::format(", … {} more", list.items.size() - kMostShown);
+      if (list.items.size() > kMaxShown) text += fmt::format(", … {} more", list.items.size() - kMaxShown);
       return "[" + text + "]";
     }
     std::string operator()(const Binding&) const { return "?"; }

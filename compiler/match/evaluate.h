@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates expressions of the rule language on a match: predicates, messages and costs.
 //
-// Evaluation is total. What has no value (a dimension that does not exist, an attribute that the node lacks) fails with
-// a reason; arithmetic follows IEEE, so that a division by zero ends as infinity or NaN, which `evaluate_cost` refuses.
-// A capture that is absent in this match costs 0, and a `where` that mentions it holds (section 5 of the design).
+// Evaluation never crashes. An expression without a value (a dimension that does not exist, an attribute that the node
+// lacks) fails with a reason; arithmetic follows IEEE, so that a division by zero ends as infinity or NaN, which `evaluate_cost` refuses.
+// A capture that is absent in this match costs 0, and a `where` that mentions it holds.
 #pragma once
 
 #include <map>
@@ -27,17 +27,15 @@ using ir::ValueId;
 
 using ir::Binding;
 
-/// Attributes of a backend instance, as set by `-t`. Those not set have their declared default.
+/// Attributes of a backend instance that `-t` sets; the others have their declared default.
 using AttrValues = std::map<std::string, runtime::AttrValue, std::less<>>;
 
-/// What a cost may count, of one match or of one candidate.
+/// What a cost may count, of one match or of one candidate: the rows of ir/quantities.def, in SI. `bytes` are those of
+/// the distinct values read from outside, constants among them, and of the values that are read outside.
 struct Quantities {
-  double ops = 0;
-  double macs = 0;
-  double flops = 0;
-  double bytes = 0;   ///< distinct values read from outside and constants, and values that are read outside
-  double launch = 0;  ///< seconds
-  double rules = 0;   ///< seconds: sum of the members' costs
+#define QUANTITY(name, ...) double name = 0;
+#include "compiler/ir/quantities.def"
+#undef QUANTITY
 };
 
 /// `nodes` ascending; `launch` and `rules` stay 0.
@@ -48,7 +46,7 @@ struct EvalContext {
   const ir::Backend& backend;
   const AttrValues& attrs;
   std::span<const Binding> bindings;       ///< one per capture of the rule; none for a candidate's cost
-  const Quantities* quantities = nullptr;  ///< null: not known (in a predicate)
+  const Quantities* quantities = nullptr;  ///< null if the expression has none, or they are not known
   const AttrValues* knobs = nullptr;       ///< of the kernel, as they are tried
   const Environment* environment = nullptr;
 };
@@ -57,23 +55,32 @@ using EvalValue = std::variant<double, bool, std::string, DType, NumberList, Bin
 
 struct Evaluated {
   std::optional<EvalValue> value;
-  std::string why;  ///< where there is no value
+  std::string why;  ///< reason if there is no value
 
   explicit operator bool() const { return value.has_value(); }
 };
 
+Evaluated failed(std::string why);
+Evaluated number(double n);
+Evaluated boolean(bool b);
+
+/// A truth value is 0 or 1; NaN for values that are not numbers.
+double as_number(const EvalValue& value);
+bool as_bool(const EvalValue& value);
+std::vector<double> elements_of(const ir::Tensor& tensor);
+
 Evaluated evaluate(const ir::Expr& expr, const EvalContext& context);
 
-/// As messages show it: `f32`, `12`, `[1, 1]`, `4 us`, `%x`.
+/// Text of a value in messages: `f32`, `12`, `[1, 1]`, `4 us`, `%x`.
 std::string to_text(const EvalValue& value, ir::Unit unit);
 
-/// True if the clause holds. Else `*message` is its reason, rendered with the values found.
+/// Returns true if the clause holds. Otherwise `*message` is its reason, rendered with the values found.
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message);
 
-/// `else "text {expr}"` with the values found; `?` where there is none.
+/// Renders `else "text {expr}"` with the values found; `?` where there is no value.
 std::string render(const std::vector<std::variant<std::string, ir::Expr>>& pieces, const EvalContext& context);
 
-/// Seconds, finite and not negative. Nothing otherwise, and `*why` says why.
+/// Returns seconds, finite and not negative; otherwise nullopt, and `*why` has the reason.
 std::optional<double> evaluate_cost(const ir::Expr& expr, const EvalContext& context, std::string* why);
 
 }  // namespace collage::match

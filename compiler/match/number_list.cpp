@@ -9,48 +9,46 @@
 namespace collage::match {
 namespace {
 
-struct OperatorRow {
-  std::string_view name;
-  NumberOperator run;
-};
-
-constexpr OperatorRow kOperators[] = {
-    {"+", [](double a, double b) { return a + b; }},
-    {"-", [](double a, double b) { return a - b; }},
-    {"*", [](double a, double b) { return a * b; }},
-    {"/", [](double a, double b) { return a / b; }},
-    {"%", [](double a, double b) { return std::fmod(a, b); }},
-    {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
-    {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
-    {">", [](double a, double b) { return a > b ? 1.0 : 0.0; }},
-    {">=", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
-    {"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
-    {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
-    {"and", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
-    {"or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
-};
-
 /// How two numbers become one; a NaN stays.
-NumberOperator find_reduction(std::string_view how) {
-  if (how.starts_with("sum")) return [](double a, double b) { return a + b; };
-  if (how.starts_with("product")) return [](double a, double b) { return a * b; };
-  if (how.starts_with("min")) return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
-  return [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
+NumberOperator joiner(Reduction how) {
+  switch (how) {
+    case Reduction::Sum: return [](double a, double b) { return a + b; };
+    case Reduction::Product: return [](double a, double b) { return a * b; };
+    case Reduction::Min: return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
+    case Reduction::Max: return [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
+  }
+  return nullptr;
 }
 
-bool has_neutral(std::string_view how) {
-  return how.starts_with("sum") || how.starts_with("product");
+bool has_neutral(Reduction how) {
+  return how == Reduction::Sum || how == Reduction::Product;
 }
 
-double neutral(std::string_view how) {
-  return how.starts_with("product") ? 1 : 0;
+double neutral(Reduction how) {
+  return how == Reduction::Product ? 1 : 0;
 }
 
 }  // namespace
 
-NumberOperator find_operator(std::string_view name) {
-  for (const OperatorRow& row : kOperators) {
-    if (row.name == name) return row.run;
+NumberOperator number_operator(ir::ExprOp op) {
+  using ir::ExprOp;
+  switch (op) {
+    case ExprOp::Add: return [](double a, double b) { return a + b; };
+    case ExprOp::Subtract: return [](double a, double b) { return a - b; };
+    case ExprOp::Multiply: return [](double a, double b) { return a * b; };
+    case ExprOp::Divide: return [](double a, double b) { return a / b; };
+    case ExprOp::Remainder: return [](double a, double b) { return std::fmod(a, b); };
+    case ExprOp::Less: return [](double a, double b) { return a < b ? 1.0 : 0.0; };
+    case ExprOp::LessEqual: return [](double a, double b) { return a <= b ? 1.0 : 0.0; };
+    case ExprOp::Greater: return [](double a, double b) { return a > b ? 1.0 : 0.0; };
+    case ExprOp::GreaterEqual: return [](double a, double b) { return a >= b ? 1.0 : 0.0; };
+    case ExprOp::Equal: return [](double a, double b) { return a == b ? 1.0 : 0.0; };
+    case ExprOp::NotEqual: return [](double a, double b) { return a != b ? 1.0 : 0.0; };
+    case ExprOp::And: return [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; };
+    case ExprOp::Or: return [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; };
+    case ExprOp::Negate:
+    case ExprOp::Not:
+    case ExprOp::In: return nullptr;
   }
   return nullptr;
 }
@@ -91,15 +89,15 @@ std::optional<NumberList> combine(const NumberList& a, const NumberList& b, Numb
   return result;
 }
 
-std::optional<double> reduce(std::string_view how, const NumberList& list) {
+std::optional<double> reduce(Reduction how, const NumberList& list) {
   if (list.items.empty() && !has_neutral(how)) return std::nullopt;
-  NumberOperator join = find_reduction(how);
+  NumberOperator join = joiner(how);
   double result = has_neutral(how) ? neutral(how) : list.items[0];
   for (size_t i = has_neutral(how) ? 0 : 1; i < list.items.size(); ++i) result = join(result, list.items[i]);
   return result;
 }
 
-std::optional<NumberList> reduce_per(std::string_view how, const NumberList& list, double axis, std::string* why) {
+std::optional<NumberList> reduce_per(Reduction how, const NumberList& list, double axis, std::string* why) {
   auto rank = static_cast<double>(list.shape.size());
   double at = axis < 0 ? axis + rank : axis;
   if (!(at >= 0 && at < rank) || at != std::floor(at)) {
@@ -114,7 +112,7 @@ std::optional<NumberList> reduce_per(std::string_view how, const NumberList& lis
     *why = "an empty list has no smallest or largest element";
     return std::nullopt;
   }
-  NumberOperator join = find_reduction(how);
+  NumberOperator join = joiner(how);
   std::vector<double> results(extent, neutral(how));
   std::vector<bool> is_started(extent, has_neutral(how));
   for (size_t i = 0; i < list.items.size(); ++i) {

@@ -23,12 +23,12 @@ struct Line {
   size_t indent = 0;
   std::string code;                ///< without the indent
   size_t else_at = kNone;          ///< in `code`: the `else` of a `where` that fits on its line
-  std::string comment;             ///< behind `code`, or alone
+  std::string comment;             ///< after `code`, or alone
   bool continues_comment = false;  ///< `comment` stands alone under the one above, and belongs to it
   bool blank_before = false;
 };
 
-/// Column behind `text` that starts at `column`; strings may span lines.
+/// Column after `text` that starts at `column`; strings may span lines.
 size_t column_behind(size_t column, std::string_view text) {
   size_t line_end = text.rfind('\n');
   return line_end == std::string_view::npos ? column + width_of(text) : width_of(text.substr(line_end + 1));
@@ -66,7 +66,7 @@ class Breaker {
         int rank = break_rank(*tokens_[i - 1], token);
         bool would_merge =
             rank == 0 && tokens_[i - 1]->kind == FormatToken::Kind::Number && token.kind == FormatToken::Kind::Name;
-        // Behind a string of several lines, and behind a condition that is broken, the next part stands alone.
+        // After a string of several lines, and after a condition that is broken, the next part stands alone.
         bool starts_part = token.depth == 0 && ((token.is("with") && spans_lines(*tokens_[i - 1])) ||
                                                 (token.is("else") && tokens_[0]->is("where") && begin > 0));
         if (would_merge || starts_part) return i;
@@ -159,7 +159,7 @@ class Formatter {
     const FormatToken& comment = tokens_[i];
     bool inside = is_inside(i);
     bool had_tokens = !statement_.empty();
-    // `a,  // why` goes on below: what is there so far becomes lines of its own.
+    // `a,  // why` goes on below: the text so far becomes separate lines.
     if (had_tokens) flush();
     is_continued_ = inside;
     bool is_behind = !comment.on_own_line && !lines_.empty() && lines_.back().comment.empty();
@@ -226,11 +226,11 @@ class Formatter {
   size_t blocks_ = 0;
   size_t statement_indent_ = 0;
   bool blank_ = false;
-  bool is_block_start_ = false;  ///< nothing stands behind the last `{`
+  bool is_block_start_ = false;  ///< nothing follows the last `{`
   bool is_continued_ = false;    ///< a comment cut the statement; its rest follows
 };
 
-/// The column at which parts that follow `heads` line up: behind the widest head with which all of its part fits. Heads
+/// The column at which parts that follow `heads` line up: after the widest head with which all of its part fits. Heads
 /// that are wider are not lined up. `parts` and `heads` are widths.
 size_t common_column(const std::vector<size_t>& heads, const std::vector<size_t>& parts, size_t gap) {
   std::vector<size_t> sorted = heads;
@@ -266,7 +266,7 @@ void align_else(std::vector<Line>& lines) {
   }
 }
 
-/// Lines up the comments behind neighbouring lines.
+/// Lines up the comments after neighbouring lines.
 void align_comments(std::vector<Line>& lines) {
   constexpr size_t kGap = 2;
   auto takes_part = [](const Line& line) {

@@ -85,7 +85,7 @@ Json attributes(const ir::Backend& backend) {
   return all;
 }
 
-/// What a statement says behind its head; one with a block as its items.
+/// Text of a statement after its head; of one with a block, its items.
 Json content(const Statement& statement) {
   if (statement.head == "where") {
     size_t other = statement.find("else");

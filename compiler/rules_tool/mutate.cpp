@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ir/functions.h"
 #include "compiler/rules_tool/rule_tests.h"
 
 namespace collage::rules_tool {
@@ -12,18 +13,25 @@ namespace {
 using support::Code;
 using support::Diagnostics;
 
-/// The comparison that differs from `op` at the bound alone.
-std::string_view moved_bound(std::string_view op) {
-  if (op == "<") return "<=";
-  if (op == "<=") return "<";
-  if (op == ">") return ">=";
-  if (op == ">=") return ">";
-  return "";
+/// The comparison that differs from `op` at the bound alone; nullopt for other operators.
+std::optional<ir::ExprOp> moved_bound(ir::ExprOp op) {
+  switch (op) {
+    case ir::ExprOp::Less: return ir::ExprOp::LessEqual;
+    case ir::ExprOp::LessEqual: return ir::ExprOp::Less;
+    case ir::ExprOp::Greater: return ir::ExprOp::GreaterEqual;
+    case ir::ExprOp::GreaterEqual: return ir::ExprOp::Greater;
+    default: return std::nullopt;
+  }
+}
+
+void move_bound(ir::Expr& comparison) {
+  comparison.op = *moved_bound(comparison.op);
+  comparison.text = ir::spelling_of(comparison.op);
 }
 
 /// Comparisons with a bound, in `expr`.
 void find_bounds(ir::Expr& expr, std::vector<ir::Expr*>* found) {
-  if (expr.kind == ir::Expr::Kind::Binary && !moved_bound(expr.text).empty()) found->push_back(&expr);
+  if (expr.kind == ir::Expr::Kind::Binary && moved_bound(expr.op)) found->push_back(&expr);
   for (ir::Expr& arg : expr.args) find_bounds(arg, found);
 }
 
@@ -117,12 +125,12 @@ class FamilyMutation {
       auto move = [clause, bound](ir::Rule& rule) {
         std::vector<ir::Expr*> own;
         find_bounds(clauses_of(rule)[clause]->condition, &own);
-        own[bound]->text = moved_bound(own[bound]->text);
+        move_bound(*own[bound]);
       };
       if (is_noticed(variant(move))) continue;
       diags_
           .error(Code::UntestedClause, bounds[bound]->span, "no test of `{}` fails with `{}` in place of `{}`",
-                 rule_.family, moved_bound(bounds[bound]->text), bounds[bound]->text)
+                 rule_.family, ir::spelling_of(*moved_bound(bounds[bound]->op)), bounds[bound]->text)
           .note("write a test with the value at the bound");
     }
   }

@@ -4,7 +4,7 @@
 //     where rank(x) == 4     =>     (nothing)     some test of the rule must fail
 //     where dim(x, 0) <= 8   =>     dim(x, 0) < 8 likewise, with `bounds`
 //
-// A clause that can go without a test failing is untested: the rule could lose it and nobody would know. So is a
+// A clause that can go without a test failing is untested: the rule could lose it unnoticed. So is a
 // `deny`. The conditions of several kernels only choose among them, which tests do not see: they are left alone.
 #pragma once
 

@@ -23,7 +23,7 @@ class OutlineBuilder {
   }
 
   bool is_at_end() const { return at_ >= tokens_.size(); }
-  /// A `}` too many.
+  /// Skips a `}` too many.
   void skip() { ++at_; }
 
  private:
@@ -82,10 +82,10 @@ std::vector<const Statement*> statements_at(const std::vector<Statement>& statem
   std::vector<const Statement*> chain;
   const std::vector<Statement>* level = &statements;
   while (true) {
-    auto behind = std::find_if(level->begin(), level->end(),
+    auto next = std::find_if(level->begin(), level->end(),
                                [offset](const Statement& statement) { return statement.span.begin > offset; });
-    if (behind == level->begin()) return chain;
-    const Statement& last = *std::prev(behind);
+    if (next == level->begin()) return chain;
+    const Statement& last = *std::prev(next);
     if (last.is_closed && offset >= last.span.end) return chain;
     chain.push_back(&last);
     level = &last.inner;

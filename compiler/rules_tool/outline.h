@@ -20,13 +20,13 @@ struct Statement {
   bool is_closed = false;        ///< its block is
   std::vector<Statement> inner;  ///< of its block; the tests of a rewrite
 
-  /// The word behind the head: the name of a rule, a backend, a device, …; null where there is none.
+  /// The word after the head: the name of a rule, a backend, a device, …; null where there is none.
   const FormatToken* name() const { return tokens.size() > 1 ? &tokens[1] : nullptr; }
   /// Index of the first token that is `text` outside brackets, or the number of tokens.
   size_t find(std::string_view text) const;
   /// Tokens [begin, end) on one line, as `fmt` writes them.
   std::string text(size_t begin, size_t end) const;
-  /// All behind the head.
+  /// Text of all tokens after the head.
   std::string text() const { return text(1, tokens.size()); }
 };
 

@@ -82,11 +82,11 @@ class TestRun {
 
   void explain(support::Diagnostic& error) {
     constexpr size_t kMost = 3;
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     for (const match::Refusal& refusal : refusals_) {
       std::string text = fmt::format("refused at `%{}`: {}", graph_.node_name(refusal.root), refusal.message);
-      if (told.size() >= kMost || std::find(told.begin(), told.end(), text) != told.end()) continue;
-      told.push_back(text);
+      if (reported.size() >= kMost || std::find(reported.begin(), reported.end(), text) != reported.end()) continue;
+      reported.push_back(text);
       const ir::Rule& rule = backend_.rules[static_cast<size_t>(refusal.rule)];
       support::Span span = refusal.clause >= 0 ? rule.clauses[static_cast<size_t>(refusal.clause)].span : refusal.span;
       error.note(span, "{}", text);

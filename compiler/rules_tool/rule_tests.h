@@ -42,7 +42,7 @@ class RuleTests {
  private:
   size_t first_;
   size_t end_;
-  std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nothing where it is malformed
+  std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nullopt if it is malformed
 };
 
 /// One entry per rule or family that has tests, in file order. What fails is reported.

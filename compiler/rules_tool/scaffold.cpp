@@ -18,7 +18,7 @@ constexpr std::string_view kText = R"rules(rules 1
 // Backend `NAME`: what it can run, where, and at what cost. grammar/rules.md is the language.
 
 backend NAME version 1 {
-  // One device, behind a link to the host. Transfers are priced from the link: no cost below counts them.
+  // One device, with a link to the host. Transfers are priced from the link: no cost below counts them.
   device NAME {
     memory 256 MiB
     link host bandwidth 8 GB/s latency 5 us
@@ -112,7 +112,7 @@ std::string scaffold(const std::string& name) {
 bool make_backend(const std::string& name, const std::string& folder, support::Diagnostics& diags) {
   namespace fs = std::filesystem;
   if (!is_name(name)) {
-    return diags.error_at(Code::BadOption, "new", "`{}` is no name for a backend", name)
+    return diags.error_at(Code::BadOption, "new", "`{}` cannot be the name of a backend", name)
         .note("letters, digits and `_`, not a digit first, and no keyword of the language");
   }
   if (name == "host") {
@@ -120,7 +120,7 @@ bool make_backend(const std::string& name, const std::string& folder, support::D
                           "`host` is the processor that compiles; its backend is there already");
   }
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return diags.error_at(Code::CannotWrite, folder, "is no folder");
+  if (!fs::is_directory(folder, error)) return diags.error_at(Code::CannotWrite, folder, "is not a folder");
   std::string path = (fs::path(folder) / (name + ".rules")).lexically_normal().string();
   if (fs::exists(path, error)) {
     return diags.error_at(Code::CannotWrite, path, "exists already; nothing was written");

@@ -17,12 +17,6 @@ using support::Code;
 using syntax::ExprAst;
 using Checked = std::optional<Expr>;
 
-constexpr std::string_view kQuantities[] = {"ops", "macs", "flops", "bytes"};
-
-bool is_quantity(std::string_view name) {
-  return std::find(std::begin(kQuantities), std::end(kQuantities), name) != std::end(kQuantities);
-}
-
 /// `number`, or `time` and its like where that is what matters.
 std::string describe(const Expr& expr) {
   if (expr.type == ExprType::Number && expr.unit != Unit::None) return std::string(ir::name_of(expr.unit));
@@ -37,7 +31,7 @@ bool is_list(const Expr& expr) {
   return expr.type == ExprType::Numbers || expr.type == ExprType::Bools;
 }
 
-/// `op(c)`: what it is compared with are names of operators.
+/// `op(c)`: it is compared with names of operators.
 bool asks_for_operator(const ExprAst& ast) {
   return ast.kind == ExprAst::Kind::Call && ast.text == "op";
 }
@@ -122,13 +116,11 @@ class Checker {
       if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(word);
       return expr;
     }
-    if (is_quantity(word) || (word == "launch" && scope_.allows_launch)) {
-      Expr expr = leaf(ast, Expr::Kind::Quantity, ExprType::Number);
-      expr.unit = word == "bytes" ? Unit::Bytes : word == "launch" ? Unit::Time : Unit::None;
-      return expr;
+    if (const ir::QuantityDef* quantity = ir::find_quantity(word); quantity != nullptr && is_allowed(*quantity)) {
+      return quantity_of(*quantity, ast);
     }
-    if (word == "backend_version") return leaf(ast, Expr::Kind::Version, ExprType::Number);
-    if (word == "library_version") return leaf(ast, Expr::Kind::Version, ExprType::String);
+    if (word == "backend_version") return leaf(ast, Expr::Kind::BackendVersion, ExprType::Number);
+    if (word == "library_version") return leaf(ast, Expr::Kind::LibraryVersion, ExprType::String);
     auto error = diags_.error(Code::UnknownName, ast.span, "unknown name `{}`", word);
     if (ir::find_function(word) != nullptr) {
       error.note("`{}` is a function: `{}(…)`", word, word);
@@ -138,9 +130,28 @@ class Checker {
     return std::nullopt;
   }
 
+  bool is_allowed(const ir::QuantityDef& quantity) const {
+    switch (quantity.scope) {
+      case ir::QuantityDef::Scope::Everywhere: return true;
+      case ir::QuantityDef::Scope::InPolicy: return scope_.allows_launch;
+      case ir::QuantityDef::Scope::AsSum: return false;
+    }
+    return false;
+  }
+
+  static Expr quantity_of(const ir::QuantityDef& quantity, const ExprAst& ast) {
+    Expr expr = leaf(ast, Expr::Kind::Quantity, ExprType::Number);
+    expr.text = quantity.name;
+    expr.quantity = quantity.id;
+    expr.unit = quantity.unit;
+    return expr;
+  }
+
   std::vector<std::string> names() const {
-    std::vector<std::string> all(std::begin(kQuantities), std::end(kQuantities));
-    all.insert(all.end(), {"backend_version", "library_version"});
+    std::vector<std::string> all = {"backend_version", "library_version"};
+    for (const ir::QuantityDef& quantity : ir::all_quantities()) {
+      if (is_allowed(quantity)) all.emplace_back(quantity.name);
+    }
     if (scope_.knobs != nullptr) {
       for (const ir::Knob& knob : *scope_.knobs) all.push_back(knob.name);
     }
@@ -217,10 +228,7 @@ class Checker {
     if (!scope_.allows_rules) {
       return diags_.error(Code::UnknownName, ast.span, "`sum(rules)` only exists in the cost of a partition");
     }
-    Expr expr = leaf(ast, Expr::Kind::Quantity, ExprType::Number);
-    expr.text = "rules";
-    expr.unit = Unit::Time;
-    return expr;
+    return quantity_of(*ir::find_quantity("rules"), ast);
   }
 
   /// `table("file.csv", a, …)`: the file is read here, and has the units of the arguments and of the result.
@@ -240,6 +248,7 @@ class Checker {
                           ast.args.size() == 2 ? "" : "s");
     }
     Expr expr = leaf(ast, Expr::Kind::Call, ExprType::Number);
+    expr.function = ir::FunctionId::table;
     expr.unit = table->unit;
     bool ok = true;
     for (size_t i = 1; i < ast.args.size(); ++i) {
@@ -321,6 +330,7 @@ class Checker {
     }
     Expr expr = leaf(ast, Expr::Kind::Call, def.result);
     expr.text = def.name;
+    expr.function = def.id;
     bool ok = true;
     for (size_t i = 0; i < ast.args.size(); ++i) {
       ExprType wanted = def.args[std::min(i, def.args.size() - 1)];
@@ -358,6 +368,7 @@ class Checker {
     ExprType wanted = is_minus ? ExprType::Number : ExprType::Bool;
     if (operand->type != wanted && !of_list) return mismatch(ast, ast.args[0], *operand, wanted);
     Expr expr = leaf(ast, Expr::Kind::Unary, operand->type);
+    expr.op = is_minus ? ir::ExprOp::Negate : ir::ExprOp::Not;
     expr.unit = operand->unit;
     expr.args.push_back(std::move(*operand));
     return expr;
@@ -440,6 +451,7 @@ class Checker {
                                               : check(ast.args[1]);
     if (!left || !right) return std::nullopt;
     Expr expr = leaf(ast, Expr::Kind::Binary, ExprType::Bool);
+    expr.op = ir::find_binary(op).value();
     bool ok = true;
     bool each = elementwise_ && (is_list(*left) || (is_list(*right) && !is_set));
     if (each) expr.type = ExprType::Bools;

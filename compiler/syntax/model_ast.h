@@ -147,7 +147,7 @@ struct ModelAst {
   std::vector<PortAst> inputs;
   std::vector<PortAst> outputs;
   std::vector<Statement> statements;
-  bool implicit_outputs = false;  ///< the outputs are the results that nobody reads: models in rule tests list none
+  bool implicit_outputs = false;  ///< the outputs are the results that no operator reads: models in rule tests do not list them
 };
 
 }  // namespace collage::syntax

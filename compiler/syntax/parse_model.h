@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of a model -> its syntax tree. The generated parser stays behind this door.
+// Text of a model -> its syntax tree. The generated parser is seen by the implementation only.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace collage::syntax {
 
-/// Nothing if the text has a syntax error; each statement is read on its own, so there may be several diagnostics.
+/// Returns nullopt if the text has a syntax error; each statement is read on its own, so there may be several diagnostics.
 std::optional<ModelAst> parse_model(const support::SourceManager& sources, support::FileId file,
                                     support::Diagnostics& diags);
 

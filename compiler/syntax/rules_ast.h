@@ -45,7 +45,7 @@ struct ExprAst {
     Call,    ///< text ( args )
     Unary,   ///< `text`: - or not
     Binary,  ///< `text`: + - * / % == != < <= > >= and or in
-    List     ///< [ args ], and the braces behind `in`
+    List     ///< [ args ], and the braces after `in`
   };
   Kind kind = Kind::Number;
   double number = 0;
@@ -154,7 +154,7 @@ struct FormatItemAst {
 };
 
 struct CostAst {
-  ExprAst value;                    ///< the name `measured` means what it says
+  ExprAst value;                    ///< the name `measured`: the cost is measured
   std::optional<ExprAst> estimate;  ///< `measured else EXPR`
   Span span;
 };

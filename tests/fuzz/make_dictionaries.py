@@ -41,7 +41,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     operators = rows("ops.def")
     write(folder / "model.dict", keywords("model") + operators + MODEL)
-    write(folder / "rules.dict", keywords("rules") + operators + rows("functions.def") + RULES)
+    write(folder / "rules.dict", keywords("rules") + operators + rows("functions.def") +
+          rows("quantities.def") + RULES)
 
 
 if __name__ == "__main__":

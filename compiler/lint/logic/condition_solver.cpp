@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/ir/functions.h"
+
 namespace collage::lint {
 namespace {
 
@@ -200,8 +202,6 @@ bool Conditions::always_evaluates(const Expr& expr, const ExprList& before,
                                   const std::vector<std::string>& evaluated) const {
   std::string text = text_of(expr, facts_.names);
   if (std::find(evaluated.begin(), evaluated.end(), text) != evaluated.end()) return true;
-  static constexpr std::string_view kTotal[] = {"dtype",    "rank",    "shape", "elems", "bytes", "uses",
-                                                "is_const", "present", "min",   "max",   "abs",   "len"};
   switch (expr.kind) {
     case Kind::Number:
     case Kind::String:
@@ -213,9 +213,8 @@ bool Conditions::always_evaluates(const Expr& expr, const ExprList& before,
     case Kind::Binary:
     case Kind::List: break;
     case Kind::Call: {
-      bool is_total = std::find(std::begin(kTotal), std::end(kTotal), expr.text) != std::end(kTotal);
-      if (is_total) break;
-      auto index = expr.text == "dim" && expr.args.size() == 2 ? constant_of(expr.args[1], {}) : std::nullopt;
+      if (ir::function_def(expr.function).has(ir::Total)) break;
+      auto index = expr.function == ir::FunctionId::dim ? constant_of(expr.args[1], {}) : std::nullopt;
       if (!index || expr.args[0].kind != Kind::Capture) return false;
       std::vector<Literal> literals;
       for (const Expr* earlier : before) literals.push_back({earlier, true});

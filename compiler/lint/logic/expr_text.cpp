@@ -84,12 +84,12 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
 }
 
 bool asks_machine(const ir::Expr& expr) {
-  return expr.kind == Kind::Version ||
+  return expr.kind == Kind::BackendVersion || expr.kind == Kind::LibraryVersion ||
          std::any_of(expr.args.begin(), expr.args.end(), [](const ir::Expr& arg) { return asks_machine(arg); });
 }
 
 void collect_captures(const ir::Expr& expr, std::vector<int>* captures) {
-  if (expr.kind == Kind::Call && expr.text == "present") return;
+  if (expr.kind == Kind::Call && expr.function == ir::FunctionId::present) return;
   if (expr.kind == Kind::Capture) captures->push_back(expr.capture);
   for (const ir::Expr& arg : expr.args) collect_captures(arg, captures);
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/functions.h"
+
 namespace collage::lint {
 
 using ir::Expr;
@@ -104,15 +106,13 @@ bool Facts::is_whole(const Expr& expr) const {
       return modulus && *modulus != 0 && all_whole();
     }
     case Kind::Call: {
-      const std::string& name = expr.text;
-      if (name == "dim" || name == "rank" || name == "elems" || name == "bytes" || name == "uses" || name == "len")
-        return true;
-      if (name == "at") {
+      const ir::FunctionDef& function = ir::function_def(expr.function);
+      if (function.has(ir::Natural)) return true;
+      if (expr.function == ir::FunctionId::at) {
         const Expr& list = expr.args.at(0);
         return is_call(list, "shape") || rule_.whole.count(text(list)) != 0;
       }
-      return (name == "min" || name == "max" || name == "abs") && expr.args.at(0).type == ExprType::Number &&
-             all_whole();
+      return function.has(ir::WholeIfArgumentsAre) && all_whole();
     }
     default: return false;
   }

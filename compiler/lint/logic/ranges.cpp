@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/functions.h"
+
 namespace collage::lint {
 namespace {
 
@@ -40,35 +42,35 @@ Range sum(Range a, Range b) {
   return {std::isnan(low) ? -kInfinity : low, std::isnan(high) ? kInfinity : high};
 }
 
+/// Range of the smallest or of the largest argument.
+template <typename Pick>
+Range picked(const ir::Expr& expr, const Settings& settings, const KnownRange& known, Pick pick) {
+  Range all = range_of(expr.args.at(0), settings, known);
+  for (size_t i = 1; i < expr.args.size(); ++i) {
+    Range next = range_of(expr.args[i], settings, known);
+    all = {pick(all.low, next.low), pick(all.high, next.high)};
+  }
+  return all;
+}
+
 Range call(const ir::Expr& expr, const Settings& settings, const KnownRange& known) {
-  const std::string& name = expr.text;
   auto arg = [&](size_t i) { return range_of(expr.args.at(i), settings, known); };
-  if (name == "dim" || name == "elems" || name == "bytes" || name == "rank" || name == "uses" || name == "len")
-    return kNatural;
-  if (name == "min" || name == "max") {
-    Range all = arg(0);
-    for (size_t i = 1; i < expr.args.size(); ++i) {
-      Range next = arg(i);
-      bool is_min = name == "min";
-      all.low = is_min ? std::min(all.low, next.low) : std::max(all.low, next.low);
-      all.high = is_min ? std::min(all.high, next.high) : std::max(all.high, next.high);
+  switch (expr.function) {
+    case ir::FunctionId::min: return picked(expr, settings, known, [](double a, double b) { return std::min(a, b); });
+    case ir::FunctionId::max: return picked(expr, settings, known, [](double a, double b) { return std::max(a, b); });
+    case ir::FunctionId::abs: {
+      Range a = arg(0);
+      double high = std::max(std::abs(a.low), std::abs(a.high));
+      return {a.low >= 0 ? a.low : a.high <= 0 ? -a.high : 0, high};
     }
-    return expr.type == ir::ExprType::Number && expr.args[0].type == ir::ExprType::Number ? all : Range{};
+    case ir::FunctionId::sqrt: {
+      Range a = arg(0);
+      return {a.low > 0 ? std::sqrt(a.low) : 0, a.high > 0 ? std::sqrt(a.high) : 0};
+    }
+    case ir::FunctionId::ceil: return {std::ceil(arg(0).low), std::ceil(arg(0).high)};
+    case ir::FunctionId::floor: return {std::floor(arg(0).low), std::floor(arg(0).high)};
+    default: return ir::function_def(expr.function).has(ir::Natural) ? kNatural : Range{};
   }
-  if (name == "abs") {
-    Range a = arg(0);
-    double high = std::max(std::abs(a.low), std::abs(a.high));
-    return {a.low >= 0 ? a.low : a.high <= 0 ? -a.high : 0, high};
-  }
-  if (name == "sqrt") {
-    Range a = arg(0);
-    return {a.low > 0 ? std::sqrt(a.low) : 0, a.high > 0 ? std::sqrt(a.high) : 0};
-  }
-  if (name == "ceil" || name == "floor") {
-    Range a = arg(0);
-    return name == "ceil" ? Range{std::ceil(a.low), std::ceil(a.high)} : Range{std::floor(a.low), std::floor(a.high)};
-  }
-  return {};
 }
 
 /// May return NaN as a bound if infinities cancel.

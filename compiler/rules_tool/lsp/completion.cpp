@@ -54,9 +54,9 @@ class Completer {
   /// The token that ends before the word; with `distance` 2, the one before that.
   const FormatToken* token_before(size_t distance = 1) const {
     const std::vector<FormatToken>& tokens = document_.tokens();
-    auto behind = std::find_if(tokens.begin(), tokens.end(),
+    auto next = std::find_if(tokens.begin(), tokens.end(),
                                [this](const FormatToken& token) { return token.span.end > word_begin_; });
-    return static_cast<size_t>(behind - tokens.begin()) >= distance ? &*(behind - static_cast<std::ptrdiff_t>(distance))
+    return static_cast<size_t>(next - tokens.begin()) >= distance ? &*(next - static_cast<std::ptrdiff_t>(distance))
                                                                     : nullptr;
   }
 
@@ -130,7 +130,11 @@ class Completer {
       size_t family = rule->find("for");
       if (family + 1 < rule->tokens.size()) add(rule->tokens[family + 1].text, ItemKind::Variable, "operator");
     }
-    words({"macs", "flops", "bytes", "ops"}, ItemKind::Variable);
+    for (const ir::QuantityDef& quantity : ir::all_quantities()) {
+      if (quantity.scope == ir::QuantityDef::Scope::Everywhere) {
+        add(quantity.name, ItemKind::Variable, std::string(quantity.doc));
+      }
+    }
     for (std::string_view value : {"f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool", "true", "false"}) {
       add(value, ItemKind::Value);
     }

@@ -27,7 +27,7 @@ class Document {
 
   /// Parses and checks; the `diagnostics` of the protocol.
   Json diagnostics() const;
-  /// The text as `fmt` writes it; nothing where it does not parse.
+  /// The text as `fmt` writes it; nullopt if it does not parse.
   std::optional<std::string> formatted() const;
 
  private:

@@ -13,7 +13,7 @@ namespace collage::rules_tool::lsp {
 
 using Json = nlohmann::json;
 
-/// `{line, character}` => offset. A place behind the end of a line is its end, one behind the text the text's end.
+/// `{line, character}` => offset. A place after the end of a line is its end, one after the text the end of the text.
 uint32_t offset_at(std::string_view text, const Json& position);
 
 Json position_of(std::string_view text, uint32_t offset);

@@ -65,8 +65,8 @@ void Server::handle(const std::string& text) {
   constexpr int kMostDeep = 32;
   auto is_shallow = [](int depth, Json::parse_event_t, const Json&) { return depth <= kMostDeep; };
   Json message = Json::parse(text, is_shallow, /*allow_exceptions=*/false);
-  if (message.is_discarded()) return send_error(nullptr, kParseError, "the message is no JSON");
-  if (!message.is_object()) return send_error(nullptr, kInvalidRequest, "the message is no object");
+  if (message.is_discarded()) return send_error(nullptr, kParseError, "the message is not JSON");
+  if (!message.is_object()) return send_error(nullptr, kInvalidRequest, "the message is not an object");
   Json id = id_of(message);
   auto method = message.find("method");
   // An answer to a request of ours; we make none.

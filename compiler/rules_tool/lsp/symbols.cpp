@@ -16,14 +16,14 @@ bool holds_pattern(const Statement& statement) {
   return keyword != nullptr && keyword->opens == syntax::Patterns;
 }
 
-/// Token `i`, or a token that is nothing.
+/// Token `i`, or an empty token.
 const FormatToken& at(const std::vector<FormatToken>& tokens, size_t i) {
   static const FormatToken none;
   return i < tokens.size() ? tokens[i] : none;
 }
 
-/// Index behind the bracket that closes the one at `i`.
-size_t behind_bracket(const std::vector<FormatToken>& tokens, size_t i) {
+/// Index after the bracket that closes the one at `i`.
+size_t after_bracket(const std::vector<FormatToken>& tokens, size_t i) {
   int depth = 0;
   for (; i < tokens.size(); ++i) {
     if (tokens[i].is("(") || tokens[i].is("{")) ++depth;
@@ -37,7 +37,7 @@ bool has_operands(const std::vector<FormatToken>& tokens, size_t i) {
   size_t next = i + 1;
   if (at(tokens, next).is("?") || at(tokens, next).is("*")) ++next;
   if (at(tokens, next).is("{") && at(tokens, next).brace == FormatToken::Brace::Repetition) {
-    next = behind_bracket(tokens, next);
+    next = after_bracket(tokens, next);
   }
   return at(tokens, next).is("(");
 }
@@ -113,7 +113,7 @@ class Resolver {
 
  private:
   const FormatToken& before() const { return at(tokens_, index_ - 1); }
-  const FormatToken& behind() const { return at(tokens_, index_ + 1); }
+  const FormatToken& following() const { return at(tokens_, index_ + 1); }
 
   Symbol make(Symbol::Kind kind, std::optional<support::Span> definition, std::string text) const {
     return {kind, std::string(token_.text), token_.span, definition, std::move(text)};
@@ -174,7 +174,7 @@ class Resolver {
   }
 
   std::optional<Symbol> word() const {
-    bool is_call = behind().is("(");
+    bool is_call = following().is("(");
     if (const ir::OpDef* op = ir::find_op(token_.text)) {
       return make(Symbol::Kind::Operator, std::nullopt, operator_text(*op));
     }

@@ -38,7 +38,7 @@ class Scope {
   std::vector<Capture> captures() const;
   /// Statements of a kind that are visible here: in the backend around the place, and at the top.
   std::vector<const Statement*> declared(std::string_view head) const;
-  /// Members of the family whose variable is `name`; empty if it is none.
+  /// Members of the family whose variable is `name`; empty if there is no such family.
   std::vector<std::string> family_members(std::string_view name) const;
   /// Operators that a capture's node may be, families resolved.
   std::vector<const ir::OpDef*> operators_of(std::string_view capture) const;
@@ -68,10 +68,10 @@ struct Symbol {
   std::string name;
   support::Span span;                       ///< of the word
   std::optional<support::Span> definition;  ///< in this document
-  std::string text;                         ///< what it is, as Markdown
+  std::string text;                         ///< documentation, as Markdown
 };
 
-/// Nothing where the word has no meaning here.
+/// Returns nullopt if the word has no meaning here.
 std::optional<Symbol> symbol_at(const Document& document, uint32_t offset);
 
 }  // namespace collage::rules_tool::lsp

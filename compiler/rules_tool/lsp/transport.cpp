@@ -14,7 +14,7 @@ constexpr size_t kMostBody = size_t{64} << 20;
 
 struct Header {
   std::optional<size_t> length;
-  std::string why;  ///< it is no header
+  std::string why;  ///< why it is not a header
   bool is_end = false;
 };
 
@@ -61,7 +61,7 @@ Header read_header(std::istream& in) {
       header.why = "the message is too large";
       in.ignore(is_number ? static_cast<std::streamsize>(std::min<size_t>(length, 1U << 31U)) : 0);
     } else {
-      header.why = "Content-Length is no number";
+      header.why = "Content-Length is not a number";
     }
   }
 }

@@ -84,6 +84,7 @@ std::string function_text(std::string_view name) {
 
 std::string word_text(std::string_view word) {
   if (const syntax::Keyword* keyword = syntax::find_keyword(word)) return std::string(keyword->text);
+  if (const ir::QuantityDef* quantity = ir::find_quantity(word)) return std::string(quantity->doc);
   auto row = std::find_if(std::begin(kWords), std::end(kWords), [word](const WordRow& r) { return r.word == word; });
   return row == std::end(kWords) ? "" : std::string(row->text);
 }

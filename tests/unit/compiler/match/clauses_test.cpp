@@ -46,12 +46,52 @@ TEST(Clauses, ReductionsOfConstants) {
   }
 }
 
+TEST(Clauses, FunctionsOfNumbers) {
+  for (const char* condition : {
+           "abs(-3) == 3 and abs(2) == 2",
+           "ceil(1.2) == 2 and floor(1.8) == 1 and floor(-0.5) == -1",
+           "log2(8) == 3 and pow(2, 10) == 1024 and sqrt(9) == 3",
+           "min(4, 2, 3) == 2 and max(4) == 4",
+           "not min(sqrt(-1), 1) == 1 and not max(1, sqrt(-1)) == 1",
+           "7 % 4 == 3 and -2 * 3 == -6 and 7 / 2 == 3.5 and 1 != 2",
+       }) {
+    EXPECT_EQ(on_weights(condition), "holds") << condition;
+  }
+}
+
+TEST(Clauses, FunctionsOfValues) {
+  for (const char* condition : {
+           "rank(w) == 2 and dim(w, 0) == 2 and dim(w, -1) == 3 and shape(w) == [2, 3]",
+           "elems(w) == 6 and bytes(w) == 24 B and dtype(w) == f32",
+           "is_const(w) and not is_const(x) and is_input(x) and not is_input(w) and not is_output(x)",
+           "uses(x) == 1 and broadcasts(w, w) and not broadcasts(w, x)",
+       }) {
+    EXPECT_EQ(on_weights(condition), "holds") << condition;
+  }
+  EXPECT_EQ(on_weights("dim(w, 2) == 1"), "refused (`%w` has 2 dimensions, none with index 2)");
+  EXPECT_EQ(on_weights("value(w) == 1"), "refused (`%w` is not a constant of one element)");
+}
+
+/// What a list that comes from an absent capture counts in a cost, beside `1 s`.
+TEST(Clauses, ListsOfAnAbsentCaptureAreZero) {
+  for (const char* term : {"len(shape(b))", "at(shape(b), 0)", "sum(values(b))", "product(values(b))", "max(values(b))",
+                           "min(values(b))", "count(values(b) > 0)", "len(sum_per(values(b), 0))",
+                           "len(max_per(values(b), 0))", "len(abs(values(b)))", "max(abs(values(b)))", "rank(b)"}) {
+    Case setup;
+    setup.model("(%x: f32[1, 2]) -> (%y: f32[1, 3])", "%w = const splat 1.0 : f32[2, 3]\n%y = Gemm(%x, %w)")
+        .rule(std::string("match Gemm(x, w: const, b?: const) cost 1 s + 1 s * ") + term);
+    auto matches = setup.matches();
+    ASSERT_EQ(matches.size(), 1u) << term;
+    EXPECT_DOUBLE_EQ(matches[0].cost, 1.0) << term;
+  }
+}
+
 TEST(Clauses, WhatHasNoValueFails) {
-  EXPECT_EQ(on_weights("sum(values(x)) == 1"), "refused (`%x` is no constant)");
+  EXPECT_EQ(on_weights("sum(values(x)) == 1"), "refused (`%x` is not a constant)");
   EXPECT_EQ(on_weights("sum_per(values(w), 2) == [1]"), "refused (a list of shape [2, 3] has no axis 2)");
   EXPECT_EQ(on_weights("sum(values(w) + [1, 2, 3]) == 1"),
             "refused (a list of shape [2, 3] does not go with one of shape [3])");
-  EXPECT_EQ(on_weights("version_at_least(\"new\", \"1\")"), "refused (\"new\" is no version)");
+  EXPECT_EQ(on_weights("version_at_least(\"new\", \"1\")"), "refused (\"new\" is not a version)");
 }
 
 TEST(Clauses, Versions) {

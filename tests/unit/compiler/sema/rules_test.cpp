@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sema makes of rule files.
+#include <fstream>
+#include <sstream>
+
 #include "compiler/ir/functions.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
@@ -175,6 +178,29 @@ TEST_F(RulesSema, FunctionRowsAreSorted) {
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   EXPECT_TRUE(ir::find_function("max")->variadic);
   EXPECT_EQ(ir::find_function("nothing"), nullptr);
+}
+
+TEST_F(RulesSema, EveryFunctionAndQuantityIsOnThePageOfTheLanguage) {
+  std::ifstream file(std::string(COLLAGE_SOURCE_DIR) + "/grammar/rules.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string text = page.str();
+  for (const std::string& name : ir::function_names()) {
+    for (const ir::FunctionDef* form : ir::function_forms(name)) {
+      EXPECT_NE(text.find("\n    " + std::string(form->doc) + "\n"), std::string::npos) << form->doc;
+    }
+  }
+  for (const ir::QuantityDef& quantity : ir::all_quantities()) {
+    EXPECT_NE(text.find("| `" + std::string(quantity.name) + "` | " + std::string(quantity.doc) + " |"),
+              std::string::npos)
+        << quantity.name;
+  }
+}
+
+TEST_F(RulesSema, FunctionsAreFoundByTheirIds) {
+  for (const std::string& name : ir::function_names()) {
+    for (const ir::FunctionDef* form : ir::function_forms(name)) EXPECT_EQ(&ir::function_def(form->id), form);
+  }
 }
 
 }  // namespace

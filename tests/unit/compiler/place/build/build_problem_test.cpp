@@ -566,7 +566,7 @@ Case& chain(Case& setup, const std::vector<std::string>& rules) {
       .add_rules(
           "backend lib {\n  runtime host_jit\n  rule one { match y = LeakyRelu(v) cost y.alpha * 1 us lower \"one\" }\n"
           "  rule two { match y = LeakyRelu(LeakyRelu(v)) cost y.alpha * 1 us lower \"two\" }\n"
-          "  partition { join none coalesce }\n}\n");
+          "  partition { join none coalesce yes }\n}\n");
   setup.placement.partitions.push_back(partition(std::string("lib"), "host", setup.graph.node_ids()));
   for (const std::string& rule : rules) setup.placement.partitions[0].matches.push_back({rule});
   return setup;
@@ -614,8 +614,8 @@ TEST(ChosenMatches, ThePartitionKeepsWhatWasPriced) {
              "%a = LeakyRelu(%x) {alpha = 0.9}\n%b = LeakyRelu(%a) {alpha = 0.9}\n%y = LeakyRelu(%b) {alpha = 0.1}")
       .add_rules(
           "backend npu {\n  device npu { link host bandwidth 1 GB/s }\n  runtime sim\n"
-          "  rule one { match y = LeakyRelu(x) cost y.alpha * 10 us lower \"one\" }\n"
-          "  rule two { match LeakyRelu(LeakyRelu(x)) cost 4 us lower \"two\" }\n  partition { join any launch 1 us "
+          "  rule one { match y = LeakyRelu(x) cost y.alpha * 10 ns lower \"one\" }\n"
+          "  rule two { match LeakyRelu(LeakyRelu(x)) cost 4 ns lower \"two\" }\n  partition { join any launch 1 ns "
           "}\n}\n");
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of a list of numbers. Where the list comes from a capture that is absent, the argument is one number instead:
+// what counts or picks elements is 0, and what joins them is that number.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/match/functions/functions.h"
+
+namespace collage::match {
+namespace {
+
+/// Null if the argument is one number.
+const NumberList* list_of(const Call& call) {
+  return std::get_if<NumberList>(&call.args[0]);
+}
+
+/// How many elements are not 0.
+size_t count_true(const NumberList& list) {
+  return list.items.size() - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), 0.0));
+}
+
+Evaluated joined(const Call& call, Reduction how) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(as_number(call.args[0]));
+  std::optional<double> result = reduce(how, *list);
+  return result ? number(*result) : failed("an empty list has no smallest or largest element");
+}
+
+Evaluated joined_per(const Call& call, Reduction how) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(0);
+  std::string why;
+  auto result = reduce_per(how, *list, as_number(call.args[1]), &why);
+  if (!result) return failed(std::move(why));
+  return {EvalValue(std::move(*result)), ""};
+}
+
+}  // namespace
+
+Evaluated eval_len(const Call& call) {
+  const NumberList* list = list_of(call);
+  return number(list == nullptr ? 0 : static_cast<double>(list->items.size()));
+}
+
+Evaluated eval_at(const Call& call) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(0);
+  auto size = static_cast<double>(list->items.size());
+  double index = as_number(call.args[1]);
+  double at = index < 0 ? index + size : index;
+  if (at >= 0 && at < size) return number(list->items[static_cast<size_t>(at)]);
+  return failed(fmt::format("a list of {} has no element {:g}", size, index));
+}
+
+Evaluated eval_abs_each(const Call& call) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(std::abs(as_number(call.args[0])));
+  NumberList magnitudes = *list;
+  for (double& item : magnitudes.items) item = std::abs(item);
+  return {EvalValue(std::move(magnitudes)), ""};
+}
+
+Evaluated eval_all(const Call& call) {
+  const NumberList* list = list_of(call);
+  return boolean(list == nullptr ? as_bool(call.args[0]) : count_true(*list) == list->items.size());
+}
+
+Evaluated eval_any(const Call& call) {
+  const NumberList* list = list_of(call);
+  return boolean(list == nullptr ? as_bool(call.args[0]) : count_true(*list) > 0);
+}
+
+Evaluated eval_count(const Call& call) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(as_bool(call.args[0]) ? 1 : 0);
+  return number(static_cast<double>(count_true(*list)));
+}
+
+Evaluated eval_sum(const Call& call) {
+  return joined(call, Reduction::Sum);
+}
+Evaluated eval_product(const Call& call) {
+  return joined(call, Reduction::Product);
+}
+Evaluated eval_min_of(const Call& call) {
+  return joined(call, Reduction::Min);
+}
+Evaluated eval_max_of(const Call& call) {
+  return joined(call, Reduction::Max);
+}
+Evaluated eval_sum_per(const Call& call) {
+  return joined_per(call, Reduction::Sum);
+}
+Evaluated eval_min_per(const Call& call) {
+  return joined_per(call, Reduction::Min);
+}
+Evaluated eval_max_per(const Call& call) {
+  return joined_per(call, Reduction::Max);
+}
+
+}  // namespace collage::match
