@@ -186,6 +186,9 @@ def hover(client):
     # Half written: what stands there is still known.
     client.change(text.split("cost")[0])
     assert shown("ATTRIBUTE") == "`group`: attribute of `Conv`, int"
+    text, places = unmark("rules 1\nbackend a { runtime host_jit <LIMIT>max <WORD>partitions 8 }\n")
+    client.change(text)
+    assert "all its instances together" in shown("LIMIT") and "all its instances together" in shown("WORD")
     client.stop()
 
 

@@ -234,7 +234,7 @@ TEST(SplitNodes, Reasons) {
   pool.graph.mark_output(pool.add("MaxPool", {pool.input("x", {1, 2, 7, 7})}, "y",
                                   {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", int64_t{1}}, {"strides", Ints{2, 2}}}));
   EXPECT_EQ(pool.check(SplitAxis::Rows, 2), 0u);
-  EXPECT_EQ(pool.why, "`ceil_mode` counts rows that are not there");
+  EXPECT_EQ(pool.why, "`ceil_mode` counts rows outside the operand");
   EXPECT_EQ(pool.check(SplitAxis::Channels, 2), 2u);
 }
 

@@ -112,7 +112,7 @@ TEST_F(DatabaseFile, ForeignFilesAndOtherVersionsAreRefused) {
   fs::remove_all(folder_);
   ASSERT_TRUE(CostDatabase::open(path_));
   execute("PRAGMA user_version = 99");
-  EXPECT_EQ(refusal(), "it has version 99, this program wants 1");
+  EXPECT_EQ(refusal(), "it has version 99, this program needs 1");
 }
 
 TEST_F(DatabaseFile, AnImpossiblePathIsAnError) {

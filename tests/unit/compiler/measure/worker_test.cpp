@@ -40,7 +40,7 @@ TEST(Worker, DeathIsTheCandidatesFailure) {
 
 TEST(Worker, NonsenseDoesNotLast) {
   Measurement nonsense = measure_with(ready_then("printf '\\1\\0\\0\\0x' >&3; exec sleep 60"));
-  EXPECT_EQ(nonsense.failure, "the measuring process made no sense");
+  EXPECT_EQ(nonsense.failure, "the measuring process sent an invalid answer");
   EXPECT_FALSE(nonsense.lasting);
 }
 
