@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+os.environ.setdefault("COLLAGE_RULES", "")  # the rules of a run are those of its options
 
 
 class Failed(Exception):

@@ -8,6 +8,13 @@
 add_library(collage_options INTERFACE)
 target_include_directories(collage_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_compile_features(collage_options INTERFACE cxx_std_20)
+# Every object can go into the programs and into the shared libraries, which show nothing but what is marked in
+# include/collage (COLLAGE_API).
+set(COLLAGE_SHARED_OPTIONS -fPIC -fvisibility=hidden -fvisibility-inlines-hidden CACHE STRING "Of all code where libraries are shared")
+mark_as_advanced(COLLAGE_SHARED_OPTIONS)
+if(COLLAGE_SHARED)
+  target_compile_options(collage_options INTERFACE ${COLLAGE_SHARED_OPTIONS})
+endif()
 if(COLLAGE_SANITIZE)
   target_compile_options(collage_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                    -fno-omit-frame-pointer)
@@ -83,4 +90,34 @@ function(collage_executable name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE collage_options collage_warnings ${ARG_DEPENDS})
   collage_precompile(${name} "${ARG_OWN_OPTIONS}")
+endfunction()
+
+# collage_shared_library(NAME SOURCES … [DEPENDS …] [PRIVATE_DEPENDS …]) makes libcollage_NAME, `Collage::NAME`: the C
+# interface in SOURCES and all that it needs. DEPENDS are other such libraries. It shows the functions `collage_*` and
+# nothing else. With COLLAGE_SHARED=OFF it is an archive.
+set(collage_library_kind STATIC)
+if(COLLAGE_SHARED)
+  set(collage_library_kind SHARED)
+endif()
+function(collage_shared_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target collage_shared_${name})
+  add_library(${target} ${collage_library_kind} ${ARG_SOURCES})
+  add_library(Collage::${name} ALIAS ${target})
+  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} PRIVATE collage_options collage_warnings ${ARG_PRIVATE_DEPENDS})
+  if(COLLAGE_SHARED)
+    collage_hide_all_but_the_interface(${target})
+  endif()
+  set_target_properties(${target} PROPERTIES
+    DEFINE_SYMBOL "" OUTPUT_NAME collage_${name} EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${collage_abi_version}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  collage_precompile(${target} "")
+endfunction()
+
+function(collage_hide_all_but_the_interface target)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/exports.map CONTENT "COLLAGE_@collage_abi_version@ { global: collage_*; local: *; };\n" @ONLY)
+  target_link_options(${target} PRIVATE -Wl,--as-needed -Wl,--no-undefined
+                                        -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/exports.map)
 endfunction()

@@ -1,5 +1,59 @@
-# `cmake --install`: the tools, the public headers and the shipped rules.
-include(GNUInstallDirs)
-install(TARGETS collagec collage-check-certificate collage-measure collage-rules RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# `cmake --install`: programs, libraries, headers, rules and man pages; `find_package(Collage COMPONENTS compiler runtime)` and
+# pkg-config for those who build against them; `cpack` for a Debian package. An installation can be moved: everything in it
+# is found relative to the programs and libraries.
+include(CMakePackageConfigHelpers)
+
+# Every program of compiler/tools.
+get_property(folders DIRECTORY compiler/tools PROPERTY SUBDIRECTORIES)
+foreach(folder IN LISTS folders)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(kind ${target} TYPE)
+    if(kind STREQUAL EXECUTABLE)
+      install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
+  endforeach()
+endforeach()
+
 install(DIRECTORY rules/ DESTINATION ${CMAKE_INSTALL_DATADIR}/collage/rules FILES_MATCHING PATTERN "*.rules")
 install(DIRECTORY include/collage DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# With COLLAGE_SHARED=OFF the libraries are for add_subdirectory alone.
+if(COLLAGE_SHARED)
+  set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Collage)
+  set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  # From the folder of the .pc files to the prefix: ../.. or ../../..
+  file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_folder} /prefix)
+  foreach(component IN ITEMS runtime compiler)
+    set_target_properties(collage_shared_${component} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS collage_shared_${component} EXPORT Collage_${component} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT Collage_${component} NAMESPACE Collage:: FILE Collage_${component}.cmake DESTINATION ${cmake_folder})
+    configure_file(cmake/package/collage-${component}.pc.in ${PROJECT_BINARY_DIR}/package/collage-${component}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/package/collage-${component}.pc DESTINATION ${pkgconfig_folder})
+  endforeach()
+  configure_package_config_file(cmake/package/CollageConfig.cmake.in ${PROJECT_BINARY_DIR}/package/CollageConfig.cmake
+    INSTALL_DESTINATION ${cmake_folder})
+  # A minor version may change the ABI until 1.0 (include/collage/README.md).
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/CollageConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/package/CollageConfig.cmake ${PROJECT_BINARY_DIR}/package/CollageConfigVersion.cmake
+    DESTINATION ${cmake_folder})
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME collage)
+set(CPACK_PACKAGE_CONTACT "The Collage authors <collage@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Compiler that places deep-learning models over several backends")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# libcollage_compiler needs libcollage_runtime, which is in the same package.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
+if(TARGET OpenBLASOpenMP::OpenBLASOpenMP)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0-openmp)
+endif()
+include(CPack)

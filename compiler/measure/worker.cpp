@@ -17,6 +17,7 @@
 #include <filesystem>
 
 #include "compiler/measure/channel.h"
+#include "compiler/support/installation.h"
 
 namespace collage::measure {
 
@@ -34,9 +35,9 @@ Deadline deadline_in(double seconds) {
 std::string find_worker_program() {
   std::error_code error;
   fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return "";
   fs::path program = self.parent_path() / "collage-measure";
-  return ::access(program.c_str(), X_OK) == 0 ? program.string() : "";
+  if (::access(program.c_str(), X_OK) == 0) return program.string();
+  return support::installed_file("bin/collage-measure");
 }
 
 bool Worker::spawn(std::string* why) {

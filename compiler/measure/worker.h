@@ -21,7 +21,7 @@ struct WorkerOptions {
   double start_seconds = 30;           ///< wall time until it has read its rule files and is ready
 };
 
-/// Path of `collage-measure` beside the running program; empty if it does not exist.
+/// Path of `collage-measure` beside the running program or of this installation; empty if it does not exist.
 std::string find_worker_program();
 
 class Worker {

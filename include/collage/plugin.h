@@ -21,23 +21,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dtype.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Changes with every change of this file that a compiled plug-in would notice. */
 #define COLLAGE_PLUGIN_ABI_VERSION 1u
-
-enum collage_dtype {
-  COLLAGE_F32 = 0,
-  COLLAGE_F64 = 1,
-  COLLAGE_I8 = 2,
-  COLLAGE_U8 = 3,
-  COLLAGE_I16 = 4,
-  COLLAGE_I32 = 5,
-  COLLAGE_I64 = 6,
-  COLLAGE_BOOL = 7 /* one byte, 0 or 1 */
-};
 
 /* A tensor of the program. Its elements are dense; `layout` is the order of the dimensions in memory. */
 typedef struct collage_value {

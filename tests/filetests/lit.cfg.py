@@ -44,6 +44,8 @@ if "COLLAGE_ORT" in os.environ:
 
 # Measured costs differ from run to run; a test of measuring says `--costs=measured` and names its own database.
 config.environment["COLLAGE_COSTS"] = "estimate"
+# A test without `-r` is about a compiler without rules.
+config.environment["COLLAGE_RULES"] = ""
 for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -47,6 +47,7 @@ collage_unit_tests(compiler/codegen DEPENDS collage::codegen collage::kernels ${
 target_compile_definitions(unit_compiler_codegen PRIVATE COLLAGE_CC="${CMAKE_C_COMPILER}")
 collage_unit_tests(compiler/plan DEPENDS collage::encodings collage::place collage::plan collage::runtime collage::sema)
 collage_unit_tests(compiler/measure DEPENDS collage::measure collage::libraries SQLite::SQLite3)
+collage_unit_tests(compiler/api DEPENDS Collage::compiler)
 collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool)
 
 # A test that no row takes in would never run.

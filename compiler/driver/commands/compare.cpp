@@ -1,73 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/commands/compare.h"
-
-#include <algorithm>
-#include <set>
-
-#include "compiler/ir/op_def.h"
+// `--compare`: every strategy on one problem, predicted and, where something is run, measured.
+#include "compiler/driver/commands/command.h"
+#include "compiler/driver/compare/comparison.h"
+#include "compiler/driver/report/json_report.h"
+#include "compiler/driver/search/evolve_placement.h"
+#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 namespace {
 
-using place::Strategy;
+void add_candidate_placement(Command& command, const SearchInput& input, Comparison& comparison) {
+  const std::string& file = command.request.placement.consider;
+  if (file.empty()) return;
+  std::string why;
+  std::optional<FoundPlan> followed = follow_candidate_placement(command, {}, &why);
+  if (followed) add_row(input, file, std::move(*followed), comparison);
+}
 
-std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::Placement& placement) {
-  std::map<std::string, double> shares;
-  double all = 0;
-  for (const ir::Partition& partition : placement.partitions) {
-    double& share = shares[partition.backend];
-    for (ir::NodeId node : partition.nodes) {
-      double macs = work_of(graph, node).macs;
-      share += macs;
-      all += macs;
-    }
-  }
-  for (auto& [backend, share] : shares) share = all > 0 ? share / all : 0;
-  return shares;
+/// False after an error.
+bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
+  EvolveReport report;
+  std::optional<FoundPlan> evolved =
+      evolve_plan(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
+                  command.inputs, &report, command.diags);
+  if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);
+  return evolved.has_value();
+}
+
+/// False after an error; the comparison is printed all the same where only results differ.
+bool measure_rows(Command& command, const SearchInput& input, Comparison& comparison) {
+  return measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, comparison,
+                 command.diags);
+}
+
+void compare(Command& command, const SearchInput& input) {
+  std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
+  if (!comparison) return;
+  add_candidate_placement(command, input, *comparison);
+  const bool measures = command.request.run.is_asked || command.request.bench.runs > 0;
+  const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
+  if (evolves && !add_evolved(command, input, *comparison)) return;
+  if (measures) measure_rows(command, input, *comparison);
+  const bool as_json = command.request.prints_json;
+  command.print(as_json ? comparison_json(command.compilation.graph(), to_json(*comparison)) : print(*comparison));
+  const std::string& json = command.request.compare.json;
+  if (!json.empty()) write_file(json, to_json(*comparison), command.diags);
 }
 
 }  // namespace
 
-std::optional<Comparison> compare_strategies(const SearchInput& input, const std::string& strategy,
-                                             support::Diagnostics& diags) {
-  const std::vector<std::string> names = backend_names(input.built.problem);
-  std::optional<Strategy> asked = place::parse_strategy(strategy, names, "--strategy", diags);
-  if (!asked) return std::nullopt;
-  std::vector<Strategy> all = place::compared_strategies(names);
-  // Evolution measures; its row comes with the measurements.
-  bool is_listed = is_measured(*asked) || std::find(all.begin(), all.end(), *asked) != all.end();
-  if (!is_listed) all.push_back(*asked);
-
-  Comparison comparison;
-  comparison.model = input.graph.name;
-  comparison.objective = input.objective;
-  std::set<std::string> used;
-  for (const Strategy& one : all) {
-    CompareRow row;
-    row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    row.plan = find_plan(input, one, &row.failure);
-    if (row.plan) row.macs = shares_of_macs(input.graph, row.plan->placement);
-    for (const auto& [backend, share] : row.macs) used.insert(backend);
-    comparison.rows.push_back(std::move(row));
-  }
-  for (const std::string& name : names) {
-    if (used.contains(name)) comparison.backends.push_back(name);
-  }
-  if (comparison.rows.front().plan) return comparison;
-  return diags.error_at(support::Code::NoPlan, "--compare", "no placement was found: {}",
-                        comparison.rows.front().failure);
-}
-
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison) {
-  CompareRow row;
-  row.strategy = strategy;
-  row.macs = shares_of_macs(input.graph, plan.placement);
-  row.plan = std::move(plan);
-  for (const auto& [backend, share] : row.macs) {
-    std::vector<std::string>& shown = comparison.backends;
-    if (std::find(shown.begin(), shown.end(), backend) == shown.end()) shown.push_back(backend);
-  }
-  comparison.rows.push_back(std::move(row));
+void compare(Command& command) {
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (!candidates) return;
+  command.clock.time("compare", [&] { compare(command, command.compilation.search_input(*candidates)); });
 }
 
 }  // namespace collage::driver

@@ -1,65 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/commands/explain.h"
-
-#include <algorithm>
-
-#include "compiler/driver/explain/why.h"
-#include "compiler/driver/explain/why_not.h"
-#include "compiler/driver/input/select_nodes.h"
+// `--why` and `--why-not`: questions about the placement that the strategy finds.
+#include "compiler/driver/commands/command.h"
+#include "compiler/driver/compilation/report_of.h"
+#include "compiler/driver/explain/questions.h"
+#include "compiler/driver/report/json_report.h"
 
 namespace collage::driver {
 namespace {
 
-using support::Code;
-
-/// Active, or registered and not there for a reason, or the host.
-bool find_backend(const std::string& name, const ir::RuleSet& rules, const std::vector<Activation>& activations,
-                  Questions* questions, support::Diagnostics& diags) {
-  questions->backend = name;
-  for (const Activation& activation : activations) {
-    if (activation.active.backend->name != name) continue;
-    questions->absent = activation.absent;
-    return true;
+void explain(Command& command, const Candidates& candidates) {
+  const Compilation& compilation = command.compilation;
+  std::optional<Questions> questions =
+      read_questions(command.request.questions, compilation.graph(), compilation.rules().rules,
+                     compilation.activations(), command.diags);
+  if (!questions) return;
+  std::optional<FoundPlan> plan = compilation.find_placement(candidates, compilation.strategy(), command.diags);
+  if (!plan) return;
+  const SearchInput input = compilation.search_input(candidates);
+  const bool measures = compilation.costs() != nullptr;
+  const ExplainedPlan explained{input, compilation.strategy(), compilation.active(), *plan, command.sources, measures};
+  const std::string why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
+  if (!command.request.prints_json) {
+    command.print_or_write(why + why_not);
+    return;
   }
-  if (name == "host") return true;
-  if (rules.find(name) != nullptr) {
-    questions->absent = "`-t` does not activate it";
-    return true;
-  }
-  std::vector<std::string> names{"host"};
-  for (const ir::Backend& backend : rules.backends) names.push_back(backend.name);
-  return diags.error_at(Code::UnknownDevice, "--why-not", "no backend `{}`", name)
-      .did_you_mean(support::closest(name, names));
+  const Report report = report_of(compilation, candidates, plan->placement, &*plan, command.sources);
+  command.print_or_write(answers_json(compilation.graph(), plan->placement, report, why, why_not));
 }
 
 }  // namespace
 
-std::optional<Questions> read_questions(const Options& options, const ir::Graph& graph, const ir::RuleSet& rules,
-                                        const std::vector<Activation>& activations, support::Diagnostics& diags) {
-  Questions questions;
-  bool good = true;
-  auto select = [&](const std::string& selector, const std::string& option, std::vector<ir::NodeId>* nodes) {
-    std::optional<std::vector<ir::NodeId>> selected = select_nodes(selector, graph, option, diags);
-    if (selected) *nodes = std::move(*selected);
-    good = good && selected.has_value();
-  };
-  if (!options.why.empty()) select(options.why, "--why", &questions.why);
-  if (!options.why_not.empty()) {
-    select(options.why_not[0], "--why-not", &questions.why_not);
-    good = find_backend(options.why_not[1], rules, activations, &questions, diags) && good;
-  }
-  if (!good) return std::nullopt;
-  return questions;
-}
-
-std::string answer_why(const Questions& questions, const ExplainedPlan& explained) {
-  return questions.why.empty() ? "" : why(explained, questions.why);
-}
-
-std::string answer_why_not(const Questions& questions, const ExplainedPlan& explained) {
-  if (questions.why_not.empty()) return "";
-  if (!questions.absent.empty()) return fmt::format("nothing runs on {}: {}\n", questions.backend, questions.absent);
-  return why_not(explained, questions.why_not, questions.backend);
+void explain(Command& command) {
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (candidates) command.clock.time("explain", [&] { explain(command, *candidates); });
 }
 
 }  // namespace collage::driver

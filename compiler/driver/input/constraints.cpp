@@ -78,13 +78,14 @@ class ConstraintReader {
 
 }  // namespace
 
-std::optional<std::vector<Constraint>> read_constraints(const Options& options, const ir::Graph& graph,
+std::optional<std::vector<Constraint>> read_constraints(const Settings& settings, const ir::Graph& graph,
                                                         support::Diagnostics& diags) {
   ConstraintReader reader(graph, diags);
   bool good = true;
-  for (const std::string& text : options.place) good &= reader.read_target(Constraint::Kind::Place, "--place", text);
-  for (const std::string& text : options.forbid) good &= reader.read_target(Constraint::Kind::Forbid, "--forbid", text);
-  for (const std::string& text : options.together) good &= reader.read_together(text);
+  for (const std::string& text : settings.place) good &= reader.read_target(Constraint::Kind::Place, "--place", text);
+  for (const std::string& text : settings.forbid)
+    good &= reader.read_target(Constraint::Kind::Forbid, "--forbid", text);
+  for (const std::string& text : settings.together) good &= reader.read_together(text);
   if (!good) return std::nullopt;
   return std::move(reader.constraints);
 }

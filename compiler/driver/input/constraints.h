@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/driver/input/options.h"
+#include "compiler/driver/input/requests.h"
 #include "compiler/ir/graph.h"
 #include "compiler/place/build/user_constraints.h"
 #include "compiler/support/diagnostic.h"
@@ -15,7 +15,7 @@ namespace collage::driver {
 
 /// Returns them in the order place, forbid, together; nullopt after errors: a malformed option, a selector that selects
 /// nothing.
-std::optional<std::vector<place::Constraint>> read_constraints(const Options& options, const ir::Graph& graph,
+std::optional<std::vector<place::Constraint>> read_constraints(const Settings& settings, const ir::Graph& graph,
                                                                support::Diagnostics& diags);
 
 }  // namespace collage::driver

@@ -58,7 +58,7 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
   return caps;
 }
 
-void apply(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets) {
+void apply_memory_caps(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets) {
   for (const place::MemoryLimit& cap : caps) {
     for (plan::DeviceTarget& device : targets.devices) {
       if (device.spec.space != cap.instance) continue;

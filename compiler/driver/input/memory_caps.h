@@ -13,12 +13,12 @@
 
 namespace collage::driver {
 
-/// One limit for each instance that is named. Nothing after an error.
+/// One limit for each instance that is named. Returns nullopt after an error.
 std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vector<std::string>& options,
                                                                 const plan::PlanTargets& targets,
                                                                 support::Diagnostics& diags);
 
 /// Devices have the smaller of what they had and the cap.
-void apply(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets);
+void apply_memory_caps(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets);
 
 }  // namespace collage::driver

@@ -2,10 +2,9 @@
 #include "compiler/driver/input/model_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
-#include <filesystem>
-
+#include "compiler/driver/output/write_model.h"
 #include "compiler/import/onnx.h"
 #include "compiler/syntax/dump_model.h"
 #include "compiler/syntax/parse_model.h"
@@ -15,54 +14,59 @@ namespace {
 
 using support::Code;
 
-/// `1x3x224x224`
-std::optional<ir::Shape> parse_dims(const std::string& text) {
-  ir::Shape shape;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    int64_t dim = 0;
-    auto [stop, error] = std::from_chars(at, end, dim);
-    if (error != std::errc() || dim < 0 || (stop < end && *stop != 'x')) return std::nullopt;
-    shape.push_back(dim);
-    at = stop < end ? stop + 1 : stop;
-  }
-  return shape;
+bool is_onnx(const ModelRequest& request) {
+  return std::filesystem::path(request.path).extension() == ".onnx";
 }
 
-std::optional<sema::Model> read_onnx(const Options& options, support::Diagnostics& diags) {
-  import::OnnxOptions onnx_options;
-  for (const auto& [name, text] : options.input_shapes) {
-    std::optional<ir::Shape> shape = parse_dims(text);
-    if (!shape) return diags.error_at(Code::BadOption, "--shape " + name, "`{}` is no shape: want 1x3x224x224", text);
-    onnx_options.input_shapes[name] = *shape;
-  }
-  std::optional<ir::Graph> graph = import::import_onnx(options.model, diags, onnx_options);
+std::optional<sema::Model> read_onnx(const ModelRequest& request, support::Diagnostics& diags) {
+  import::OnnxOptions options;
+  for (const auto& [name, shape] : request.shapes) options.input_shapes[name] = shape;
+  std::optional<ir::Graph> graph = import::import_onnx(request.path, diags, options);
   if (!graph) return std::nullopt;
   return sema::Model{std::move(*graph), {}};
 }
 
-}  // namespace
-
-std::optional<sema::Model> read_model_file(const Options& options, support::SourceManager& sources,
-                                           support::Diagnostics& diags) {
-  std::filesystem::path path(options.model);
-  if (path.extension() == ".onnx") {
-    if (options.emit != Emit::Ast) return read_onnx(options, diags);
-    return diags.error_at(Code::BadOption, "--emit=ast", "an .onnx model has no syntax tree; `--emit=graph` prints it");
-  }
-  for (const auto& [name, text] : options.input_shapes) {
-    return diags.error_at(Code::BadOption, "--shape " + name, "the shapes of a model text are fixed: `{}`", text);
+/// The text of a model. Its shapes are fixed.
+std::optional<support::FileId> load_text(const ModelRequest& request, support::SourceManager& sources,
+                                         support::Diagnostics& diags) {
+  for (const auto& [name, shape] : request.shapes) {
+    return diags.error_at(Code::BadOption, "--shape " + name, "the shapes of a model text are fixed: `{}`",
+                          fmt::join(shape, "x"));
   }
   std::string why;
-  std::optional<support::FileId> file = sources.load(options.model, &why);
-  if (!file) return diags.error_at(Code::CannotRead, options.model, "cannot read: {}", why);
-  if (options.emit == Emit::Ast) {
-    std::optional<syntax::ModelAst> ast = syntax::parse_model(sources, *file, diags);
-    if (ast) fmt::print("{}", syntax::dump(*ast, sources));
-    return std::nullopt;
+  std::optional<support::FileId> file = sources.load(request.path, &why);
+  if (!file) return diags.error_at(Code::CannotRead, request.path, "cannot read: {}", why);
+  return file;
+}
+
+std::optional<sema::Model> read_text(const ModelRequest& request, support::SourceManager& sources,
+                                     support::Diagnostics& diags) {
+  std::optional<support::FileId> file = load_text(request, sources, diags);
+  if (!file) return std::nullopt;
+  return sema::load_model_text(sources, *file, std::filesystem::path(request.path).parent_path().string(), diags);
+}
+
+}  // namespace
+
+std::optional<ModelFile> read_model_file(const ModelRequest& request, support::SourceManager& sources,
+                                         support::Diagnostics& diags) {
+  std::optional<sema::Model> model = is_onnx(request) ? read_onnx(request, diags) : read_text(request, sources, diags);
+  if (!model) return std::nullopt;
+  std::filesystem::path path(request.path);
+  std::set<std::filesystem::path> weights = files_of_constants(model->graph, path.parent_path().string());
+  return ModelFile{std::move(path), std::move(*model), std::move(weights)};
+}
+
+std::optional<std::string> print_model_ast(const ModelRequest& request, support::SourceManager& sources,
+                                           support::Diagnostics& diags) {
+  if (is_onnx(request)) {
+    return diags.error_at(Code::BadOption, "--emit=ast", "an .onnx model has no syntax tree; `--emit=graph` prints it");
   }
-  return sema::load_model_text(sources, *file, path.parent_path().string(), diags);
+  std::optional<support::FileId> file = load_text(request, sources, diags);
+  if (!file) return std::nullopt;
+  std::optional<syntax::ModelAst> ast = syntax::parse_model(sources, *file, diags);
+  if (!ast) return std::nullopt;
+  return syntax::dump(*ast, sources);
 }
 
 }  // namespace collage::driver

@@ -15,7 +15,7 @@ namespace collage::driver {
 /// How often each rewrite was applied.
 using RewriteCounts = std::map<std::string, int>;
 
-/// What runs before candidates are searched. Nothing after errors.
+/// The passes that run before candidates are searched. Returns nullopt after errors.
 std::optional<passes::Schedule> pre_schedule(const std::vector<place::ActiveBackend>& active,
                                              support::Diagnostics& diags);
 

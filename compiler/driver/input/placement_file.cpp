@@ -363,4 +363,11 @@ std::optional<ir::Placement> read_placement(const std::string& path, const ir::G
   return PlacementReader(sources.text(*file), *file, graph, diags).read();
 }
 
+std::optional<ir::Placement> read_placement_for(const sema::Model& model, const std::string& path,
+                                                const std::string& option, support::SourceManager& sources,
+                                                support::Diagnostics& diags) {
+  if (model.placement.empty()) return read_placement(path, model.graph, sources, diags);
+  return diags.error_at(Code::BadOption, option, "the model has partitions of its own, and no plan can be followed");
+}
+
 }  // namespace collage::driver

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "compiler/ir/placement.h"
+#include "compiler/sema/build_graph.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/source_manager.h"
 
@@ -28,5 +29,10 @@ std::string print_placement(const ir::Graph& graph, const ir::Placement& placeme
 /// after errors.
 std::optional<ir::Placement> read_placement(const std::string& path, const ir::Graph& graph,
                                             support::SourceManager& sources, support::Diagnostics& diags);
+
+/// As `read_placement`, for a model that must not have partitions of its own. `option` names the file in messages.
+std::optional<ir::Placement> read_placement_for(const sema::Model& model, const std::string& path,
+                                                const std::string& option, support::SourceManager& sources,
+                                                support::Diagnostics& diags);
 
 }  // namespace collage::driver

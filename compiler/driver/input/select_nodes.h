@@ -13,7 +13,8 @@
 
 namespace collage::driver {
 
-/// Ascending, not empty. Nothing after an error, told at `option`: it selects nothing.
+/// The nodes in ascending order, at least one. Returns nullopt after an error, reported at `option`, where the selector
+/// selects none.
 std::optional<std::vector<ir::NodeId>> select_nodes(std::string selector, const ir::Graph& graph,
                                                     const std::string& option, support::Diagnostics& diags);
 

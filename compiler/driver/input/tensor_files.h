@@ -21,7 +21,7 @@ std::optional<ir::Tensor> read_tensor_file(const std::string& path, const ir::Te
 std::optional<ir::Tensor> read_any_tensor(const std::string& path, const std::string& option,
                                           support::Diagnostics& diags);
 
-/// What can be told before there is a tensor to write: the kind of file, and whether its folder exists.
+/// Checks what can be checked before there is a tensor to write: the kind of file, and whether its folder exists.
 bool can_write_tensor_file(const std::string& path, const std::string& name, support::Diagnostics& diags);
 
 /// Writes .npy or .pb.

@@ -60,29 +60,30 @@ std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
 }
 
 /// `0.5 us to 3.2 us  npu[0] in, host - npu[0]  convert %x.npu0`: copies beside compute.
-void print_timeline(const runtime::Plan& plan, const runtime::Timeline& timeline, size_t rows) {
+std::string print_timeline(const runtime::Plan& plan, const runtime::Timeline& timeline, size_t rows) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
   const std::vector<runtime::Task> tasks = runtime::tasks_of(plan, machine);
   std::vector<size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return timeline.slots()[a].start < timeline.slots()[b].start; });
-  fmt::print("{:<12}{:>12} with steps side by side\n", "timeline", human(timeline.makespan()));
+  std::string text = fmt::format("{:<12}{:>12} with steps side by side\n", "timeline", human(timeline.makespan()));
   for (size_t i = 0; i < std::min(rows, order.size()); ++i) {
     const size_t step = order[i];
     std::vector<std::string> held;
     for (int resource : tasks[step].resources) held.push_back(machine.names()[static_cast<size_t>(resource)]);
     const std::vector<Row> what = rows_of(plan, plan.steps[step]);
-    fmt::print("{:<12}{:>12} to {:<12} {:<28} {}\n", "", human(timeline.slots()[step].start),
-               human(timeline.slots()[step].finish), fmt::format("{}", fmt::join(held, ", ")),
-               what.empty() ? "" : what.front().what);
+    text += fmt::format("{:<12}{:>12} to {:<12} {:<28} {}\n", "", human(timeline.slots()[step].start),
+                        human(timeline.slots()[step].finish), fmt::format("{}", fmt::join(held, ", ")),
+                        what.empty() ? "" : what.front().what);
   }
+  return text;
 }
 
 }  // namespace
 
-bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, size_t rows,
-                   runtime::Executor& executor, support::Diagnostics& diags) {
+std::optional<std::string> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
+                                         size_t rows, runtime::Executor& executor, support::Diagnostics& diags) {
   std::vector<std::vector<Row>> by_step;
   for (const runtime::Step& step : plan.steps) by_step.push_back(rows_of(plan, step));
   int run = -kWarmUp;
@@ -107,16 +108,19 @@ bool profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>
   for (std::vector<Row>& step : by_step) std::move(step.begin(), step.end(), std::back_inserter(all));
   for (const Row& row : all) total += row.least();
   std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.least() > b.least(); });
-  fmt::print("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile", total * 1e3, all.size());
+  std::string text =
+      fmt::format("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile", total * 1e3, all.size());
   double shown = 0;
   for (size_t i = 0; i < std::min(rows, all.size()); ++i) {
     shown += all[i].least();
-    fmt::print("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].least() * 1e3, 100 * all[i].least() / total,
-               all[i].kind, all[i].what);
+    text += fmt::format("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].least() * 1e3,
+                        100 * all[i].least() / total, all[i].kind, all[i].what);
   }
-  if (rows < all.size()) fmt::print("{:<12}{:>10.4g} ms in {} others\n", "", (total - shown) * 1e3, all.size() - rows);
-  if (plan.is_concurrent) print_timeline(plan, executor.timeline(), rows);
-  return true;
+  if (rows < all.size()) {
+    text += fmt::format("{:<12}{:>10.4g} ms in {} others\n", "", (total - shown) * 1e3, all.size() - rows);
+  }
+  if (plan.is_concurrent) text += print_timeline(plan, executor.timeline(), rows);
+  return text;
 }
 
 }  // namespace collage::driver

@@ -10,23 +10,17 @@
 namespace collage::driver {
 namespace {
 
-using support::Code;
-
 constexpr int kWarmUp = 2;
 
 }  // namespace
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
-                                      const plan::PlanTargets& targets, int threads, support::Diagnostics& diags) {
-  codegen::JitOptions options;
-  options.threads = threads;
-  runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(options);
-  if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
-  std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
-  if (!built) return std::nullopt;
-  auto executor = runtime::Executor::load(built->plan, **jit, threads);
-  if (!executor) return diags.error_at(Code::RunFailed, graph.name, "{}", executor.message());
-  return PlanRunner{std::move(*jit), std::move(*built), std::move(*executor), {}, {}};
+                                      const plan::PlanTargets& targets, support::Diagnostics& diags) {
+  std::optional<Program> program = build_program(graph, placement, targets, {}, diags);
+  if (!program) return std::nullopt;
+  std::unique_ptr<runtime::Executor> executor = load_program(*program, targets.threads, diags);
+  if (executor == nullptr) return std::nullopt;
+  return PlanRunner{std::move(*program), std::move(executor), {}, {}};
 }
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,

@@ -6,26 +6,20 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/codegen/jit.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/placement.h"
-#include "compiler/plan/build_plan.h"
-#include "compiler/support/diagnostic.h"
-#include "runtime/exec/executor.h"
+#include "compiler/driver/run/program.h"
 
 namespace collage::driver {
 
 /// A placement ready to run, and what its runs gave.
 struct PlanRunner {
-  std::unique_ptr<codegen::Jit> jit;  ///< before what needs its code
-  plan::BuiltPlan built;
-  std::unique_ptr<runtime::Executor> executor;
-  std::vector<runtime::Tensor> outputs;  ///< of the last run
-  std::vector<double> seconds;           ///< of the runs that count
+  Program program;
+  std::unique_ptr<runtime::Executor> executor;  ///< of `program`, destroyed before it
+  std::vector<runtime::Tensor> outputs;         ///< of the last run
+  std::vector<double> seconds;                  ///< of the runs that count
 };
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
-                                      const plan::PlanTargets& targets, int threads, support::Diagnostics& diags);
+                                      const plan::PlanTargets& targets, support::Diagnostics& diags);
 
 /// Runs all of them in turn, A B C A B C, so that a machine that slows down slows all of them down; after a warm-up
 /// `runs` times each. A failure ends it.

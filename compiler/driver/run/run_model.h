@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--run`, `--check`, `--bench`: a built plan on the user's inputs, and what its results say.
+// Runs a loaded model on what the user gave, and compares its outputs with what the user expects.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compiler/driver/input/listener.h"
-#include "compiler/driver/input/options.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/placement.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/driver/run/bind_inputs.h"
 #include "runtime/exec/executor.h"
 
 namespace collage::driver {
 
-/// A model input with what the user gave for it: one tensor, or a batch of which each run takes one.
-struct BoundInput {
-  ir::Tensor data;
-  int64_t batch = 1;
+/// An output against the file of `--expect`.
+struct ExpectedRow {
+  std::string output;
+  double difference = 0;  ///< max|diff| / max|y|
 };
 
-/// In the order of the graph's inputs. Without `--run` those that are not given are random. Also checks the names of
-/// `--expect` and `--save`. Nothing after errors.
-std::optional<std::vector<BoundInput>> bind_inputs(const Options& options, const ir::Graph& graph,
-                                                   support::Diagnostics& diags);
+struct Accuracy {
+  size_t right = 0;
+  size_t of = 0;
+};
 
-/// The inputs of one run out of the batch.
-std::vector<ir::Tensor> inputs_of_run(const ir::Graph& graph, const std::vector<BoundInput>& bound, int64_t run);
+struct RunResult {
+  int64_t runs = 1;                   ///< one for each input of the batch
+  std::vector<ir::Tensor> outputs{};  ///< of the last run
+  std::vector<int64_t> classes{};     ///< of each run: index of the largest element of the first output
+  std::vector<ExpectedRow> expected{};
+  std::optional<Accuracy> accuracy{};
+};
 
-/// Runs once per input of the batch, prints results, compares with `--expect` and `--labels`. False after an error.
-bool run_model(const Options& options, const ir::Graph& graph, const std::vector<BoundInput>& bound,
-               runtime::Executor& executor, const Listener& listener, support::Diagnostics& diags);
+/// Runs the model once for each input of the batch. Returns nullopt after an error.
+std::optional<RunResult> run_model(const ir::Graph& graph, const std::vector<BoundInput>& bound,
+                                   runtime::Executor& executor, const Listener& listener, support::Diagnostics& diags);
 
-/// Times `options.bench` runs after a warm-up and prints median, least and the simulated devices' time; of a concurrent
-/// plan also the makespan, and the time per input of a stream whose steps take the least that they took. Writes them
-/// all, in order, to `options.bench_json`.
-bool bench_model(const Options& options, const ir::Graph& graph, const runtime::Plan& plan,
-                 const std::vector<BoundInput>& bound, runtime::Executor& executor, const Listener& listener,
-                 support::Diagnostics& diags);
+/// Compares the result with the expected outputs and labels of the request, notes what was found in it, and saves the
+/// outputs that the request names. False after an error: a difference that is too large is one.
+bool judge_result(const RunRequest& request, const ir::Graph& graph, RunResult* result, support::Diagnostics& diags);
+
+std::string print(const RunResult& result, const ir::Graph& graph);
 
 }  // namespace collage::driver

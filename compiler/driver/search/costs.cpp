@@ -29,8 +29,8 @@ std::function<void(const measure::MeasuringProgress&)> progress_to(const Listene
   };
 }
 
-std::unique_ptr<measure::CostDatabase> open_database(const Options& options, support::Diagnostics& diags) {
-  std::string path = options.cost_db.value_or(measure::default_cost_database());
+std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request, support::Diagnostics& diags) {
+  std::string path = request.database.value_or(measure::default_cost_database());
   if (path.empty()) return nullptr;
   auto database = measure::CostDatabase::open(path);
   if (database) return std::move(*database);
@@ -39,34 +39,37 @@ std::unique_ptr<measure::CostDatabase> open_database(const Options& options, sup
   return nullptr;
 }
 
+/// The measuring process reads the same rules as this one.
+std::vector<std::string> worker_arguments(const Settings& settings, const std::vector<std::string>& rules) {
+  std::vector<std::string> arguments;
+  for (const std::string& path : rules) arguments.insert(arguments.end(), {"-r", path});
+  for (const std::string& target : settings.targets) arguments.insert(arguments.end(), {"-t", target});
+  arguments.insert(arguments.end(), {"--threads", std::to_string(settings.threads), "--timeout",
+                                     fmt::format("{}", settings.costs.timeout)});
+  return arguments;
+}
+
 }  // namespace
 
-Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, const Listener& listener,
+Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
+                 const std::vector<place::ActiveBackend>& active, const Listener& listener,
                  support::Diagnostics& diags) {
-  bool asked = options.costs == CostMode::Measured;
-  bool may_choose = options.costs == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
-  if (!asked && !may_choose) return {};
+  const CostMode mode = settings.costs.mode;
+  const bool may_choose = mode == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
+  if (mode != CostMode::Measured && !may_choose) return {};
   measure::MeasuredCostsOptions measuring;
-  measuring.threads = options.threads;
+  measuring.threads = settings.threads;
   measuring.worker.program = measure::find_worker_program();
   if (measuring.worker.program.empty()) {
     diags.warning_at(Code::BackendFailed, "costs", "`collage-measure` is not beside this program; costs are estimated");
     return {};
   }
-  measuring.worker.timeout_seconds = options.measure_timeout;
-  for (const std::string& path : options.rules) {
-    measuring.worker.arguments.insert(measuring.worker.arguments.end(), {"-r", path});
-  }
-  for (const std::string& target : options.targets) {
-    measuring.worker.arguments.insert(measuring.worker.arguments.end(), {"-t", target});
-  }
-  measuring.worker.arguments.insert(
-      measuring.worker.arguments.end(),
-      {"--threads", std::to_string(options.threads), "--timeout", fmt::format("{}", options.measure_timeout)});
+  measuring.worker.timeout_seconds = settings.costs.timeout;
+  measuring.worker.arguments = worker_arguments(settings, rules);
   measuring.waiting = listener.waiting;
   if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
-  costs.database = open_database(options, diags);
+  costs.database = open_database(settings.costs, diags);
   measuring.database = costs.database.get();
   if (costs.database != nullptr) measuring.lock_file = costs.database->lock_file();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);

@@ -7,7 +7,7 @@
 
 #include "compiler/driver/input/activate.h"
 #include "compiler/driver/input/listener.h"
-#include "compiler/driver/input/options.h"
+#include "compiler/driver/input/requests.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/support/diagnostic.h"
@@ -20,10 +20,12 @@ struct Costs {
   std::unique_ptr<measure::MeasuredCosts> source;
 };
 
-/// `--costs=measured`: measured. Without `--costs` they are where an active rule file says `cost measured`. Where there
-/// is no database (`--cost-db ''`, or no home to keep one in) they are forgotten after this run. A database that cannot
-/// be used, or a measuring process that does not exist, is a warning. The listener lives as long as the costs.
-Costs open_costs(const Options& options, const std::vector<place::ActiveBackend>& active, const Listener& listener,
+/// Costs are measured where the settings say so, or leave the choice and an active rule file says `cost measured`.
+/// Without a database (none is wanted, or there is no home to keep one in) they are forgotten after this compilation. A
+/// database that cannot be used, or a measuring process that does not exist, is a warning. `rules`: the paths that
+/// `active` were read from. The listener lives as long as the costs.
+Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
+                 const std::vector<place::ActiveBackend>& active, const Listener& listener,
                  support::Diagnostics& diags);
 
 /// `31 measured, 57 from cache, 224 not needed   2.1 s`, and what failed. Empty if there was nothing to measure.

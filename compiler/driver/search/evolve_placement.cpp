@@ -41,12 +41,11 @@ double spread(const std::vector<double>& seconds) {
 
 class PlanEvolution {
  public:
-  PlanEvolution(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets, int threads,
+  PlanEvolution(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
                 std::vector<runtime::Tensor> operands, EvolveReport* report)
       : input_(input),
         seed_(seed),
         targets_(targets),
-        threads_(threads),
         operands_(std::move(operands)),
         report_(report),
         genes_(input.built.problem, solution_of(seed)) {
@@ -87,7 +86,7 @@ class PlanEvolution {
   }
 
   std::optional<PlanRunner> load(const FoundPlan& plan, support::Diagnostics& diags) const {
-    return load_runner(input_.graph, plan.placement, targets_, threads_, diags);
+    return load_runner(input_.graph, plan.placement, targets_, diags);
   }
   const std::vector<runtime::Tensor>& operands() const { return operands_; }
 
@@ -132,7 +131,6 @@ class PlanEvolution {
   const SearchInput& input_;
   const FoundPlan& seed_;
   const plan::PlanTargets& targets_;
-  int threads_;
   std::vector<runtime::Tensor> operands_;
   EvolveReport* report_;
   place::PlanGenes genes_;
@@ -143,11 +141,11 @@ class PlanEvolution {
 }  // namespace
 
 std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
-                                     const Options& options, const std::vector<BoundInput>& inputs,
+                                     const Settings& settings, const std::vector<BoundInput>& inputs,
                                      EvolveReport* report, support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
-  PlanEvolution evolution(input, seed, targets, options.threads, inputs_of_run(input.graph, inputs, 0), report);
-  std::optional<FoundPlan> best = evolution.search(options.evolve_evaluations);
+  PlanEvolution evolution(input, seed, targets, inputs_of_run(input.graph, inputs, 0), report);
+  std::optional<FoundPlan> best = evolution.search(settings.evolve_evaluations);
   std::optional<PlanRunner> seed_runner = evolution.load(seed, diags);
   if (!seed_runner) return std::nullopt;
   std::vector<PlanRunner*> turn{&*seed_runner};

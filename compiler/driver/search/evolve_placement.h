@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/run/run_model.h"
+#include "compiler/driver/run/bind_inputs.h"
 #include "compiler/driver/search/find_placement.h"
 #include "compiler/plan/targets.h"
 
@@ -26,10 +26,10 @@ struct EvolveReport {
   double seconds = 0;       ///< that it took
 };
 
-/// The seed or a plan that is faster. Nothing after an error: the seed does not run. Other strategies' plans join the
-/// first population.
+/// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an error:
+/// the seed does not run.
 std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
-                                     const Options& options, const std::vector<BoundInput>& inputs,
+                                     const Settings& settings, const std::vector<BoundInput>& inputs,
                                      EvolveReport* report, support::Diagnostics& diags);
 
 /// `24 plans measured in 12.3 s, …`

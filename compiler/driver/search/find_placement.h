@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One strategy, from the placement problem to a placement that has been priced independently. The pipeline, `--compare`
-// and `--diff-placements` all come here.
+// One strategy, from the placement problem to a placement that has been priced independently. `Compilation`,
+// `--compare` and `--diff-placements` all come here.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,7 @@
 #include <exception>
 #include <new>
 
-#include "compiler/driver/commands/pipeline.h"
+#include "compiler/driver/commands/commands.h"
 #include "compiler/support/explain.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
@@ -34,6 +34,15 @@ std::string answer(const tools::Information& asked) {
   return asked.bash_completion ? tools::bash_completion(tools::describe_collagec()) : "";
 }
 
+int exit_code(driver::Verdict verdict) {
+  switch (verdict) {
+    case driver::Verdict::Done: return 0;
+    case driver::Verdict::BadInput: return kInputError;
+    case driver::Verdict::BadUsage: return kWrongUsage;
+  }
+  return kInternalError;
+}
+
 int run(int argc, char** argv) {
   const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
@@ -42,11 +51,14 @@ int run(int argc, char** argv) {
   if (!information.explain.empty()) return support::explain(information.explain) ? 0 : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
   tools::TerminalProgress progress;
-  const int code = driver::run_pipeline(options, progress.listener());
+  const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },
+                              [](std::string_view text) { fmt::print(stderr, "{}", text); }};
+  const driver::Outcome outcome = driver::run_command(options, output, progress.listener());
+  fmt::print(stderr, "{}", outcome.diagnostics);
   if (tools::interrupt_flag()) {
     fmt::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");
   }
-  return code;
+  return exit_code(outcome.verdict);
 }
 
 }  // namespace

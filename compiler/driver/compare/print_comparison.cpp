@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "compiler/driver/commands/compare.h"
+#include "compiler/driver/compare/comparison.h"
 
 namespace collage::driver {
 namespace {

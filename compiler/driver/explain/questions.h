@@ -8,7 +8,7 @@
 
 #include "compiler/driver/explain/alternative.h"
 #include "compiler/driver/input/activate.h"
-#include "compiler/driver/input/options.h"
+#include "compiler/driver/input/requests.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
@@ -22,8 +22,9 @@ struct Questions {
 };
 
 /// Nothing after an error: no such node or backend.
-std::optional<Questions> read_questions(const Options& options, const ir::Graph& graph, const ir::RuleSet& rules,
-                                        const std::vector<Activation>& activations, support::Diagnostics& diags);
+std::optional<Questions> read_questions(const QuestionRequest& request, const ir::Graph& graph,
+                                        const ir::RuleSet& rules, const std::vector<Activation>& activations,
+                                        support::Diagnostics& diags);
 
 /// The answers as lines; empty where the question was not asked.
 std::string answer_why(const Questions& questions, const ExplainedPlan& explained);

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/input/options.h"
-#include "compiler/driver/run/run_model.h"
+#include "compiler/driver/run/bind_inputs.h"
 #include "compiler/driver/search/find_placement.h"
 #include "compiler/plan/targets.h"
 
@@ -46,16 +45,16 @@ struct Comparison {
 };
 
 /// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
-/// and
-/// `--strategy` if it is none of these.
-std::optional<Comparison> compare_strategies(const SearchInput& input, const std::string& strategy,
+/// and `strategy` if it is none of these.
+std::optional<Comparison> compare_strategies(const SearchInput& input, const place::Strategy& strategy,
                                              support::Diagnostics& diags);
 
 /// One more row, of a plan that was found otherwise.
 void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison);
 
-/// Builds and runs every row that has a plan. False after an error; results that differ from the reference are one.
-bool measure(const SearchInput& input, const plan::PlanTargets& targets, const Options& options,
+/// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results that
+/// differ from the reference are one.
+bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 std::string print(const Comparison& comparison);

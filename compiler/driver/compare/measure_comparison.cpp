@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the plans of a comparison in turn (compare.h).
+// Runs the plans of a comparison in turn (comparison.h).
 #include <algorithm>
 
-#include "compiler/driver/commands/compare.h"
+#include "compiler/driver/compare/comparison.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/run/plan_runner.h"
 #include "compiler/driver/run/time_plan.h"
@@ -19,7 +19,7 @@ constexpr int kUsualRuns = 10;
 
 }  // namespace
 
-bool measure(const SearchInput& input, const plan::PlanTargets& targets, const Options& options,
+bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags) {
   const std::vector<Tensor> operands = inputs_of_run(input.graph, inputs, 0);
   runtime::Result<std::vector<Tensor>> reference = ir::evaluate_graph(input.graph, operands);
@@ -33,14 +33,14 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, const O
     std::string text = print_placement(input.graph, row.plan->placement);
     auto known = runners.find(text);
     if (known == runners.end()) {
-      std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, options.threads, diags);
+      std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, diags);
       if (!runner) return false;
       known = runners.emplace(std::move(text), std::move(*runner)).first;
     }
     of_row[i] = &known->second;
   }
 
-  comparison.runs = options.bench > 0 ? options.bench : kUsualRuns;
+  comparison.runs = runs > 0 ? runs : kUsualRuns;
   std::vector<PlanRunner*> turn;  // each once, in the order of the rows
   for (PlanRunner* runner : of_row) {
     if (runner != nullptr && std::find(turn.begin(), turn.end(), runner) == turn.end()) turn.push_back(runner);

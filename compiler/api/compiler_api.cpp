@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface of libcollage_compiler (include/collage/compiler.h). No exception leaves it.
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "compiler/api/state.h"
+#include "compiler/driver/compilation/report_of.h"
+#include "compiler/driver/input/placement_file.h"
+#include "compiler/driver/run/program.h"
+#include "runtime/api/executable.h"
+
+using namespace collage;  // NOLINT: every definition below is of the global namespace
+using support::Code;
+
+namespace {
+
+/// Calls `work`. What it throws becomes a diagnostic and `failure`.
+template <typename Result, typename Work>
+Result guarded(api::CompilerState& state, Result failure, Work&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    state.diags->error_at(Code::RunFailed, "collage", "out of memory");
+  } catch (const std::exception& error) {
+    state.diags->error_at(Code::RunFailed, "collage", "internal error: {}", error.what());
+  }
+  return failure;
+}
+
+/// A copy that `collage_text_free` frees.
+char* copy_of(const std::string& text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+/// The text that `make` gives of a placement; null where it gives none.
+template <typename Make>
+char* text_of(const collage_placement* placement, Make&& make) {
+  if (placement == nullptr) return nullptr;
+  const api::PlacedModel& placed = *placement->placed;
+  return guarded<char*>(*placed.state, nullptr, [&]() -> char* {
+    std::optional<std::string> text = make(placed);
+    return text ? copy_of(*text) : nullptr;
+  });
+}
+
+driver::Report report_of(const api::PlacedModel& placed) {
+  return driver::report_of(*placed.compilation, *placed.candidates, placed.placement,
+                           placed.found ? &*placed.found : nullptr, placed.state->sources);
+}
+
+/// The runtime library that this one was built with: they share more than the ABI.
+bool check_runtime(support::Diagnostics& diags) {
+  if (std::strcmp(collage_runtime_version(), COLLAGE_VERSION) == 0) return true;
+  return diags.error_at(Code::BackendFailed, "libcollage_runtime", "its version is {}, that of libcollage_compiler {}",
+                        collage_runtime_version(), COLLAGE_VERSION);
+}
+
+collage_executable* build(const api::PlacedModel& placed) {
+  support::Diagnostics& diags = *placed.state->diags;
+  const driver::Compilation& compilation = *placed.compilation;
+  if (!check_runtime(diags)) return nullptr;
+  std::optional<driver::Program> program =
+      driver::build_program(compilation.graph(), placed.placement, compilation.targets(), {}, diags);
+  if (!program) return nullptr;
+  if (compilation.settings().is_strict && !program->built.fallbacks.empty()) {
+    diags.error_at(Code::BackendFailed, "strict", "{} partitions fell back to the reference kernels",
+                   program->built.fallbacks.size());
+    return nullptr;
+  }
+  return new collage_executable{std::make_shared<const runtime::CompiledModel>(
+      std::move(program->built.plan), std::move(program->jit), compilation.settings().threads)};
+}
+
+std::string with_notes(const support::DiagnosticRecord& record) {
+  std::string text = record.message;
+  for (const support::Note& note : record.notes) text += "\n" + note.message;
+  return text;
+}
+
+}  // namespace
+
+const char* collage_compiler_version(void) {
+  return COLLAGE_VERSION;
+}
+
+collage_compiler* collage_compiler_create(uint32_t abi_version) {
+  if (abi_version != COLLAGE_ABI_VERSION) return nullptr;
+  try {
+    return new collage_compiler{std::make_shared<api::CompilerState>()};
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void collage_compiler_free(collage_compiler* compiler) {
+  delete compiler;
+}
+
+int collage_compiler_rules(collage_compiler* compiler, const char* const* paths, size_t count) {
+  if (compiler == nullptr) return 1;
+  api::CompilerState& state = *compiler->state;
+  return guarded(state, 1, [&] {
+    auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags);
+    if (rules == nullptr) return 1;
+    state.rules = std::move(rules);
+    return 0;
+  });
+}
+
+int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value) {
+  if (compiler == nullptr || name == nullptr || value == nullptr) return 1;
+  api::CompilerState& state = *compiler->state;
+  return guarded(state, 1, [&] { return api::change_setting(state, name, value) ? 0 : 1; });
+}
+
+size_t collage_diagnostic_count(const collage_compiler* compiler) {
+  return compiler == nullptr ? 0 : compiler->state->diags->records().size();
+}
+
+int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_diagnostic* diagnostic) {
+  if (index >= collage_diagnostic_count(compiler) || diagnostic == nullptr) return 1;
+  api::CompilerState& state = *compiler->state;
+  return guarded(state, 1, [&] {
+    const support::DiagnosticRecord& record = state.diags->records()[index];
+    const bool has_place = record.span.is_valid();
+    api::DiagnosticTexts& texts = state.texts[index];
+    texts = {support::code_text(record.code),
+             has_place ? std::string(state.sources.name(record.span.file)) : record.where, with_notes(record)};
+    support::LineColumn place{0, 0};
+    if (has_place) place = state.sources.position(record.span.file, record.span.begin);
+    *diagnostic = {record.severity == support::Severity::Error ? COLLAGE_ERROR : COLLAGE_WARNING,
+                   texts.code.c_str(),
+                   texts.file.c_str(),
+                   place.line,
+                   place.column,
+                   texts.message.c_str()};
+    return 0;
+  });
+}
+
+const char* collage_diagnostics_text(collage_compiler* compiler) {
+  if (compiler == nullptr) return "";
+  api::CompilerState& state = *compiler->state;
+  return guarded<const char*>(state, "", [&] {
+    state.rendered = state.diags->render();
+    return state.rendered.c_str();
+  });
+}
+
+void collage_diagnostics_clear(collage_compiler* compiler) {
+  if (compiler != nullptr) compiler->state->clear_diagnostics();
+}
+
+collage_model* collage_model_load(collage_compiler* compiler, const char* path) {
+  if (compiler == nullptr || path == nullptr) return nullptr;
+  api::CompilerState& state = *compiler->state;
+  return guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
+    auto file = driver::read_model_file({path, state.shapes}, state.sources, *state.diags);
+    if (!file) return nullptr;
+    return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};
+  });
+}
+
+void collage_model_free(collage_model* model) {
+  delete model;
+}
+
+collage_placement* collage_place(const collage_model* model) {
+  if (model == nullptr) return nullptr;
+  return guarded<collage_placement*>(*model->state, nullptr, [&]() -> collage_placement* {
+    std::shared_ptr<api::PlacedModel> placed = api::place_model(model->state, *model->file);
+    return placed == nullptr ? nullptr : new collage_placement{std::move(placed)};
+  });
+}
+
+double collage_placement_value(const collage_placement* placement) {
+  if (placement == nullptr) return 0;
+  const api::PlacedModel& placed = *placement->placed;
+  if (placed.found) return placed.found->predicted.seconds();
+  return guarded(*placed.state, 0.0, [&] {
+    return driver::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).seconds();
+  });
+}
+
+double collage_placement_bound(const collage_placement* placement) {
+  const bool is_found = placement != nullptr && placement->placed->found.has_value();
+  return is_found ? placement->placed->found->bound.seconds() : 0;
+}
+
+char* collage_placement_summary(const collage_placement* placement) {
+  return text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::summary(placed.compilation->graph(), placed.placement, report_of(placed));
+  });
+}
+
+char* collage_placement_text(const collage_placement* placement) {
+  return text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::print_placement(placed.compilation->graph(), placed.placement);
+  });
+}
+
+char* collage_placement_json(const collage_placement* placement) {
+  return text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::placement_json(placed.compilation->graph(), placed.placement, report_of(placed));
+  });
+}
+
+char* collage_why(const collage_placement* placement, const char* nodes) {
+  if (nodes == nullptr) return nullptr;
+  return text_of(placement, [&](const api::PlacedModel& placed) { return api::explain(placed, {nodes, {}}); });
+}
+
+char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend) {
+  if (nodes == nullptr || backend == nullptr) return nullptr;
+  return text_of(placement, [&](const api::PlacedModel& placed) {
+    return api::explain(placed, {"", {nodes, backend}});
+  });
+}
+
+void collage_placement_free(collage_placement* placement) {
+  delete placement;
+}
+
+collage_executable* collage_build(const collage_placement* placement) {
+  if (placement == nullptr) return nullptr;
+  const api::PlacedModel& placed = *placement->placed;
+  return guarded<collage_executable*>(*placed.state, nullptr, [&] { return build(placed); });
+}
+
+void collage_text_free(char* text) {
+  std::free(text);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of a state by name (collage_compiler_set): a row for each.
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "compiler/api/state.h"
+
+namespace collage::api {
+namespace {
+
+using support::Code;
+
+template <typename Number>
+std::optional<Number> parse_number(const std::string& text, Number least, Number most) {
+  Number number{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= least && number <= most)) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+/// Stores what was parsed. False where nothing was.
+template <typename Place, typename Value>
+bool store(Place& place, const std::optional<Value>& value) {
+  if (value) place = *value;
+  return value.has_value();
+}
+
+/// An empty value clears the list.
+bool add(std::vector<std::string>& list, const std::string& value) {
+  if (value.empty()) {
+    list.clear();
+  } else {
+    list.push_back(value);
+  }
+  return true;
+}
+
+bool set_costs(CompilerState& s, const std::string& value) {
+  s.settings.costs.mode = value == "measured" ? driver::CostMode::Measured : driver::CostMode::Estimate;
+  return value == "measured" || value == "estimate";
+}
+
+/// Lifts the default limit of states: time alone counts then.
+bool set_budget(CompilerState& s, const std::string& value) {
+  uint64_t& states = s.settings.search.max_states;
+  if (states == place::SearchOptions().max_states) states = driver::kUnlimitedStates;
+  return store(s.settings.search.max_seconds, parse_number<double>(value, 0, 1e6));
+}
+
+bool set_shape(CompilerState& s, const std::string& value) {
+  if (value.empty()) s.shapes.clear();
+  const size_t equals = value.find('=');
+  if (equals == std::string::npos) return value.empty();
+  std::optional<ir::Shape> shape = driver::parse_shape(value.substr(equals + 1));
+  if (shape) s.shapes[value.substr(0, equals)] = *shape;
+  return shape.has_value();
+}
+
+bool set_strict(CompilerState& s, const std::string& value) {
+  s.settings.is_strict = value == "true";
+  return value == "true" || value == "false";
+}
+
+bool set_text(std::string& text, const std::string& value) {
+  text = value;
+  return true;
+}
+
+struct Row {
+  std::string_view name;
+  std::string_view form;  ///< what a value looks like
+  bool (*set)(CompilerState&, const std::string& value);
+};
+
+constexpr Row kRows[] = {
+    {"allow", "[BACKEND=]DTYPES", [](CompilerState& s, const std::string& v) { return add(s.settings.allow, v); }},
+    {"budget", "SECONDS", set_budget},
+    {"cost-db", "FILE",
+     [](CompilerState& s, const std::string& v) { return store(s.settings.costs.database, std::optional(v)); }},
+    {"costs", "`measured` or `estimate`", set_costs},
+    {"forbid", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.forbid, v); }},
+    {"max-states", "a number",
+     [](CompilerState& s, const std::string& v) {
+       return store(s.settings.search.max_states, parse_number<uint64_t>(v, 1, driver::kUnlimitedStates));
+     }},
+    {"memory", "DEVICE=SIZE", [](CompilerState& s, const std::string& v) { return add(s.settings.memory, v); }},
+    {"objective", "an objective",
+     [](CompilerState& s, const std::string& v) {
+       const place::Objective* objective = place::parse_objective(v, "objective", *s.diags);
+       if (objective != nullptr) s.settings.objective = objective;
+       return objective != nullptr;
+     }},
+    {"place", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.place, v); }},
+    {"placement", "FILE", [](CompilerState& s, const std::string& v) { return set_text(s.followed, v); }},
+    {"shape", "NAME=1x3x224x224", set_shape},
+    {"strategy", "a strategy", [](CompilerState& s, const std::string& v) { return set_text(s.settings.strategy, v); }},
+    {"strict", "`true` or `false`", set_strict},
+    {"target", "NAME[,attribute=value]",
+     [](CompilerState& s, const std::string& v) { return add(s.settings.targets, v); }},
+    {"threads", "1 … 1024",
+     [](CompilerState& s, const std::string& v) { return store(s.settings.threads, parse_number<int>(v, 1, 1024)); }},
+    {"together", "NODES,NODES…", [](CompilerState& s, const std::string& v) { return add(s.settings.together, v); }},
+};
+
+}  // namespace
+
+bool change_setting(CompilerState& state, const std::string& name, const std::string& value) {
+  const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return one.name == name; });
+  if (row == std::end(kRows)) {
+    std::vector<std::string> names;
+    for (const Row& one : kRows) names.emplace_back(one.name);
+    return state.diags->error_at(Code::BadOption, name, "no such setting").did_you_mean(support::closest(name, names));
+  }
+  const size_t errors = state.diags->error_count();
+  if (row->set(state, value)) return true;
+  if (state.diags->error_count() > errors) return false;
+  return state.diags->error_at(Code::BadOption, name, "`{}` is not {}", value, row->form);
+}
+
+}  // namespace collage::api

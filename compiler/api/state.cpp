@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/api/state.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "compiler/driver/explain/questions.h"
+#include "compiler/driver/input/placement_file.h"
+#include "compiler/driver/input/written_partitions.h"
+
+namespace collage::api {
+
+CompilerState::CompilerState() : diags(sources) {
+  settings.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+void CompilerState::clear_diagnostics() {
+  diags.emplace(sources);
+  texts.clear();
+}
+
+std::shared_ptr<const driver::RuleFiles> CompilerState::find_rules() {
+  if (rules == nullptr) rules = driver::read_rule_files(driver::default_rules(), sources, *diags);
+  return rules;
+}
+
+namespace {
+
+std::optional<ir::Placement> followed_placement(CompilerState& state, const sema::Model& model) {
+  if (state.followed.empty()) return model.placement;
+  return driver::read_placement_for(model, state.followed, "placement", state.sources, *state.diags);
+}
+
+bool search(PlacedModel& placed) {
+  const driver::Compilation& compilation = *placed.compilation;
+  const ir::Placement& written = compilation.model().placement;
+  if (driver::is_fully_placed(compilation.graph(), written)) {
+    placed.placement = driver::complete_costs(written, placed.candidates->built);
+    return true;
+  }
+  placed.found = compilation.find_placement(*placed.candidates, compilation.strategy(), *placed.state->diags);
+  if (placed.found) placed.placement = placed.found->placement;
+  return placed.found.has_value();
+}
+
+}  // namespace
+
+std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model) {
+  support::Diagnostics& diags = *state->diags;
+  std::shared_ptr<const driver::RuleFiles> rules = state->find_rules();
+  if (rules == nullptr) return nullptr;
+  auto placed = std::make_shared<PlacedModel>();
+  placed->state = state;
+  placed->compilation = driver::Compilation::open(model, std::move(rules), state->settings, diags);
+  if (placed->compilation == nullptr || !placed->compilation->run_passes({}, diags)) return nullptr;
+  std::optional<ir::Placement> written = followed_placement(*state, placed->compilation->model());
+  if (!written) return nullptr;
+  placed->candidates = placed->compilation->find_candidates(std::move(*written), nullptr, diags);
+  if (!placed->candidates || !search(*placed)) return nullptr;
+  return placed;
+}
+
+std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {
+  const driver::Compilation& compilation = *placed.compilation;
+  support::Diagnostics& diags = *placed.state->diags;
+  std::optional<driver::Questions> questions =
+      driver::read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
+  if (!questions) return std::nullopt;
+  const place::Strategy& strategy = compilation.strategy();
+  std::optional<driver::FoundPlan> found = placed.found;
+  if (!found) found = compilation.find_placement(*placed.candidates, strategy, diags);
+  if (!found) return std::nullopt;
+  const driver::SearchInput input = compilation.search_input(*placed.candidates);
+  const bool measures = compilation.costs() != nullptr;
+  return driver::answer(*questions, {input, strategy, compilation.active(), *found, placed.state->sources, measures});
+}
+
+}  // namespace collage::api

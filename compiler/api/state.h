@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands for the handles of include/collage/compiler.h. Handles share what they need of each other, so that they can
+// be freed in any order.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/compilation/compilation.h"
+#include "include/collage/compiler.h"
+
+namespace collage::api {
+
+/// A diagnostic with the texts that a `collage_diagnostic` points to.
+struct DiagnosticTexts {
+  std::string code, file, message;
+};
+
+struct CompilerState {
+  support::SourceManager sources;
+  std::optional<support::Diagnostics> diags;  ///< always there; made again to clear it
+  driver::Settings settings;
+  std::map<std::string, ir::Shape> shapes;
+  std::string followed;                            ///< a placement file
+  std::shared_ptr<const driver::RuleFiles> rules;  ///< null: the default rules, which are read when they are needed
+  std::map<size_t, DiagnosticTexts> texts;         ///< of diagnostics that were asked for
+  std::string rendered;
+
+  CompilerState();
+  void clear_diagnostics();
+  /// Returns null after errors.
+  std::shared_ptr<const driver::RuleFiles> find_rules();
+};
+
+/// False after an error: no setting of that name, a value that is none.
+bool change_setting(CompilerState& state, const std::string& name, const std::string& value);
+
+/// A finished search, and what is needed to explain or compile it.
+struct PlacedModel {
+  std::shared_ptr<CompilerState> state;
+  std::unique_ptr<driver::Compilation> compilation;
+  std::optional<driver::Candidates> candidates;
+  std::optional<driver::FoundPlan> found;  ///< absent where the model came placed
+  ir::Placement placement;
+};
+
+/// Returns null after errors.
+std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model);
+
+/// Returns nullopt after an error.
+std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request);
+
+}  // namespace collage::api
+
+struct collage_compiler {
+  std::shared_ptr<collage::api::CompilerState> state;
+};
+
+struct collage_model {
+  std::shared_ptr<collage::api::CompilerState> state;
+  std::shared_ptr<const collage::driver::ModelFile> file;
+};
+
+struct collage_placement {
+  std::shared_ptr<collage::api::PlacedModel> placed;
+};

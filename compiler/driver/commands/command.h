@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands work on, and the commands themselves. Each does one thing that the command line can ask for; after a
+// failure there are errors in `diags`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/driver/commands/commands.h"
+#include "compiler/driver/commands/stage_clock.h"
+#include "compiler/driver/compilation/compilation.h"
+#include "compiler/driver/run/bind_inputs.h"
+#include "compiler/driver/run/program.h"
+
+namespace collage::driver {
+
+struct Command {
+  const Request& request;
+  const Output& output;
+  const Listener& listener;
+  support::SourceManager& sources;
+  support::Diagnostics& diags;
+  StageClock& clock;
+  Compilation& compilation;
+  std::vector<BoundInput> inputs{};  ///< where something is to be run
+  ir::Placement offered{};           ///< `--candidate-placement`, read by `read_candidates`
+
+  void print(std::string_view text) const {
+    if (output.result) output.result(text);
+  }
+  /// Writes to the output file of the request, or prints where there is none. False after an error.
+  bool print_or_write(std::string_view text) const;
+};
+
+/// The model, or with `--emit` what is asked for, and the programs that run it.
+void compile(Command& command);
+/// `--compare`
+void compare(Command& command);
+/// `--why`, `--why-not`
+void explain(Command& command);
+/// `--diff-placements`
+void diff_placements(Command& command);
+
+/// Stages before candidates: `--emit=graph`, `ir`, `onnx`.
+bool is_shown_before_search(Emit emit);
+void show_model(const Command& command);
+/// The model with a placement, in the model language. Weights are moved to a file beside it where they do not belong in
+/// the text. False after an error.
+bool show_placed_model(const Command& command, const ir::Placement& placement);
+/// `--emit=plan`, `c`, `llvm`, `asm` and `--dump-lowering`.
+bool is_shown_after_build(const Request& request);
+void show_program(const Command& command, const ir::Placement& placement, const Program& program);
+
+/// Loads the program, then checks, verifies, runs and times it as asked.
+void execute(Command& command, const ir::Placement& placement, const Program& program);
+
+/// A placement file, or the model's own placement where `path` is empty. Returns nullopt after an error.
+std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
+/// The candidates for the placement files of the request. Returns nullopt after errors.
+std::optional<Candidates> read_candidates(Command& command);
+/// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it cannot be
+/// followed, for the reason in `why`.
+std::optional<FoundPlan> follow_candidate_placement(Command& command, const place::Strategy& strategy,
+                                                    std::string* why);
+
+}  // namespace collage::driver

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command without other requests: find a placement, compile it, write it, say what was found, run it.
+#include <filesystem>
+
+#include "compiler/driver/commands/command.h"
+#include "compiler/driver/commands/place_model.h"
+#include "compiler/driver/input/placement_file.h"
+#include "compiler/driver/output/write_model.h"
+#include "compiler/driver/report/json_report.h"
+#include "compiler/ir/print.h"
+#include "compiler/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Program> build(Command& command, PlacedModel* placed) {
+  const Request& request = command.request;
+  const ir::Graph& graph = command.compilation.graph();
+  ProgramOptions options;
+  options.keep_text = request.emit == Emit::Llvm || request.emit == Emit::Asm;
+  options.listener = &command.listener;
+  std::optional<Program> program =
+      build_program(graph, placed->placement, command.compilation.targets(), options, command.diags);
+  if (!program) return std::nullopt;
+  placed->report.uncompiled = uncompiled_ops(program->built.plan);
+  const size_t fallbacks = program->built.fallbacks.size();
+  if (fallbacks == 0 || !request.settings.is_strict) return program;
+  return command.diags.error_at(support::Code::BackendFailed, "--strict",
+                                "{} partitions fell back to the reference kernels", fallbacks);
+}
+
+/// The placed model as a text and its weights beside it. Returns the names of the files, nullopt after an error.
+std::optional<std::string> write_placed_model(const Command& command, const fs::path& output,
+                                              const ir::Placement& placement) {
+  const ModelFile& file = command.compilation.file();
+  ir::Graph graph = command.compilation.graph();
+  const WeightsPlace place{output.parent_path().string(), output.filename().string(), true, file.weights};
+  std::optional<std::string> weights = move_weights_out(graph, file.path.parent_path().string(), place, command.diags);
+  if (!weights || !write_file(output.string(), ir::print(graph, placement), command.diags)) return std::nullopt;
+  return weights->empty() ? output.string() : output.string() + ", " + *weights;
+}
+
+/// Writes the placed model and `--placement-json`, and prints the summary. False after an error.
+bool write_results(Command& command, PlacedModel* placed) {
+  const Request& request = command.request;
+  fs::path output(request.output);
+  if (output.empty() && !request.executes()) output = command.compilation.file().path.stem().string() + ".collage";
+  if (!output.empty()) {
+    std::optional<std::string> files = write_placed_model(command, output, placed->placement);
+    if (!files) return false;
+    placed->report.wrote = *files;
+  }
+  const ir::Graph& graph = command.compilation.graph();
+  const std::string& json = request.placement.json;
+  if (!json.empty() && !write_file(json, placement_json(graph, placed->placement, placed->report), command.diags)) {
+    return false;
+  }
+  const auto print_report = request.prints_json ? summary_json : summary;
+  command.print(print_report(graph, placed->placement, placed->report));
+  return true;
+}
+
+bool save_placement(const Command& command, const ir::Placement& placement) {
+  const std::string& file = command.request.placement.save;
+  return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
+}
+
+}  // namespace
+
+void compile(Command& command) {
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (!candidates) return;
+  if (command.request.emit == Emit::Candidates) {
+    command.print_or_write(place::print_candidates(command.compilation.graph(), candidates->built));
+    return;
+  }
+  auto placed = command.clock.time("search", [&] { return place_model(command, *candidates); });
+  if (!placed || !save_placement(command, placed->placement)) return;
+  if (command.request.emit == Emit::Placement) {
+    show_placed_model(command, placed->placement);
+    return;
+  }
+  auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
+  if (!program) return;
+  if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);
+  const bool written = command.clock.time("write", [&] { return write_results(command, &*placed); });
+  if (written && command.request.executes()) execute(command, placed->placement, *program);
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a compiled model: `--check`, `--verify-costs`, `--run`, `--profile`, `--bench`.
+#include "compiler/driver/commands/command.h"
+#include "compiler/driver/report/profile.h"
+#include "compiler/driver/report/verify_costs.h"
+#include "compiler/driver/run/bench.h"
+#include "compiler/driver/run/run_model.h"
+#include "compiler/plan/check.h"
+#include "compiler/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// What is loaded, and what it was made of.
+struct Loaded {
+  Command& command;
+  const ir::Graph& graph;
+  const ir::Placement& placement;
+  const Program& program;
+  runtime::Executor& executor;
+
+  std::vector<ir::Tensor> first_inputs() const { return inputs_of_run(graph, command.inputs, 0); }
+};
+
+/// Does a piece of work, with its begin and end reported to the listener.
+template <typename Function>
+auto reported(const Loaded& loaded, Work work, Function&& function) {
+  const WorkScope scope(loaded.command.listener, work);
+  return function();
+}
+
+bool check(const Loaded& loaded) {
+  support::Diagnostics& diags = loaded.command.diags;
+  auto report = reported(loaded, Work::Checking, [&] {
+    return plan::check_plan(loaded.graph, loaded.program.built, loaded.executor, loaded.first_inputs());
+  });
+  loaded.executor.observe({});
+  if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
+  loaded.command.print(plan::print(*report));
+  plan::report_failures(*report, diags);
+  return report->passed();
+}
+
+bool verify(const Loaded& loaded) {
+  constexpr int kUsualRuns = 20;
+  const int runs = std::max(loaded.command.request.bench.runs, kUsualRuns);
+  const LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
+                        loaded.executor};
+  auto report = reported(loaded, Work::Running, [&] { return verify_costs(plan, loaded.first_inputs(), runs); });
+  if (!report) {
+    return loaded.command.diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
+  }
+  loaded.command.print(print(*report));
+  return true;
+}
+
+bool run(const Loaded& loaded) {
+  Command& command = loaded.command;
+  std::optional<RunResult> result =
+      run_model(loaded.graph, command.inputs, loaded.executor, command.listener, command.diags);
+  if (!result) return false;
+  const bool good = judge_result(command.request.run, loaded.graph, &*result, command.diags);
+  command.print(print(*result, loaded.graph));
+  return good;
+}
+
+bool profile(const Loaded& loaded) {
+  const auto rows = static_cast<size_t>(loaded.command.request.profile);
+  std::optional<std::string> text =
+      profile_model(loaded.program.built.plan, loaded.first_inputs(), rows, loaded.executor, loaded.command.diags);
+  if (text) loaded.command.print(*text);
+  return text.has_value();
+}
+
+bool bench(const Loaded& loaded) {
+  Command& command = loaded.command;
+  const BenchRequest& request = command.request.bench;
+  std::optional<BenchReport> report = bench_model(loaded.program.built.plan, loaded.first_inputs(), request.runs,
+                                                  loaded.executor, command.listener, command.diags);
+  if (!report) return false;
+  command.print(print(*report));
+  const Settings& settings = command.compilation.settings();
+  return request.json.empty() ||
+         write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
+                    command.diags);
+}
+
+void print_device_log(const Loaded& loaded) {
+  for (const std::string& line : loaded.executor.device_log()) loaded.command.print(line + "\n");
+}
+
+}  // namespace
+
+void execute(Command& command, const ir::Placement& placement, const Program& program) {
+  const Request& request = command.request;
+  StageClock& clock = command.clock;
+  auto executor =
+      clock.time("load", [&] { return load_program(program, command.compilation.settings().threads, command.diags); });
+  if (executor == nullptr) return;
+  const Loaded loaded{command, command.compilation.graph(), placement, program, *executor};
+  if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
+  if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
+  if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
+  if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
+  if (request.prints_device_log) print_device_log(loaded);
+  if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/commands/place_model.h"
+
+#include "compiler/driver/compilation/report_of.h"
+#include "compiler/driver/input/written_partitions.h"
+#include "compiler/driver/search/candidate_placement.h"
+#include "compiler/driver/search/certificate.h"
+#include "compiler/driver/search/evolve_placement.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// A model that leaves nothing to search.
+std::optional<PlacedModel> keep_written(const Command& command, const Candidates& candidates) {
+  if (!command.request.placement.certificate.empty()) {
+    return command.diags.error_at(Code::BadOption, "--certificate",
+                                  "the model is placed already, and nothing is searched");
+  }
+  const Compilation& compilation = command.compilation;
+  ir::Placement placement = complete_costs(compilation.model().placement, candidates.built);
+  Report report = report_of(compilation, candidates, placement, nullptr, command.sources);
+  return PlacedModel{std::move(placement), std::move(report)};
+}
+
+/// Compares the outcome with the user's own placement, and keeps the cheaper of the two. Returns what was decided.
+std::string consider_candidate_placement(Command& command, const place::Strategy& strategy, FoundPlan* found) {
+  std::string why;
+  std::optional<FoundPlan> followed = follow_candidate_placement(command, strategy, &why);
+  const PlanVerdict verdict =
+      judge_candidate_plan(command.request.placement.consider, command.offered, std::move(followed), why, found);
+  return to_string(verdict, found->predicted);
+}
+
+/// The placement of the strategy, with its certificate written. Returns nullopt after an error.
+std::optional<FoundPlan> search(const Command& command, const Candidates& candidates, const SearchInput& input,
+                                const place::Strategy& strategy) {
+  std::optional<FoundPlan> found = command.compilation.find_placement(candidates, strategy, command.diags);
+  const std::string& certificate = command.request.placement.certificate;
+  if (found && !certificate.empty() && !write_certificate(certificate, input, found->solution, command.diags)) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<PlacedModel> place_model(Command& command, const Candidates& candidates) {
+  const Compilation& compilation = command.compilation;
+  if (is_fully_placed(compilation.graph(), compilation.model().placement)) return keep_written(command, candidates);
+  const SearchInput input = compilation.search_input(candidates);
+  place::Strategy strategy = compilation.strategy();
+  const bool evolves = place::is_measured(strategy);
+  if (evolves) strategy = place::Strategy{};
+  std::optional<FoundPlan> found = search(command, candidates, input, strategy);
+  if (!found) return std::nullopt;
+  std::string considered, evolved;
+  if (!command.request.placement.consider.empty())
+    considered = consider_candidate_placement(command, strategy, &*found);
+  if (evolves) {
+    EvolveReport report;
+    found = evolve_plan(input, *found, compilation.targets(), compilation.settings(), command.inputs, &report,
+                        command.diags);
+    if (!found) return std::nullopt;
+    evolved = to_string(report);
+  }
+  Report report = report_of(compilation, candidates, found->placement, &*found, command.sources);
+  add_baselines(compilation, candidates, report);
+  report.considered = std::move(considered);
+  report.evolved = std::move(evolved);
+  return PlacedModel{std::move(found->placement), std::move(report)};
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/compilation/compilation.h"
+
+#include <algorithm>
+
+#include "compiler/driver/input/constraints.h"
+#include "compiler/driver/input/memory_caps.h"
+#include "compiler/ir/verify.h"
+#include "compiler/measure/machine_limits.h"
+#include "compiler/place/build/split_eligibility.h"
+#include "runtime/plan/plan_schedule.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// Enough for a good placement, not for its proof.
+constexpr uint64_t kProbeStates = 1'000;
+
+/// As place::backend_names of the problem will list them.
+std::vector<std::string> names_of(const std::vector<place::ActiveBackend>& active) {
+  std::vector<std::string> names{"host"};
+  for (const place::ActiveBackend& one : active) {
+    if (one.backend->name != "host") names.push_back(one.backend->name);
+  }
+  return names;
+}
+
+bool has_splits(const place::ActiveBackend& active) {
+  return std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
+                     [](const ir::Rule& rule) { return !rule.splits.empty(); });
+}
+
+std::vector<place::MemoryLimit> limits_of(const plan::PlanTargets& targets) {
+  std::vector<place::MemoryLimit> limits;
+  for (const plan::DeviceTarget& device : targets.devices) {
+    if (device.capacity > 0) limits.push_back({device.spec.space, device.capacity});
+  }
+  return limits;
+}
+
+runtime::Machine machine_of(const plan::PlanTargets& targets) {
+  std::vector<runtime::DeviceSpec> devices;
+  for (const plan::DeviceTarget& device : targets.devices) devices.push_back(device.spec);
+  return runtime::machine_of(devices);
+}
+
+}  // namespace
+
+Compilation::Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings)
+    : model_(std::move(model)), rules_(std::move(rules)), settings_(std::move(settings)) {}
+
+std::unique_ptr<Compilation> Compilation::open(ModelFile model, std::shared_ptr<const RuleFiles> rules,
+                                               Settings settings, support::Diagnostics& diags) {
+  std::unique_ptr<Compilation> made(new Compilation(std::move(model), std::move(rules), std::move(settings)));
+  if (!made->activate_backends(diags) || !made->resolve_settings(diags)) return nullptr;
+  return made;
+}
+
+bool Compilation::activate_backends(support::Diagnostics& diags) {
+  std::optional<std::vector<Activation>> activations = activate(rules_->rules, settings_.targets, diags);
+  if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
+  activations_ = std::move(*activations);
+  bool good = true;
+  for (const Activation& activation : activations_) {
+    if (activation.absent.empty()) {
+      active_.push_back(activation.active);
+    } else if (settings_.is_strict) {
+      good = diags.error_at(Code::BackendFailed, "--strict", "backend `{}` is absent: {}",
+                            activation.active.backend->name, activation.absent);
+    }
+  }
+  return good;
+}
+
+bool Compilation::resolve_settings(support::Diagnostics& diags) {
+  targets_ = plan_targets(rules_->rules, activations_, settings_.threads);
+  targets_.is_concurrent = settings_.objective->is_concurrent();
+  std::optional<std::vector<place::MemoryLimit>> caps = read_memory_caps(settings_.memory, targets_, diags);
+  std::optional<place::Strategy> strategy =
+      place::parse_strategy(settings_.strategy, names_of(active_), "--strategy", diags);
+  if (!caps || !strategy) return false;
+  apply_memory_caps(*caps, targets_);
+  memory_limits_ = limits_of(targets_);
+  machine_ = machine_of(targets_);
+  strategy_ = std::move(*strategy);
+  return true;
+}
+
+std::optional<passes::Schedule> Compilation::schedule(support::Diagnostics& diags) const {
+  return pre_schedule(active_, diags);
+}
+
+std::optional<std::vector<passes::PassReport>> Compilation::run_passes(const passes::PassOptions& options,
+                                                                       support::Diagnostics& diags) {
+  std::optional<passes::Schedule> passes = schedule(diags);
+  if (!passes) return std::nullopt;
+  std::optional<std::vector<passes::PassReport>> reports(std::in_place);
+  if (model_.model.placement.empty()) {
+    reports = passes::run_passes(model_.model.graph, runnable(*passes, active_, &rewrites_), options, diags);
+  }
+  if (reports) ir::verify(model_.model.graph);
+  return reports;
+}
+
+bool Compilation::resolve_constraints(support::Diagnostics& diags) {
+  if (!constraints_) constraints_ = read_constraints(settings_, graph(), diags);
+  return constraints_.has_value();
+}
+
+void Compilation::open_costs_once(support::Diagnostics& diags) {
+  if (has_costs_) return;
+  costs_ = open_costs(settings_, rules_->paths, active_, listener_, diags);
+  has_costs_ = true;
+}
+
+/// Only the exact search can say which costs do not matter, and only if nothing else asks for them. Splits may be left
+/// out after the problem is built: what the placement then needs must be measured too.
+bool Compilation::measures_lazily() const {
+  return !settings_.costs.measures_all && place::is_exact(strategy_) && settings_.objective->sums_times() &&
+         std::none_of(active_.begin(), active_.end(), has_splits);
+}
+
+std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placement& written,
+                                                              const ir::Placement* offered,
+                                                              support::Diagnostics& diags) {
+  if (!resolve_constraints(diags)) return std::nullopt;
+  open_costs_once(diags);
+  place::BuildOptions options;
+  options.constraints = *constraints_;
+  options.fixed = &written;
+  options.costs = costs_.source.get();
+  options.offered = offered;
+  // Certificates, schedules and energies know candidates, not how they are joined.
+  options.lists_regions = settings_.lists_regions || !settings_.objective->sums_times();
+  place::LazyMeasuring lazy;
+  if (costs_.source && measures_lazily()) {
+    lazy.machine = measure::machine_limits(settings_.threads);
+    lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
+      SearchInput input = search_input(built, written);
+      if (is_probe) input.options.max_states = std::min(input.options.max_states, kProbeStates);
+      return solve(input, input.built, {});
+    };
+    options.lazy = &lazy;
+  }
+  std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
+  if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
+  return built;
+}
+
+std::optional<Candidates> Compilation::find_candidates(ir::Placement written, const ir::Placement* offered,
+                                                       support::Diagnostics& diags) {
+  std::optional<place::BuiltProblem> built = build_problem(written, offered, diags);
+  if (!built) return std::nullopt;
+  Candidates found{std::move(written), std::move(*built), std::nullopt};
+  if (settings_.objective->price == nullptr) return found;
+  found.priced = settings_.objective->price(graph(), active_, found.built, diags);
+  if (!found.priced) return std::nullopt;
+  return found;
+}
+
+SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
+  SearchInput input{graph(),  built,   rules_->rules, written, memory_limits_, settings_.search, settings_.objective,
+                    machine_, nullptr, &listener_};
+  input.options.stop = listener_.stop;
+  return input;
+}
+
+SearchInput Compilation::search_input(const Candidates& candidates) const {
+  SearchInput input = search_input(candidates.built, candidates.written);
+  input.priced = candidates.priced ? &*candidates.priced : nullptr;
+  return input;
+}
+
+std::optional<FoundPlan> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
+                                                     support::Diagnostics& diags) const {
+  std::string why;
+  std::optional<FoundPlan> found = find_plan(search_input(candidates), strategy, &why);
+  if (found) return found;
+  return diags.error_at(Code::NoPlan, "--strategy=" + settings_.strategy, "no placement was found: {}", why);
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// One model under one set of rules and settings, from reading to a program. Each step returns a value that can be kept
+// and given to later steps, several times and in any number:
+//
+//     Compilation::open  ->  run_passes  ->  find_candidates  ->  find_placement  ->  build_program  ->  load_program
+//     model, rules           graph           Candidates           FoundPlan           Program            Executor
+//
+// Nothing here prints or exits. Errors and warnings go to the Diagnostics that a step is given.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/input/activate.h"
+#include "compiler/driver/input/model_file.h"
+#include "compiler/driver/input/phases.h"
+#include "compiler/driver/input/requests.h"
+#include "compiler/driver/input/rule_files.h"
+#include "compiler/driver/search/costs.h"
+#include "compiler/driver/search/find_placement.h"
+#include "compiler/passes/pass_manager.h"
+#include "compiler/plan/targets.h"
+
+namespace collage::driver {
+
+/// The placement problem of a compilation, and what it was made from.
+struct Candidates {
+  ir::Placement written;  ///< partitions that are to be built as they are
+  place::BuiltProblem built;
+  std::optional<place::BuiltProblem> priced;  ///< where the objective has prices of its own
+};
+
+class Compilation {
+ public:
+  /// Decides which backends take part, and resolves the settings that name backends and devices. Returns null after
+  /// errors.
+  static std::unique_ptr<Compilation> open(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings,
+                                           support::Diagnostics& diags);
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  /// Who is informed of long work, and may stop it; before `find_candidates`.
+  void set_listener(Listener listener) { listener_ = std::move(listener); }
+
+  /// The passes that `run_passes` runs. Returns nullopt after errors.
+  std::optional<passes::Schedule> schedule(support::Diagnostics& diags) const;
+  /// Once, before anything below. A model that comes with a placement stays as it is written. Returns what each pass
+  /// did, nullopt after errors.
+  std::optional<std::vector<passes::PassReport>> run_passes(const passes::PassOptions& options,
+                                                            support::Diagnostics& diags);
+
+  /// The problem with the partitions of `written` kept and those of `offered`, if not null, among the candidates.
+  /// Measures costs where the settings want it. Returns nullopt after errors.
+  std::optional<Candidates> find_candidates(ir::Placement written, const ir::Placement* offered,
+                                            support::Diagnostics& diags);
+  /// What searches of these candidates start from. Refers to `candidates` and to this compilation.
+  SearchInput search_input(const Candidates& candidates) const;
+
+  /// The placement that a strategy finds, before anything is measured as a whole. Returns nullopt after an error.
+  std::optional<FoundPlan> find_placement(const Candidates& candidates, const place::Strategy& strategy,
+                                          support::Diagnostics& diags) const;
+
+  const ModelFile& file() const { return model_; }
+  const sema::Model& model() const { return model_.model; }
+  const ir::Graph& graph() const { return model_.model.graph; }
+  const RuleFiles& rules() const { return *rules_; }
+  const Settings& settings() const { return settings_; }
+  const place::Strategy& strategy() const { return strategy_; }
+  const std::vector<Activation>& activations() const { return activations_; }
+  /// The activations that are not absent.
+  const std::vector<place::ActiveBackend>& active() const { return active_; }
+  const plan::PlanTargets& targets() const { return targets_; }
+  const RewriteCounts& rewrites() const { return rewrites_; }
+  const Listener& listener() const { return listener_; }
+  /// What measured the costs; null where they are estimated, or before `find_candidates`.
+  const measure::MeasuredCosts* costs() const { return costs_.source.get(); }
+
+ private:
+  Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);
+  bool activate_backends(support::Diagnostics& diags);
+  bool resolve_settings(support::Diagnostics& diags);
+  bool resolve_constraints(support::Diagnostics& diags);
+  void open_costs_once(support::Diagnostics& diags);
+  bool measures_lazily() const;
+  SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
+  std::optional<place::BuiltProblem> build_problem(const ir::Placement& written, const ir::Placement* offered,
+                                                   support::Diagnostics& diags);
+
+  ModelFile model_;  ///< passes change its graph
+  std::shared_ptr<const RuleFiles> rules_;
+  Settings settings_;
+  Listener listener_;
+  std::vector<Activation> activations_;
+  std::vector<place::ActiveBackend> active_;
+  plan::PlanTargets targets_;  ///< with the memory caps of the settings
+  std::vector<place::MemoryLimit> memory_limits_;
+  runtime::Machine machine_;
+  place::Strategy strategy_;
+  std::optional<std::vector<place::Constraint>> constraints_;
+  RewriteCounts rewrites_;
+  Costs costs_;
+  bool has_costs_ = false;  ///< `costs_` is open
+};
+
+}  // namespace collage::driver

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/compilation/report_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/driver/explain/frequent_refusals.h"
+#include "compiler/driver/report/candidate_stats.h"
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/support/check.h"
+
+namespace collage::driver {
+namespace {
+
+/// The evaluator shares nothing with the search.
+Duration evaluated_cost(const ir::Graph& graph, const ir::Placement& placement) {
+  place::Verdict verdict = place::evaluate(graph, placement);
+  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
+                std::get<std::string>(verdict));
+  return std::get<Duration>(verdict);
+}
+
+void add_search(const Compilation& compilation, const FoundPlan& found, Report& report) {
+  report.search_seconds = found.seconds;
+  report.value = found.predicted;
+  report.bound = found.bound;
+  report.optimal = found.optimal;
+  report.states = found.states;
+  report.has_bound = place::is_exact(compilation.strategy());
+  const std::atomic<bool>* stop = compilation.listener().stop;
+  report.is_stopped = stop != nullptr && *stop;
+}
+
+void add_costs(const measure::MeasuringStats& stats, const place::LazyStats& lazy, Report& report) {
+  report.costs = costs_line(stats, lazy);
+  report.not_needed = lazy.not_needed;
+  report.measured = stats.measured;
+  report.cached = stats.from_cache;
+}
+
+void add_backends(const std::vector<Activation>& activations, Report& report) {
+  size_t rules = 0;
+  bool has_host = false;
+  for (const Activation& activation : activations) {
+    const ir::Backend& backend = *activation.active.backend;
+    rules += backend.rules.size();
+    has_host |= backend.name == "host";
+    report.rule_summary +=
+        fmt::format("{}{} {}", report.rule_summary.empty() ? "" : ", ", backend.name, backend.rules.size());
+    report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}});
+  }
+  if (!has_host) report.backends.push_back({"host", "", 0, {}});
+  report.rule_summary += fmt::format("{}{} rules", rules == 0 ? "" : ": ", rules);
+}
+
+void add_refusals(const Compilation& compilation, const place::BuiltProblem& built,
+                  const support::SourceManager& sources, Report& report) {
+  const std::vector<place::ActiveBackend>& active = compilation.active();
+  for (size_t i = 0; i < active.size(); ++i) {
+    auto row = std::find_if(report.backends.begin(), report.backends.end(),
+                            [&](const BackendRow& one) { return one.backend == active[i].backend->name; });
+    for (const FrequentRefusal& refusal :
+         frequent_refusals(compilation.graph(), active[i], built.backends[i], sources)) {
+      row->refused.push_back(to_string(refusal));
+    }
+  }
+}
+
+}  // namespace
+
+Report report_of(const Compilation& compilation, const Candidates& candidates, const ir::Placement& placement,
+                 const FoundPlan* found, const support::SourceManager& sources) {
+  const SearchInput input = compilation.search_input(candidates);
+  const ir::Graph& graph = compilation.graph();
+  Report report;
+  report.strategy = compilation.settings().strategy;
+  report.rewrites = to_string(compilation.rewrites());
+  report.predicted = evaluated_cost(graph, placement);
+  report.objective = compilation.settings().objective;
+  report.searched = found != nullptr;
+  if (found != nullptr) {
+    add_search(compilation, *found, report);
+  } else {
+    report.value = objective_value(input, placement);
+  }
+  report.candidates = candidates.built.problem.candidates.size();
+  report.distinct = count_distinct(graph, candidates.built);
+  report.truncated = count_truncated(candidates.built);
+  if (compilation.costs() != nullptr) add_costs(compilation.costs()->stats(), candidates.built.lazy, report);
+  add_backends(compilation.activations(), report);
+  add_refusals(compilation, candidates.built, sources, report);
+  return report;
+}
+
+void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report) {
+  if (!report.has_bound || compilation.active().empty()) return;
+  report.baselines = simpler_plans(compilation.search_input(candidates));
+}
+
+}  // namespace collage::driver

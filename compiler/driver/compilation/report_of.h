@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the summary and `--placement-json` say of a placement (report/report.h).
+#pragma once
+
+#include "compiler/driver/compilation/compilation.h"
+#include "compiler/driver/report/report.h"
+
+namespace collage::driver {
+
+/// `found`: the outcome of the search that `placement` comes from; null where the model came placed.
+Report report_of(const Compilation& compilation, const Candidates& candidates, const ir::Placement& placement,
+                 const FoundPlan* found, const support::SourceManager& sources);
+
+/// Searches with simpler strategies for what they would have cost, where the placement has a bound to compare with.
+void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report);
+
+}  // namespace collage::driver

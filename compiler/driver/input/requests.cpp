@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/input/requests.h"
+
+#include <charconv>
+
+#include "compiler/driver/input/rule_files.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+std::optional<ModelRequest> read_model_request(const Options& options, support::Diagnostics& diags) {
+  ModelRequest request{options.model};
+  for (const auto& [name, text] : options.input_shapes) {
+    std::optional<ir::Shape> shape = parse_shape(text);
+    if (!shape) return diags.error_at(Code::BadOption, "--shape " + name, "`{}` is no shape: want 1x3x224x224", text);
+    request.shapes[name] = *shape;
+  }
+  return request;
+}
+
+/// A budget of time alone lifts the default limit of states.
+place::SearchOptions search_options(const Options& options) {
+  place::SearchOptions search;
+  if (options.max_states > 0) search.max_states = options.max_states;
+  search.max_seconds = options.budget;
+  if (options.budget && options.max_states == 0) search.max_states = kUnlimitedStates;
+  return search;
+}
+
+/// What lists or explains candidates shows all of their costs.
+CostRequest cost_request(const Options& options) {
+  CostRequest costs{options.costs, options.measure_all, options.cost_db, options.measure_timeout};
+  costs.measures_all |= options.compare || !options.diff_placements.empty() || !options.why.empty() ||
+                        !options.why_not.empty() || options.emit == Emit::Candidates;
+  return costs;
+}
+
+std::optional<Settings> read_settings(const Options& options, support::Diagnostics& diags) {
+  const place::Objective* objective = place::parse_objective(options.objective, "--objective", diags);
+  if (objective == nullptr) return std::nullopt;
+  Settings settings;
+  settings.targets = options.targets;
+  settings.allow = options.allow;
+  settings.is_strict = options.strict;
+  settings.strategy = options.strategy;
+  settings.objective = objective;
+  settings.memory = options.memory;
+  settings.place = options.place;
+  settings.forbid = options.forbid;
+  settings.together = options.together;
+  settings.search = search_options(options);
+  settings.lists_regions = !options.certificate.empty();
+  settings.costs = cost_request(options);
+  settings.threads = options.threads;
+  settings.evolve_evaluations = options.evolve_evaluations;
+  return settings;
+}
+
+RunRequest run_request(const Options& options) {
+  return {options.run,    options.inputs, options.expected, options.results,
+          options.labels, options.scale,  options.tolerance};
+}
+
+}  // namespace
+
+std::optional<ir::Shape> parse_shape(const std::string& text) {
+  ir::Shape shape;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    int64_t dim = 0;
+    auto [stop, error] = std::from_chars(at, end, dim);
+    if (error != std::errc() || dim < 0 || (stop < end && *stop != 'x')) return std::nullopt;
+    shape.push_back(dim);
+    at = stop < end ? stop + 1 : stop;
+  }
+  return shape;
+}
+
+std::optional<Request> read_request(const Options& options, support::Diagnostics& diags) {
+  std::optional<Settings> settings = read_settings(options, diags);
+  std::optional<ModelRequest> model = read_model_request(options, diags);
+  if (!settings || !model) return std::nullopt;
+  Request request;
+  request.model = std::move(*model);
+  request.rules = options.rules.empty() ? default_rules() : options.rules;
+  request.settings = std::move(*settings);
+  request.passes = {options.print_passes, options.print_after, options.disabled_passes};
+  request.emit = options.emit;
+  request.output = options.output;
+  request.placement = {options.placement,      options.candidate_placement, options.diff_placements,
+                       options.save_placement, options.certificate,         options.placement_json};
+  request.compare = {options.compare, options.compare_json};
+  request.questions = {options.why, options.why_not};
+  request.dumps_lowering = options.dump_lowering;
+  request.run = run_request(options);
+  request.bench = {options.bench, options.bench_json};
+  request.checks = options.check;
+  request.prints_json = options.json;
+  request.verifies = options.verify_costs;
+  request.profile = options.profile;
+  request.prints_device_log = options.device_log;
+  request.prints_times = options.time_passes;
+  return request;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user asks for, in types. `read_request` converts the options of the command line, the only code that knows
+// them; a program that embeds the compiler fills ModelRequest and Settings itself. Names of nodes, backends and devices
+// stay text here: only a model and rules give them a meaning (Compilation resolves each of them once).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/input/options.h"
+#include "compiler/ir/graph.h"
+#include "compiler/place/objectives/objective.h"
+#include "compiler/place/problem/search_options.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// As many states as a search may take where time alone is its limit; it multiplies and adds to the number.
+inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
+
+struct ModelRequest {
+  std::string path;                           ///< .onnx, or a text in the model language
+  std::map<std::string, ir::Shape> shapes{};  ///< of inputs whose dimensions the model leaves open
+};
+
+/// Where the costs of candidates come from.
+struct CostRequest {
+  CostMode mode = CostMode::Choose;
+  bool measures_all = false;              ///< not only what the proof of the best placement needs
+  std::optional<std::string> database{};  ///< empty: none; absent: the user's cache
+  double timeout = 10;                    ///< seconds for one candidate
+};
+
+/// How a model is placed and compiled.
+struct Settings {
+  std::vector<std::string> targets{};  ///< `npu`, `npu,lanes=16`; empty: all backends
+  std::vector<std::string> allow{};    ///< `f16,i8`, `npu=bf16`: formats that round
+  bool is_strict = false;              ///< an absent or failing backend is an error
+  std::string strategy = "optimal";
+  const place::Objective* objective = &place::objective_latency;
+  std::vector<std::string> memory{};                       ///< `npu[0]=4MiB`: caps
+  std::vector<std::string> place{}, forbid{}, together{};  ///< constraints on nodes
+  place::SearchOptions search{};
+  bool lists_regions = false;  ///< candidates are listed singly, as certificates want it
+  CostRequest costs{};
+  int threads = 1;              ///< of the host
+  int evolve_evaluations = 24;  ///< placements that the strategy `evolve` measures
+};
+
+struct PassRequest {
+  bool prints_schedule = false;  ///< print which passes run, and stop
+  std::vector<std::string> print_after{};
+  std::vector<std::string> disabled{};
+};
+
+/// Placements that are read, and what is written.
+struct PlacementRequest {
+  std::string follow{};             ///< a placement file to be followed
+  std::string consider{};           ///< a placement file to be considered
+  std::vector<std::string> diff{};  ///< two placement files to be compared, or none
+  std::string save{};
+  std::string certificate{};
+  std::string json{};
+};
+
+struct CompareRequest {
+  bool is_asked = false;
+  std::string json{};
+};
+
+/// `--why` and `--why-not`.
+struct QuestionRequest {
+  std::string why{};                   ///< nodes
+  std::vector<std::string> why_not{};  ///< nodes, backend
+
+  bool is_asked() const { return !why.empty() || !why_not.empty(); }
+};
+
+struct RunRequest {
+  bool is_asked = false;
+  std::vector<NamedFile> inputs{};
+  std::vector<NamedFile> expected{};
+  std::vector<NamedFile> results{};
+  std::string labels{};
+  double scale = 1.0 / 255.0;  ///< of pictures
+  double tolerance = 2e-5;     ///< of `expected`, relative to max|y|
+};
+
+struct BenchRequest {
+  int runs = 0;
+  std::string json{};
+};
+
+struct Request {
+  ModelRequest model;
+  std::vector<std::string> rules;  ///< files and folders
+  Settings settings;
+  PassRequest passes;
+  Emit emit = Emit::All;
+  std::string output;
+  PlacementRequest placement;
+  CompareRequest compare;
+  QuestionRequest questions;
+  bool dumps_lowering = false;
+  RunRequest run;
+  BenchRequest bench;
+  bool checks = false;
+  bool verifies = false;
+  int profile = 0;  ///< rows
+  bool prints_device_log = false;
+  bool prints_times = false;
+  bool prints_json = false;  ///< in place of the lines for people
+
+  /// The model is executed after it was compiled.
+  bool executes() const { return run.is_asked || checks || verifies || bench.runs > 0 || profile > 0; }
+};
+
+/// Returns nullopt after an error: an objective that does not exist, a shape that is none.
+std::optional<Request> read_request(const Options& options, support::Diagnostics& diags);
+
+/// `1x3x224x224`; nullopt where the text is not a shape.
+std::optional<ir::Shape> parse_shape(const std::string& text);
+
+}  // namespace collage::driver

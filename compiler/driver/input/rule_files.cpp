@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/input/rule_files.h"
+
+#include <cstdlib>
+
+#include "compiler/passes/phases.h"
+#include "compiler/sema/build_rules.h"
+#include "compiler/support/installation.h"
+
+namespace collage::driver {
+
+std::vector<std::string> default_rules() {
+  const char* given = std::getenv("COLLAGE_RULES");
+  std::string path = given != nullptr ? given : support::installed_file("share/collage/rules");
+  if (path.empty()) return {};
+  return {path};
+}
+
+std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
+                                                 support::Diagnostics& diags) {
+  std::optional<ir::RuleSet> rules = sema::load_rules(sources, paths, diags);
+  if (!rules || !passes::check_phases(*rules, diags)) return nullptr;
+  return std::make_shared<const RuleFiles>(RuleFiles{std::move(paths), std::move(*rules)});
+}
+
+}  // namespace collage::driver

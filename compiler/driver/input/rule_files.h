@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a compilation: the files that the user names, or those that came with this installation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/support/source_manager.h"
+
+namespace collage::driver {
+
+struct RuleFiles {
+  std::vector<std::string> paths;  ///< files and folders, as given
+  ir::RuleSet rules;               ///< with phases that were checked
+};
+
+/// The folder of rules that is used where the user names none: the value of the environment variable COLLAGE_RULES (empty:
+/// no rules), else `share/collage/rules` of this installation or build. No path where there is none.
+std::vector<std::string> default_rules();
+
+/// Returns null after errors.
+std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
+                                                 support::Diagnostics& diags);
+
+}  // namespace collage::driver

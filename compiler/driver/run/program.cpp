@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/run/program.h"
+
+namespace collage::driver {
+
+using support::Code;
+
+std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement& placement,
+                                     const plan::PlanTargets& targets, const ProgramOptions& options,
+                                     support::Diagnostics& diags) {
+  const Listener none;
+  const WorkScope work(options.listener != nullptr ? *options.listener : none, Work::Compiling);
+  size_t compiled = 0;  // nodes
+  codegen::JitOptions jit_options;
+  jit_options.threads = targets.threads;
+  jit_options.keep_text = options.keep_text;
+  jit_options.on_lower = [&](size_t nodes) {
+    work.report(compiled, graph.node_count(), "operators");
+    compiled += nodes;
+  };
+  runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
+  if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
+  std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
+  if (!built) return std::nullopt;
+  return Program{std::move(*jit), std::move(*built)};
+}
+
+std::unique_ptr<runtime::Executor> load_program(const Program& program, int threads, support::Diagnostics& diags) {
+  const runtime::Plan& plan = program.built.plan;
+  auto executor = runtime::Executor::load(plan, *program.jit, threads);
+  if (executor) return std::move(*executor);
+  diags.error_at(Code::RunFailed, plan.model, "{}", executor.message());
+  return nullptr;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A placement compiled: machine code and the plan that calls it, and a plan that is loaded and can run.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "compiler/codegen/jit.h"
+#include "compiler/driver/input/listener.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/placement.h"
+#include "compiler/plan/build_plan.h"
+#include "compiler/plan/targets.h"
+#include "compiler/support/diagnostic.h"
+#include "runtime/exec/executor.h"
+
+namespace collage::driver {
+
+struct Program {
+  std::shared_ptr<codegen::Jit> jit;  ///< the code that `built.plan` calls
+  plan::BuiltPlan built;
+};
+
+struct ProgramOptions {
+  bool keep_text = false;              ///< LLVM IR and assembly can be printed
+  const Listener* listener = nullptr;  ///< null: none
+};
+
+/// Compiles a placement for `targets`, with their number of threads. Returns nullopt after errors.
+std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement& placement,
+                                     const plan::PlanTargets& targets, const ProgramOptions& options,
+                                     support::Diagnostics& diags);
+
+/// Loads a program, which must outlive the executor. Returns null after an error.
+std::unique_ptr<runtime::Executor> load_program(const Program& program, int threads, support::Diagnostics& diags);
+
+}  // namespace collage::driver

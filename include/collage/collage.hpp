@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interfaces (compiler.h, runtime.h) for C++17: handles that free themselves, failures as exceptions.
+//
+//     collage::Compiler compiler;
+//     compiler.set("costs", "estimate");
+//     collage::Executable executable = compiler.load("digits.ir").place().build();
+//     collage::Session session(executable);
+//     session.run({image}, {scores});
+//
+// What compiler.h and runtime.h say of threads holds here too.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler.h"
+#include "runtime.h"
+
+namespace collage {
+
+/// A step that failed. The text has all diagnostics of the compiler, or the message of the runtime.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+template <auto free>
+struct Free {
+  template <typename Handle>
+  void operator()(Handle* handle) const {
+    free(handle);
+  }
+};
+template <typename Handle, auto free>
+using Owned = std::unique_ptr<Handle, Free<free>>;
+
+using CompilerHandle = std::shared_ptr<collage_compiler>;
+
+/// A failed step throws what its compiler has to say.
+template <typename Handle>
+Handle* check(Handle* handle, const CompilerHandle& compiler) {
+  if (handle == nullptr) throw Error(collage_diagnostics_text(compiler.get()));
+  return handle;
+}
+
+inline std::string take(char* text, const CompilerHandle& compiler) {
+  const Owned<char, collage_text_free> owner(check(text, compiler));
+  return text;
+}
+
+}  // namespace detail
+
+/// A compiled model.
+class Executable {
+ public:
+  explicit Executable(collage_executable* executable) : handle_(executable) {}
+
+  std::size_t input_count() const { return collage_executable_input_count(get()); }
+  std::size_t output_count() const { return collage_executable_output_count(get()); }
+  const collage_port& input(std::size_t index) const { return at(collage_executable_input(get(), index)); }
+  const collage_port& output(std::size_t index) const { return at(collage_executable_output(get(), index)); }
+  double predicted_seconds() const { return collage_executable_predicted_seconds(get()); }
+  const collage_executable* get() const { return handle_.get(); }
+
+ private:
+  static const collage_port& at(const collage_port* port) {
+    if (port == nullptr) throw std::out_of_range("the executable has no such input or output");
+    return *port;
+  }
+  detail::Owned<collage_executable, collage_executable_free> handle_;
+};
+
+/// A loaded executable.
+class Session {
+ public:
+  explicit Session(const Executable& executable, int threads = 0)
+      : inputs_(executable.input_count()), outputs_(executable.output_count()) {
+    char error[512];
+    handle_.reset(collage_session_create(executable.get(), threads, error, sizeof(error)));
+    if (handle_ == nullptr) throw Error(error);
+  }
+
+  /// Buffers of the caller, in the order of the executable's inputs and outputs.
+  void run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs) {
+    if (inputs.size() != inputs_ || outputs.size() != outputs_) {
+      throw std::invalid_argument("a buffer is missing or too many: the executable has " + std::to_string(inputs_) +
+                                  " inputs and " + std::to_string(outputs_) + " outputs");
+    }
+    char error[512];
+    if (collage_session_run(handle_.get(), inputs.data(), outputs.data(), error, sizeof(error)) != 0) {
+      throw Error(error);
+    }
+  }
+  double device_seconds() const { return collage_session_device_seconds(handle_.get()); }
+
+ private:
+  std::size_t inputs_, outputs_;
+  detail::Owned<collage_session, collage_session_free> handle_;
+};
+
+/// A tensor of an .npy file.
+class Tensor {
+ public:
+  explicit Tensor(const std::string& path) {
+    char error[512];
+    handle_.reset(collage_tensor_read(path.c_str(), error, sizeof(error)));
+    if (handle_ == nullptr) throw Error(error);
+  }
+  const collage_port& port() const { return *collage_tensor_port(handle_.get()); }
+  template <typename T>
+  const T* data() const {
+    return static_cast<const T*>(collage_tensor_data(handle_.get()));
+  }
+
+ private:
+  detail::Owned<collage_tensor, collage_tensor_free> handle_;
+};
+
+/// Where each part of a model runs.
+class Placement {
+ public:
+  Placement(collage_placement* placement, detail::CompilerHandle compiler)
+      : compiler_(std::move(compiler)), handle_(placement) {}
+
+  double value() const { return collage_placement_value(handle_.get()); }
+  double bound() const { return collage_placement_bound(handle_.get()); }
+  std::string summary() const { return take(collage_placement_summary(handle_.get())); }
+  std::string text() const { return take(collage_placement_text(handle_.get())); }
+  std::string json() const { return take(collage_placement_json(handle_.get())); }
+  std::string why(const std::string& nodes) const { return take(collage_why(handle_.get(), nodes.c_str())); }
+  std::string why_not(const std::string& nodes, const std::string& backend) const {
+    return take(collage_why_not(handle_.get(), nodes.c_str(), backend.c_str()));
+  }
+  Executable build() const { return Executable(detail::check(collage_build(handle_.get()), compiler_)); }
+
+ private:
+  std::string take(char* text) const { return detail::take(text, compiler_); }
+  detail::CompilerHandle compiler_;
+  detail::Owned<collage_placement, collage_placement_free> handle_;
+};
+
+/// A model that was read.
+class Model {
+ public:
+  Model(collage_model* model, detail::CompilerHandle compiler) : compiler_(std::move(compiler)), handle_(model) {}
+
+  Placement place() const { return {detail::check(collage_place(handle_.get()), compiler_), compiler_}; }
+
+ private:
+  detail::CompilerHandle compiler_;
+  detail::Owned<collage_model, collage_model_free> handle_;
+};
+
+/// A copy of a diagnostic.
+struct Diagnostic {
+  collage_severity severity;
+  std::string code, file;
+  int line, column;
+  std::string message;
+};
+
+/// Settings, rules and diagnostics. Copies share them.
+class Compiler {
+ public:
+  Compiler() : handle_(collage_compiler_create(COLLAGE_ABI_VERSION), collage_compiler_free) {
+    if (handle_ == nullptr) throw Error("libcollage_compiler has another ABI version than this program");
+  }
+
+  Compiler& set(const std::string& name, const std::string& value) {
+    return check(collage_compiler_set(handle_.get(), name.c_str(), value.c_str()));
+  }
+  /// In place of the rules that came with the library.
+  Compiler& rules(const std::vector<std::string>& paths) {
+    std::vector<const char*> texts;
+    for (const std::string& path : paths) texts.push_back(path.c_str());
+    return check(collage_compiler_rules(handle_.get(), texts.data(), texts.size()));
+  }
+  Model load(const std::string& path) const {
+    return {detail::check(collage_model_load(handle_.get(), path.c_str()), handle_), handle_};
+  }
+
+  std::vector<Diagnostic> diagnostics() const {
+    std::vector<Diagnostic> all;
+    for (std::size_t i = 0; i < collage_diagnostic_count(handle_.get()); ++i) {
+      collage_diagnostic one{};
+      if (collage_diagnostic_get(handle_.get(), i, &one) != 0) break;
+      all.push_back(
+          {static_cast<collage_severity>(one.severity), one.code, one.file, one.line, one.column, one.message});
+    }
+    return all;
+  }
+  void clear_diagnostics() { collage_diagnostics_clear(handle_.get()); }
+
+ private:
+  Compiler& check(int failed) {
+    if (failed != 0) throw Error(collage_diagnostics_text(handle_.get()));
+    return *this;
+  }
+  detail::CompilerHandle handle_;
+};
+
+}  // namespace collage

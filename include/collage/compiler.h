@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiles models, plain C: libcollage_compiler. Each step gives a handle that can be used several times:
+ *
+ *     collage_compiler    settings and rules, and the diagnostics of everything that is done with it
+ *     collage_model       a model that was read
+ *     collage_placement   where each part of a model runs, under the settings that held when it was searched
+ *     collage_executable  compiled code (runtime.h)
+ *
+ *     collage_compiler* compiler = collage_compiler_create(COLLAGE_ABI_VERSION);
+ *     collage_model* model = collage_model_load(compiler, "digits.ir");
+ *     collage_placement* placement = collage_place(model);
+ *     collage_executable* executable = collage_build(placement);
+ *     if (executable == NULL) fputs(collage_diagnostics_text(compiler), stderr);
+ *
+ * Errors: a step that fails returns NULL (or not 0) and leaves diagnostics with its compiler. Handles that are NULL are
+ * accepted everywhere: what is given one fails, so that a program can check the last step alone.
+ *
+ * Threads: a compiler and all models and placements that come from it are used by one thread at a time. Compilers are
+ * independent of each other. An executable may be used by several threads (runtime.h).
+ *
+ * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts that
+ * are returned as `const char*` belong to the handle and live as long as it, or until the next call of the same function
+ * with it; those that are returned as `char*` are freed by collage_text_free.
+ */
+#ifndef COLLAGE_COMPILER_H
+#define COLLAGE_COMPILER_H
+
+#include "runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct collage_compiler collage_compiler;
+typedef struct collage_model collage_model;
+typedef struct collage_placement collage_placement;
+
+COLLAGE_API const char* collage_compiler_version(void);
+
+/* `abi_version`: COLLAGE_ABI_VERSION. NULL where the library has another one. */
+COLLAGE_API collage_compiler* collage_compiler_create(uint32_t abi_version);
+COLLAGE_API void collage_compiler_free(collage_compiler* compiler);
+
+/* Reads rule files, or folders of them, in place of the rules that came with the library. 0 after success. With no paths
+ * there are no rules: everything runs on the host. */
+COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* const* paths, size_t count);
+
+/* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
+ *
+ *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A
+ *     objective    latency | makespan | throughput | energy
+ *     costs        measured | estimate
+ *     cost-db      FILE; empty: measured costs are not kept
+ *     threads      N
+ *     budget       SECONDS of the search
+ *     max-states   N, a budget that does not depend on the machine
+ *     strict       true | false: a backend that is absent or fails is an error
+ *     placement    FILE: a placement to be followed; empty: none
+ *
+ * and lists, to which each call adds one, and which an empty value clears:
+ *
+ *     target       NAME[,attribute=value]…: use only these backends
+ *     allow        [BACKEND=]DTYPES: values may be rounded to these
+ *     memory       DEVICE=SIZE
+ *     place, forbid, together   constraints on nodes
+ *     shape        NAME=1x3x224x224: an input whose dimensions a model leaves open
+ */
+COLLAGE_API int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value);
+
+enum collage_severity { COLLAGE_ERROR = 0, COLLAGE_WARNING = 1 };
+
+typedef struct collage_diagnostic {
+  int32_t severity;    /* enum collage_severity */
+  const char* code;    /* "CG0102" */
+  const char* file;    /* of the text, or what names the place: "model.onnx: node 'conv1'", "--strategy" */
+  int32_t line;        /* from 1; 0: the place is not in a text */
+  int32_t column;      /* from 1, in bytes */
+  const char* message; /* lower case, without period; notes follow as further lines */
+} collage_diagnostic;
+
+/* Since the compiler was created or they were cleared, in the order in which they arose. */
+COLLAGE_API size_t collage_diagnostic_count(const collage_compiler* compiler);
+/* 0 after success. The texts live until the diagnostics are cleared. */
+COLLAGE_API int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_diagnostic* diagnostic);
+/* All of them as lines for people, with the lines of source that they are about. */
+COLLAGE_API const char* collage_diagnostics_text(collage_compiler* compiler);
+COLLAGE_API void collage_diagnostics_clear(collage_compiler* compiler);
+
+/* Reads a model: .onnx, or a text in the model language. */
+COLLAGE_API collage_model* collage_model_load(collage_compiler* compiler, const char* path);
+COLLAGE_API void collage_model_free(collage_model* model);
+
+/* Finds the placement that the settings ask for. */
+COLLAGE_API collage_placement* collage_place(const collage_model* model);
+/* What the objective says of it: seconds, or joules. */
+COLLAGE_API double collage_placement_value(const collage_placement* placement);
+/* No placement has a smaller value than this; 0 where nothing was proven. */
+COLLAGE_API double collage_placement_bound(const collage_placement* placement);
+/* The summary that the command prints. */
+COLLAGE_API char* collage_placement_summary(const collage_placement* placement);
+/* The placement file (`placement` above reads it), and the JSON of `--placement-json`. */
+COLLAGE_API char* collage_placement_text(const collage_placement* placement);
+COLLAGE_API char* collage_placement_json(const collage_placement* placement);
+/* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error. */
+COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
+/* Why nodes are not on a backend. NULL after an error. */
+COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);
+COLLAGE_API void collage_placement_free(collage_placement* placement);
+
+/* Compiles a placement. */
+COLLAGE_API collage_executable* collage_build(const collage_placement* placement);
+
+COLLAGE_API void collage_text_free(char* text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

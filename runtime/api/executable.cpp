@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/api/executable.h"
+
+namespace collage::runtime {
+namespace {
+
+std::unique_ptr<const NamedPort> port_of(const Plan& plan, const PlanPort& port) {
+  const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
+  return std::make_unique<const NamedPort>(port.name, buffer.dtype, buffer.shape);
+}
+
+}  // namespace
+
+NamedPort::NamedPort(std::string name, DType dtype, Shape shape)
+    : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {
+  // Both list the element types in the same order.
+  static_assert(static_cast<int>(DType::F32) == COLLAGE_F32 && static_cast<int>(DType::I8) == COLLAGE_I8 &&
+                static_cast<int>(DType::I64) == COLLAGE_I64 && static_cast<int>(DType::Bool) == COLLAGE_BOOL);
+  port_ = {name_.c_str(), static_cast<int32_t>(dtype_), static_cast<int32_t>(shape_.size()), shape_.data(),
+           static_cast<size_t>(element_count(shape_)) * size_of(dtype_)};
+}
+
+CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_code, int host_threads)
+    : plan(std::move(compiled)), code(std::move(machine_code)), threads(host_threads) {
+  for (const PlanPort& port : plan.inputs) inputs.push_back(port_of(plan, port));
+  for (const PlanPort& port : plan.outputs) outputs.push_back(port_of(plan, port));
+}
+
+}  // namespace collage::runtime

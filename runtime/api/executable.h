@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a `collage_executable` of the C interface is. The compiler library makes it, the runtime library runs it: both are of
+// the same version exactly (collage_build checks that), since this is no part of the ABI.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "include/collage/runtime.h"
+#include "runtime/core/tensor.h"
+#include "runtime/exec/code.h"
+#include "runtime/plan/plan.h"
+
+namespace collage::runtime {
+
+/// A port with the memory that it points to.
+class NamedPort {
+ public:
+  NamedPort(std::string name, DType dtype, Shape shape);
+  NamedPort(const NamedPort&) = delete;
+  NamedPort& operator=(const NamedPort&) = delete;
+
+  const collage_port* port() const { return &port_; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+
+ private:
+  std::string name_;
+  DType dtype_;
+  Shape shape_;
+  collage_port port_{};
+};
+
+/// Never changes after it was made.
+struct CompiledModel {
+  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads);
+
+  Plan plan;
+  std::shared_ptr<const Code> code;
+  int threads = 1;  ///< that it was compiled for
+  std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
+};
+
+}  // namespace collage::runtime
+
+struct collage_executable {
+  std::shared_ptr<const collage::runtime::CompiledModel> compiled;
+};

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface of libcollage_runtime (include/collage/runtime.h). No exception leaves it.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "include/collage/runtime.h"
+#include "runtime/api/executable.h"
+#include "runtime/exec/executor.h"
+#include "runtime/io/npy.h"
+
+using collage::runtime::CompiledModel;
+using collage::runtime::NamedPort;
+using collage::runtime::Result;
+using collage::runtime::Tensor;
+
+struct collage_session {
+  std::shared_ptr<const CompiledModel> compiled;  ///< before what refers to its code
+  std::unique_ptr<collage::runtime::Executor> executor;
+  std::vector<Tensor> inputs;  ///< of the run, kept between runs
+};
+
+struct collage_tensor {
+  Tensor tensor;
+  NamedPort port;
+};
+
+namespace {
+
+/// Where a function of the interface writes why it failed.
+struct ErrorText {
+  char* text;
+  size_t size;
+
+  void write(std::string_view message) const {
+    if (text == nullptr || size == 0) return;
+    const size_t length = std::min(message.size(), size - 1);
+    std::memcpy(text, message.data(), length);
+    text[length] = '\0';
+  }
+};
+
+/// Calls `work`, which returns a Result. Returns a failure where it throws.
+template <typename Work>
+auto guarded(Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    return collage::runtime::Status::error(error.what());
+  }
+}
+
+Result<collage_session*> create(const collage_executable* executable, int threads) {
+  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  auto session = std::make_unique<collage_session>();
+  session->compiled = executable->compiled;
+  const CompiledModel& compiled = *executable->compiled;
+  auto executor =
+      collage::runtime::Executor::load(compiled.plan, *compiled.code, threads > 0 ? threads : compiled.threads);
+  if (!executor) return executor.status();
+  session->executor = std::move(*executor);
+  for (const auto& port : compiled.inputs) session->inputs.emplace_back(port->dtype(), port->shape());
+  return session.release();
+}
+
+template <typename Pointer>
+bool lacks_buffer(const Pointer* buffers, size_t count) {
+  return count > 0 && (buffers == nullptr || std::find(buffers, buffers + count, nullptr) != buffers + count);
+}
+
+/// True after success; the value has no meaning.
+Result<bool> run(collage_session* session, const void* const* inputs, void* const* outputs) {
+  if (session == nullptr) return collage::runtime::Status::error("there is no session");
+  const CompiledModel& compiled = *session->compiled;
+  if (lacks_buffer(inputs, compiled.inputs.size()) || lacks_buffer(outputs, compiled.outputs.size())) {
+    return collage::runtime::Status::error("a buffer is missing");
+  }
+  for (size_t i = 0; i < session->inputs.size(); ++i) {
+    std::memcpy(session->inputs[i].data(), inputs[i], session->inputs[i].bytes());
+  }
+  Result<std::vector<Tensor>> results = session->executor->run(session->inputs);
+  if (!results) return results.status();
+  for (size_t i = 0; i < results->size(); ++i) std::memcpy(outputs[i], (*results)[i].data(), (*results)[i].bytes());
+  return true;
+}
+
+Result<collage_tensor*> read_tensor(const char* path) {
+  if (path == nullptr) return collage::runtime::Status::error("there is no path");
+  Result<Tensor> tensor = collage::runtime::read_npy(path);
+  if (!tensor) return tensor.status();
+  return new collage_tensor{*tensor, {"", tensor->dtype(), tensor->shape()}};
+}
+
+const collage_port* port_at(const std::vector<std::unique_ptr<const NamedPort>>& ports, size_t index) {
+  return index < ports.size() ? ports[index]->port() : nullptr;
+}
+
+template <typename Handle>
+Handle* handle_or_error(const Result<Handle*>& result, const ErrorText& error) {
+  if (result) return *result;
+  error.write(result.message());
+  return nullptr;
+}
+
+}  // namespace
+
+const char* collage_runtime_version(void) {
+  return COLLAGE_VERSION;
+}
+
+uint32_t collage_runtime_abi_version(void) {
+  return COLLAGE_ABI_VERSION;
+}
+
+size_t collage_executable_input_count(const collage_executable* executable) {
+  return executable == nullptr ? 0 : executable->compiled->inputs.size();
+}
+
+size_t collage_executable_output_count(const collage_executable* executable) {
+  return executable == nullptr ? 0 : executable->compiled->outputs.size();
+}
+
+const collage_port* collage_executable_input(const collage_executable* executable, size_t index) {
+  return executable == nullptr ? nullptr : port_at(executable->compiled->inputs, index);
+}
+
+const collage_port* collage_executable_output(const collage_executable* executable, size_t index) {
+  return executable == nullptr ? nullptr : port_at(executable->compiled->outputs, index);
+}
+
+double collage_executable_predicted_seconds(const collage_executable* executable) {
+  return executable == nullptr ? 0 : executable->compiled->plan.predicted.seconds();
+}
+
+void collage_executable_free(collage_executable* executable) {
+  delete executable;
+}
+
+collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
+                                        size_t error_size) {
+  return handle_or_error(guarded([&] { return create(executable, threads); }), {error, error_size});
+}
+
+int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs, char* error,
+                        size_t error_size) {
+  const Result<bool> result = guarded([&] { return run(session, inputs, outputs); });
+  if (result) return 0;
+  ErrorText{error, error_size}.write(result.message());
+  return 1;
+}
+
+double collage_session_device_seconds(const collage_session* session) {
+  return session == nullptr ? 0 : session->executor->device_time().seconds();
+}
+
+void collage_session_free(collage_session* session) {
+  delete session;
+}
+
+collage_tensor* collage_tensor_read(const char* path, char* error, size_t error_size) {
+  return handle_or_error(guarded([&] { return read_tensor(path); }), {error, error_size});
+}
+
+const collage_port* collage_tensor_port(const collage_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->port.port();
+}
+
+const void* collage_tensor_data(const collage_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->tensor.data();
+}
+
+void collage_tensor_free(collage_tensor* tensor) {
+  delete tensor;
+}

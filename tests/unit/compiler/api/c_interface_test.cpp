@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface as a program sees it: through its headers alone.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "include/collage/collage.hpp"
+
+namespace {
+
+constexpr const char* kModel = "examples/digits/digits.ir";
+constexpr size_t kPixels = 64, kClasses = 10;
+
+class Interface : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    compiler_ = collage_compiler_create(COLLAGE_ABI_VERSION);
+    ASSERT_NE(compiler_, nullptr);
+    ASSERT_EQ(collage_compiler_set(compiler_, "costs", "estimate"), 0);
+  }
+  void TearDown() override { collage_compiler_free(compiler_); }
+
+  std::string messages() { return collage_diagnostics_text(compiler_); }
+  std::string write(const std::string& name, const std::string& text) {
+    std::string path = (std::filesystem::path(::testing::TempDir()) / name).string();
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  collage_compiler* compiler_ = nullptr;
+};
+
+TEST_F(Interface, RefusesAProgramOfAnotherVersion) {
+  EXPECT_EQ(collage_compiler_create(COLLAGE_ABI_VERSION + 1), nullptr);
+  EXPECT_STREQ(collage_compiler_version(), COLLAGE_VERSION);
+  EXPECT_STREQ(collage_runtime_version(), COLLAGE_VERSION);
+  EXPECT_EQ(collage_runtime_abi_version(), static_cast<uint32_t>(COLLAGE_ABI_VERSION));
+}
+
+TEST_F(Interface, RunsOnBuffersOfTheCallerAfterAllElseIsFreed) {
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  collage_executable* executable = collage_build(placement);
+  ASSERT_NE(executable, nullptr) << messages();
+  char error[256];
+  collage_session* session = collage_session_create(executable, 1, error, sizeof(error));
+  ASSERT_NE(session, nullptr) << error;
+  ASSERT_EQ(collage_executable_input_count(executable), 1u);
+  ASSERT_EQ(collage_executable_output_count(executable), 1u);
+  const collage_port* input = collage_executable_input(executable, 0);
+  EXPECT_STREQ(input->name, "image");
+  EXPECT_EQ(input->dtype, COLLAGE_F32);
+  ASSERT_EQ(input->rank, 4);
+  EXPECT_EQ(input->shape[3], 8);
+  EXPECT_EQ(input->bytes, kPixels * sizeof(float));
+  EXPECT_EQ(collage_executable_input(executable, 1), nullptr);
+  EXPECT_STREQ(collage_executable_output(executable, 0)->name, "logits");
+
+  collage_executable_free(executable);
+  collage_placement_free(placement);
+  collage_model_free(model);
+  collage_compiler_free(compiler_);
+  compiler_ = nullptr;
+  std::vector<float> image(kPixels, 0.5f), scores(kClasses, 0.0f);
+  const void* inputs[] = {image.data()};
+  void* outputs[] = {scores.data()};
+  ASSERT_EQ(collage_session_run(session, inputs, outputs, error, sizeof(error)), 0) << error;
+  const void* missing[] = {nullptr};
+  EXPECT_NE(collage_session_run(session, missing, outputs, error, sizeof(error)), 0);
+  EXPECT_NE(scores, std::vector<float>(kClasses, 0.0f));
+  collage_session_free(session);
+}
+
+TEST_F(Interface, OneModelServesSeveralSettings) {
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* best = collage_place(model);
+  ASSERT_EQ(collage_compiler_set(compiler_, "strategy", "single:host"), 0);
+  collage_placement* host = collage_place(model);
+  ASSERT_NE(host, nullptr) << messages();
+  EXPECT_LE(collage_placement_value(best), collage_placement_value(host));
+  EXPECT_LE(collage_placement_bound(best), collage_placement_value(best));
+  char* text = collage_placement_text(host);
+  EXPECT_EQ(std::string(text).find("placement 1"), 0u) << text;
+  const std::string path = write("host.placement", text);
+  collage_text_free(text);
+  // What was saved can be followed.
+  ASSERT_EQ(collage_compiler_set(compiler_, "strategy", "optimal"), 0);
+  ASSERT_EQ(collage_compiler_set(compiler_, "placement", path.c_str()), 0);
+  collage_placement* followed = collage_place(model);
+  ASSERT_NE(followed, nullptr) << messages();
+  EXPECT_GE(collage_placement_value(followed), collage_placement_value(best));
+  for (collage_placement* placement : {best, host, followed}) collage_placement_free(placement);
+  collage_model_free(model);
+}
+
+TEST_F(Interface, Explains) {
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  char* why = collage_why(placement, "conv1");
+  char* why_not = collage_why_not(placement, "conv1", "npu");
+  char* json = collage_placement_json(placement);
+  char* summary = collage_placement_summary(placement);
+  ASSERT_TRUE(why && why_not && json && summary) << messages();
+  EXPECT_EQ(std::string(why).find("%conv1 (Conv) runs on "), 0u) << why;
+  EXPECT_NE(std::string(why_not).find("npu"), std::string::npos) << why_not;
+  EXPECT_EQ(json[0], '{');
+  EXPECT_NE(std::string(summary).find("digits"), std::string::npos);
+  for (char* text : {why, why_not, json, summary}) collage_text_free(text);
+  EXPECT_EQ(collage_why(placement, "no_such_node"), nullptr);
+  EXPECT_EQ(collage_diagnostic_count(compiler_), 1u);
+  collage_placement_free(placement);
+  collage_model_free(model);
+}
+
+TEST_F(Interface, DiagnosticsAreData) {
+  const std::string path = write("broken.ir", "model @m(%x: f32[4]) -> (%y: f32[4]) {\n  %y = Relux(%x)\n}\n");
+  EXPECT_EQ(collage_model_load(compiler_, path.c_str()), nullptr);
+  ASSERT_EQ(collage_diagnostic_count(compiler_), 1u);
+  collage_diagnostic diagnostic;
+  ASSERT_EQ(collage_diagnostic_get(compiler_, 0, &diagnostic), 0);
+  EXPECT_EQ(diagnostic.severity, COLLAGE_ERROR);
+  EXPECT_EQ(std::string(diagnostic.code).find("CG"), 0u);
+  EXPECT_EQ(diagnostic.file, path);
+  EXPECT_EQ(diagnostic.line, 2);
+  EXPECT_EQ(diagnostic.column, 8);
+  EXPECT_NE(std::string(diagnostic.message).find("Relux"), std::string::npos);
+  EXPECT_NE(collage_diagnostic_get(compiler_, 1, &diagnostic), 0);
+  collage_diagnostics_clear(compiler_);
+  EXPECT_EQ(collage_diagnostic_count(compiler_), 0u);
+  EXPECT_EQ(messages(), "");
+}
+
+TEST_F(Interface, RefusesSettingsThatDoNotExist) {
+  EXPECT_NE(collage_compiler_set(compiler_, "stratgy", "optimal"), 0);
+  EXPECT_NE(messages().find("did you mean `strategy`?"), std::string::npos) << messages();
+  EXPECT_NE(collage_compiler_set(compiler_, "threads", "0"), 0);
+  EXPECT_NE(collage_compiler_set(compiler_, "costs", "free"), 0);
+  EXPECT_NE(collage_compiler_set(compiler_, "objective", "beauty"), 0);
+  EXPECT_NE(collage_compiler_set(compiler_, "shape", "x"), 0);
+  EXPECT_EQ(collage_compiler_set(compiler_, "budget", "0.5"), 0);
+  EXPECT_EQ(collage_diagnostic_count(compiler_), 5u) << messages();
+}
+
+TEST_F(Interface, NullHandlesFailAndNothingElse) {
+  EXPECT_EQ(collage_model_load(nullptr, kModel), nullptr);
+  EXPECT_EQ(collage_place(nullptr), nullptr);
+  EXPECT_EQ(collage_build(nullptr), nullptr);
+  char error[8];
+  EXPECT_EQ(collage_session_create(nullptr, 0, error, sizeof(error)), nullptr);
+  EXPECT_EQ(std::strlen(error), sizeof(error) - 1);
+  EXPECT_EQ(collage_session_create(nullptr, 0, nullptr, 0), nullptr);
+  EXPECT_NE(collage_session_run(nullptr, nullptr, nullptr, nullptr, 0), 0);
+  EXPECT_EQ(collage_tensor_read("no/such.npy", error, sizeof(error)), nullptr);
+  collage_compiler_free(nullptr);
+  collage_model_free(nullptr);
+  collage_placement_free(nullptr);
+  collage_executable_free(nullptr);
+  collage_session_free(nullptr);
+  collage_tensor_free(nullptr);
+  collage_text_free(nullptr);
+}
+
+TEST_F(Interface, RulesReplaceThoseThatAreFound) {
+  ASSERT_EQ(collage_compiler_rules(compiler_, nullptr, 0), 0);
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  EXPECT_EQ(collage_why_not(placement, "conv1", "npu"), nullptr);
+  EXPECT_NE(messages().find("no backend `npu`"), std::string::npos) << messages();
+  collage_placement_free(placement);
+  collage_model_free(model);
+}
+
+/// The scores of a black picture.
+std::vector<float> scores_of(const collage::Executable& executable) {
+  collage::Session session(executable, 1);
+  std::vector<float> image(kPixels, 0.25f), scores(kClasses);
+  for (int i = 0; i < 20; ++i) session.run({image.data()}, {scores.data()});
+  return scores;
+}
+
+TEST(Threads, CompilersAndSessionsAreIndependent) {
+  std::vector<std::vector<float>> scores(4);
+  std::vector<std::thread> threads;
+  for (auto& result : scores) {
+    threads.emplace_back([&result] {
+      collage::Compiler compiler;
+      result = scores_of(compiler.set("costs", "estimate").load(kModel).place().build());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  collage::Compiler compiler;
+  const collage::Executable executable = compiler.set("costs", "estimate").load(kModel).place().build();
+  std::vector<std::vector<float>> shared(4);
+  threads.clear();
+  for (auto& result : shared) threads.emplace_back([&] { result = scores_of(executable); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : scores) EXPECT_EQ(result, scores[0]);
+  for (const auto& result : shared) EXPECT_EQ(result, scores[0]);
+}
+
+TEST(Cpp, FailuresAreExceptions) {
+  collage::Compiler compiler;
+  try {
+    compiler.load("no/such/model.ir");
+    FAIL();
+  } catch (const collage::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot read"), std::string::npos) << error.what();
+  }
+  ASSERT_EQ(compiler.diagnostics().size(), 1u);
+  EXPECT_EQ(compiler.diagnostics()[0].file, "no/such/model.ir");
+  EXPECT_EQ(compiler.diagnostics()[0].line, 0);
+}
+
+}  // namespace
