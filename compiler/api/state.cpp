@@ -72,7 +72,8 @@ std::optional<std::string> explain(const PlacedModel& placed, const driver::Ques
   if (!found) return std::nullopt;
   const driver::SearchInput input = compilation.search_input(*placed.candidates);
   const bool measures = compilation.costs() != nullptr;
-  return driver::answer(*questions, {input, strategy, compilation.active(), *found, placed.state->sources, measures});
+  const driver::ExplainedPlan explained{input, strategy, compilation.active(), *found, placed.state->sources, measures};
+  return driver::answer_why(*questions, explained) + driver::answer_why_not(*questions, explained);
 }
 
 }  // namespace collage::api

@@ -19,7 +19,7 @@ namespace collage::driver {
 struct Command {
   const Request& request;
   const Output& output;
-  const Listener& listener;
+  const WorkListener& listener;
   support::SourceManager& sources;
   support::Diagnostics& diags;
   StageClock& clock;

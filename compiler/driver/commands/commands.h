@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/driver/input/options.h"
 
 namespace collage::driver {
@@ -26,6 +26,6 @@ struct Outcome {
 };
 
 /// Does what the options ask for.
-Outcome run_command(const Options& options, const Output& output, const Listener& listener);
+Outcome run_command(const Options& options, const Output& output, const WorkListener& listener);
 
 }  // namespace collage::driver

@@ -59,7 +59,7 @@ void run(Command& command) {
   compile(command);
 }
 
-void run(const Request& request, const Output& output, const Listener& listener, support::SourceManager& sources,
+void run(const Request& request, const Output& output, const WorkListener& listener, support::SourceManager& sources,
          support::Diagnostics& diags, StageClock& clock) {
   if (request.emit == Emit::Ast) {
     std::optional<std::string> text = print_model_ast(request.model, sources, diags);
@@ -81,7 +81,7 @@ void run(const Request& request, const Output& output, const Listener& listener,
 
 }  // namespace
 
-Outcome run_command(const Options& options, const Output& output, const Listener& listener) {
+Outcome run_command(const Options& options, const Output& output, const WorkListener& listener) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   StageClock clock;

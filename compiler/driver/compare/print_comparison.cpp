@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as a table and as JSON (compare.h).
+// A comparison as a table and as JSON (comparison.h).
 #include <fmt/format.h>
 
 #include <algorithm>

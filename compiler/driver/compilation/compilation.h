@@ -42,7 +42,7 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   /// Who is informed of long work, and may stop it; before `find_candidates`.
-  void set_listener(Listener listener) { listener_ = std::move(listener); }
+  void set_listener(WorkListener listener) { listener_ = std::move(listener); }
 
   /// The passes that `run_passes` runs. Returns nullopt after errors.
   std::optional<passes::Schedule> schedule(support::Diagnostics& diags) const;
@@ -73,7 +73,7 @@ class Compilation {
   const std::vector<place::ActiveBackend>& active() const { return active_; }
   const plan::PlanTargets& targets() const { return targets_; }
   const RewriteCounts& rewrites() const { return rewrites_; }
-  const Listener& listener() const { return listener_; }
+  const WorkListener& listener() const { return listener_; }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_.source.get(); }
 
@@ -91,7 +91,7 @@ class Compilation {
   ModelFile model_;  ///< passes change its graph
   std::shared_ptr<const RuleFiles> rules_;
   Settings settings_;
-  Listener listener_;
+  WorkListener listener_;
   std::vector<Activation> activations_;
   std::vector<place::ActiveBackend> active_;
   plan::PlanTargets targets_;  ///< with the memory caps of the settings

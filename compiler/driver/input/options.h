@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user asks of one compilation, as plain data. `collagec` fills it from its command line
-// (tools/collagec/option_table.cpp); nothing here reads or prints anything.
+// (tools/collagec/options.def); nothing here reads or prints anything.
 #pragma once
 
 #include <cstdint>

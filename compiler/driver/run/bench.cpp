@@ -50,7 +50,7 @@ double BenchReport::least() const {
 }
 
 std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vector<Tensor>& inputs, int runs,
-                                       runtime::Executor& executor, const Listener& listener,
+                                       runtime::Executor& executor, const WorkListener& listener,
                                        support::Diagnostics& diags) {
   using Clock = std::chrono::steady_clock;
   BenchReport report;

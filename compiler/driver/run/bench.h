@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/ir/graph.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/exec/executor.h"
@@ -30,7 +30,7 @@ struct BenchReport {
 
 /// Times `runs` runs after a warm-up. Returns nullopt after an error.
 std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vector<ir::Tensor>& inputs, int runs,
-                                       runtime::Executor& executor, const Listener& listener,
+                                       runtime::Executor& executor, const WorkListener& listener,
                                        support::Diagnostics& diags);
 
 std::string print(const BenchReport& report);

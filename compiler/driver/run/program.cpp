@@ -8,7 +8,7 @@ using support::Code;
 std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement& placement,
                                      const plan::PlanTargets& targets, const ProgramOptions& options,
                                      support::Diagnostics& diags) {
-  const Listener none;
+  const WorkListener none;
   const WorkScope work(options.listener != nullptr ? *options.listener : none, Work::Compiling);
   size_t compiled = 0;  // nodes
   codegen::JitOptions jit_options;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/plan/build_plan.h"
@@ -23,7 +23,7 @@ struct Program {
 
 struct ProgramOptions {
   bool keep_text = false;              ///< LLVM IR and assembly can be printed
-  const Listener* listener = nullptr;  ///< null: none
+  const WorkListener* listener = nullptr;  ///< null: none
 };
 
 /// Compiles a placement for `targets`, with their number of threads. Returns nullopt after errors.

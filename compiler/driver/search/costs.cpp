@@ -20,7 +20,7 @@ bool asks_for_measuring(const place::ActiveBackend& active) {
 }
 
 /// Measuring begins with the first report and ends with the one without a candidate.
-std::function<void(const measure::MeasuringProgress&)> progress_to(const Listener& listener) {
+std::function<void(const measure::MeasuringProgress&)> progress_to(const WorkListener& listener) {
   auto scope = std::make_shared<std::unique_ptr<WorkScope>>();
   return [&listener, scope](const measure::MeasuringProgress& now) {
     if (!*scope) *scope = std::make_unique<WorkScope>(listener, Work::Measuring);
@@ -52,7 +52,7 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
 }  // namespace
 
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
-                 const std::vector<place::ActiveBackend>& active, const Listener& listener,
+                 const std::vector<place::ActiveBackend>& active, const WorkListener& listener,
                  support::Diagnostics& diags) {
   const CostMode mode = settings.costs.mode;
   const bool may_choose = mode == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);

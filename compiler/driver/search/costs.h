@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/driver/input/activate.h"
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/driver/input/requests.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/place/build/build_problem.h"
@@ -25,7 +25,7 @@ struct Costs {
 /// database that cannot be used, or a measuring process that does not exist, is a warning. `rules`: the paths that
 /// `active` were read from. The listener lives as long as the costs.
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
-                 const std::vector<place::ActiveBackend>& active, const Listener& listener,
+                 const std::vector<place::ActiveBackend>& active, const WorkListener& listener,
                  support::Diagnostics& diags);
 
 /// `31 measured, 57 from cache, 224 not needed   2.1 s`, and what failed. Empty if there was nothing to measure.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/costs/noise.h"
 #include "compiler/place/objectives/objective.h"
@@ -32,7 +32,7 @@ struct SearchInput {
   const place::Objective* objective = &place::objective_latency;
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
-  const Listener* listener = nullptr;           ///< null: none
+  const WorkListener* listener = nullptr;           ///< null: none
 };
 
 struct FoundPlan {

@@ -61,12 +61,12 @@ struct OptionRow {
   std::string_view old_flags = "";  ///< former names, still read and not shown
   Field field;
   Group group = Group::Output;
-  bool is_common = false;            ///< shown by `--help`
-  std::string_view value = "";       ///< `FILE`; empty: a flag
-  std::string_view help;             ///< without a full stop
-  std::string initial = "";          ///< the default, where the initial value of the field does not show it
-  std::vector<Choice> choices = {};  ///< the only values
-  std::vector<std::string_view> suggestions = {};  ///< values that the completion offers, of others too
+  bool is_common = false;                     ///< shown by `--help`
+  std::string_view value = "";                ///< `FILE`; empty: a flag
+  std::string help;                           ///< without a full stop
+  std::string initial = "";                   ///< the default, where the initial value of the field does not show it
+  std::vector<Choice> choices = {};           ///< the only values
+  std::vector<std::string> suggestions = {};  ///< values that the completion offers, of others too
   std::optional<Range> range = std::nullopt;
   int values = 1;                                 ///< how many follow the flag
   std::string_view environment = "";              ///< variable that is read where the option is not given

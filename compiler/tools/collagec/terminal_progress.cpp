@@ -49,8 +49,8 @@ std::string bar(const Progress& progress) {
 
 TerminalProgress::TerminalProgress() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-driver::Listener TerminalProgress::listener() {
-  driver::Listener listener;
+driver::WorkListener TerminalProgress::listener() {
+  driver::WorkListener listener;
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
   listener.stop = &interrupt_flag();

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <string>
 
-#include "compiler/driver/input/listener.h"
+#include "compiler/driver/input/work_listener.h"
 
 namespace collage::tools {
 
@@ -18,8 +18,8 @@ class TerminalProgress {
  public:
   TerminalProgress();
 
-  /// Listener of this display, which also stops searches on Ctrl-C (interrupt.h). It refers to the display.
-  driver::Listener listener();
+  /// The listener of this display, which also stops searches on Ctrl-C (interrupt.h). It refers to the display.
+  driver::WorkListener listener();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -66,7 +66,9 @@ class Network {
       const size_t first = text.find('\n') + 1;
       EXPECT_NE(text.substr(first, text.find('\n', first) - first).find(reason), std::string::npos) << reason << "\n"
                                                                                                     << text;
-      if (in_summary != counted.end()) EXPECT_TRUE(reason.ends_with(in_summary->second.message)) << reason;
+      if (in_summary != counted.end()) {
+        EXPECT_TRUE(reason.ends_with(in_summary->second.message)) << reason;
+      }
     }
     return counted.size();
   }

@@ -19,7 +19,7 @@ struct Progress {
 
 /// For each piece of work: `begin`, `progress` any number of times, `end`. Pieces do not overlap. Functions may be empty
 /// and are called by the thread that compiles.
-struct Listener {
+struct WorkListener {
   std::function<void(Work)> begin{};
   std::function<void(const Progress&)> progress{};
   std::function<void()> end{};
@@ -30,7 +30,7 @@ struct Listener {
 /// Calls `begin` and `end`.
 class WorkScope {
  public:
-  WorkScope(const Listener& listener, Work work) : listener_(listener), work_(work) {
+  WorkScope(const WorkListener& listener, Work work) : listener_(listener), work_(work) {
     if (listener_.begin) listener_.begin(work);
   }
   WorkScope(const WorkScope&) = delete;
@@ -44,7 +44,7 @@ class WorkScope {
   }
 
  private:
-  const Listener& listener_;
+  const WorkListener& listener_;
   Work work_;
 };
 
