@@ -118,6 +118,9 @@ endfunction()
 
 function(collage_hide_all_but_the_interface target)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/exports.map CONTENT "COLLAGE_@collage_abi_version@ { global: collage_*; local: *; };\n" @ONLY)
-  target_link_options(${target} PRIVATE -Wl,--as-needed -Wl,--no-undefined
-                                        -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/exports.map)
+  target_link_options(${target} PRIVATE -Wl,--as-needed -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/exports.map)
+  # The functions of a sanitizer come with the program.
+  if(NOT COLLAGE_SANITIZE AND NOT COLLAGE_FUZZ)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
 endfunction()

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact cover by backtracking on the first uncovered node, with the cost of the best cover so far as bound.
+// Exact cover by backtracking on the first uncovered node, with the cost of the best cover so far as bound. Units that
+// disagree with those chosen before about how a value lies are not tried.
+//
+// Rules that are named are first taken in the order in which they are written, as saved placements have them: rule k for
+// the k-th unit by first node, in the wanted formats. A cover of that kind is the answer; only without one are all others
+// tried.
 #include "compiler/place/candidates/exact_cover.h"
 
 #include <algorithm>
@@ -40,6 +45,13 @@ class CoverSearch {
   }
 
   CoverAnswer run() {
+    if (!question_.rules.empty()) {
+      keeps_order_ = true;
+      cover_from(0);
+      if (best_) return {std::move(best_), false};
+      keeps_order_ = false;
+      steps_ = 0;
+    }
     cover_from(0);
     return {std::move(best_), steps_ > kMaxCoverSteps};
   }
@@ -50,7 +62,7 @@ class CoverSearch {
     while (next < nodes_.size() && covered_.count(nodes_[next]) > 0) ++next;
     if (next == nodes_.size()) return judge();
     for (size_t u : choices(nodes_[next])) {
-      if (++steps_ > kMaxCoverSteps) return;
+      if (++steps_ > kMaxCoverSteps || (keeps_order_ && best_)) return;
       if (can_take(u)) {
         take(u);
         cover_from(next + 1);
@@ -64,16 +76,40 @@ class CoverSearch {
     auto starting = starting_at_.find(node);
     if (starting == starting_at_.end()) return {};
     std::vector<size_t> units = starting->second;
-    if (chosen_.size() < question_.rules.size()) {
-      const std::string& named = question_.rules[chosen_.size()];
-      std::stable_partition(units.begin(), units.end(), [&](size_t u) { return rule_of_[u] == named; });
-    }
+    if (chosen_.size() >= question_.rules.size()) return keeps_order_ ? std::vector<size_t>() : units;
+    const std::string& named = question_.rules[chosen_.size()];
+    const auto others =
+        std::stable_partition(units.begin(), units.end(), [&](size_t u) { return rule_of_[u] == named; });
+    if (!keeps_order_) return units;
+    units.erase(others, units.end());
+    std::erase_if(units,
+                  [&](size_t u) { return !is_wanted(found_.units[u].reads) || !is_wanted(found_.units[u].writes); });
+    std::stable_sort(units.begin(), units.end(),
+                     [&](size_t x, size_t y) { return found_.units[x].cost < found_.units[y].cost; });
     return units;
+  }
+
+  /// No value in the list is wanted in another layout.
+  bool is_wanted(const std::vector<ValueLayout>& list) const {
+    return std::all_of(list.begin(), list.end(), [&](const ValueLayout& item) {
+      return std::none_of(question_.wanted.begin(), question_.wanted.end(), [&](const ValueLayout& want) {
+        return want.value == item.value && want.layout != item.layout;
+      });
+    });
+  }
+
+  /// Every value in the list lies as the units so far have it.
+  bool agrees(const std::vector<ValueLayout>& list) const {
+    return std::all_of(list.begin(), list.end(), [&](const ValueLayout& item) {
+      const auto known = layouts_.find(item.value);
+      return known == layouts_.end() || known->second.layout == item.layout;
+    });
   }
 
   bool can_take(size_t u) {
     const Unit& unit = found_.units[u];
     if (!question_.rules.empty() && rules_left_[rule_of_[u]] == 0) return false;
+    if (!agrees(unit.reads) || !agrees(unit.writes)) return false;
     if (best_ && best_->fits_formats && bound_with(u) >= best_->members.cost * kNoGain) return false;
     return std::none_of(unit.nodes.begin(), unit.nodes.end(), [&](NodeId node) { return covered_.count(node) > 0; });
   }
@@ -89,6 +125,12 @@ class CoverSearch {
     const Unit& unit = found_.units[u];
     --rules_left_[rule_of_[u]];
     covered_.insert(unit.nodes.begin(), unit.nodes.end());
+    for (const auto* list : {&unit.reads, &unit.writes}) {
+      for (const ValueLayout& item : *list) {
+        auto [known, is_new] = layouts_.try_emplace(item.value, UsedLayout{item.layout, 0});
+        ++known->second.uses;
+      }
+    }
     chosen_.push_back(u);
     costs_before_.emplace_back(cost_, rest_);
     cost_ += unit.cost;
@@ -97,7 +139,14 @@ class CoverSearch {
 
   void give_back(size_t u) {
     ++rules_left_[rule_of_[u]];
-    for (NodeId node : found_.units[u].nodes) covered_.erase(node);
+    const Unit& unit = found_.units[u];
+    for (NodeId node : unit.nodes) covered_.erase(node);
+    for (const auto* list : {&unit.reads, &unit.writes}) {
+      for (const ValueLayout& item : *list) {
+        const auto known = layouts_.find(item.value);
+        if (--known->second.uses == 0) layouts_.erase(known);
+      }
+    }
     chosen_.pop_back();
     std::tie(cost_, rest_) = costs_before_.back();
     costs_before_.pop_back();
@@ -107,39 +156,23 @@ class CoverSearch {
     bool uses_all = question_.rules.empty() || std::all_of(rules_left_.begin(), rules_left_.end(),
                                                            [](const auto& rule) { return rule.second == 0; });
     Cover cover;
-    if (!uses_all || !merge_formats(&cover.members) || !can_run()) return;
+    if (!uses_all || !can_run()) return;
+    add_boundary(&cover.members);
     cover.members.nodes = nodes_;
     cover.members.units = chosen_;
     cover.members.cost = cost_;
-    auto fits = [&](const std::vector<ValueLayout>& list) {
-      return std::all_of(list.begin(), list.end(), [&](const ValueLayout& item) {
-        return std::none_of(question_.wanted.begin(), question_.wanted.end(), [&](const ValueLayout& want) {
-          return want.value == item.value && want.layout != item.layout;
-        });
-      });
-    };
-    cover.fits_formats = fits(cover.members.reads) && fits(cover.members.writes);
+    cover.fits_formats = is_wanted(cover.members.reads) && is_wanted(cover.members.writes);
     bool is_better = !best_ || (cover.fits_formats && !best_->fits_formats) ||
                      (cover.fits_formats == best_->fits_formats && cover.members.cost < best_->members.cost);
     if (is_better) best_ = std::move(cover);
   }
 
-  bool merge_formats(UnitUnion* members) const {
-    std::map<ir::ValueId, int> layouts;
-    auto agree = [&](const ValueLayout& item) {
-      return layouts.emplace(item.value, item.layout).first->second == item.layout;
-    };
-    for (size_t u : chosen_) {
-      const Unit& unit = found_.units[u];
-      if (!std::all_of(unit.reads.begin(), unit.reads.end(), agree)) return false;
-      if (!std::all_of(unit.writes.begin(), unit.writes.end(), agree)) return false;
-    }
+  void add_boundary(UnitUnion* members) const {
     std::vector<ir::ValueId> reads = ir::boundary_inputs(graph_, nodes_);
     std::sort(reads.begin(), reads.end());
-    for (ir::ValueId value : reads) members->reads.push_back({value, layouts.at(value)});
+    for (ir::ValueId value : reads) members->reads.push_back({value, layouts_.at(value).layout});
     for (ir::ValueId value : ir::boundary_outputs(graph_, nodes_))
-      members->writes.push_back({value, layouts.at(value)});
-    return true;
+      members->writes.push_back({value, layouts_.at(value).layout});
   }
 
   /// Some order of the chosen units has every producer before its readers.
@@ -166,6 +199,12 @@ class CoverSearch {
     return true;
   }
 
+  /// How a value lies for the units so far, and in how many places they name it.
+  struct UsedLayout {
+    int layout = 0;
+    int uses = 0;
+  };
+
   const Graph& graph_;
   const BackendCandidates& found_;
   const CoverQuestion& question_;
@@ -175,6 +214,8 @@ class CoverSearch {
   std::map<std::string, double> least_cost_;  ///< of a rule's units
   std::map<NodeId, std::vector<size_t>> starting_at_;
   std::set<NodeId> covered_;
+  std::map<ir::ValueId, UsedLayout> layouts_;
+  bool keeps_order_ = false;  ///< rule k of the question is the k-th unit's
   std::vector<size_t> chosen_;
   double cost_ = 0;  ///< of the chosen units
   double rest_ = 0;  ///< of the rules that are left, each at its cheapest

@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"%y = Rely(%x)", "did you mean `Relu`?"},
         Bad{"%abc = Relu(%x)\n%y = Relu(%abd)", "m.ir:3:11: error: `%abd` is not defined [CG0103]"},
         Bad{"%abc = Relu(%x)\n%y = Relu(%abd)", "did you mean `abc`?"},
-        Bad{"%y = Relu(%a)\n%a = Relu(%x)", "m.ir:3:1: note: it is defined here, too late"},
+        Bad{"%y = Relu(%a)\n%a = Relu(%x)", "m.ir:3:1: note: it is defined here: values must be defined before they are used"},
         Bad{"%y = Relu(%x)\n%y = Relu(%x)", "m.ir:3:1: error: `%y` is defined twice [CG0104]"},
         Bad{"%x = Relu(%x)\n%y = Relu(%x)", "m.ir:2:1: error: `%x` is defined twice [CG0104]"},
         Bad{"%s = const dense i64[2] [2, 2]\n%y, %y = Split(%x, %s)", "`%y` is defined twice by one statement"},

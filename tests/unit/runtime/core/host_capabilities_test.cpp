@@ -48,7 +48,9 @@ TEST(HostCapabilities, ThisMachineHasAProcessor) {
   HostCapabilities host = host_capabilities();
   EXPECT_GE(host.processors, 1);
   EXPECT_GE(host.vectors.lanes, 4);
-  if (host.level1_data_cache > 0 && host.level2_cache > 0) EXPECT_LE(host.level1_data_cache, host.level2_cache);
+  if (host.level1_data_cache > 0 && host.level2_cache > 0) {
+    EXPECT_LE(host.level1_data_cache, host.level2_cache);
+  }
 }
 
 }  // namespace

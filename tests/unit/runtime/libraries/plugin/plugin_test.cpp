@@ -41,8 +41,8 @@ TEST(Plugin, AbsenceHasAReason) {
   EXPECT_NE(plugin_absence(sample("sample_plugin_other_abi")).find("has version 99 of the ABI, this build 1"),
             std::string::npos);
   EXPECT_NE(plugin_absence("plugin:/nowhere/libx.so").find("`/nowhere/libx.so` does not exist"), std::string::npos);
-  EXPECT_NE(plugin_absence(std::string(kPluginPrefix) + COLLAGE_SOURCE_DIR "/README.md").find("cannot be loaded"),
-            std::string::npos);
+  const std::string text_file = fmt::format("{}{}/README.md", kPluginPrefix, COLLAGE_SOURCE_DIR);
+  EXPECT_NE(plugin_absence(text_file).find("cannot be loaded"), std::string::npos);
   EXPECT_EQ(version_of_plugin(sample("sample_plugin")), "1.0");
 }
 
