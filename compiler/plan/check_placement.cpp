@@ -79,8 +79,7 @@ class PlacementChecker {
     const Format& format = entry.format;
     const ir::Value& described = graph_.value(entry.value);
     if (format.space != "host" && targets_.find_device(format.space) == nullptr) {
-      return context_.fail(Code::UnknownDevice, span, where,
-                           fmt::format("no rule file declares `{}`", format.space));
+      return context_.fail(Code::UnknownDevice, span, where, fmt::format("no rule file declares `{}`", format.space));
     }
     const size_t rank = described.type.shape.size();
     if (!runtime::layout_permutation(format.layout, rank)) {

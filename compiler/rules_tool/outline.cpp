@@ -83,7 +83,7 @@ std::vector<const Statement*> statements_at(const std::vector<Statement>& statem
   const std::vector<Statement>* level = &statements;
   while (true) {
     auto next = std::find_if(level->begin(), level->end(),
-                               [offset](const Statement& statement) { return statement.span.begin > offset; });
+                             [offset](const Statement& statement) { return statement.span.begin > offset; });
     if (next == level->begin()) return chain;
     const Statement& last = *std::prev(next);
     if (last.is_closed && offset >= last.span.end) return chain;

@@ -147,7 +147,8 @@ struct ModelAst {
   std::vector<PortAst> inputs;
   std::vector<PortAst> outputs;
   std::vector<Statement> statements;
-  bool implicit_outputs = false;  ///< the outputs are the results that no operator reads: models in rule tests do not list them
+  bool implicit_outputs =
+      false;  ///< the outputs are the results that no operator reads: models in rule tests do not list them
 };
 
 }  // namespace collage::syntax

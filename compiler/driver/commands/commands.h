@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/driver/input/work_listener.h"
 #include "compiler/driver/input/options.h"
+#include "compiler/driver/input/work_listener.h"
 
 namespace collage::driver {
 

@@ -22,7 +22,7 @@ struct Program {
 };
 
 struct ProgramOptions {
-  bool keep_text = false;              ///< LLVM IR and assembly can be printed
+  bool keep_text = false;                  ///< LLVM IR and assembly can be printed
   const WorkListener* listener = nullptr;  ///< null: none
 };
 

@@ -95,7 +95,8 @@ bool count_right(const RunRequest& request, RunResult* result, support::Diagnost
 }  // namespace
 
 std::optional<RunResult> run_model(const ir::Graph& graph, const std::vector<BoundInput>& bound,
-                                   runtime::Executor& executor, const WorkListener& listener, support::Diagnostics& diags) {
+                                   runtime::Executor& executor, const WorkListener& listener,
+                                   support::Diagnostics& diags) {
   RunResult all;
   all.runs = bound.empty() ? 1 : bound.front().batch;
   const WorkScope work(listener, Work::Running);

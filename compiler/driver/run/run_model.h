@@ -33,7 +33,8 @@ struct RunResult {
 
 /// Runs the model once for each input of the batch. Returns nullopt after an error.
 std::optional<RunResult> run_model(const ir::Graph& graph, const std::vector<BoundInput>& bound,
-                                   runtime::Executor& executor, const WorkListener& listener, support::Diagnostics& diags);
+                                   runtime::Executor& executor, const WorkListener& listener,
+                                   support::Diagnostics& diags);
 
 /// Compares the result with the expected outputs and labels of the request, notes what was found in it, and saves the
 /// outputs that the request names. False after an error: a difference that is too large is one.

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "compiler/driver/input/activate.h"
-#include "compiler/driver/input/work_listener.h"
 #include "compiler/driver/input/requests.h"
+#include "compiler/driver/input/work_listener.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/support/diagnostic.h"

@@ -32,7 +32,7 @@ struct SearchInput {
   const place::Objective* objective = &place::objective_latency;
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
-  const WorkListener* listener = nullptr;           ///< null: none
+  const WorkListener* listener = nullptr;       ///< null: none
 };
 
 struct FoundPlan {

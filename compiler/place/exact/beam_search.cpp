@@ -21,7 +21,8 @@ double SearchBudget::seconds() const {
 }
 
 bool SearchBudget::is_spent() const {
-  return states_ >= options_.max_states || options_.is_stopped() || (options_.max_seconds && seconds() >= *options_.max_seconds);
+  return states_ >= options_.max_states || options_.is_stopped() ||
+         (options_.max_seconds && seconds() >= *options_.max_seconds);
 }
 
 size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {

@@ -55,9 +55,9 @@ class Completer {
   const FormatToken* token_before(size_t distance = 1) const {
     const std::vector<FormatToken>& tokens = document_.tokens();
     auto next = std::find_if(tokens.begin(), tokens.end(),
-                               [this](const FormatToken& token) { return token.span.end > word_begin_; });
+                             [this](const FormatToken& token) { return token.span.end > word_begin_; });
     return static_cast<size_t>(next - tokens.begin()) >= distance ? &*(next - static_cast<std::ptrdiff_t>(distance))
-                                                                    : nullptr;
+                                                                  : nullptr;
   }
 
   /// Do only blanks stand before the word on its line?

@@ -50,8 +50,7 @@ TEST(Diagnostics, CodesAreUniqueAndFoundByTextAndName) {
     EXPECT_FALSE(code_explanation(code).empty());
     // A row in diagnostic_examples.def.
     std::string text = support::explanation(code);
-    EXPECT_TRUE(text.find("\nexample\n  ") != std::string::npos && text.find("\nfix\n  ") != std::string::npos)
-        << text;
+    EXPECT_TRUE(text.find("\nexample\n  ") != std::string::npos && text.find("\nfix\n  ") != std::string::npos) << text;
   }
 }
 
