@@ -28,7 +28,7 @@ class JitImpl : public Jit {
       : options_(std::move(options)), assembler_(std::move(assembler)) {}
 
   Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) override {
-    if (options_.on_lower) options_.on_lower(nodes.size());
+    if (listener_) listener_(nodes.size());
     LoweredPartition partition;
     LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
     std::vector<Group> groups = form_groups(graph, nodes);

@@ -18,10 +18,8 @@
 namespace collage::codegen {
 
 struct JitOptions {
-  int threads = 1;  ///< number of threads that share a kernel
-  std::string cpu;  ///< LLVM's name; empty: this machine
-  /// Called before each part of a partition is compiled, with its number of nodes; may be empty.
-  std::function<void(size_t nodes)> on_lower = nullptr;
+  int threads = 1;         ///< number of threads that share a kernel
+  std::string cpu;         ///< LLVM's name; empty: this machine
   bool keep_text = false;  ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
 };
 
@@ -73,6 +71,11 @@ class Jit : public runtime::Code {
   /// Returns an error if LLVM has no target for this machine.
   static runtime::Result<std::unique_ptr<Jit>> create(const JitOptions& options);
 
+  using LowerListener = std::function<void(size_t nodes)>;
+  /// Is called before each part of a partition is compiled, with its number of nodes, until another takes its place;
+  /// empty: none.
+  void listen(LowerListener listener) { listener_ = std::move(listener); }
+
   /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition.
   virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) = 0;
 
@@ -84,6 +87,9 @@ class Jit : public runtime::Code {
 
   /// All code so far.
   virtual std::vector<CodeImage> images() const = 0;
+
+ protected:
+  LowerListener listener_;
 };
 
 }  // namespace collage::codegen

@@ -27,7 +27,6 @@ using ir::ValueId;
 using support::Code;
 
 constexpr size_t kMostErrors = 20;
-constexpr int64_t kMostElements = int64_t{1} << 36;
 
 class OnnxImporter {
  public:
@@ -200,13 +199,9 @@ void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
   }
   std::optional<Shape> shape = input_shape(input);
   if (!shape) return;
-  int64_t count = 1;
-  for (int64_t dim : *shape) {
-    if (dim < 0 || (dim > 0 && count > kMostElements / dim)) {
-      diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(*shape));
-      return;
-    }
-    if (dim > 0) count *= dim;
+  if (!element_count_of(*shape)) {
+    diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(*shape));
+    return;
   }
   if (is_widened(element)) {
     diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(element));

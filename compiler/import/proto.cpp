@@ -33,6 +33,7 @@ using runtime::Tensor;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
+/// Of one tensor.
 constexpr int64_t kMostElements = int64_t{1} << 36;
 
 size_t stored_width(int element, DType dtype) {
@@ -221,6 +222,17 @@ onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name) {
   return proto;
 }
 
+std::optional<int64_t> element_count_of(const runtime::Shape& shape) {
+  int64_t count = 1;
+  bool is_empty = false;
+  for (int64_t dim : shape) {
+    if (dim < 0 || (dim > 0 && count > kMostElements / dim)) return std::nullopt;
+    is_empty = is_empty || dim == 0;
+    if (dim > 0) count *= dim;
+  }
+  return is_empty ? 0 : count;
+}
+
 Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
   std::optional<DType> dtype = dtype_of(proto.data_type());
   if (!dtype) {
@@ -229,24 +241,18 @@ Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
   }
   if (proto.has_segment()) return Status::error(fmt::format("tensor `{}` is stored in segments", proto.name()));
   runtime::Shape shape(proto.dims().begin(), proto.dims().end());
-  int64_t count = 1;
-  bool is_empty = false;
-  for (int64_t dim : shape) {
-    if (dim < 0 || (dim > 0 && count > kMostElements / dim)) {
-      return Status::error(
-          fmt::format("tensor `{}` has the impossible shape {}", proto.name(), runtime::to_string(shape)));
-    }
-    is_empty = is_empty || dim == 0;
-    if (dim > 0) count *= dim;
+  const std::optional<int64_t> count = element_count_of(shape);
+  if (!count) {
+    return Status::error(
+        fmt::format("tensor `{}` has the impossible shape {}", proto.name(), runtime::to_string(shape)));
   }
-  if (is_empty) count = 0;
   bool is_external = proto.data_location() == TensorProto::EXTERNAL;
-  uint64_t need = static_cast<uint64_t>(count) * stored_width(proto.data_type(), *dtype);
+  uint64_t need = static_cast<uint64_t>(*count) * stored_width(proto.data_type(), *dtype);
   if (!is_external && proto.has_raw_data() && proto.raw_data().size() != need) {
     return Status::error(fmt::format("tensor `{}` of shape {} has {} bytes of data, needs {}", proto.name(),
                                      runtime::to_string(shape), proto.raw_data().size(), need));
   }
-  if (!is_external && elements_present(proto, *dtype) < count) {
+  if (!is_external && elements_present(proto, *dtype) < *count) {
     return Status::error(fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(shape),
                                      elements_present(proto, *dtype)));
   }

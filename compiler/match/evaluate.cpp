@@ -15,7 +15,7 @@ namespace collage::match {
 
 using ir::Expr;
 using ir::ExprOp;
-using Kind = Expr::Kind;
+using ExprKind = Expr::Kind;
 
 Evaluated failed(std::string why) {
   return {std::nullopt, std::move(why)};
@@ -77,21 +77,21 @@ class Evaluator {
 
   Evaluated eval(const Expr& expr) {
     switch (expr.kind) {
-      case Kind::Number: return number(expr.number);
-      case Kind::String: return {EvalValue(expr.text), ""};
-      case Kind::DType: return {EvalValue(expr.dtype), ""};
-      case Kind::Bool: return boolean(expr.number != 0);
-      case Kind::Capture: return {EvalValue(binding(expr)), ""};
-      case Kind::Attribute: return attribute(expr);
-      case Kind::BackendAttr: return backend_attribute(expr);
-      case Kind::Quantity: return quantity(expr);
-      case Kind::BackendVersion: return number(context_.backend.version);
-      case Kind::LibraryVersion: return library_version();
-      case Kind::Knob: return knob(expr);
-      case Kind::Unary: return unary(expr);
-      case Kind::Binary: return binary(expr);
-      case Kind::List: return list(expr);
-      case Kind::Call: return call(expr);
+      case ExprKind::Number: return number(expr.number);
+      case ExprKind::String: return {EvalValue(expr.text), ""};
+      case ExprKind::DType: return {EvalValue(expr.dtype), ""};
+      case ExprKind::Bool: return boolean(expr.number != 0);
+      case ExprKind::Capture: return {EvalValue(binding(expr)), ""};
+      case ExprKind::Attribute: return attribute(expr);
+      case ExprKind::BackendAttr: return backend_attribute(expr);
+      case ExprKind::Quantity: return quantity(expr);
+      case ExprKind::BackendVersion: return number(context_.backend.version);
+      case ExprKind::LibraryVersion: return library_version();
+      case ExprKind::Knob: return knob(expr);
+      case ExprKind::Unary: return unary(expr);
+      case ExprKind::Binary: return binary(expr);
+      case ExprKind::List: return list(expr);
+      case ExprKind::Call: return call(expr);
     }
     return failed("unknown expression");
   }
@@ -162,7 +162,7 @@ class Evaluator {
     if (expr.op == ExprOp::Or && !is_list && as_bool(*left.value)) return boolean(true);
     if (expr.op == ExprOp::In && is_list && expr.type == ir::ExprType::Bools)
       return each_in(*left.value, expr.args.at(1));
-    if (expr.op == ExprOp::In && expr.args.at(1).kind == Kind::List) return is_in(*left.value, expr.args[1]);
+    if (expr.op == ExprOp::In && expr.args.at(1).kind == ExprKind::List) return is_in(*left.value, expr.args[1]);
     Evaluated right = eval(expr.args.at(1));
     if (!right) return right;
     bool is_each = expr.type == ir::ExprType::Bools || expr.type == ir::ExprType::Numbers;
@@ -258,9 +258,10 @@ std::string number_text(double n) {
 /// `present(b)` asks whether a capture is there, so it does not count as a mention.
 bool mentions_absent(const Expr& expr, const EvalContext& context) {
   std::span<const Binding> bindings = context.bindings;
-  if (expr.kind == Kind::Call && expr.function == ir::FunctionId::present) return false;
-  if (expr.kind == Kind::LibraryVersion) return context.environment == nullptr;
-  if (expr.kind == Kind::Capture && expr.capture >= 0) return !bindings[static_cast<size_t>(expr.capture)].is_present();
+  if (expr.kind == ExprKind::Call && expr.function == ir::FunctionId::present) return false;
+  if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
+  if (expr.kind == ExprKind::Capture && expr.capture >= 0)
+    return !bindings[static_cast<size_t>(expr.capture)].is_present();
   return std::any_of(expr.args.begin(), expr.args.end(),
                      [&](const Expr& arg) { return mentions_absent(arg, context); });
 }

@@ -8,11 +8,12 @@ namespace collage::match {
 namespace {
 
 using ir::Expr;
-using Kind = Expr::Kind;
+using ExprKind = Expr::Kind;
 
 /// The same for every match of a backend instance.
 bool is_fixed(const Expr& expr) {
-  if (expr.kind == Kind::Capture || expr.kind == Kind::Attribute || expr.kind == Kind::Quantity) return false;
+  if (expr.kind == ExprKind::Capture || expr.kind == ExprKind::Attribute || expr.kind == ExprKind::Quantity)
+    return false;
   return std::all_of(expr.args.begin(), expr.args.end(), is_fixed);
 }
 
@@ -23,7 +24,7 @@ class BoundaryPrinter {
 
   /// `a and b` where both are bounds.
   std::string conjunction(const Expr& expr) const {
-    if (expr.kind != Kind::Binary) return "";
+    if (expr.kind != ExprKind::Binary) return "";
     if (expr.text != "and") return comparison(expr);
     std::string left = conjunction(expr.args[0]), right = conjunction(expr.args[1]);
     return left.empty() || right.empty() ? "" : left + " and " + right;
@@ -33,7 +34,7 @@ class BoundaryPrinter {
   std::string comparison(const Expr& expr) const {
     constexpr auto kOrders = std::to_array<std::string_view>({"<", "<=", ">", ">="});
     bool orders = std::find(kOrders.begin(), kOrders.end(), expr.text) != kOrders.end();
-    bool divides = expr.text == "==" && expr.args[0].kind == Kind::Binary && expr.args[0].text == "%" &&
+    bool divides = expr.text == "==" && expr.args[0].kind == ExprKind::Binary && expr.args[0].text == "%" &&
                    is_fixed(expr.args[0].args[1]);
     if ((!orders && !divides) || is_fixed(expr.args[0]) == is_fixed(expr.args[1])) return "";
     std::string left = text(expr.args[0]), right = text(expr.args[1]);
@@ -58,7 +59,7 @@ class BoundaryPrinter {
   }
 
   static void collect_attributes(const Expr& expr, std::vector<const Expr*>* found) {
-    if (expr.kind == Kind::BackendAttr) found->push_back(&expr);
+    if (expr.kind == ExprKind::BackendAttr) found->push_back(&expr);
     for (const Expr& arg : expr.args) collect_attributes(arg, found);
   }
 

@@ -12,14 +12,14 @@
 namespace collage::match {
 namespace {
 
-using Kind = Refusal::Kind;
+using RefusalKind = Refusal::Kind;
 using Stage = Progress::Stage;
 
 Progress progress_of(const Refusal& refusal) {
   switch (refusal.kind) {
-    case Kind::Structure: return {Stage::AtRoot, 0};
-    case Kind::Inside: return {Stage::Inside, 0};
-    case Kind::Clause:
+    case RefusalKind::Structure: return {Stage::AtRoot, 0};
+    case RefusalKind::Inside: return {Stage::Inside, 0};
+    case RefusalKind::Clause:
       return refusal.clause < 0 ? Progress{Stage::Matched, 0} : Progress{Stage::Clause, refusal.clause};
     default: return {Stage::Matched, 0};
   }
@@ -27,7 +27,8 @@ Progress progress_of(const Refusal& refusal) {
 
 /// Of a stage after matching: it may refuse what matched.
 bool is_later(const Refusal& refusal) {
-  return refusal.kind != Kind::Structure && refusal.kind != Kind::Inside && refusal.kind != Kind::Clause;
+  return refusal.kind != RefusalKind::Structure && refusal.kind != RefusalKind::Inside &&
+         refusal.kind != RefusalKind::Clause;
 }
 
 NearMiss to_miss(const Refusal& refusal, Progress progress) {
@@ -63,13 +64,13 @@ std::string needed_text(const std::vector<const ir::OpDef*>& ops) {
 }  // namespace
 
 std::string reason_text(const NearMiss& miss) {
-  if (miss.kind == Kind::Limit) return "it would break a limit: " + miss.message;
+  if (miss.kind == RefusalKind::Limit) return "it would break a limit: " + miss.message;
   return miss.needed.empty() ? miss.message : miss.message + ", need " + needed_text(miss.needed);
 }
 
 support::Span reason_span(const ir::Backend& backend, const NearMiss& miss) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(miss.rule)];
-  if (miss.kind == Kind::Limit && backend.policy.span.is_valid()) return backend.policy.span;
+  if (miss.kind == RefusalKind::Limit && backend.policy.span.is_valid()) return backend.policy.span;
   if (miss.clause >= 0 && rule.clauses[static_cast<size_t>(miss.clause)].span.is_valid()) {
     return rule.clauses[static_cast<size_t>(miss.clause)].span;
   }
@@ -90,7 +91,7 @@ Refusals::Refusals(const Graph& graph, const ir::Backend& backend, const AttrVal
     matched_roots.emplace(match.rule, match.roots.front());
   }
   for (const Refusal& refusal : attempts.refusals) {
-    if (refusal.kind == Kind::Structure) continue;
+    if (refusal.kind == RefusalKind::Structure) continue;
     for (NodeId node : refusal.nodes) refusals_[node.slot()].push_back(&refusal);
     // A later stage refuses what matched at its root: that says nothing of nodes that the match leaves out.
     const std::pair root(refusal.rule, refusal.root);
@@ -160,7 +161,8 @@ std::optional<NearMiss> Refusals::incomplete_attempt(int rule, NodeId node) {
     const auto levels = static_cast<int>(climbed.levels);
     if (climbed.levels < path.size()) {
       const ir::Pattern& missing = *path[path.size() - 1 - climbed.levels].pattern;
-      offer({Kind::Structure, rule, -1, stop_text(graph_, climbed, path), missing.ops, {Stage::Below, levels}}, &best);
+      offer({RefusalKind::Structure, rule, -1, stop_text(graph_, climbed, path), missing.ops, {Stage::Below, levels}},
+            &best);
       continue;
     }
     for (NodeId root : climbed.reached) {

@@ -18,7 +18,7 @@ namespace {
 
 using ir::TemplateOperand;
 using ir::TensorType;
-using Kind = TemplateOperand::Kind;
+using OperandKind = TemplateOperand::Kind;
 
 /// A match that will be rewritten: what goes, and the operators that come.
 struct Application {
@@ -194,7 +194,7 @@ class Rewriting {
 
   bool reads_capture(int capture) const {
     auto is_it = [capture](const TemplateOperand& operand) {
-      return operand.kind == Kind::Capture && operand.index == capture;
+      return operand.kind == OperandKind::Capture && operand.index == capture;
     };
     if (is_it(rewrite_.to.result)) return true;
     return std::any_of(rewrite_.to.steps.begin(), rewrite_.to.steps.end(), [&](const ir::TemplateStep& step) {
@@ -232,10 +232,10 @@ class Rewriting {
     std::vector<ValueId> captures(application->bindings.size());
     std::vector<ValueId> results;
     auto value_of = [&](const TemplateOperand& operand) -> ValueId {
-      if (operand.kind == Kind::Step) return results[static_cast<size_t>(operand.index)];
-      if (operand.kind == Kind::Number)
+      if (operand.kind == OperandKind::Step) return results[static_cast<size_t>(operand.index)];
+      if (operand.kind == OperandKind::Number)
         return scratch.add_constant(scratch.unique_name("k"), scalar(operand.number, wanted.dtype));
-      if (operand.kind == Kind::Absent) return {};
+      if (operand.kind == OperandKind::Absent) return {};
       auto at = static_cast<size_t>(operand.index);
       const Binding& binding = application->bindings[at];
       if (!binding.is_present() || captures[at].is_valid()) return captures[at];
@@ -275,7 +275,7 @@ class Rewriting {
   std::optional<double> number_beyond(ir::DType dtype) const {
     for (const ir::TemplateStep& step : rewrite_.to.steps) {
       for (const TemplateOperand& operand : step.operands) {
-        if (operand.kind == Kind::Number && !runtime::holds(dtype, operand.number)) return operand.number;
+        if (operand.kind == OperandKind::Number && !runtime::holds(dtype, operand.number)) return operand.number;
       }
     }
     return std::nullopt;
@@ -301,7 +301,7 @@ class Rewriting {
   /// A result that is a model output keeps its name: an operator that is there already takes it over.
   bool take_name(Application* application, std::string* why) {
     const ir::Value& result = graph_.value(graph_.first_output(application->root));
-    if (!result.is_output || rewrite_.to.result.kind != Kind::Capture) return true;
+    if (!result.is_output || rewrite_.to.result.kind != OperandKind::Capture) return true;
     ValueId id = application->bindings[static_cast<size_t>(rewrite_.to.result.index)].value;
     const ir::Value& value = graph_.value(id);
     if (!value.producer.is_valid() || value.is_output) {
@@ -381,10 +381,12 @@ class Rewriting {
     std::vector<ValueId> results;
     auto value_of = [&](const TemplateOperand& operand) -> ValueId {
       switch (operand.kind) {
-        case Kind::Absent: return {};
-        case Kind::Capture: return rewriter.copied(application.bindings[static_cast<size_t>(operand.index)].value);
-        case Kind::Number: return rewriter.add_constant(result.name + ".k", scalar(operand.number, result.type.dtype));
-        case Kind::Step: return results[static_cast<size_t>(operand.index)];
+        case OperandKind::Absent: return {};
+        case OperandKind::Capture:
+          return rewriter.copied(application.bindings[static_cast<size_t>(operand.index)].value);
+        case OperandKind::Number:
+          return rewriter.add_constant(result.name + ".k", scalar(operand.number, result.type.dtype));
+        case OperandKind::Step: return results[static_cast<size_t>(operand.index)];
       }
       return {};
     };
@@ -393,14 +395,14 @@ class Rewriting {
       std::vector<ValueId> inputs;
       for (const TemplateOperand& operand : to.steps[i].operands) inputs.push_back(value_of(operand));
       while (!inputs.empty() && !inputs.back().is_valid()) inputs.pop_back();
-      bool is_result = to.result.kind == Kind::Step && to.result.index == static_cast<int>(i);
+      bool is_result = to.result.kind == OperandKind::Step && to.result.index == static_cast<int>(i);
       std::string name = is_result ? result.name : rewriter.fresh_name(result.name);
       results.push_back(is_result ? rewriter.add_result(root, *to.steps[i].op, inputs, application.attrs[i])
                                   : rewriter.add_node(*to.steps[i].op, inputs, application.attrs[i], result.name,
                                                       application.types[i]));
       made_.insert(name);
     }
-    if (to.result.kind == Kind::Capture) rewriter.replace(root, value_of(to.result));
+    if (to.result.kind == OperandKind::Capture) rewriter.replace(root, value_of(to.result));
   }
 
   Graph& graph_;

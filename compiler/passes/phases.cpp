@@ -18,7 +18,7 @@ struct Edge {
   support::Span span;
 };
 
-struct Node {
+struct PlannedStep {
   PhaseStep step;
   support::Span span;       ///< the first place that lists it; invalid if no phase does
   std::vector<Edge> edges;  ///< in the order in which they are written
@@ -59,35 +59,36 @@ class Composer {
   }
 
  private:
-  /// Index of the node, or nodes_.size().
+  /// Index of the step, or steps_.size().
   size_t find(const std::string& key) const {
-    auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.step.name == key; });
-    return static_cast<size_t>(at - nodes_.begin());
+    auto at = std::find_if(steps_.begin(), steps_.end(),
+                           [&](const PlannedStep& planned) { return planned.step.name == key; });
+    return static_cast<size_t>(at - steps_.begin());
   }
 
   void add(const std::string& key, const ir::Backend& backend, const std::string& name, support::Span span) {
     size_t at = find(key);
-    if (at == nodes_.size()) {
-      nodes_.emplace_back();
-      Node& node = nodes_.back();
-      node.step.name = key;
-      node.step.rewrite = backend.find_rewrite(name);
-      if (node.step.rewrite != nullptr) {
-        node.step.backend = &backend;
+    if (at == steps_.size()) {
+      steps_.emplace_back();
+      PlannedStep& planned = steps_.back();
+      planned.step.name = key;
+      planned.step.rewrite = backend.find_rewrite(name);
+      if (planned.step.rewrite != nullptr) {
+        planned.step.backend = &backend;
       } else {
-        node.step.pass = find_pass(name);
+        planned.step.pass = find_pass(name);
       }
-      node.span = span;
+      planned.span = span;
     }
-    nodes_[at].step.asked_by.push_back(backend.name);
+    steps_[at].step.asked_by.push_back(backend.name);
   }
 
   void add_defaults(const std::vector<const ir::Backend*>& backends) {
     for (const Pass& pass : all_passes()) {
-      if (find(std::string(pass.name)) != nodes_.size()) continue;
-      nodes_.emplace_back();
-      nodes_.back().step.name = pass.name;
-      nodes_.back().step.pass = &pass;
+      if (find(std::string(pass.name)) != steps_.size()) continue;
+      steps_.emplace_back();
+      steps_.back().step.name = pass.name;
+      steps_.back().step.pass = &pass;
     }
     for (const ir::Backend* backend : backends) {
       if (!backend->phases.empty()) continue;
@@ -99,16 +100,16 @@ class Composer {
 
   bool leave_out(const ir::Backend& backend, const ir::PhaseItem& item) {
     size_t at = find(item.pass);
-    if (at == nodes_.size()) return true;
-    const Node& node = nodes_[at];
-    if (!node.step.asked_by.empty()) {
+    if (at == steps_.size()) return true;
+    const PlannedStep& planned = steps_[at];
+    if (!planned.step.asked_by.empty()) {
       return diags_
           .error(Code::PhaseConflict, item.span, "backend `{}` forbids `{}`, which backend `{}` asks for", backend.name,
-                 item.pass, node.step.asked_by[0])
-          .note(node.span, "backend `{}` asks for it here", node.step.asked_by[0])
+                 item.pass, planned.step.asked_by[0])
+          .note(planned.span, "backend `{}` asks for it here", planned.step.asked_by[0])
           .note("`-t` can activate one of them alone");
     }
-    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(at));
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
     schedule_.left_out.emplace_back(item.pass, backend.name);
     return true;
   }
@@ -117,32 +118,32 @@ class Composer {
     if (item.after.empty()) return;
     size_t from = find(key_of(backend, item.after));
     size_t to = find(key_of(backend, item.pass));
-    if (from < nodes_.size() && to < nodes_.size()) nodes_[to].edges.push_back({from, &backend, item.span});
+    if (from < steps_.size() && to < steps_.size()) steps_[to].edges.push_back({from, &backend, item.span});
   }
 
   std::optional<Schedule> order() {
-    std::vector<bool> is_done(nodes_.size(), false);
-    for (size_t done = 0; done < nodes_.size(); ++done) {
+    std::vector<bool> is_done(steps_.size(), false);
+    for (size_t done = 0; done < steps_.size(); ++done) {
       size_t next = 0;
       auto is_ready = [&](size_t i) {
-        return !is_done[i] && std::all_of(nodes_[i].edges.begin(), nodes_[i].edges.end(),
+        return !is_done[i] && std::all_of(steps_[i].edges.begin(), steps_[i].edges.end(),
                                           [&](const Edge& edge) { return is_done[edge.waits_for]; });
       };
-      while (next < nodes_.size() && !is_ready(next)) ++next;
-      if (next == nodes_.size()) return refuse_cycle(is_done);
+      while (next < steps_.size() && !is_ready(next)) ++next;
+      if (next == steps_.size()) return refuse_cycle(is_done);
       is_done[next] = true;
-      schedule_.steps.push_back(nodes_[next].step);
+      schedule_.steps.push_back(steps_[next].step);
     }
     return std::move(schedule_);
   }
 
-  /// Reports a cycle. Every node that is not done waits for another one that is not done, so a walk along them returns.
+  /// Reports a cycle. Every step that is not done waits for another one that is not done, so a walk along them returns.
   std::optional<Schedule> refuse_cycle(const std::vector<bool>& is_done) {
     auto first = std::find(is_done.begin(), is_done.end(), false);
     std::vector<size_t> walk = {static_cast<size_t>(first - is_done.begin())};
     std::vector<const Edge*> edges;  // edges[i] leads from walk[i] to walk[i + 1]
     while (std::count(walk.begin(), walk.end(), walk.back()) < 2) {
-      const std::vector<Edge>& waits = nodes_[walk.back()].edges;
+      const std::vector<Edge>& waits = steps_[walk.back()].edges;
       edges.push_back(
           &*std::find_if(waits.begin(), waits.end(), [&](const Edge& edge) { return !is_done[edge.waits_for]; }));
       walk.push_back(edges.back()->waits_for);
@@ -151,7 +152,7 @@ class Composer {
     walk.erase(walk.begin(), walk.begin() + way_in);
     edges.erase(edges.begin(), edges.begin() + way_in);
     std::string cycle;
-    for (size_t node : walk) cycle += (cycle.empty() ? "`" : " after `") + nodes_[node].step.name + "`";
+    for (size_t at : walk) cycle += (cycle.empty() ? "`" : " after `") + steps_[at].step.name + "`";
     std::vector<std::string> backends;
     for (const Edge* edge : edges) {
       std::string name = "`" + edge->backend->name + "`";
@@ -167,7 +168,7 @@ class Composer {
   }
 
   Diagnostics& diags_;
-  std::vector<Node> nodes_;
+  std::vector<PlannedStep> steps_;
   Schedule schedule_;
 };
 

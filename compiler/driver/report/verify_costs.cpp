@@ -13,8 +13,6 @@
 namespace collage::driver {
 namespace {
 
-constexpr int kWarmUp = 2;
-
 /// The step's partition, or -1 for a conversion.
 int partition_of(const runtime::Step& step) {
   return std::visit(
@@ -78,7 +76,7 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
   const size_t conversions = plan.partitions.size();  // the row after those of the partitions
   std::vector<std::vector<double>> times(conversions + 1);
   std::vector<double> latencies;
-  for (int r = -kWarmUp; r < runs; ++r) {
+  for (int r = -kWarmUpRuns; r < runs; ++r) {
     runtime::Result<TimedRun> run = time_run(loaded.executor, inputs);
     if (!run) return run.status();
     if (r < 0) continue;

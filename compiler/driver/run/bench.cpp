@@ -15,8 +15,6 @@ namespace {
 
 using ir::Tensor;
 
-constexpr int kWarmUp = 3;
-
 /// Time per input of a stream of steps of these lengths.
 runtime::Duration stream_period(const runtime::Plan& plan, const std::vector<runtime::Duration>& lengths) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
@@ -57,7 +55,7 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
   StepTimes steps{std::vector<runtime::Duration>(plan.steps.size(), runtime::Duration::max()), {}};
   runtime::Duration device_start;
   const WorkScope work(listener, Work::Running);
-  for (int i = -kWarmUp; i < runs; ++i) {
+  for (int i = -kWarmUpRuns; i < runs; ++i) {
     work.report(static_cast<size_t>(std::max(i, 0)), static_cast<size_t>(runs));
     if (i == 0) device_start = executor.device_time();
     Clock::time_point start = Clock::now();

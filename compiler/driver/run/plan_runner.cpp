@@ -8,11 +8,7 @@
 #include "compiler/plan/check.h"
 
 namespace collage::driver {
-namespace {
-
-constexpr int kWarmUp = 2;
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
                                       const plan::PlanTargets& targets, support::Diagnostics& diags) {
@@ -25,7 +21,7 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
                             int runs) {
-  for (int r = -kWarmUp; r < runs; ++r) {
+  for (int r = -kWarmUpRuns; r < runs; ++r) {
     for (PlanRunner* runner : runners) {
       runtime::Result<TimedRun> run = time_run(*runner->executor, inputs);
       if (!run) return run.status();

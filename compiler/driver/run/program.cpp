@@ -10,17 +10,18 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
                                      support::Diagnostics& diags) {
   const WorkListener none;
   const WorkScope work(options.listener != nullptr ? *options.listener : none, Work::Compiling);
-  size_t compiled = 0;  // nodes
   codegen::JitOptions jit_options;
   jit_options.threads = targets.threads;
   jit_options.keep_text = options.keep_text;
-  jit_options.on_lower = [&](size_t nodes) {
-    work.report(compiled, graph.node_count(), "operators");
-    compiled += nodes;
-  };
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
   if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
+  size_t compiled = 0;  // nodes
+  (*jit)->listen([&](size_t nodes) {
+    work.report(compiled, graph.node_count(), "operators");
+    compiled += nodes;
+  });
   std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
+  (*jit)->listen(nullptr);
   if (!built) return std::nullopt;
   return Program{std::move(*jit), std::move(*built)};
 }

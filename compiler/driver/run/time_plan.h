@@ -9,6 +9,9 @@
 
 namespace collage::driver {
 
+/// Runs before those that count: the first ones load code and memory.
+inline constexpr int kWarmUpRuns = 3;
+
 struct TimedRun {
   double latency = 0;         ///< seconds, end to end
   std::vector<double> steps;  ///< seconds, as Plan::steps

@@ -7,7 +7,6 @@
 namespace collage::lint {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Whole numbers below this add and multiply by small factors without rounding.
 constexpr double kExact = 0x1p50;
 constexpr double kLargestFactor = 4096;

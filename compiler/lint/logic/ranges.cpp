@@ -11,7 +11,6 @@ namespace {
 
 using Kind = ir::Expr::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Range kNatural{0, kInfinity};
 
 /// 0 * infinity is NaN, which ranges exclude: here it is 0.

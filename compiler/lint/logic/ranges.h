@@ -12,9 +12,11 @@
 
 namespace collage::lint {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  double low = -kInfinity;
+  double high = kInfinity;
 
   bool is_empty() const { return low > high; }
 };
