@@ -5,6 +5,7 @@
 // together (`print.h`) they are a placed model, and a placed model parses into the two again.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/split.h"
 #include "runtime/core/duration.h"
-#include "runtime/core/storage.h"
+#include "runtime/core/stored_tensor.h"
 
 namespace collage::ir {
 
@@ -22,14 +23,23 @@ using runtime::Duration;
 
 using runtime::Storage;
 
-/// How a tensor exists at a partition boundary. `space` is `host` or an instance, `npu[0]`; `layout` as in
-/// core/layout.h; `storage` is nothing where elements lie as the value's own dtype says (core/storage.h).
-struct Format {
+/// How a tensor exists at a partition boundary: how it lies (core/stored_tensor.h), and where: `host` or an instance, `npu[0]`.
+struct Format : runtime::TensorForm {
   std::string space = "host";
-  std::string layout = "plain";
-  std::optional<Storage> storage{};
 
-  friend auto operator<=>(const Format&, const Format&) = default;
+  Format() = default;
+  explicit Format(std::string in_space, runtime::TensorForm form = {})
+      : TensorForm(std::move(form)), space(std::move(in_space)) {}
+  Format(std::string in_space, std::string layout, std::optional<Storage> storage = {})
+      : Format(std::move(in_space), TensorForm{std::move(layout), storage}) {}
+
+  const runtime::TensorForm& form() const { return *this; }
+
+  friend bool operator==(const Format&, const Format&) = default;
+  friend std::partial_ordering operator<=>(const Format& a, const Format& b) {
+    const std::partial_ordering spaces = a.space <=> b.space;
+    return spaces != 0 ? spaces : a.form() <=> b.form();
+  }
 };
 
 inline const Format kHostPlain{};

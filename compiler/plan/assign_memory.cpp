@@ -58,7 +58,7 @@ void MemoryAssigner::overlap_steps() {
     runtime::Buffer& buffer = plan.buffers[i];
     if (buffer.is_constant || places[i].root != static_cast<BufferId>(i)) continue;
     buffer.offset = end;
-    end += runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage) + 1;
+    end += buffer.tensor.bytes() + 1;
   }
   for (size_t i = 0; i < places.size(); ++i) {
     if (plan.buffers[i].is_constant) continue;
@@ -77,7 +77,7 @@ void MemoryAssigner::assign_offsets(size_t s, const std::vector<BufferTable::Pla
     const runtime::Buffer& buffer = plan.buffers[i];
     if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
     if (places[i].root != static_cast<BufferId>(i)) continue;
-    items.push_back({runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), live[i]});
+    items.push_back({buffer.tensor.bytes(), live[i]});
     items.back().live.is_used = true;  // one that nothing touches still is a legal place
     ids.push_back(i);
   }

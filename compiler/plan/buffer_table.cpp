@@ -36,8 +36,8 @@ BufferId BufferTable::of(ir::ValueId value, const ir::Format& format) {
   auto [at, is_new] = by_value_.try_emplace({value, format}, -1);
   if (!is_new) return at->second;
   const ir::Value& described = graph_.value(value);
-  BufferId id = add({described.name, space(format.space), false, 0, described.type.dtype, described.type.shape,
-                     format.layout, "", 0, format.storage});
+  BufferId id =
+      add({described.name, space(format.space), false, 0, {described.type.dtype, described.type.shape, format.form()}});
   if (described.is_constant()) make_resident(id, described.constant->data);
   at->second = id;
   return id;
@@ -55,8 +55,11 @@ runtime::Result<BufferId> BufferTable::of_encoded(ir::ValueId constant, const st
   }
   runtime::Tensor data(runtime::DType::U8, {static_cast<int64_t>(bytes->size())});
   std::copy(bytes->begin(), bytes->end(), data.data());
-  BufferId id = add({described.name, space(space_name), false, 0, described.type.dtype, described.type.shape, "plain",
-                     encoding, bytes->size()});
+  BufferId id = add({described.name,
+                     space(space_name),
+                     false,
+                     0,
+                     {described.type.dtype, described.type.shape, {}, encoding, bytes->size()}});
   make_resident(id, std::move(data));
   at->second = id;
   return id;
@@ -74,7 +77,7 @@ bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
   BufferId inner = of(part, ir::kHostPlain);
   BufferId outer = of(whole, ir::kHostPlain);
   auto buffer = [&](BufferId id) -> const runtime::Buffer& { return plan_.buffers[static_cast<size_t>(id)]; };
-  auto bytes = [&](BufferId id) { return runtime::checked_bytes(buffer(id).dtype, buffer(id).shape); };
+  auto bytes = [&](BufferId id) { return runtime::checked_bytes(buffer(id).tensor.dtype, buffer(id).tensor.shape); };
   // A view of all of a buffer moves with it.
   if (Place own = place_of(inner); bytes(own.root) == bytes(inner)) inner = own.root;
   if (buffer(inner).is_constant || buffer(outer).is_constant || shared_.count(inner) > 0) return false;
@@ -85,7 +88,7 @@ bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
 }
 
 BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
-  BufferId id = add({std::move(name), 0, false, 0, data.dtype(), data.shape(), "plain"});
+  BufferId id = add({std::move(name), 0, false, 0, {data.dtype(), data.shape()}});
   make_resident(id, std::move(data));
   return id;
 }

@@ -90,14 +90,14 @@ Tensor rounded(const Tensor& tensor, const std::optional<runtime::Storage>& stor
 Rounding rounding_of_output(const BuiltPlan& built, const std::string& value) {
   Rounding rounding;
   for (const runtime::Buffer& buffer : built.plan.buffers) {
-    if (buffer.name == value) rounding.allow(buffer.storage);
+    if (buffer.name == value) rounding.allow(buffer.tensor.form.storage);
   }
   return rounding;
 }
 
 bool rounds(const BuiltPlan& built) {
   return std::any_of(built.plan.buffers.begin(), built.plan.buffers.end(),
-                     [](const runtime::Buffer& buffer) { return buffer.storage.has_value(); });
+                     [](const runtime::Buffer& buffer) { return buffer.tensor.form.storage.has_value(); });
 }
 
 /// Every value that the run has produced so far, by value id, and what the reference makes of it partition by
@@ -190,7 +190,7 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
           failure = "reading a result back: " + got.message();
           continue;
         }
-        const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).storage;
+        const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
         Rounding rounding{tolerance_of(built, p, tolerance)};
         rounding.allow(storage);
         add(compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute),

@@ -26,7 +26,7 @@ std::vector<place::ValueLayout> boundary_layouts(const ir::Graph& graph, const i
   for (const auto* list : {&partition.inputs, &partition.outputs}) {
     for (const ir::BoundaryValue& item : *list) {
       ir::Format format = ir::canonical(item.format, graph.value(item.value).type);
-      wanted.push_back({item.value, layouts.find({format.layout, format.storage})});
+      wanted.push_back({item.value, layouts.find(format.form())});
     }
   }
   return wanted;
@@ -39,8 +39,9 @@ std::optional<std::vector<ir::ChosenMatch>> find_matches(const ir::Graph& graph,
   const place::ActiveBackend active = to_active(backend);
   const place::LayoutTable layouts = place::layouts_in_play({active});
   place::BackendCandidates found;
-  found.matches = match::match_backend(graph, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
-  std::erase_if(found.matches, [&](const match::Match& match) {
+  found.matches.items() =
+      match::match_backend(graph, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
+  std::erase_if(found.matches.items(), [&](const match::Match& match) {
     return !std::includes(partition.nodes.begin(), partition.nodes.end(), match.nodes.begin(), match.nodes.end());
   });
   place::make_units(graph, active, layouts, &found);
@@ -49,7 +50,7 @@ std::optional<std::vector<ir::ChosenMatch>> find_matches(const ir::Graph& graph,
                         {partition.nodes, ir::rule_names(partition), boundary_layouts(graph, partition, layouts)});
   if (!answer.cover) return std::nullopt;
   std::vector<ir::ChosenMatch> chosen;
-  for (size_t unit : answer.cover->members.units) {
+  for (place::UnitId unit : answer.cover->members.units) {
     chosen.push_back(match::to_chosen(*backend.rules, found.matches[found.units[unit].match]));
   }
   return chosen;

@@ -58,13 +58,14 @@ class Printer {
 
   void print_buffer(size_t i) {
     const runtime::Buffer& buffer = plan_.buffers[i];
-    std::string layout = buffer.layout == "plain" ? "" : " " + buffer.layout;
-    if (buffer.storage) layout += " " + runtime::to_string(*buffer.storage);
-    std::string encoding =
-        buffer.encoding.empty() ? "" : fmt::format(" as {}, {} bytes", buffer.encoding, buffer.encoded_bytes);
+    std::string layout = buffer.tensor.form.layout == "plain" ? "" : " " + buffer.tensor.form.layout;
+    if (buffer.tensor.form.storage) layout += " " + runtime::to_string(*buffer.tensor.form.storage);
+    std::string encoding = buffer.tensor.is_encoded()
+                               ? fmt::format(" as {}, {} bytes", buffer.tensor.encoding, buffer.tensor.encoded_bytes)
+                               : "";
     line("buffer b{} %{}: {}{} {}{} {} {}{}", i, buffer.name, plan_.spaces[static_cast<size_t>(buffer.space)].name,
-         layout, name_of(buffer.dtype), runtime::to_string(buffer.shape), buffer.is_constant ? "constant at" : "at",
-         buffer.offset, encoding);
+         layout, name_of(buffer.tensor.dtype), runtime::to_string(buffer.tensor.shape),
+         buffer.is_constant ? "constant at" : "at", buffer.offset, encoding);
   }
 
   std::string where(int partition) const {

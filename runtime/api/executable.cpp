@@ -6,7 +6,7 @@ namespace {
 
 std::unique_ptr<const NamedPort> port_of(const Plan& plan, const PlanPort& port) {
   const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
-  return std::make_unique<const NamedPort>(port.name, buffer.dtype, buffer.shape);
+  return std::make_unique<const NamedPort>(port.name, buffer.tensor.dtype, buffer.tensor.shape);
 }
 
 }  // namespace

@@ -177,10 +177,6 @@ void convert_elements(int64_t count, const std::byte* from, const std::optional<
   }
 }
 
-DType dtype_of_size(size_t bytes) {
-  return bytes == 1 ? DType::U8 : bytes == 2 ? DType::I16 : bytes == 4 ? DType::I32 : DType::I64;
-}
-
 }  // namespace
 
 size_t size_of(StorageType type) {
@@ -262,24 +258,6 @@ void convert_storage(DType dtype, int64_t count, const std::byte* from, const st
                                                                target.quantisation);
     });
   });
-}
-
-void rewrite(DType dtype, const Shape& shape, const std::byte* from, const MemoryForm& from_form, std::byte* to,
-             const MemoryForm& to_form) {
-  if (from_form.layout == to_form.layout) {
-    convert_storage(dtype, element_count(shape), from, from_form.storage, to, to_form.storage);
-    return;
-  }
-  // A reorder moves elements unchanged, as any dtype of their size. The storage is converted before it.
-  Tensor converted;
-  auto* source = const_cast<std::byte*>(from);  // a view is not const, a reorder's source is only read
-  if (from_form.storage != to_form.storage) {
-    converted = Tensor(dtype_of_size(element_size(dtype, to_form.storage)), shape);
-    convert_storage(dtype, element_count(shape), from, from_form.storage, converted.data(), to_form.storage);
-    source = converted.data();
-  }
-  const DType moved = dtype_of_size(element_size(dtype, to_form.storage));
-  reorder({moved, shape, source}, from_form.layout, {moved, shape, to}, to_form.layout);
 }
 
 }  // namespace collage::runtime

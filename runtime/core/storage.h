@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/core/layout.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::runtime {
@@ -67,16 +66,5 @@ size_t stored_bytes(DType dtype, const Shape& shape, const std::optional<Storage
 /// to even; integers that do not fit become the nearest that does. Expects that both storages can hold the dtype.
 void convert_storage(DType dtype, int64_t count, const std::byte* from, const std::optional<Storage>& from_storage,
                      std::byte* to, const std::optional<Storage>& to_storage);
-
-/// A format without its space.
-struct MemoryForm {
-  std::string layout{kPlainLayout};
-  std::optional<Storage> storage{};
-  friend bool operator==(const MemoryForm&, const MemoryForm&) = default;
-};
-
-/// Converts a tensor of the *logical* shape from one form to another. Layouts must exist for the rank.
-void rewrite(DType dtype, const Shape& shape, const std::byte* from, const MemoryForm& from_form, std::byte* to,
-             const MemoryForm& to_form);
 
 }  // namespace collage::runtime

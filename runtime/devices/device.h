@@ -23,13 +23,8 @@ using DeviceAddress = size_t;
 /// A tensor in a device's memory.
 struct DeviceTensor {
   DeviceAddress address = 0;
-  DType dtype = DType::F32;
-  Shape shape;  ///< logical
-  std::string layout = "plain";
+  StoredTensor tensor{};
   bool is_absent = false;
-  std::string encoding{};  ///< of a constant (encodings.h); then `encoded_bytes` are at the address
-  size_t encoded_bytes = 0;
-  std::optional<Storage> storage{};  ///< nullopt: elements are stored as the dtype
 };
 
 /// One operator of a launch.

@@ -18,30 +18,27 @@ Tensor rounded_to_bf16(const TensorView& from) {
   return to;
 }
 
-bool is_reformatted(const DeviceTensor& tensor) {
-  return tensor.layout != kPlainLayout || tensor.storage;
-}
-
 /// Operands of one operator as the reference kernels take them: in the plain layout and of the dtype itself. An operand
 /// in another format passes through scratch memory of the emulation, which does not count as memory of the device.
 class Operands {
  public:
   Operands(const AddressSpace& addresses, std::byte* memory) : addresses_(addresses), memory_(memory) {}
 
-  Status add_input(const DeviceTensor& tensor, bool rounds) {
+  Status add_input(const DeviceTensor& operand, bool rounds) {
+    const StoredTensor& tensor = operand.tensor;
     TensorView view{tensor.dtype, tensor.shape, nullptr};
-    if (!tensor.is_absent) {
-      if (Status status = check_tensor(tensor, addresses_); !status) return status;
-      view.data = memory_ + tensor.address;
-      if (!tensor.encoding.empty()) {
+    if (!operand.is_absent) {
+      if (Status status = check_tensor(operand, addresses_); !status) return status;
+      view.data = memory_ + operand.address;
+      if (tensor.is_encoded()) {
         Result<Tensor> decoded =
             decode_constant({view.data, tensor.encoded_bytes}, tensor.dtype, tensor.shape, tensor.encoding);
         if (!decoded) return decoded.status();
         view = keep(std::move(*decoded));
-      } else if (is_reformatted(tensor)) {
+      } else if (!tensor.form.is_plain()) {
         const std::byte* stored = view.data;
         view = keep(Tensor(tensor.dtype, tensor.shape));
-        rewrite(tensor.dtype, tensor.shape, stored, {tensor.layout, tensor.storage}, view.data, {});
+        rewrite(tensor.dtype, tensor.shape, stored, tensor.form, view.data, {});
       }
       if (rounds && tensor.dtype == DType::F32) view = keep(rounded_to_bf16(view));
     }
@@ -49,25 +46,26 @@ class Operands {
     return Status::ok();
   }
 
-  Status add_output(const DeviceTensor& tensor) {
+  Status add_output(const DeviceTensor& operand) {
+    const StoredTensor& tensor = operand.tensor;
     TensorView view{tensor.dtype, tensor.shape, nullptr};
-    if (!tensor.is_absent) {
-      if (Status status = check_tensor(tensor, addresses_); !status) return status;
-      if (!tensor.encoding.empty()) return Status::error("a result cannot be encoded");
-      view.data = memory_ + tensor.address;
-      if (is_reformatted(tensor)) view = keep(Tensor(tensor.dtype, tensor.shape));
+    if (!operand.is_absent) {
+      if (Status status = check_tensor(operand, addresses_); !status) return status;
+      if (tensor.is_encoded()) return Status::error("a result cannot be encoded");
+      view.data = memory_ + operand.address;
+      if (!tensor.form.is_plain()) view = keep(Tensor(tensor.dtype, tensor.shape));
     }
     outputs.push_back(view);
     return Status::ok();
   }
 
   /// Moves results from scratch memory to where the device has them.
-  void store(const std::vector<DeviceTensor>& tensors) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const DeviceTensor& tensor = tensors[i];
-      if (tensor.is_absent || !is_reformatted(tensor)) continue;
-      rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, memory_ + tensor.address,
-              {tensor.layout, tensor.storage});
+  void store(const std::vector<DeviceTensor>& operands) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const DeviceTensor& operand = operands[i];
+      const StoredTensor& tensor = operand.tensor;
+      if (operand.is_absent || tensor.form.is_plain()) continue;
+      rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, memory_ + operand.address, tensor.form);
     }
   }
 
@@ -87,30 +85,33 @@ class Operands {
 
 }  // namespace
 
-Status check_tensor(const DeviceTensor& tensor, const AddressSpace& addresses) {
+Status check_tensor(const DeviceTensor& operand, const AddressSpace& addresses) {
+  const StoredTensor& tensor = operand.tensor;
   std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
   if (!bytes) return Status::error("a tensor has an impossible shape");
-  if (!tensor.encoding.empty()) return addresses.check(tensor.address, tensor.encoded_bytes);
-  if (!layout_permutation(tensor.layout, tensor.shape.size())) {
-    return Status::error("layout `" + tensor.layout + "` does not exist for rank " +
+  if (tensor.is_encoded()) return addresses.check(operand.address, tensor.encoded_bytes);
+  if (!layout_permutation(tensor.form.layout, tensor.shape.size())) {
+    return Status::error("layout `" + tensor.form.layout + "` does not exist for rank " +
                          std::to_string(tensor.shape.size()));
   }
-  if (tensor.storage) {
-    if (!storage_mismatch(tensor.dtype, *tensor.storage).empty())
+  if (tensor.form.storage) {
+    if (!storage_mismatch(tensor.dtype, *tensor.form.storage).empty())
       return Status::error("a storage that cannot hold the dtype");
-    *bytes = stored_bytes(tensor.dtype, tensor.shape, tensor.storage);
+    *bytes = tensor.bytes();
   }
-  return addresses.check(tensor.address, *bytes);
+  return addresses.check(operand.address, *bytes);
 }
 
 Status emulate_reorder(const DeviceTensor& from, const DeviceTensor& to, const AddressSpace& addresses,
                        std::byte* memory) {
   if (Status status = check_tensor(from, addresses); !status) return status;
   if (Status status = check_tensor(to, addresses); !status) return status;
-  if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("a reorder keeps dtype and shape");
-  if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded tensor cannot be reordered");
-  rewrite(from.dtype, from.shape, memory + from.address, {from.layout, from.storage}, memory + to.address,
-          {to.layout, to.storage});
+  const StoredTensor& source = from.tensor;
+  const StoredTensor& target = to.tensor;
+  if (source.dtype != target.dtype || source.shape != target.shape)
+    return Status::error("a reorder keeps dtype and shape");
+  if (source.is_encoded() || target.is_encoded()) return Status::error("an encoded tensor cannot be reordered");
+  rewrite(source.dtype, source.shape, memory + from.address, source.form, memory + to.address, target.form);
   return Status::ok();
 }
 
@@ -121,8 +122,8 @@ Status emulate_op(const DeviceOp& op, const AddressSpace& addresses, std::byte* 
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (Status status = operands.add_input(op.inputs[i], i < rounds.size() && rounds[i]); !status) return status;
   }
-  for (const DeviceTensor& tensor : op.outputs) {
-    if (Status status = operands.add_output(tensor); !status) return status;
+  for (const DeviceTensor& operand : op.outputs) {
+    if (Status status = operands.add_output(operand); !status) return status;
   }
   if (Status status = run_reference(op.call->op, op.call->attrs, operands.inputs, operands.outputs); !status)
     return status;

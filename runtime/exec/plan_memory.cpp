@@ -17,14 +17,7 @@ Status PlanMemory::load(const Plan& plan) {
   for (const Buffer& buffer : plan.buffers) {
     const Space& space = spaces_[static_cast<size_t>(buffer.space)];
     const Region& region = buffer.is_constant ? space.constants : space.arena;
-    places_.push_back({space.device,
-                       region,
-                       buffer.offset,
-                       buffer.dtype,
-                       buffer.shape,
-                       {buffer.layout, buffer.storage},
-                       buffer.encoding,
-                       buffer.encoded_bytes});
+    places_.push_back({space.device, region, buffer.offset, buffer.tensor});
   }
   if (Status status = load_constants(plan); !status) return status;
   not_counted_ = clock_sum();
@@ -73,82 +66,75 @@ Status PlanMemory::load_constants(const Plan& plan) {
 TensorView PlanMemory::host_view(BufferId id) const {
   if (id < 0) return {};
   const Place& at = place(id);
-  return {at.dtype, at.shape, at.region.host.data() + at.offset};
+  return {at.tensor.dtype, at.tensor.shape, at.region.host.data() + at.offset};
 }
 
 DeviceTensor PlanMemory::device_tensor(BufferId id) const {
-  if (id < 0) return {0, DType::F32, {}, std::string(kPlainLayout), true};
+  if (id < 0) return {.address = 0, .tensor = {}, .is_absent = true};
   const Place& at = place(id);
-  return {at.region.device + at.offset,
-          at.dtype,
-          at.shape,
-          at.form.layout,
-          false,
-          at.encoding,
-          at.encoded_bytes,
-          at.form.storage};
+  return {at.region.device + at.offset, at.tensor};
 }
 
 /// A device copies bytes unchanged; the host converts layout and storage on its side of the copy.
-Status PlanMemory::write(const TensorView& from, const MemoryForm& form, const Place& to) {
+Status PlanMemory::write(const TensorView& from, const TensorForm& form, const Place& to) {
   if (from.count() == 0) return Status::ok();
   if (to.device < 0) {
-    rewrite(from.dtype, from.shape, from.data, form, to.region.host.data() + to.offset, to.form);
+    rewrite(from.dtype, from.shape, from.data, form, to.region.host.data() + to.offset, to.tensor.form);
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(to.device)];
-  if (!to.encoding.empty()) return device.copy_in(bytes_of(from), to.region.device + to.offset);
-  const size_t bytes = stored_bytes(from.dtype, from.shape, to.form.storage);
-  if (form == to.form) return device.copy_in({from.data, bytes}, to.region.device + to.offset);
+  if (to.tensor.is_encoded()) return device.copy_in(bytes_of(from), to.region.device + to.offset);
+  const size_t bytes = stored_bytes(from.dtype, from.shape, to.tensor.form.storage);
+  if (form == to.tensor.form) return device.copy_in({from.data, bytes}, to.region.device + to.offset);
   Tensor staging(DType::U8, {static_cast<int64_t>(bytes)});
-  rewrite(from.dtype, from.shape, from.data, form, staging.data(), to.form);
+  rewrite(from.dtype, from.shape, from.data, form, staging.data(), to.tensor.form);
   return device.copy_in({staging.data(), bytes}, to.region.device + to.offset);
 }
 
-Status PlanMemory::read(const Place& from, const TensorView& to, const MemoryForm& form) {
+Status PlanMemory::read(const Place& from, const TensorView& to, const TensorForm& form) {
   if (to.count() == 0) return Status::ok();
   if (from.device < 0) {
-    rewrite(from.dtype, from.shape, from.region.host.data() + from.offset, from.form, to.data, form);
+    rewrite(from.tensor.dtype, from.tensor.shape, from.region.host.data() + from.offset, from.tensor.form, to.data,
+            form);
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(from.device)];
-  if (!from.encoding.empty()) {
-    std::vector<std::byte> bytes(from.encoded_bytes);
+  if (from.tensor.is_encoded()) {
+    std::vector<std::byte> bytes(from.tensor.encoded_bytes);
     if (Status status = device.copy_out(from.region.device + from.offset, bytes); !status) return status;
-    Result<Tensor> decoded = decode_constant(bytes, from.dtype, from.shape, from.encoding);
+    Result<Tensor> decoded = decode_constant(bytes, from.tensor.dtype, from.tensor.shape, from.tensor.encoding);
     if (!decoded) return decoded.status();
-    rewrite(from.dtype, from.shape, decoded->data(), {}, to.data, form);
+    rewrite(from.tensor.dtype, from.tensor.shape, decoded->data(), {}, to.data, form);
     return Status::ok();
   }
-  const size_t bytes = stored_bytes(from.dtype, from.shape, from.form.storage);
-  if (form == from.form) return device.copy_out(from.region.device + from.offset, {to.data, bytes});
+  const size_t bytes = from.tensor.bytes();
+  if (form == from.tensor.form) return device.copy_out(from.region.device + from.offset, {to.data, bytes});
   Tensor staging(DType::U8, {static_cast<int64_t>(bytes)});
   if (Status status = device.copy_out(from.region.device + from.offset, {staging.data(), bytes}); !status) {
     return status;
   }
-  rewrite(from.dtype, from.shape, staging.data(), from.form, to.data, form);
+  rewrite(from.tensor.dtype, from.tensor.shape, staging.data(), from.tensor.form, to.data, form);
   return Status::ok();
 }
 
 Status PlanMemory::convert(const ConvertStep& step) {
   const Place& from = place(step.from);
   const Place& to = place(step.to);
-  if (from.device < 0) return write(host_view(step.from), from.form, to);
-  if (to.device < 0) return read(from, host_view(step.to), to.form);
+  if (from.device < 0) return write(host_view(step.from), from.tensor.form, to);
+  if (to.device < 0) return read(from, host_view(step.to), to.tensor.form);
   DeviceTensor source = device_tensor(step.from);
   DeviceTensor target = device_tensor(step.to);
   Device& device = *devices_[static_cast<size_t>(from.device)];
   if (from.device == to.device) return device.reorder(source, target, step.cost);
   Device& peer = *devices_[static_cast<size_t>(to.device)];
-  return device.copy_peer(source.address, peer, target.address,
-                          stored_bytes(from.dtype, from.shape, from.form.storage));
+  return device.copy_peer(source.address, peer, target.address, from.tensor.bytes());
 }
 
 Result<Tensor> PlanMemory::read(BufferId id) {
   if (id < 0 || static_cast<size_t>(id) >= places_.size()) return Status::error("there is no such buffer");
   Duration before = clock_sum();
   const Place& from = place(id);
-  Tensor tensor(from.dtype, from.shape);
+  Tensor tensor(from.tensor.dtype, from.tensor.shape);
   Status status = read(from, tensor.view(), {});
   not_counted_ += clock_sum() - before;
   if (!status) return status;

@@ -44,18 +44,14 @@ class PlanMemory {
     int device = -1;
     Region region;
     size_t offset = 0;
-    DType dtype = DType::F32;
-    Shape shape;
-    MemoryForm form;
-    std::string encoding;
-    size_t encoded_bytes = 0;
+    StoredTensor tensor{};
   };
 
   Status make_spaces(const Plan& plan);
   Status load_constants(const Plan& plan);
   const Place& place(BufferId id) const { return places_[static_cast<size_t>(id)]; }
-  Status write(const TensorView& from, const MemoryForm& form, const Place& to);
-  Status read(const Place& from, const TensorView& to, const MemoryForm& form);
+  Status write(const TensorView& from, const TensorForm& form, const Place& to);
+  Status read(const Place& from, const TensorView& to, const TensorForm& form);
   Duration clock_sum() const;
 
   std::vector<std::unique_ptr<Device>> devices_;

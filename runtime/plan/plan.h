@@ -17,7 +17,7 @@
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/lowering_call.h"
-#include "runtime/core/storage.h"
+#include "runtime/core/stored_tensor.h"
 #include "runtime/core/tensor.h"
 #include "runtime/plan/library_program.h"
 
@@ -53,12 +53,7 @@ struct Buffer {
   int space = 0;             ///< index into Plan::spaces
   bool is_constant = false;  ///< `offset` is in the constant region; otherwise in the arena
   size_t offset = 0;         ///< multiple of kTensorAlignment
-  DType dtype = DType::F32;  ///< that operators compute in
-  Shape shape;               ///< logical
-  std::string layout = "plain";
-  std::string encoding{};            ///< of a constant on a device (encodings.h): it holds encoded bytes, not elements
-  size_t encoded_bytes = 0;          ///< where there is an encoding
-  std::optional<Storage> storage{};  ///< nullopt: elements are stored as the dtype
+  StoredTensor tensor{};
 };
 
 /// Loaded before the first run, in the buffer's own layout. Where the buffer has an encoding, `data` is the encoded

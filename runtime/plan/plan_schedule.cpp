@@ -10,8 +10,7 @@ namespace collage::runtime {
 namespace {
 
 size_t bytes_of(const Buffer& buffer) {
-  const auto count = static_cast<size_t>(element_count(buffer.shape));
-  return std::max<size_t>(buffer.encoding.empty() ? count * size_of(buffer.dtype) : buffer.encoded_bytes, 1);
+  return std::max<size_t>(buffer.tensor.bytes(), 1);
 }
 
 /// Buffers that a step touches, resident constants left out.

@@ -72,19 +72,19 @@ class Validator {
     if (buffer.space < 0 || static_cast<size_t>(buffer.space) >= plan_.spaces.size()) {
       return Status::error("its memory space does not exist");
     }
-    if (!is_dtype(buffer.dtype)) return Status::error("its dtype does not exist");
-    std::optional<size_t> bytes = checked_bytes(buffer.dtype, buffer.shape);
+    if (!is_dtype(buffer.tensor.dtype)) return Status::error("its dtype does not exist");
+    std::optional<size_t> bytes = checked_bytes(buffer.tensor.dtype, buffer.tensor.shape);
     if (!bytes) return Status::error("its shape is impossible");
-    if (!layout_permutation(buffer.layout, buffer.shape.size())) {
-      return Status::error("layout `" + buffer.layout + "` does not exist for its rank");
+    if (!layout_permutation(buffer.tensor.form.layout, buffer.tensor.shape.size())) {
+      return Status::error("layout `" + buffer.tensor.form.layout + "` does not exist for its rank");
     }
-    if (buffer.storage) {
+    if (buffer.tensor.form.storage) {
       if (Status status = check_storage(buffer); !status) return status;
-      bytes = stored_bytes(buffer.dtype, buffer.shape, buffer.storage);
+      bytes = stored_bytes(buffer.tensor.dtype, buffer.tensor.shape, buffer.tensor.form.storage);
     }
-    if (!buffer.encoding.empty()) {
+    if (!buffer.tensor.encoding.empty()) {
       if (!buffer.is_constant || buffer.space == 0) return Status::error("only constants on devices are encoded");
-      bytes = buffer.encoded_bytes;
+      bytes = buffer.tensor.encoded_bytes;
     }
     const MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
     size_t region = buffer.is_constant ? space.constant_bytes : space.arena_bytes;
@@ -94,10 +94,11 @@ class Validator {
   }
 
   static Status check_storage(const Buffer& buffer) {
-    const Storage& storage = *buffer.storage;
+    const Storage& storage = *buffer.tensor.form.storage;
     if (storage.type > StorageType::I64) return Status::error("its storage does not exist");
     if (buffer.is_constant) return Status::error("a constant lies as its dtype says");
-    if (!storage_mismatch(buffer.dtype, storage).empty()) return Status::error("its storage cannot hold its dtype");
+    if (!storage_mismatch(buffer.tensor.dtype, storage).empty())
+      return Status::error("its storage cannot hold its dtype");
     bool is_good = !storage.quantisation || (std::isfinite(storage.quantisation->scale) &&
                                              storage.quantisation->scale > 0 && is_integer(storage.type));
     return is_good ? Status::ok() : Status::error("its scale is impossible");
@@ -125,8 +126,9 @@ class Validator {
 
   static bool fits(const Tensor& data, const Buffer& buffer) {
     if (data.is_empty_handle()) return false;
-    if (buffer.encoding.empty()) return data.dtype() == buffer.dtype && data.shape() == buffer.shape;
-    return data.dtype() == DType::U8 && data.bytes() == buffer.encoded_bytes;
+    if (buffer.tensor.encoding.empty())
+      return data.dtype() == buffer.tensor.dtype && data.shape() == buffer.tensor.shape;
+    return data.dtype() == DType::U8 && data.bytes() == buffer.tensor.encoded_bytes;
   }
 
   Status check_step(const HostStep& step) {
@@ -163,10 +165,10 @@ class Validator {
       if (buffers[i] < 0 || !exists) return Status::error("its library program has another boundary");
       const Buffer& buffer = buffer_of(buffers[i]);
       const LibraryValue& value = program.values[static_cast<size_t>(values[i])];
-      if (buffer.dtype != value.dtype || buffer.shape != value.shape)
+      if (buffer.tensor.dtype != value.dtype || buffer.tensor.shape != value.shape)
         return Status::error("its buffer does not fit the library program");
-      if (buffer.layout != value.layout) return Status::error("its program has a value in another layout");
-      if (buffer.storage) return Status::error("libraries read elements as their dtype says");
+      if (buffer.tensor.form.layout != value.layout) return Status::error("its program has a value in another layout");
+      if (buffer.tensor.form.storage) return Status::error("libraries read elements as their dtype says");
       if (is_written && buffer.is_constant) return Status::error("it overwrites a constant");
     }
     return Status::ok();
@@ -198,13 +200,17 @@ class Validator {
     if (!is_buffer(step.from) || !is_buffer(step.to)) return Status::error("its buffer does not exist");
     const Buffer& from = buffer_of(step.from);
     const Buffer& to = buffer_of(step.to);
-    if (from.dtype != to.dtype || from.shape != to.shape) return Status::error("its buffers hold different tensors");
+    if (from.tensor.dtype != to.tensor.dtype || from.tensor.shape != to.tensor.shape)
+      return Status::error("its buffers hold different tensors");
     if (to.is_constant) return Status::error("it overwrites a constant");
-    if (!from.encoding.empty() || !to.encoding.empty()) return Status::error("an encoded constant cannot be converted");
-    if (from.space != 0 && to.space != 0 && from.space != to.space && from.layout != to.layout) {
+    if (!from.tensor.encoding.empty() || !to.tensor.encoding.empty())
+      return Status::error("an encoded constant cannot be converted");
+    if (from.space != 0 && to.space != 0 && from.space != to.space &&
+        from.tensor.form.layout != to.tensor.form.layout) {
       return Status::error("a copy between devices cannot change the layout");
     }
-    if (from.space != 0 && to.space != 0 && from.space != to.space && from.storage != to.storage) {
+    if (from.space != 0 && to.space != 0 && from.space != to.space &&
+        from.tensor.form.storage != to.tensor.form.storage) {
       return Status::error("a copy between devices cannot change the dtype");
     }
     if (!step.kernel) return Status::ok();
@@ -227,7 +233,8 @@ class Validator {
     if (call.scratch_bytes > kMostBytes) return Status::error("its kernel has an impossible scratch");
     for (BufferId id : call.buffers) {
       if (Status status = check_operand(id, 0); !status) return status;
-      if (id >= 0 && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
+      if (id >= 0 && buffer_of(id).tensor.form.storage)
+        return Status::error("host code reads elements as their dtype says");
     }
     return Status::ok();
   }
@@ -238,8 +245,10 @@ class Validator {
       for (BufferId id : *operands) {
         if (Status status = check_operand(id, space); !status) return status;
         if (id < 0) continue;
-        if (plain && buffer_of(id).layout != kPlainLayout) return Status::error("reference kernels need plain layouts");
-        if (plain && buffer_of(id).storage) return Status::error("host code reads elements as their dtype says");
+        if (plain && buffer_of(id).tensor.form.layout != kPlainLayout)
+          return Status::error("reference kernels need plain layouts");
+        if (plain && buffer_of(id).tensor.form.storage)
+          return Status::error("host code reads elements as their dtype says");
         if (operands == &call.outputs && buffer_of(id).is_constant) return Status::error("it overwrites a constant");
       }
     }
@@ -256,7 +265,7 @@ class Validator {
   Status check_port(const PlanPort& port, bool is_input) const {
     if (!is_buffer(port.buffer)) return Status::error("its buffer does not exist");
     const Buffer& buffer = buffer_of(port.buffer);
-    if (buffer.space != 0 || buffer.layout != kPlainLayout || buffer.storage)
+    if (buffer.space != 0 || buffer.tensor.form.layout != kPlainLayout || buffer.tensor.form.storage)
       return Status::error("it is no plain host buffer");
     if (is_input && buffer.is_constant) return Status::error("it overwrites a constant");
     return Status::ok();

@@ -55,10 +55,10 @@ class DeviceConformance : public testing::TestWithParam<DeviceKind> {
   DeviceTensor put(Device& device, const std::vector<float>& values, Shape shape, std::string layout = "plain") {
     DeviceAddress address = allocate(device, values.size() * 4);
     EXPECT_TRUE(device.copy_in(bytes_of(values), address));
-    return {address, DType::F32, std::move(shape), std::move(layout), false};
+    return {address, {DType::F32, std::move(shape), {std::move(layout)}}};
   }
   std::vector<float> get(Device& device, const DeviceTensor& tensor) {
-    std::vector<float> values(static_cast<size_t>(element_count(tensor.shape)));
+    std::vector<float> values(static_cast<size_t>(element_count(tensor.tensor.shape)));
     EXPECT_TRUE(device.copy_out(tensor.address, std::as_writable_bytes(std::span(values))));
     return values;
   }
@@ -173,8 +173,8 @@ TEST_P(DeviceConformance, TheClockIsDeterministicAndNeverRunsBackwards) {
     DeviceAddress address = allocate(*device, 4096);
     DeviceAddress other = allocate(*peer, 4096);
     std::vector<std::byte> bytes(4096);
-    DeviceTensor tensor{address, DType::F32, {1, 2, 4, 4}, "plain", false};
-    DeviceTensor nhwc{address + 2048, DType::F32, {1, 2, 4, 4}, "NHWC", false};
+    DeviceTensor tensor{address, {DType::F32, {1, 2, 4, 4}}};
+    DeviceTensor nhwc{address + 2048, {DType::F32, {1, 2, 4, 4}, {"NHWC"}}};
     auto note = [&](const Status&) { times.push_back(device->now()); };
     note(device->copy_in(bytes, address));
     note(device->reorder(tensor, nhwc, Duration::picoseconds(500)));
@@ -206,7 +206,7 @@ TEST_P(DeviceConformance, StoragesAreWidenedAndRounded) {
   auto device = make();
   DeviceTensor whole = put(*device, {0.5f, 2049.0f, -3.0f, 1e6f}, {4});
   DeviceTensor half = put(*device, {0, 0}, {4});
-  half.storage = Storage{StorageType::F16};
+  half.tensor.form.storage = Storage{StorageType::F16};
   ASSERT_TRUE(device->reorder(whole, half, {}));
   DeviceTensor back = put(*device, std::vector<float>(4, -1), {4});
   ASSERT_TRUE(device->reorder(half, back, {}));
@@ -220,7 +220,7 @@ TEST_P(DeviceConformance, StoragesAreWidenedAndRounded) {
   ASSERT_TRUE(device->reorder(half, back, {}));
   EXPECT_EQ(get(*device, back), (std::vector<float>{1.5f, 2048.0f, -2.0f, infinity}));
   DeviceTensor integer = back;
-  integer.storage = Storage{StorageType::I8};
+  integer.tensor.form.storage = Storage{StorageType::I8};
   EXPECT_FALSE(device->reorder(half, integer, {}));
 }
 
@@ -229,14 +229,14 @@ TEST_P(DeviceConformance, ImpossibleReordersAreRefused) {
   DeviceTensor tensor = put(*device, counted(24, 0), {1, 3, 2, 4});
   DeviceTensor other = put(*device, counted(24, 0), {1, 3, 4, 2}, "NHWC");
   EXPECT_FALSE(device->reorder(tensor, other, {}));
-  other.shape = tensor.shape;
-  other.layout = "NOPE";
+  other.tensor.shape = tensor.tensor.shape;
+  other.tensor.form.layout = "NOPE";
   EXPECT_FALSE(device->reorder(tensor, other, {}));
-  other.layout = "NHWC";
+  other.tensor.form.layout = "NHWC";
   other.address += 64;
   EXPECT_FALSE(device->reorder(tensor, other, {}));
-  other.shape = {INT64_MAX, INT64_MAX, 2, 2};
-  tensor.shape = other.shape;
+  other.tensor.shape = {INT64_MAX, INT64_MAX, 2, 2};
+  tensor.tensor.shape = other.tensor.shape;
   EXPECT_FALSE(device->reorder(tensor, other, {}));
 }
 

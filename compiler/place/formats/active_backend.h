@@ -6,6 +6,7 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/match/matcher.h"
+#include "compiler/support/ids.h"
 
 namespace collage::place {
 
@@ -16,5 +17,9 @@ struct ActiveBackend {
   std::shared_ptr<const match::Environment> environment = nullptr;  ///< null: every need is met
   std::set<runtime::StorageType> allowed{};  ///< `--allow`: what values may lie as though they come back changed
 };
+
+using BackendId = support::Id<ActiveBackend>;
+/// All that take part, in the order of registration.
+using ActiveBackends = support::Table<BackendId, ActiveBackend>;
 
 }  // namespace collage::place

@@ -16,13 +16,12 @@ constexpr double kRewriteLaunchSeconds = 1e-6;
 
 }  // namespace
 
-FormatId intern_format(const ir::Format& format, std::vector<ir::Format>* formats) {
-  auto at = std::find(formats->begin(), formats->end(), format);
-  if (at == formats->end()) at = formats->insert(formats->end(), format);
-  return static_cast<FormatId>(at - formats->begin());
+FormatId intern_format(const ir::Format& format, Table<FormatId, ir::Format>* formats) {
+  const auto known = std::find(formats->begin(), formats->end(), format);
+  return known == formats->end() ? formats->add(format) : FormatId(known - formats->begin());
 }
 
-FormatGraph::FormatGraph(const std::vector<ActiveBackend>& backends) {
+FormatGraph::FormatGraph(const ActiveBackends& backends) {
   for (const ActiveBackend& active : backends) {
     for (const ir::DeviceDecl& device : active.backend->devices) {
       for (int i = 0; i < device.count; ++i) devices_.emplace(device.name + "[" + std::to_string(i) + "]", &device);
@@ -60,7 +59,7 @@ Duration FormatGraph::rewrite_cost(const std::string& space, size_t bytes) {
 }
 
 std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const Forms& forms,
-                                               std::vector<ir::Format>* formats) const {
+                                               Table<FormatId, ir::Format>* formats) const {
   std::vector<ir::Format> here;
   for (const std::string& space : forms.spaces) {
     for (const std::string& layout : forms.layouts) {

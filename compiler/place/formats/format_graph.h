@@ -33,7 +33,7 @@ using runtime::Storage;
 class FormatGraph {
  public:
   /// Knows the links of the devices of these backends.
-  explicit FormatGraph(const std::vector<ActiveBackend>& backends);
+  explicit FormatGraph(const ActiveBackends& backends);
 
   /// What occurs for one value. All storages can hold its dtype.
   struct Forms {
@@ -46,7 +46,7 @@ class FormatGraph {
   /// All conversions of a value of `type` among spaces x layouts x storages, as far as the layouts exist for it.
   /// `formats` gains what is not there yet.
   std::vector<ConversionEdge> edges(const ir::TensorType& type, const Forms& forms,
-                                    std::vector<ir::Format>* formats) const;
+                                    Table<FormatId, ir::Format>* formats) const;
 
   /// Nothing where no link joins the two.
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
@@ -59,7 +59,7 @@ class FormatGraph {
   std::map<std::string, const ir::DeviceDecl*, std::less<>> devices_;  ///< by instance: `npu[0]`
 };
 
-/// Index of `format` in the table, appended where it is new.
-FormatId intern_format(const ir::Format& format, std::vector<ir::Format>* formats);
+/// `format` in the table, appended where it is new.
+FormatId intern_format(const ir::Format& format, Table<FormatId, ir::Format>* formats);
 
 }  // namespace collage::place

@@ -9,24 +9,22 @@ namespace collage::place {
 
 using runtime::Storage;
 
-int LayoutTable::intern(TensorLayout layout) {
-  int known = find(layout);
-  if (known >= 0) return known;
-  rows_.push_back(std::move(layout));
-  return static_cast<int>(rows_.size() - 1);
+LayoutId LayoutTable::intern(TensorForm layout) {
+  const LayoutId known = find(layout);
+  return known.is_valid() ? known : rows_.add(std::move(layout));
 }
 
-int LayoutTable::find(const TensorLayout& layout) const {
+LayoutId LayoutTable::find(const TensorForm& layout) const {
   auto at = std::find(rows_.begin(), rows_.end(), layout);
-  return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
+  return at == rows_.end() ? LayoutId() : LayoutId(at - rows_.begin());
 }
 
-std::string LayoutTable::name(int layout) const {
-  const TensorLayout& row = at(layout);
+std::string LayoutTable::name(LayoutId layout) const {
+  const TensorForm& row = at(layout);
   return row.storage ? row.layout + " " + runtime::to_string(*row.storage) : row.layout;
 }
 
-LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends) {
+LayoutTable layouts_in_play(const ActiveBackends& backends) {
   LayoutTable table;
   std::vector<Storage> storages;
   auto add = [&](const std::optional<std::string>& layout, const std::optional<Storage>& storage) {
@@ -42,9 +40,9 @@ LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends) {
       for (const ir::FormatClause& clause : rule.formats) add(clause.layout, clause.storage);
     }
   }
-  const size_t layouts = table.size();
+  const support::IdRange<LayoutId> layouts = table.ids();
   for (const Storage& storage : storages) {
-    for (size_t i = 0; i < layouts; ++i) table.intern({table.at(static_cast<int>(i)).layout, storage});
+    for (LayoutId layout : layouts) table.intern({table.at(layout).layout, storage});
   }
   return table;
 }

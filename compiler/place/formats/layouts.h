@@ -4,40 +4,35 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "compiler/ir/placement.h"
 #include "compiler/place/formats/active_backend.h"
+#include "compiler/support/ids.h"
 
 namespace collage::place {
 
-/// How a tensor lies in memory, whichever: a format without its space.
-struct TensorLayout {
-  std::string layout = "plain";
-  std::optional<runtime::Storage> storage{};
-  friend auto operator<=>(const TensorLayout&, const TensorLayout&) = default;
-};
+using runtime::TensorForm;
 
-/// What occurs, by index; 0 is plain, as the value's own dtype says.
+using LayoutId = support::Id<TensorForm>;
+
+/// What occurs; 0 is plain, as the value's own dtype says.
 class LayoutTable {
  public:
-  int intern(TensorLayout layout);
-  /// -1: not there.
-  int find(const TensorLayout& layout) const;
-  const TensorLayout& at(int layout) const { return rows_[static_cast<size_t>(layout)]; }
-  ir::Format format(int layout, const std::string& space) const {
-    return {space, at(layout).layout, at(layout).storage};
-  }
+  LayoutId intern(TensorForm layout);
+  /// None: not there.
+  LayoutId find(const TensorForm& layout) const;
+  const TensorForm& at(LayoutId layout) const { return rows_[layout]; }
+  ir::Format format(LayoutId layout, const std::string& space) const { return ir::Format(space, at(layout)); }
   /// `NHWC`, `plain`, `NHWC f16`
-  std::string name(int layout) const;
-  size_t size() const { return rows_.size(); }
+  std::string name(LayoutId layout) const;
+  support::IdRange<LayoutId> ids() const { return rows_.ids(); }
 
  private:
-  std::vector<TensorLayout> rows_{1};
+  support::Table<LayoutId, TensorForm> rows_ = {TensorForm()};
 };
 
 /// Every layout, and each of them in every storage, that a format clause or a default of these backends names. What an
 /// operand of format `any` may be in are those of one storage.
-LayoutTable layouts_in_play(const std::vector<ActiveBackend>& backends);
+LayoutTable layouts_in_play(const ActiveBackends& backends);
 
 }  // namespace collage::place

@@ -68,7 +68,7 @@ TEST(Liveness, CountsCallsFromTheFirstTouchToTheLast) {
   runtime::Plan plan;
   plan.spaces.push_back({"host", 0, 0, 0});
   for (const char* name : {"x", "inner", "y", "weights", "unused"}) {
-    plan.buffers.push_back({name, 0, name == std::string_view("weights"), 0, runtime::DType::F32, {4}, "plain"});
+    plan.buffers.push_back({name, 0, name == std::string_view("weights"), 0, {runtime::DType::F32, {4}}});
   }
   plan.inputs.push_back({"x", 0});
   plan.outputs.push_back({"y", 2});

@@ -80,8 +80,9 @@ TEST(Check, FormatsThatRound) {
   EXPECT_LE(report->rows[3].max_difference, 0.051);
   // 8 elements: 16 bytes as f16, 8 as i8.
   for (const runtime::Buffer& buffer : built.plan.buffers) {
-    if (!buffer.storage) continue;
-    EXPECT_EQ(runtime::stored_bytes(buffer.dtype, buffer.shape, buffer.storage), buffer.storage == half ? 16u : 8u);
+    if (!buffer.tensor.form.storage) continue;
+    EXPECT_EQ(runtime::stored_bytes(buffer.tensor.dtype, buffer.tensor.shape, buffer.tensor.form.storage),
+              buffer.tensor.form.storage == half ? 16u : 8u);
   }
 }
 

@@ -146,8 +146,8 @@ TEST(Encoding, DeviceHoldsEncodedBytes) {
   const runtime::Plan& plan = built->plan;
   ASSERT_EQ(plan.constants.size(), 1U);
   const runtime::Buffer& buffer = plan.buffers[static_cast<size_t>(plan.constants[0].buffer)];
-  EXPECT_EQ(buffer.encoding, "OHWI+bf16");
-  EXPECT_EQ(buffer.encoded_bytes, 32U);  // 16 weights of 2 bytes
+  EXPECT_EQ(buffer.tensor.encoding, "OHWI+bf16");
+  EXPECT_EQ(buffer.tensor.encoded_bytes, 32U);  // 16 weights of 2 bytes
   EXPECT_EQ(plan.spaces[1].constant_bytes, 64U);
   const ir::Constant& weights = *c.graph.value(c.graph.find_value("w")).constant;
   auto expected = runtime::encode_constant(weights.data, "OHWI+bf16");

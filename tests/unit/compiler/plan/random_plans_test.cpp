@@ -127,7 +127,7 @@ void expect_tight_enough(const runtime::Plan& plan) {
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const runtime::Buffer& buffer = plan.buffers[i];
       if (buffer.space != static_cast<int>(s) || buffer.is_constant) continue;
-      items.push_back({ir::TensorType{buffer.dtype, buffer.shape}.bytes(), live[i]});
+      items.push_back({buffer.tensor.bytes(), live[i]});
     }
     EXPECT_GE(plan.spaces[s].arena_bytes, least_arena_bytes(items));
   }

@@ -186,5 +186,23 @@ TEST(Schedule, StepsWaitForMemoryThatIsStillRead) {
   EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(14'000'000));
 }
 
+TEST(Schedule, StepsWaitForTheBytesThatStoredElementsTake) {
+  // An f32 value stored as f64 takes twice the bytes of its elements: what lies in the second half is touched, too.
+  TestPlan test(1);
+  test.plan.is_concurrent = true;
+  test.plan.devices[0].copy_queue = true;
+  BufferId a = test.input({250}), b = test.input({250});
+  BufferId a1 = test.buffer(1, {250}), b1 = test.buffer(1, {250}), x = test.buffer(1, {250}), y = test.buffer(1, {250});
+  Buffer& wide = test.plan.buffers[static_cast<size_t>(a1)];
+  wide.tensor.form.storage = Storage{StorageType::F64};
+  test.plan.buffers[static_cast<size_t>(b1)].offset = wide.offset + 1024;
+  test.convert(a, a1, 2'000'000);
+  test.device(0, {op("Relu", {a1}, {x})}, 5'000'000);
+  test.convert(b, b1, 2'000'000);
+  test.device(0, {op("Relu", {b1}, {y})}, 5'000'000);
+  Machine machine = machine_of(test.plan.devices);
+  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(14'000'000));
+}
+
 }  // namespace
 }  // namespace collage::runtime

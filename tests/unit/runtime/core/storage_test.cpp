@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storages: halves and quantised integers, element by element, and which of them lose something.
-#include "runtime/core/storage.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "runtime/core/stored_tensor.h"
 
 namespace collage::runtime {
 namespace {
@@ -125,6 +125,15 @@ TEST(Storage, LayoutAndStorageChangeTogether) {
   rewrite(DType::F32, shape, reinterpret_cast<const std::byte*>(there.data()), {"NHWC", kHalf},
           reinterpret_cast<std::byte*>(back.data()), {});
   EXPECT_EQ(back, plain);
+}
+
+TEST(StoredTensor, BytesAreThoseOfTheStorageOrTheEncoding) {
+  EXPECT_EQ((StoredTensor{DType::F32, {2, 3}}).bytes(), 24u);
+  EXPECT_EQ((StoredTensor{DType::F32, {2, 3}, {"plain", kHalf}}).bytes(), 12u);
+  EXPECT_EQ((StoredTensor{DType::F32, {2, 3}, {}, "bf16", 12}).bytes(), 12u);
+  EXPECT_TRUE(TensorForm().is_plain());
+  EXPECT_FALSE((TensorForm{"NHWC"}).is_plain());
+  EXPECT_FALSE((TensorForm{"plain", kHalf}).is_plain());
 }
 
 }  // namespace

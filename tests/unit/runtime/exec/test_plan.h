@@ -57,13 +57,13 @@ struct TestPlan {
 
   BufferId buffer(int space, Shape shape, std::string layout = "plain", DType dtype = DType::F32) {
     size_t& size = plan.spaces[static_cast<size_t>(space)].arena_bytes;
-    plan.buffers.push_back({"v" + std::to_string(plan.buffers.size()), space, false, size, dtype, shape, layout});
+    plan.buffers.push_back({"v" + std::to_string(plan.buffers.size()), space, false, size, {dtype, shape, {layout}}});
     size += reserve(dtype, shape);
     return static_cast<BufferId>(plan.buffers.size() - 1);
   }
   BufferId constant(int space, Tensor data, std::string layout = "plain") {
     size_t& size = plan.spaces[static_cast<size_t>(space)].constant_bytes;
-    plan.buffers.push_back({"c", space, true, size, data.dtype(), data.shape(), layout});
+    plan.buffers.push_back({"c", space, true, size, {data.dtype(), data.shape(), {layout}}});
     size += reserve(data.dtype(), data.shape());
     auto id = static_cast<BufferId>(plan.buffers.size() - 1);
     plan.constants.push_back({id, std::move(data)});

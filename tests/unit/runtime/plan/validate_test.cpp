@@ -64,13 +64,13 @@ TEST(Validate, RefusesEveryDamage) {
       {"huge arena", [](Plan& p) { p.spaces[1].arena_bytes = SIZE_MAX - 1; }},
       {"buffer space", [](Plan& p) { p.buffers[kInput].space = 9; }},
       {"negative buffer space", [](Plan& p) { p.buffers[kInput].space = -1; }},
-      {"dtype", [](Plan& p) { p.buffers[kInput].dtype = static_cast<DType>(77); }},
-      {"negative dimension", [](Plan& p) { p.buffers[kHostOut].shape[0] = -1; }},
+      {"dtype", [](Plan& p) { p.buffers[kInput].tensor.dtype = static_cast<DType>(77); }},
+      {"negative dimension", [](Plan& p) { p.buffers[kHostOut].tensor.shape[0] = -1; }},
       {"overflowing shape",
        [](Plan& p) {
-         p.buffers[kHostOut].shape = {INT64_MAX, 8, 1, 1};
+         p.buffers[kHostOut].tensor.shape = {INT64_MAX, 8, 1, 1};
        }},
-      {"layout", [](Plan& p) { p.buffers[kDeviceIn].layout = "NHW"; }},
+      {"layout", [](Plan& p) { p.buffers[kDeviceIn].tensor.form.layout = "NHW"; }},
       {"alignment", [](Plan& p) { p.buffers[kHostOut].offset += 4; }},
       {"outside the arena", [](Plan& p) { p.buffers[kHostOut].offset += 1 << 20; }},
       {"offset overflow", [](Plan& p) { p.buffers[kHostOut].offset = SIZE_MAX - 63; }},
@@ -85,7 +85,7 @@ TEST(Validate, RefusesEveryDamage) {
       {"operand", [](Plan& p) { host_op(p).inputs[0] = 99; }},
       {"negative operand", [](Plan& p) { host_op(p).inputs[0] = -2; }},
       {"operand elsewhere", [](Plan& p) { host_op(p).inputs[0] = kDeviceIn; }},
-      {"operand not plain", [](Plan& p) { p.buffers[kHostOut].layout = "NHWC"; }},
+      {"operand not plain", [](Plan& p) { p.buffers[kHostOut].tensor.form.layout = "NHWC"; }},
       {"overwritten constant", [](Plan& p) { host_op(p).outputs[0] = kConstant; }},
       {"kernel operand", [](Plan& p) { kernel(p).buffers[0] = 99; }},
       {"kernel operand elsewhere", [](Plan& p) { kernel(p).buffers[0] = kPeer; }},
@@ -95,29 +95,29 @@ TEST(Validate, RefusesEveryDamage) {
       {"convert operand", [](Plan& p) { step<ConvertStep>(p, 1).from = -1; }},
       {"convert shapes",
        [](Plan& p) {
-         p.buffers[kPeer].shape = {1, 2, 4, 3};
+         p.buffers[kPeer].tensor.shape = {1, 2, 4, 3};
        }},
       {"convert onto constant", [](Plan& p) { step<ConvertStep>(p, 1).to = kConstant; }},
       {"convert cost", [](Plan& p) { step<ConvertStep>(p, 1).cost = Duration::picoseconds(-1); }},
-      {"peer reorder", [](Plan& p) { p.buffers[kPeer].layout = "NHWC"; }},
-      {"peer cast", [](Plan& p) { p.buffers[kPeer].storage = Storage{StorageType::F16}; }},
-      {"storage", [](Plan& p) { p.buffers[kDeviceIn].storage = Storage{static_cast<StorageType>(99)}; }},
-      {"storage of a float", [](Plan& p) { p.buffers[kDeviceIn].storage = Storage{StorageType::I8}; }},
-      {"storage of a constant", [](Plan& p) { p.buffers[kConstant].storage = Storage{StorageType::F16}; }},
+      {"peer reorder", [](Plan& p) { p.buffers[kPeer].tensor.form.layout = "NHWC"; }},
+      {"peer cast", [](Plan& p) { p.buffers[kPeer].tensor.form.storage = Storage{StorageType::F16}; }},
+      {"storage", [](Plan& p) { p.buffers[kDeviceIn].tensor.form.storage = Storage{static_cast<StorageType>(99)}; }},
+      {"storage of a float", [](Plan& p) { p.buffers[kDeviceIn].tensor.form.storage = Storage{StorageType::I8}; }},
+      {"storage of a constant", [](Plan& p) { p.buffers[kConstant].tensor.form.storage = Storage{StorageType::F16}; }},
       {"storage that does not fit",
        [](Plan& p) {
          p.spaces[1].arena_bytes = p.buffers[kDeviceIn].offset + 4;
-         p.buffers[kDeviceIn].storage = Storage{StorageType::F64};
+         p.buffers[kDeviceIn].tensor.form.storage = Storage{StorageType::F64};
        }},
       {"scale",
        [](Plan& p) {
-         p.buffers[kDeviceIn].storage = Storage{StorageType::I8, Quantisation{-1, 0}};
+         p.buffers[kDeviceIn].tensor.form.storage = Storage{StorageType::I8, Quantisation{-1, 0}};
        }},
       {"scale of a half",
        [](Plan& p) {
-         p.buffers[kDeviceIn].storage = Storage{StorageType::F16, Quantisation{1, 0}};
+         p.buffers[kDeviceIn].tensor.form.storage = Storage{StorageType::F16, Quantisation{1, 0}};
        }},
-      {"host operand rounded", [](Plan& p) { p.buffers[kHostOut].storage = Storage{StorageType::F16}; }},
+      {"host operand rounded", [](Plan& p) { p.buffers[kHostOut].tensor.form.storage = Storage{StorageType::F16}; }},
       {"device index", [](Plan& p) { step<DeviceStep>(p, 2).device = 2; }},
       {"device duration", [](Plan& p) { step<DeviceStep>(p, 2).duration = Duration::picoseconds(INT64_MAX); }},
       {"device operand elsewhere", [](Plan& p) { step<DeviceStep>(p, 2).device = 1; }},
