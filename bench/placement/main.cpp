@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   CLI::App app{"placement_bench: time and gap of the placement search"};
   std::string settings = "ABC", family;
   double budget = 30;
-  std::vector<int> nodes;
+  std::vector<size_t> nodes;
   std::vector<std::string> models;
   app.add_option("--settings", settings, "cost settings: letters of ABC")->capture_default_str();
   app.add_option("--budget", budget, "seconds for each search")->capture_default_str();
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   for (const std::string& path : models) {
     if (std::optional<bench::Skeleton> skeleton = read_model(path)) skeletons.push_back(std::move(*skeleton));
   }
-  for (int count : nodes) skeletons.push_back(bench::synthetic(family, count));
+  for (size_t count : nodes) skeletons.push_back(bench::synthetic(family, count));
   for (const bench::Skeleton& skeleton : skeletons) {
     for (char setting : settings) {
       if (compares) {

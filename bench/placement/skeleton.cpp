@@ -28,19 +28,17 @@ Kind kind_of(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-int Skeleton::add_input(double bytes) {
-  values.push_back({-1, {}, false, bytes});
-  return static_cast<int>(values.size()) - 1;
+ValueId Skeleton::add_input(double bytes) {
+  return values.add({NodeId(), {}, false, bytes});
 }
 
-int Skeleton::add(Kind kind, const std::vector<int>& reads, double flops, double bytes, double weight_bytes) {
-  const int node = static_cast<int>(nodes.size());
-  const int value = static_cast<int>(values.size());
-  std::vector<int> distinct = reads;
+ValueId Skeleton::add(Kind kind, const std::vector<ValueId>& reads, double flops, double bytes, double weight_bytes) {
+  const NodeId node = nodes.next_id();
+  std::vector<ValueId> distinct = reads;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  for (int v : distinct) values[static_cast<size_t>(v)].readers.push_back(node);
-  values.push_back({node, {}, false, bytes});
+  for (ValueId v : distinct) values[v].readers.push_back(node);
+  const ValueId value = values.add({node, {}, false, bytes});
   nodes.push_back({kind, flops, weight_bytes, std::move(distinct), {value}});
   return value;
 }
@@ -48,19 +46,18 @@ int Skeleton::add(Kind kind, const std::vector<int>& reads, double flops, double
 Skeleton skeleton_of(const ir::Graph& graph, const std::string& name) {
   Skeleton skeleton;
   skeleton.name = name;
-  std::vector<int> index(graph.value_count(), -1);
+  Table<ir::ValueId, ValueId> index(graph.value_count());
   for (ir::ValueId id : graph.value_ids()) {
     const ir::Value& value = graph.value(id);
     if (value.is_constant()) continue;
-    index[id.slot()] = static_cast<int>(skeleton.values.size());
     SkeletonValue added;
-    added.writer = value.producer.is_valid() ? value.producer.index : -1;
+    added.writer = value.producer;
     added.is_output = value.is_output;
     added.bytes = static_cast<double>(value.type.bytes());
-    for (const ir::Use& use : value.uses) added.readers.push_back(use.node.index);
+    for (const ir::Use& use : value.uses) added.readers.push_back(use.node);
     std::sort(added.readers.begin(), added.readers.end());
     added.readers.erase(std::unique(added.readers.begin(), added.readers.end()), added.readers.end());
-    skeleton.values.push_back(std::move(added));
+    index[id] = skeleton.values.add(std::move(added));
   }
   for (ir::NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
@@ -72,13 +69,13 @@ Skeleton skeleton_of(const ir::Graph& graph, const std::string& name) {
       if (graph.value(value).is_constant()) {
         added.weight_bytes += static_cast<double>(graph.value(value).type.bytes());
       } else {
-        added.reads.push_back(index[value.slot()]);
+        added.reads.push_back(index[value]);
       }
     }
     std::sort(added.reads.begin(), added.reads.end());
     added.reads.erase(std::unique(added.reads.begin(), added.reads.end()), added.reads.end());
     for (ir::ValueId value : node.outputs) {
-      if (value.is_valid()) added.writes.push_back(index[value.slot()]);
+      if (value.is_valid()) added.writes.push_back(index[value]);
     }
     skeleton.nodes.push_back(std::move(added));
   }
@@ -92,38 +89,40 @@ class Maker {
  public:
   explicit Maker(std::string name) { s_.name = std::move(name); }
 
-  bool full(int nodes) const { return static_cast<int>(s_.nodes.size()) >= nodes; }
-  Skeleton finish(const std::vector<int>& outputs) {
-    for (int v : outputs) s_.values[static_cast<size_t>(v)].is_output = true;
+  bool full(size_t nodes) const { return s_.nodes.size() >= nodes; }
+  Skeleton finish(const std::vector<ValueId>& outputs) {
+    for (ValueId v : outputs) s_.values[v].is_output = true;
     for (SkeletonValue& value : s_.values) value.is_output |= value.readers.empty();
     return std::move(s_);
   }
-  int input() { return s_.add_input(bytes()); }
+  ValueId input() { return s_.add_input(bytes()); }
   void vary() {
     ++block_;
     channels_ = 64.0 * (1 + block_ / 3 % 4);
     pixels_ = 3136.0 / (1 + block_ / 3 % 4);
   }
 
-  int conv(int x, int kernel = 3) {
+  ValueId conv(ValueId x, int kernel = 3) {
     const double weights = channels_ * channels_ * kernel * kernel;
     return s_.add(Kind::Contraction, {x}, 2 * weights * pixels_, bytes(), 4 * weights);
   }
-  int depthwise(int x, int kernel) {
+  ValueId depthwise(ValueId x, int kernel) {
     const double weights = channels_ * kernel * kernel;
     return s_.add(Kind::Depthwise, {x}, 2 * weights * pixels_, bytes(), 4 * weights);
   }
-  int pool(int x) { return s_.add(Kind::Pool, {x}, 9 * channels_ * pixels_, bytes()); }
-  int relu(int x) { return s_.add(Kind::Pointwise, {x}, channels_ * pixels_, bytes()); }
-  int add(int x, int y) { return s_.add(Kind::Pointwise, {x, y}, channels_ * pixels_, bytes()); }
-  int concat(const std::vector<int>& parts) {
+  ValueId pool(ValueId x) { return s_.add(Kind::Pool, {x}, 9 * channels_ * pixels_, bytes()); }
+  ValueId relu(ValueId x) { return s_.add(Kind::Pointwise, {x}, channels_ * pixels_, bytes()); }
+  ValueId add(ValueId x, ValueId y) { return s_.add(Kind::Pointwise, {x, y}, channels_ * pixels_, bytes()); }
+  ValueId concat(const std::vector<ValueId>& parts) {
     double total = 0;
-    for (int v : parts) total += s_.values[static_cast<size_t>(v)].bytes;
+    for (ValueId v : parts) total += s_.values[v].bytes;
     return s_.add(Kind::Join, parts, 0, total);
   }
-  int move(int x) { return s_.add(Kind::Movement, {x}, 0, bytes()); }
-  int reduce(int x) { return s_.add(Kind::Other, {x}, 5 * channels_ * pixels_, bytes()); }
-  int product(int x, int y) { return s_.add(Kind::Contraction, {x, y}, 2 * channels_ * pixels_ * 128, bytes()); }
+  ValueId move(ValueId x) { return s_.add(Kind::Movement, {x}, 0, bytes()); }
+  ValueId reduce(ValueId x) { return s_.add(Kind::Other, {x}, 5 * channels_ * pixels_, bytes()); }
+  ValueId product(ValueId x, ValueId y) {
+    return s_.add(Kind::Contraction, {x, y}, 2 * channels_ * pixels_ * 128, bytes());
+  }
 
  private:
   double bytes() const { return 4 * channels_ * pixels_; }
@@ -133,40 +132,40 @@ class Maker {
   double pixels_ = 3136;
 };
 
-int separable(Maker& m, int x, int kernel) {
+ValueId separable(Maker& m, ValueId x, int kernel) {
   for (int i = 0; i < 2; ++i) x = m.conv(m.depthwise(m.relu(x), kernel), 1);
   return x;
 }
 
 /// NASNet-A's normal cell.
-int nasnet_cell(Maker& m, int current, int previous) {
-  const int h = m.conv(m.relu(current), 1);
-  const int p = m.conv(m.relu(previous), 1);
-  const int a = m.add(separable(m, h, 3), h);
-  const int b = m.add(separable(m, p, 3), separable(m, h, 5));
-  const int c = m.add(m.pool(h), p);
-  const int d = m.add(m.pool(p), m.pool(p));
-  const int e = m.add(separable(m, p, 5), separable(m, p, 3));
+ValueId nasnet_cell(Maker& m, ValueId current, ValueId previous) {
+  const ValueId h = m.conv(m.relu(current), 1);
+  const ValueId p = m.conv(m.relu(previous), 1);
+  const ValueId a = m.add(separable(m, h, 3), h);
+  const ValueId b = m.add(separable(m, p, 3), separable(m, h, 5));
+  const ValueId c = m.add(m.pool(h), p);
+  const ValueId d = m.add(m.pool(p), m.pool(p));
+  const ValueId e = m.add(separable(m, p, 5), separable(m, p, 3));
   return m.concat({a, b, c, d, e});
 }
 
-int attention(Maker& m, int x) {
-  const int norm = m.reduce(x);
-  const int q = m.move(m.conv(norm, 1)), k = m.move(m.conv(norm, 1)), v = m.move(m.conv(norm, 1));
-  const int weights = m.reduce(m.relu(m.product(q, k)));
-  const int mixed = m.conv(m.move(m.product(weights, v)), 1);
-  const int y = m.add(mixed, x);
-  const int hidden = m.conv(m.reduce(y), 1);
-  const int gelu = m.add(hidden, m.relu(m.relu(hidden)));
+ValueId attention(Maker& m, ValueId x) {
+  const ValueId norm = m.reduce(x);
+  const ValueId q = m.move(m.conv(norm, 1)), k = m.move(m.conv(norm, 1)), v = m.move(m.conv(norm, 1));
+  const ValueId weights = m.reduce(m.relu(m.product(q, k)));
+  const ValueId mixed = m.conv(m.move(m.product(weights, v)), 1);
+  const ValueId y = m.add(mixed, x);
+  const ValueId hidden = m.conv(m.reduce(y), 1);
+  const ValueId gelu = m.add(hidden, m.relu(m.relu(hidden)));
   return m.add(m.conv(gelu, 1), y);
 }
 
 }  // namespace
 
-Skeleton synthetic(const std::string& family, int nodes) {
+Skeleton synthetic(const std::string& family, size_t nodes) {
   Maker m(family + "-" + std::to_string(nodes));
-  int x = m.input(), previous = x;
-  std::vector<int> dense = {x};
+  ValueId x = m.input(), previous = x;
+  std::vector<ValueId> dense = {x};
   while (!m.full(nodes)) {
     m.vary();
     if (family == "chain") {
@@ -174,7 +173,7 @@ Skeleton synthetic(const std::string& family, int nodes) {
     } else if (family == "resnet") {
       x = m.relu(m.add(m.conv(m.relu(m.conv(m.relu(m.conv(x, 1)))), 1), x));
     } else if (family == "nasnet") {
-      const int next = nasnet_cell(m, x, previous);
+      const ValueId next = nasnet_cell(m, x, previous);
       previous = x;
       x = next;
     } else if (family == "densenet") {

@@ -7,14 +7,20 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/place/problem/problem.h"
 
 namespace collage::bench {
+
+using place::NodeId;
+using place::Table;
+/// A value of a skeleton is the value of its placement problem.
+using ValueId = place::ProblemValueId;
 
 enum class Kind { Contraction, Depthwise, Pointwise, Pool, Join, Movement, Other };
 
 struct SkeletonValue {
-  int writer = -1;
-  std::vector<int> readers;
+  NodeId writer;  ///< none: a model input
+  std::vector<NodeId> readers;
   bool is_output = false;
   double bytes = 0;
 };
@@ -23,24 +29,24 @@ struct SkeletonNode {
   Kind kind = Kind::Other;
   double flops = 0;
   double weight_bytes = 0;
-  std::vector<int> reads;  ///< values, each once
-  std::vector<int> writes;
+  std::vector<ValueId> reads;  ///< each once
+  std::vector<ValueId> writes;
 };
 
 struct Skeleton {
   std::string name;
-  std::vector<SkeletonNode> nodes;  ///< in topological order
-  std::vector<SkeletonValue> values;
+  Table<NodeId, SkeletonNode> nodes;  ///< in topological order
+  Table<ValueId, SkeletonValue> values;
 
   /// Returns the value that the new node writes.
-  int add(Kind kind, const std::vector<int>& reads, double flops, double bytes, double weight_bytes = 0);
-  int add_input(double bytes);
+  ValueId add(Kind kind, const std::vector<ValueId>& reads, double flops, double bytes, double weight_bytes = 0);
+  ValueId add_input(double bytes);
 };
 
 Skeleton skeleton_of(const ir::Graph& graph, const std::string& name);
 
 /// `chain`, `resnet`, `nasnet`, `densenet`, `transformer`: repeated blocks as in the networks of these names, with some
 /// spread in their sizes, until there are `nodes` nodes.
-Skeleton synthetic(const std::string& family, int nodes);
+Skeleton synthetic(const std::string& family, size_t nodes);
 
 }  // namespace collage::bench

@@ -33,8 +33,8 @@ namespace collage::check_plan {
 
 struct Names {
   std::string model;
-  std::vector<std::string> nodes;
-  std::vector<std::string> values;
+  support::Table<place::NodeId, std::string> nodes;
+  support::Table<place::ProblemValueId, std::string> values;
 };
 
 struct CertificateFile {

@@ -26,114 +26,136 @@
 #include <unordered_map>
 
 #include "compiler/certificate/check_certificate.h"
+#include "compiler/support/ids.h"
 
 namespace collage::check_plan {
 
+using place::CandidateId;
+using place::NodeId;
+using place::ProblemValueId;
+using support::Table;
+
+/// In the order of the certificate; one past the last, too.
+using Position = support::Id<struct CertificatePositionTag>;
+/// Consecutive positions.
+using Stretch = support::IdRange<Position>;
+/// A candidate by its place among those of the round.
+using EntryId = support::Id<struct RoundEntryTag>;
+
 /// A set of formats of one value, as bits over the formats in which it may be wanted.
 using Formats = uint64_t;
-
-/// [begin, end) of positions.
-struct Stretch {
-  int begin = 0;
-  int end = 0;
-};
+using FormatBit = support::Id<struct FormatBitTag>;
 
 /// What all rounds share.
 struct Order {
-  std::vector<int> position;               ///< by node
-  std::vector<std::vector<Stretch>> runs;  ///< by candidate of the problem
+  Table<NodeId, Position> position;
+  Table<CandidateId, std::vector<Stretch>> runs;
 };
 
 class ChainPass {
  public:
   /// `candidates`: those that take part, ascending.
-  ChainPass(const CertificateFile& file, const Order& order, const std::vector<int>& candidates);
+  ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates);
 
   /// What is wrong with the multipliers of the round.
   runtime::Status set(const place::Certificate::Round& round);
 
   /// `kUnreachable`: no chain leads through.
   Wide lower();
-  /// By the place in `candidates`: no solution with it costs less. After `lower`.
-  std::vector<Wide> lower_with();
+  /// No solution with the candidate costs less. After `lower`.
+  Table<EntryId, Wide> lower_with();
 
  private:
   struct Reader {
-    int position = 0;
-    Formats wants = 0;         ///< in which some candidate reads the value here
-    std::vector<Wide> prices;  ///< by bit; empty: it pays nothing
+    Position position;
+    Formats wants = 0;              ///< in which some candidate reads the value here
+    Table<FormatBit, Wide> prices;  ///< empty: it pays nothing
   };
+  using ReaderId = support::Id<Reader>;
+  struct Writing;
+  using WritingId = support::Id<Writing>;
   struct Value {
-    int writer = -1;  ///< position
-    std::vector<place::FormatId> formats;
+    /// Right after its writer; the first of all for a model input.
+    Position next() const { return advance(writer, 1); }
+
+    Position writer;  ///< none: a model input
+    Table<FormatBit, place::FormatId> formats;
     Formats always = 0;  ///< of model outputs
-    std::vector<Reader> readers;
+    Table<ReaderId, Reader> readers;
     const FormatTrees* trees = nullptr;  ///< over all formats; null: too many
-    std::vector<int> writings;
+    std::vector<WritingId> writings;
   };
   /// A value as some candidates write it: equal format, equal readers left outside.
   struct Writing {
-    int value = 0;
+    ProblemValueId value = 0;
     place::FormatId format = 0;
-    std::vector<int> outside;     ///< indices into Value::readers, but for the one right after the writer
-    std::map<Formats, Wide> phi;  ///< by what is read next
+    std::vector<ReaderId> outside;  ///< but for the one right after the writer
+    std::map<Formats, Wide> phi;    ///< by what is read next
   };
+  /// How what crosses at a position is read by a run that begins there.
+  using StartKind = support::Id<struct StartKindTag>;
+  /// How it is written by a run that ends there.
+  using EndKind = support::Id<struct EndKindTag>;
   struct Run {
-    int candidate = 0;  ///< index into candidates_
-    int begin = 0;
-    int end = 0;
-    int start_kind = 0;
-    int end_kind = 0;
+    EntryId entry;
+    Position begin;
+    Position end;
+    StartKind start_kind;
+    EndKind end_kind;
     Wide local = 0;
   };
+  using RunId = support::Id<Run>;
+  /// A position between runs.
   struct Place {
-    std::vector<int> crossing;                ///< values written right before and read here, ascending
-    std::vector<std::vector<Formats>> reads;  ///< kinds of starts, parallel to `crossing`
-    std::vector<std::vector<int>> writings;   ///< kinds of ends
-    std::vector<int> runs;                    ///< that begin here
-    std::vector<Wide> links;                  ///< phi of what crosses, by end, then by start
-    std::vector<Wide> reach, start;           ///< the cheapest chain up to here, by kind
-    std::vector<Wide> start_rest, end_rest;   ///< and from here on
+    /// phi of what crosses.
+    Wide link(EndKind end, StartKind kind) const { return links[end.slot() * start.size() + kind.slot()]; }
+
+    std::vector<ProblemValueId> crossing;             ///< written right before and read here, ascending
+    Table<StartKind, std::vector<Formats>> reads;     ///< parallel to `crossing`
+    Table<EndKind, std::vector<WritingId>> writings;  ///< parallel to `crossing`
+    std::vector<RunId> runs;                          ///< that begin here
+    std::vector<Wide> links;                          ///< by end, then by start
+    Table<EndKind, Wide> reach;                       ///< the cheapest chain up to here
+    Table<StartKind, Wide> start;
+    Table<StartKind, Wide> start_rest;  ///< and from here on
+    Table<EndKind, Wide> end_rest;
   };
 
-  const place::Candidate& candidate(int c) const { return file_.problem.candidates[static_cast<size_t>(c)]; }
-  Value& value(int v) { return values_[static_cast<size_t>(v)]; }
-  Place& place(int position) { return places_[static_cast<size_t>(position)]; }
-  const Place& place(int position) const { return places_[static_cast<size_t>(position)]; }
-  void mark(int c);
-  bool is_marked(int position, int c) const { return marked_[static_cast<size_t>(position)] == c; }
+  const place::Candidate& candidate(CandidateId c) const { return file_.problem.candidates[c]; }
+  void mark(CandidateId c);
 
   void place_values();
   runtime::Status find_formats();
-  const FormatTrees* trees_of(int v);
+  const FormatTrees* trees_of(ProblemValueId v);
   static Formats bit(const Value& value, place::FormatId format);
-  std::map<int, Formats> reads_of(int c);
+  static FormatBit lowest(Formats set);
+  std::map<ProblemValueId, Formats> reads_of(CandidateId c);
   runtime::Status set_shares(const place::Certificate::Round& round);
   runtime::Status set_prices(const place::Certificate::Round& round);
   void cut_into_runs();
-  void add_run(int index, Stretch stretch, Wide share, const std::map<int, Formats>& reads);
-  int writing_of(int v, place::FormatId format, int c);
+  void add_run(EntryId entry, Stretch stretch, Wide share, const std::map<ProblemValueId, Formats>& reads);
+  WritingId writing_of(ProblemValueId v, place::FormatId format, CandidateId c);
   static std::optional<Wide> given_back(const Reader& reader, Formats set);
-  Wide phi(int writing, Formats next);
+  Wide phi(WritingId writing, Formats next);
   Wide plain_cost(const Writing& writing, Formats needed);
   void link(Place& at);
   void backward();
-  std::vector<Wide> between_runs() const;
+  Table<RunId, Wide> between_runs() const;
 
   const CertificateFile& file_;
   const Order& order_;
-  const std::vector<int>& candidates_;
-  int count_;
-  std::vector<Value> values_;
-  std::vector<std::vector<int>> written_at_;               ///< values, by position
-  std::vector<std::vector<std::pair<int, int>>> read_at_;  ///< values and their reader, by position
-  std::vector<int> marked_;                                ///< by position: the candidate that was marked last
+  const Table<EntryId, CandidateId>& candidates_;
+  size_t count_;
+  Table<ProblemValueId, Value> values_;
+  Table<Position, std::vector<ProblemValueId>> written_at_;
+  Table<Position, std::vector<std::pair<ProblemValueId, ReaderId>>> read_at_;
+  Table<Position, CandidateId> marked_;  ///< the candidate that was marked last
   std::map<std::vector<int64_t>, std::optional<FormatTrees>> trees_;
-  std::unordered_map<int, const place::Certificate::Share*> shares_;
-  std::vector<Writing> writings_;
-  std::vector<Place> places_;
-  std::vector<Run> runs_;       ///< by candidate, in order
-  std::vector<int> first_run_;  ///< by index into candidates_
+  std::unordered_map<CandidateId, const place::Certificate::Share*> shares_;
+  Table<WritingId, Writing> writings_;
+  Table<Position, Place> places_;
+  Table<RunId, Run> runs_;  ///< in order
+  support::Groups<EntryId, RunId> runs_of_;
 };
 
 }  // namespace collage::check_plan

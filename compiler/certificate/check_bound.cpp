@@ -22,7 +22,6 @@ namespace collage::check_plan {
 namespace {
 
 using place::Candidate;
-using place::FormatId;
 using place::ProblemValue;
 using place::ValueFormat;
 using runtime::Status;
@@ -32,11 +31,10 @@ class Judge {
   explicit Judge(const CertificateFile& file)
       : file_(file),
         problem_(file.problem),
-        count_(static_cast<size_t>(problem_.node_count)),
-        written_at_(count_),
-        marked_(count_, -1),
-        after_(count_, -1) {
-    order_.position.assign(count_, -1);
+        written_at_(problem_.node_count),
+        marked_(problem_.node_count),
+        after_(problem_.node_count) {
+    order_.position.resize(problem_.node_count);
   }
 
   runtime::Result<Wide> run() {
@@ -52,9 +50,9 @@ class Judge {
       if (Status status = pass.set(certificate.rounds[round]); !status) return status;
       proven = pass.lower();
       if (round + 1 == certificate.rounds.size()) break;
-      const std::vector<Wide> lower = pass.lower_with();
-      std::vector<int> left;
-      for (size_t i = 0; i < candidates_.size(); ++i) {
+      const Table<EntryId, Wide> lower = pass.lower_with();
+      Table<EntryId, CandidateId> left;
+      for (EntryId i : candidates_.ids()) {
         if (lower[i] < claimed) left.push_back(candidates_[i]);
       }
       candidates_ = std::move(left);
@@ -65,23 +63,23 @@ class Judge {
   }
 
  private:
-  const Candidate& candidate(int c) const { return problem_.candidates[static_cast<size_t>(c)]; }
-  int position(int node) const { return order_.position[static_cast<size_t>(node)]; }
-  const std::vector<Stretch>& runs(int c) const { return order_.runs[static_cast<size_t>(c)]; }
+  const Candidate& candidate(CandidateId c) const { return problem_.candidates[c]; }
+  Position position(NodeId node) const { return order_.position[node]; }
 
   Status place_nodes() {
-    const std::vector<int>& order = file_.solution.certificate.order;
-    for (size_t i = 0; i < order.size(); ++i) {
-      int& position = order_.position[static_cast<size_t>(order[i])];
-      if (position >= 0) return Status::error(node_text(file_, order[i]) + " stands in the order twice");
-      position = static_cast<int>(i);
+    Position next = 0;
+    for (NodeId node : file_.solution.certificate.order) {
+      Position& position = order_.position[node];
+      if (position.is_valid()) return Status::error(node_text(file_, node) + " stands in the order twice");
+      position = next;
+      next = advance(next, 1);
     }
-    if (order.size() != count_) return Status::error("the order does not hold every node");
-    for (size_t v = 0; v < problem_.values.size(); ++v) {
+    if (next.slot() != problem_.node_count) return Status::error("the order does not hold every node");
+    for (ProblemValueId v : problem_.values.ids()) {
       const ProblemValue& value = problem_.values[v];
-      if (value.writer < 0) continue;
-      written_at_[static_cast<size_t>(position(value.writer))].push_back(static_cast<int>(v));
-      for (int reader : value.readers) {
+      if (!value.writer.is_valid()) continue;
+      written_at_[position(value.writer)].push_back(v);
+      for (NodeId reader : value.readers) {
         if (position(value.writer) < position(reader)) continue;
         return Status::error(fmt::format("in the order {} stands before {}, which it reads", node_text(file_, reader),
                                          node_text(file_, value.writer)));
@@ -92,13 +90,13 @@ class Judge {
 
   void place_candidates() {
     for (const Candidate& candidate : problem_.candidates) {
-      std::vector<int> positions;
-      for (int node : candidate.nodes) positions.push_back(position(node));
+      std::vector<Position> positions;
+      for (NodeId node : candidate.nodes) positions.push_back(position(node));
       std::sort(positions.begin(), positions.end());
       std::vector<Stretch> runs;
-      for (int at : positions) {
-        if (runs.empty() || runs.back().end != at) runs.push_back({at, at});
-        ++runs.back().end;
+      for (Position at : positions) {
+        if (runs.empty() || runs.back().last_plus_one() != at) runs.emplace_back(at, at);
+        runs.back() = {runs.back().front(), advance(at, 1)};
       }
       order_.runs.push_back(std::move(runs));
     }
@@ -115,89 +113,88 @@ class Judge {
       least = std::min(least, *owner.memory);
     }
     // Hash of what a candidate covers, reads and writes -> candidates.
-    std::unordered_map<uint64_t, std::vector<int>> alike;
-    for (int c = 0; c < static_cast<int>(problem_.candidates.size()); ++c) {
+    std::unordered_map<uint64_t, std::vector<CandidateId>> alike;
+    for (CandidateId c : problem_.candidates.ids()) {
       if (candidate(c).cost >= place::Duration::max() || !is_convex(c)) continue;
-      const auto limit = memory.find(problem_.owners[static_cast<size_t>(candidate(c).owner)].instance);
+      const auto limit = memory.find(problem_.owners[candidate(c).owner].instance);
       if (limit != memory.end() && bytes_alone(c) > limit->second) continue;
-      std::vector<int>& known = alike[hash(c)];
-      const auto twin = std::find_if(known.begin(), known.end(), [&](int other) { return is_alike(c, other); });
+      std::vector<CandidateId>& known = alike[hash(c)];
+      const auto twin = std::find_if(known.begin(), known.end(), [&](CandidateId other) { return is_alike(c, other); });
       if (twin == known.end()) {
         known.push_back(c);
       } else if (is_better(c, *twin)) {
         *twin = c;
       }
     }
-    for (const auto& [hash, kept] : alike) candidates_.insert(candidates_.end(), kept.begin(), kept.end());
-    std::sort(candidates_.begin(), candidates_.end());
+    std::vector<CandidateId> left;
+    for (const auto& [hash, kept] : alike) left.insert(left.end(), kept.begin(), kept.end());
+    std::sort(left.begin(), left.end());
+    candidates_ = Table<EntryId, CandidateId>(std::move(left));
   }
 
   /// While it runs, wherever else: its constants, what it makes, what it reads.
-  Wide bytes_alone(int c) {
+  Wide bytes_alone(CandidateId c) {
     Wide bytes = 0;
-    for (int constant : candidate(c).constants) bytes += problem_.constant_bytes[static_cast<size_t>(constant)];
-    for (int node : candidate(c).nodes) {
-      for (int v : written_at_[static_cast<size_t>(position(node))]) {
-        bytes += problem_.values[static_cast<size_t>(v)].bytes;
-      }
+    for (place::ConstantId constant : candidate(c).constants) bytes += problem_.constant_bytes[constant];
+    for (NodeId node : candidate(c).nodes) {
+      for (ProblemValueId v : written_at_[position(node)]) bytes += problem_.values[v].bytes;
     }
-    std::vector<int> read;
+    std::vector<ProblemValueId> read;
     for (const ValueFormat& item : candidate(c).reads) read.push_back(item.value);
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
-    for (int v : read) bytes += problem_.values[static_cast<size_t>(v)].bytes;
+    for (ProblemValueId v : read) bytes += problem_.values[v].bytes;
     return bytes;
   }
 
-  static std::vector<std::pair<int, FormatId>> sorted(const std::vector<ValueFormat>& list) {
-    std::vector<std::pair<int, FormatId>> result;
-    for (const ValueFormat& item : list) result.emplace_back(item.value, item.format);
-    std::sort(result.begin(), result.end());
-    return result;
+  static std::vector<ValueFormat> sorted(std::vector<ValueFormat> list) {
+    std::sort(list.begin(), list.end());
+    return list;
   }
-  uint64_t hash(int c) const {
-    uint64_t hash = static_cast<uint64_t>(candidate(c).owner);
-    const auto mix = [&hash](int64_t number) {
-      hash = (hash ^ static_cast<uint64_t>(number)) * 0x9e3779b97f4a7c15;
+  uint64_t hash(CandidateId c) const {
+    uint64_t hash = candidate(c).owner.slot();
+    const auto mix = [&hash](uint64_t number) {
+      hash = (hash ^ number) * 0x9e3779b97f4a7c15;
       hash ^= hash >> 29;
     };
-    for (int node : candidate(c).nodes) mix(node);
-    for (const auto& [v, format] : sorted(candidate(c).reads)) mix(int64_t{v} << 32 | format);
-    for (const auto& [v, format] : sorted(candidate(c).writes)) mix(int64_t{v} << 32 | format);
+    for (NodeId node : candidate(c).nodes) mix(node.slot());
+    for (const auto& [v, format] : sorted(candidate(c).reads)) mix(uint64_t{v.slot()} << 32 | format.slot());
+    for (const auto& [v, format] : sorted(candidate(c).writes)) mix(uint64_t{v.slot()} << 32 | format.slot());
     return hash;
   }
-  bool is_alike(int a, int b) const {
+  bool is_alike(CandidateId a, CandidateId b) const {
     return candidate(a).owner == candidate(b).owner && candidate(a).nodes == candidate(b).nodes &&
            sorted(candidate(a).reads) == sorted(candidate(b).reads) &&
            sorted(candidate(a).writes) == sorted(candidate(b).writes);
   }
   /// Of equal costs the one that has shares.
-  bool is_better(int a, int b) const {
+  bool is_better(CandidateId a, CandidateId b) const {
     if (candidate(a).cost != candidate(b).cost) return candidate(a).cost < candidate(b).cost;
     return shared_.contains(a) && !shared_.contains(b);
   }
 
   /// No path leaves the candidate and comes back: looked for among the positions between its first and its last.
-  bool is_convex(int c) {
-    if (runs(c).size() == 1) return true;
-    std::vector<int> todo;
-    for (const Stretch& run : runs(c)) {
-      for (int at = run.begin; at < run.end; ++at) {
-        marked_[static_cast<size_t>(at)] = c;
+  bool is_convex(CandidateId c) {
+    const std::vector<Stretch>& runs = order_.runs[c];
+    if (runs.size() == 1) return true;
+    std::vector<Position> todo;
+    for (const Stretch& run : runs) {
+      for (Position at : run) {
+        marked_[at] = c;
         todo.push_back(at);
       }
     }
-    const int end = runs(c).back().end;
+    const Position end = runs.back().last_plus_one();
     while (!todo.empty()) {
-      const size_t at = static_cast<size_t>(todo.back());
+      const Position at = todo.back();
       todo.pop_back();
-      for (int v : written_at_[at]) {
-        for (int reader : problem_.values[static_cast<size_t>(v)].readers) {
-          const size_t to = static_cast<size_t>(position(reader));
-          if (position(reader) >= end || after_[to] == c) continue;
+      for (ProblemValueId v : written_at_[at]) {
+        for (NodeId reader : problem_.values[v].readers) {
+          const Position to = position(reader);
+          if (to >= end || after_[to] == c) continue;
           if (marked_[to] != c) {
             after_[to] = c;
-            todo.push_back(position(reader));
+            todo.push_back(to);
           } else if (marked_[at] != c) {
             return false;
           }
@@ -209,13 +206,12 @@ class Judge {
 
   const CertificateFile& file_;
   const place::Problem& problem_;
-  size_t count_;
   Order order_;
-  std::vector<int> candidates_;               // that are left, ascending
-  std::unordered_set<int> shared_;            // that have shares in some round
-  std::vector<std::vector<int>> written_at_;  // values, by position
-  std::vector<int> marked_;                   // by position: the candidate looked at last that has it
-  std::vector<int> after_;                    // by position: the last candidate after which it was found
+  Table<EntryId, CandidateId> candidates_;  // that are left, ascending
+  std::unordered_set<CandidateId> shared_;  // that have shares in some round
+  Table<Position, std::vector<ProblemValueId>> written_at_;
+  Table<Position, CandidateId> marked_;  // the candidate looked at last that has it
+  Table<Position, CandidateId> after_;   // the last candidate after which it was found
 };
 
 }  // namespace

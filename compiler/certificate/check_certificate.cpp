@@ -14,18 +14,16 @@ using runtime::Status;
 
 Result<Wide> cost_of_plan(const CertificateFile& file) {
   const place::Problem& problem = file.problem;
-  std::vector<place::FormatId> written(problem.values.size(), problem.host_plain);
-  std::vector<std::vector<place::FormatId>> wanted(problem.values.size());
+  support::Table<place::ProblemValueId, place::FormatId> written(problem.values.size(), problem.host_plain);
+  support::Table<place::ProblemValueId, std::vector<place::FormatId>> wanted(problem.values.size());
   Wide total = 0;
-  for (int c : file.solution.chosen) {
-    const place::Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+  for (place::CandidateId c : file.solution.chosen) {
+    const place::Candidate& candidate = problem.candidates[c];
     total += candidate.cost.ps();
-    for (const place::ValueFormat& write : candidate.writes) written[static_cast<size_t>(write.value)] = write.format;
-    for (const place::ValueFormat& read : candidate.reads) {
-      wanted[static_cast<size_t>(read.value)].push_back(read.format);
-    }
+    for (const place::ValueFormat& write : candidate.writes) written[write.value] = write.format;
+    for (const place::ValueFormat& read : candidate.reads) wanted[read.value].push_back(read.format);
   }
-  for (size_t v = 0; v < problem.values.size(); ++v) {
+  for (place::ProblemValueId v : problem.values.ids()) {
     std::vector<place::FormatId>& formats = wanted[v];
     if (problem.values[v].is_output) formats.push_back(problem.host_plain);
     std::sort(formats.begin(), formats.end());
@@ -33,14 +31,14 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
     std::erase(formats, written[v]);
     if (formats.empty()) continue;
     if (formats.size() > FormatTrees::kMaxWantedFormats) {
-      return Status::error(fmt::format("{} is read in {} formats at once, more than can be priced",
-                                       value_text(file, static_cast<int>(v)), formats.size()));
+      return Status::error(fmt::format("{} is read in {} formats at once, more than can be priced", value_text(file, v),
+                                       formats.size()));
     }
     const FormatTrees trees(problem.values[v].conversions, formats);
     const Wide cost = trees.cost(written[v], (uint32_t{1} << formats.size()) - 1);
     if (cost >= kUnreachable) {
       return Status::error(fmt::format("no conversions lead from where {} is written to all formats it is read in",
-                                       value_text(file, static_cast<int>(v))));
+                                       value_text(file, v)));
     }
     total += cost;
   }
@@ -93,20 +91,20 @@ Result<Judgement> check_plan(const CertificateFile& file) {
   return judgement;
 }
 
-std::string node_text(const CertificateFile& file, int node) {
-  const std::string& name = file.names.nodes[static_cast<size_t>(node)];
-  return name.empty() ? fmt::format("node {}", node) : fmt::format("`%{}`", name);
+std::string node_text(const CertificateFile& file, place::NodeId node) {
+  const std::string& name = file.names.nodes[node];
+  return name.empty() ? fmt::format("node {}", node.index) : fmt::format("`%{}`", name);
 }
 
-std::string value_text(const CertificateFile& file, int value) {
-  const std::string& name = file.names.values[static_cast<size_t>(value)];
-  return name.empty() ? fmt::format("value {}", value) : fmt::format("value `%{}`", name);
+std::string value_text(const CertificateFile& file, place::ProblemValueId value) {
+  const std::string& name = file.names.values[value];
+  return name.empty() ? fmt::format("value {}", value.index) : fmt::format("value `%{}`", name);
 }
 
-std::string candidate_text(const CertificateFile& file, int candidate) {
-  const place::Candidate& described = file.problem.candidates[static_cast<size_t>(candidate)];
-  return fmt::format("candidate {} ({} on {})", candidate, described.rule,
-                     file.problem.owners[static_cast<size_t>(described.owner)].instance);
+std::string candidate_text(const CertificateFile& file, place::CandidateId candidate) {
+  const place::Candidate& described = file.problem.candidates[candidate];
+  return fmt::format("candidate {} ({} on {})", candidate.index, described.rule,
+                     file.problem.owners[described.owner].instance);
 }
 
 std::string time_text(Wide time) {

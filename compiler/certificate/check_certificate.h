@@ -38,10 +38,10 @@ runtime::Result<Wide> cost_of_plan(const CertificateFile& file);
 runtime::Result<Wide> bound_of_multipliers(const CertificateFile& file);
 
 /// `%conv1`; `node 3` where nodes have no names.
-std::string node_text(const CertificateFile& file, int node);
-std::string value_text(const CertificateFile& file, int value);
+std::string node_text(const CertificateFile& file, place::NodeId node);
+std::string value_text(const CertificateFile& file, place::ProblemValueId value);
 /// `candidate 7 (conv_relu on npu[0])`
-std::string candidate_text(const CertificateFile& file, int candidate);
+std::string candidate_text(const CertificateFile& file, place::CandidateId candidate);
 /// `12.5us`
 std::string time_text(Wide time);
 

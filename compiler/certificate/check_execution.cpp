@@ -15,11 +15,17 @@ namespace collage::check_plan {
 namespace {
 
 using runtime::Status;
+using support::Table;
+
+/// A chosen candidate, by its place in the plan.
+using PartId = support::Id<struct ExecutedPartTag>;
+/// In the order of execution.
+using Step = support::Id<struct ExecutionStepTag>;
 
 class Execution {
  public:
   explicit Execution(const CertificateFile& file)
-      : file_(file), problem_(file.problem), partition_of_(static_cast<size_t>(problem_.node_count), -1) {}
+      : file_(file), problem_(file.problem), chosen_(file.solution.chosen), part_of_(problem_.node_count) {}
 
   Status run() {
     if (Status status = check_cover(); !status) return status;
@@ -29,84 +35,78 @@ class Execution {
   }
 
  private:
-  const place::Candidate& chosen(size_t partition) const {
-    return problem_.candidates[static_cast<size_t>(file_.solution.chosen[partition])];
-  }
-  const place::Owner& owner(size_t partition) const {
-    return problem_.owners[static_cast<size_t>(chosen(partition).owner)];
-  }
-  size_t count() const { return file_.solution.chosen.size(); }
-  size_t partition_of(int node) const { return static_cast<size_t>(partition_of_[static_cast<size_t>(node)]); }
+  const place::Candidate& chosen(PartId part) const { return problem_.candidates[chosen_[part]]; }
+  const place::Owner& owner(PartId part) const { return problem_.owners[chosen(part).owner]; }
 
   Status check_cover() {
-    for (size_t p = 0; p < count(); ++p) {
+    for (PartId p : chosen_.ids()) {
       if (chosen(p).cost >= place::Duration::max()) {
-        return Status::error(candidate_text(file_, file_.solution.chosen[p]) + " is in the plan and has no cost");
+        return Status::error(candidate_text(file_, chosen_[p]) + " is in the plan and has no cost");
       }
-      for (int node : chosen(p).nodes) {
-        int& partition = partition_of_[static_cast<size_t>(node)];
-        if (partition >= 0) return Status::error(node_text(file_, node) + " is covered twice");
-        partition = static_cast<int>(p);
+      for (place::NodeId node : chosen(p).nodes) {
+        if (part_of_[node].is_valid()) return Status::error(node_text(file_, node) + " is covered twice");
+        part_of_[node] = p;
       }
     }
-    const auto missed = std::find(partition_of_.begin(), partition_of_.end(), -1);
-    if (missed == partition_of_.end()) return Status::ok();
-    return Status::error(node_text(file_, static_cast<int>(missed - partition_of_.begin())) + " is not covered");
+    for (place::NodeId node : part_of_.ids()) {
+      if (!part_of_[node].is_valid()) return Status::error(node_text(file_, node) + " is not covered");
+    }
+    return Status::ok();
   }
 
   /// Partitions in execution order: of those that are ready the one with the smallest node.
   Status find_steps() {
-    std::vector<std::vector<size_t>> after(count());
-    std::vector<size_t> waits(count(), 0);
+    Table<PartId, std::vector<PartId>> after(chosen_.size());
+    Table<PartId, size_t> waits(chosen_.size());
     for (const place::ProblemValue& value : problem_.values) {
-      if (value.writer < 0) continue;
-      const size_t from = partition_of(value.writer);
-      for (int reader : value.readers) {
-        const size_t to = partition_of(reader);
+      if (!value.writer.is_valid()) continue;
+      const PartId from = part_of_[value.writer];
+      for (place::NodeId reader : value.readers) {
+        const PartId to = part_of_[reader];
         if (to == from) continue;
         after[from].push_back(to);
         ++waits[to];
       }
     }
-    using Ready = std::pair<int, size_t>;
+    using Ready = std::pair<place::NodeId, PartId>;
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-    for (size_t p = 0; p < count(); ++p) {
+    for (PartId p : chosen_.ids()) {
       if (waits[p] == 0) ready.emplace(chosen(p).nodes.front(), p);
     }
-    step_of_.assign(count(), 0);
+    step_of_.resize(chosen_.size());
     while (!ready.empty()) {
-      const size_t p = ready.top().second;
+      const PartId p = ready.top().second;
       ready.pop();
-      step_of_[p] = static_cast<int>(steps_.size());
-      steps_.push_back(p);
-      for (size_t next : after[p]) {
+      step_of_[p] = steps_.add(p);
+      for (PartId next : after[p]) {
         if (--waits[next] == 0) ready.emplace(chosen(next).nodes.front(), next);
       }
     }
-    if (steps_.size() == count()) return Status::ok();
-    const size_t stuck =
-        static_cast<size_t>(std::find_if(waits.begin(), waits.end(), [](size_t w) { return w > 0; }) - waits.begin());
-    return Status::error(fmt::format("the partitions form a cycle: {} can never run",
-                                     candidate_text(file_, file_.solution.chosen[stuck])));
+    for (PartId p : chosen_.ids()) {
+      if (waits[p] == 0) continue;
+      return Status::error(
+          fmt::format("the partitions form a cycle: {} can never run", candidate_text(file_, chosen_[p])));
+    }
+    return Status::ok();
   }
 
   Status check_counts() const {
     std::map<std::string, int> partitions;
-    std::set<int> used;
-    for (size_t p = 0; p < count(); ++p) {
+    std::set<place::OwnerId> used;
+    for (PartId p : chosen_.ids()) {
       used.insert(chosen(p).owner);
       if (owner(p).max_partitions) ++partitions[owner(p).backend];
     }
-    for (int o : used) {
-      const place::Owner& held = problem_.owners[static_cast<size_t>(o)];
+    for (place::OwnerId o : used) {
+      const place::Owner& held = problem_.owners[o];
       if (held.max_partitions && partitions[held.backend] > *held.max_partitions) {
         return Status::error(fmt::format("{} partitions on `{}`, at most {} are allowed", partitions[held.backend],
                                          held.backend, *held.max_partitions));
       }
-      for (int other : held.conflicts) {
+      for (place::OwnerId other : held.conflicts) {
         if (!used.contains(other)) continue;
-        return Status::error(fmt::format("`{}` and `{}` may not be in one plan", held.backend,
-                                         problem_.owners[static_cast<size_t>(other)].backend));
+        return Status::error(
+            fmt::format("`{}` and `{}` may not be in one plan", held.backend, problem_.owners[other].backend));
       }
     }
     return Status::ok();
@@ -123,46 +123,46 @@ class Execution {
       const auto [peak, step] = peak_of(instance);
       if (peak <= limit) continue;
       return Status::error(fmt::format("`{}` has {} bytes of memory, and {} needs more", instance, limit,
-                                       candidate_text(file_, file_.solution.chosen[steps_[step]])));
+                                       candidate_text(file_, chosen_[steps_[step]])));
     }
     return Status::ok();
   }
 
   /// The most that the instance holds, and in which step.
-  std::pair<Wide, size_t> peak_of(const std::string& instance) const {
-    const auto runs_there = [&](size_t partition) { return owner(partition).instance == instance; };
-    std::vector<Wide> change(count() + 1, 0);
-    const auto hold = [&](int64_t bytes, int first, int last) {
-      change[static_cast<size_t>(first)] += bytes;
-      change[static_cast<size_t>(last) + 1] -= bytes;
+  std::pair<Wide, Step> peak_of(const std::string& instance) const {
+    const auto runs_there = [&](PartId part) { return owner(part).instance == instance; };
+    Table<Step, Wide> change(steps_.size() + 1);
+    const auto hold = [&](int64_t bytes, Step first, Step last) {
+      change[first] += bytes;
+      change[advance(last, 1)] -= bytes;
     };
     for (const place::ProblemValue& value : problem_.values) {
-      int first_there = -1, last_there = -1, last = -1;
+      Step first_there, last_there, last;
       bool leaves = value.is_output;
-      for (int reader : value.readers) {
-        const size_t partition = partition_of(reader);
-        const int step = step_of_[partition];
+      for (place::NodeId reader : value.readers) {
+        const PartId part = part_of_[reader];
+        const Step step = step_of_[part];
         last = std::max(last, step);
-        leaves = leaves || value.writer < 0 || partition != partition_of(value.writer);
-        if (!runs_there(partition)) continue;
-        first_there = first_there < 0 ? step : std::min(first_there, step);
+        leaves = leaves || !value.writer.is_valid() || part != part_of_[value.writer];
+        if (!runs_there(part)) continue;
+        first_there = first_there.is_valid() ? std::min(first_there, step) : step;
         last_there = std::max(last_there, step);
       }
-      if (value.writer >= 0 && runs_there(partition_of(value.writer))) {
-        const int made = step_of_[partition_of(value.writer)];
-        hold(value.bytes, made, value.is_output ? static_cast<int>(count()) - 1 : leaves ? last : made);
-      } else if (first_there >= 0) {
+      if (value.writer.is_valid() && runs_there(part_of_[value.writer])) {
+        const Step made = step_of_[part_of_[value.writer]];
+        hold(value.bytes, made, value.is_output ? Step(steps_.size() - 1) : leaves ? last : made);
+      } else if (first_there.is_valid()) {
         hold(value.bytes, first_there, last_there);
       }
     }
-    std::set<int> constants;
-    for (size_t p = 0; p < count(); ++p) {
+    std::set<place::ConstantId> constants;
+    for (PartId p : chosen_.ids()) {
       if (runs_there(p)) constants.insert(chosen(p).constants.begin(), chosen(p).constants.end());
     }
     Wide held = 0, peak = 0;
-    size_t peak_step = 0;
-    for (int constant : constants) held += problem_.constant_bytes[static_cast<size_t>(constant)];
-    for (size_t step = 0; step < count(); ++step) {
+    Step peak_step = 0;
+    for (place::ConstantId constant : constants) held += problem_.constant_bytes[constant];
+    for (Step step : steps_.ids()) {
       held += change[step];
       if (held <= peak) continue;
       peak = held;
@@ -173,9 +173,10 @@ class Execution {
 
   const CertificateFile& file_;
   const place::Problem& problem_;
-  std::vector<int> partition_of_;  // by node
-  std::vector<size_t> steps_;      // partitions in execution order
-  std::vector<int> step_of_;       // by partition
+  const Table<PartId, place::CandidateId> chosen_;
+  Table<place::NodeId, PartId> part_of_;
+  Table<Step, PartId> steps_;
+  Table<PartId, Step> step_of_;
 };
 
 }  // namespace

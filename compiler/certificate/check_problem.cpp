@@ -10,9 +10,11 @@ namespace collage::check_plan {
 namespace {
 
 using runtime::Status;
+using support::Table;
 
-bool ascends(const std::vector<int>& list) {
-  return std::adjacent_find(list.begin(), list.end(), [](int a, int b) { return a >= b; }) == list.end();
+template <typename I>
+bool ascends(const std::vector<I>& list) {
+  return std::adjacent_find(list.begin(), list.end(), [](I a, I b) { return a >= b; }) == list.end();
 }
 
 class Checker {
@@ -20,25 +22,25 @@ class Checker {
   explicit Checker(const CertificateFile& file)
       : file_(file),
         problem_(file.problem),
-        reads_(static_cast<size_t>(problem_.node_count)),
-        writes_(static_cast<size_t>(problem_.node_count)),
-        in_candidate_(static_cast<size_t>(problem_.node_count), -1),
-        listed_(problem_.values.size(), -1),
-        crosses_(problem_.values.size(), -1) {}
+        reads_(problem_.node_count),
+        writes_(problem_.node_count),
+        in_candidate_(problem_.node_count),
+        listed_(problem_.values.size()),
+        crosses_(problem_.values.size()) {}
 
   Status run() {
-    for (size_t v = 0; v < problem_.values.size(); ++v) {
-      if (Status status = check_value(static_cast<int>(v)); !status) return status;
+    for (place::ProblemValueId v : problem_.values.ids()) {
+      if (Status status = check_value(v); !status) return status;
     }
-    for (size_t c = 0; c < problem_.candidates.size(); ++c) {
-      if (Status status = check_candidate(static_cast<int>(c)); !status) return status;
+    for (place::CandidateId c : problem_.candidates.ids()) {
+      if (Status status = check_candidate(c); !status) return status;
     }
     return Status::ok();
   }
 
  private:
-  Status check_value(int v) {
-    const place::ProblemValue& value = problem_.values[static_cast<size_t>(v)];
+  Status check_value(place::ProblemValueId v) {
+    const place::ProblemValue& value = problem_.values[v];
     if (!ascends(value.readers)) {
       return Status::error(fmt::format("the readers of {} are not in ascending order", value_text(file_, v)));
     }
@@ -46,51 +48,51 @@ class Checker {
       return Status::error(fmt::format("{} reads {} before {} writes it", node_text(file_, value.readers.front()),
                                        value_text(file_, v), node_text(file_, value.writer)));
     }
-    for (int reader : value.readers) reads_[static_cast<size_t>(reader)].push_back(v);
-    if (value.writer >= 0) writes_[static_cast<size_t>(value.writer)].push_back(v);
+    for (place::NodeId reader : value.readers) reads_[reader].push_back(v);
+    if (value.writer.is_valid()) writes_[value.writer].push_back(v);
     return Status::ok();
   }
 
-  Status check_candidate(int c) {
-    const place::Candidate& candidate = problem_.candidates[static_cast<size_t>(c)];
+  Status check_candidate(place::CandidateId c) {
+    const place::Candidate& candidate = problem_.candidates[c];
     if (candidate.nodes.empty()) return Status::error(candidate_text(file_, c) + " has no nodes");
     if (!ascends(candidate.nodes) || !ascends(candidate.constants)) {
       return Status::error(
           fmt::format("the nodes or constants of {} are not in ascending order", candidate_text(file_, c)));
     }
-    for (int node : candidate.nodes) in_candidate_[static_cast<size_t>(node)] = c;
-    const auto inside = [&](int node) { return node >= 0 && in_candidate_[static_cast<size_t>(node)] == c; };
+    for (place::NodeId node : candidate.nodes) in_candidate_[node] = c;
+    const auto inside = [&](place::NodeId node) { return node.is_valid() && in_candidate_[node] == c; };
 
-    for (int node : candidate.nodes) {
-      for (int v : reads_[static_cast<size_t>(node)]) {
-        if (!inside(problem_.values[static_cast<size_t>(v)].writer)) crosses_[static_cast<size_t>(v)] = c;
+    for (place::NodeId node : candidate.nodes) {
+      for (place::ProblemValueId v : reads_[node]) {
+        if (!inside(problem_.values[v].writer)) crosses_[v] = c;
       }
     }
     for (const place::ValueFormat& read : candidate.reads) {
-      if (crosses_[static_cast<size_t>(read.value)] != c) {
+      if (crosses_[read.value] != c) {
         return Status::error(fmt::format("{} reads {} although nothing in it does so from outside",
                                          candidate_text(file_, c), value_text(file_, read.value)));
       }
-      listed_[static_cast<size_t>(read.value)] = c;
+      listed_[read.value] = c;
     }
     for (const place::ValueFormat& write : candidate.writes) {
-      const int writer = problem_.values[static_cast<size_t>(write.value)].writer;
-      if (!inside(writer) || listed_[static_cast<size_t>(write.value)] == c) {
+      const place::NodeId writer = problem_.values[write.value].writer;
+      if (!inside(writer) || listed_[write.value] == c) {
         return Status::error(fmt::format("{} writes {} twice or without its node", candidate_text(file_, c),
                                          value_text(file_, write.value)));
       }
-      listed_[static_cast<size_t>(write.value)] = c;
+      listed_[write.value] = c;
     }
-    for (int node : candidate.nodes) {
-      for (int v : reads_[static_cast<size_t>(node)]) {
-        if (crosses_[static_cast<size_t>(v)] != c || listed_[static_cast<size_t>(v)] == c) continue;
+    for (place::NodeId node : candidate.nodes) {
+      for (place::ProblemValueId v : reads_[node]) {
+        if (crosses_[v] != c || listed_[v] == c) continue;
         return Status::error(
             fmt::format("{} does not say in which format it reads {}", candidate_text(file_, c), value_text(file_, v)));
       }
-      for (int v : writes_[static_cast<size_t>(node)]) {
-        const place::ProblemValue& value = problem_.values[static_cast<size_t>(v)];
+      for (place::ProblemValueId v : writes_[node]) {
+        const place::ProblemValue& value = problem_.values[v];
         const bool leaves = value.is_output || !std::all_of(value.readers.begin(), value.readers.end(), inside);
-        if (!leaves || listed_[static_cast<size_t>(v)] == c) continue;
+        if (!leaves || listed_[v] == c) continue;
         return Status::error(fmt::format("{} does not say in which format it writes {}", candidate_text(file_, c),
                                          value_text(file_, v)));
       }
@@ -100,11 +102,11 @@ class Checker {
 
   const CertificateFile& file_;
   const place::Problem& problem_;
-  std::vector<std::vector<int>> reads_;   // values, by node
-  std::vector<std::vector<int>> writes_;  // values, by node
-  std::vector<int> in_candidate_;         // by node: the last candidate that was seen to hold it
-  std::vector<int> listed_;               // by value: the last candidate that was seen to list it
-  std::vector<int> crosses_;              // by value: the last candidate that was seen to read it from outside
+  Table<place::NodeId, std::vector<place::ProblemValueId>> reads_;
+  Table<place::NodeId, std::vector<place::ProblemValueId>> writes_;
+  Table<place::NodeId, place::CandidateId> in_candidate_;     // the last that was seen to hold the node
+  Table<place::ProblemValueId, place::CandidateId> listed_;   // the last that was seen to list the value
+  Table<place::ProblemValueId, place::CandidateId> crosses_;  // the last that was seen to read it from outside
 };
 
 }  // namespace

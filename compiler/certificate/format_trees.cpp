@@ -14,7 +14,7 @@ FormatTrees::FormatTrees(const std::vector<place::ConversionEdge>& edges, const 
   }
   for (place::FormatId format : wanted) slot_of_wanted_.push_back(slot(format));
   costs_.assign(slots_.size() << wanted.size(), kUnreachable);
-  for (size_t u = 0; u < slots_.size(); ++u) cell(0, u) = 0;
+  for (Slot u : support::first_ids<Slot>(slots_.size())) cell(0, u) = 0;
   for (uint32_t set = 1; set < uint32_t{1} << wanted.size(); ++set) fill(set, used);
 }
 
@@ -26,8 +26,9 @@ void FormatTrees::fill(uint32_t set, const std::vector<Edge>& edges) {
     here = std::min(here, cell(set ^ only, slot_of_wanted_[t]));
   }
   for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
-    for (size_t u = 0; u < slots_.size(); ++u)
+    for (Slot u : support::first_ids<Slot>(slots_.size())) {
       cell(set, u) = std::min(cell(set, u), cell(part, u) + cell(set ^ part, u));
+    }
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -44,7 +45,7 @@ Wide FormatTrees::cost(place::FormatId written, uint32_t set) const {
   if (set == 0) return 0;
   const auto it = slots_.find(written);
   if (it == slots_.end()) return kUnreachable;
-  return std::min(costs_[set * slots_.size() + it->second], kUnreachable);
+  return std::min(costs_[set * slots_.size() + it->second.slot()], kUnreachable);
 }
 
 }  // namespace collage::check_plan

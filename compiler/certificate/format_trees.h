@@ -30,16 +30,17 @@ class FormatTrees {
   Wide cost(place::FormatId written, uint32_t set) const;
 
  private:
+  using Slot = support::Id<struct FormatSlotTag>;
   struct Edge {
-    size_t from = 0;
-    size_t to = 0;
+    Slot from = 0;
+    Slot to = 0;
     Wide cost = 0;
   };
-  Wide& cell(uint32_t set, size_t slot) { return costs_[set * slots_.size() + slot]; }
+  Wide& cell(uint32_t set, Slot slot) { return costs_[set * slots_.size() + slot.slot()]; }
   void fill(uint32_t set, const std::vector<Edge>& edges);
 
-  std::map<place::FormatId, size_t> slots_;
-  std::vector<size_t> slot_of_wanted_;
+  std::map<place::FormatId, Slot> slots_;
+  std::vector<Slot> slot_of_wanted_;
   std::vector<Wide> costs_;
 };
 

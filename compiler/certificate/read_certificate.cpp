@@ -10,7 +10,17 @@ namespace collage::check_plan {
 namespace {
 
 using nlohmann::json;
+using place::CandidateId;
+using place::ConstantId;
 using place::Duration;
+using place::FormatId;
+using place::NodeId;
+using place::OwnerId;
+using place::ProblemValueId;
+using support::Table;
+
+/// Conversions that values share.
+using ConversionsId = support::Id<struct ConversionsTag>;
 
 /// The largest time or number of bytes: sums of them fit into the 128 bits in which the checker adds them up.
 constexpr int64_t kMaxAmount = int64_t{1} << 60;
@@ -125,12 +135,13 @@ class Reader {
       read_item(Place{item, key, index++});
     }
   }
-  template <typename Int>
-  std::vector<Int> numbers(const Place& place, const char* key, Range range) {
-    std::vector<Int> result;
+  /// Ids, or numbers as they are.
+  template <typename Number>
+  std::vector<Number> numbers(const Place& place, const char* key, Range range) {
+    std::vector<Number> result;
     for (const json& item : array(place, key)) {
       if (!fault_.empty()) break;
-      result.push_back(static_cast<Int>(number(&item, range, place, key)));
+      result.push_back(Number(number(&item, range, place, key)));
     }
     return result;
   }
@@ -149,15 +160,15 @@ class Reader {
     place::Problem& problem = file_.problem;
     file_.names.model = text(top, "model");
     each(top, "nodes", [&](const Place& p) { file_.names.nodes.push_back(text(&p.at, p, "name")); });
-    problem.node_count = static_cast<int>(file_.names.nodes.size());
+    problem.node_count = file_.names.nodes.size();
     each(top, "formats", [&](const Place& p) { problem.formats.push_back({text(&p.at, p, "name"), "plain"}); });
     format_ = Range::index(problem.formats.size());
-    problem.host_plain = static_cast<place::FormatId>(integer(top, "host_plain", format_));
+    problem.host_plain = FormatId(integer(top, "host_plain", format_));
     const Range owner = Range::index(fault_.empty() ? array(top, "owners").size() : 0);
     each(top, "owners", [&](const Place& p) { problem.owners.push_back(read_owner(p, owner)); });
     each(top, "conversions", [&](const Place& p) { tables_.push_back(read_table(p)); });
     each(top, "values", [&](const Place& p) { read_value(p); });
-    problem.constant_bytes = numbers<int64_t>(top, "constants", kAmount);
+    problem.constant_bytes = Table<ConstantId, int64_t>(numbers<int64_t>(top, "constants", kAmount));
     each(top, "candidates", [&](const Place& p) { problem.candidates.push_back(read_candidate(p, owner)); });
   }
 
@@ -168,7 +179,7 @@ class Reader {
     if (has(place, "max_partitions")) {
       owner.max_partitions = static_cast<int>(integer(place, "max_partitions", {0, INT32_MAX}));
     }
-    if (has(place, "conflicts")) owner.conflicts = numbers<int>(place, "conflicts", owners);
+    if (has(place, "conflicts")) owner.conflicts = numbers<OwnerId>(place, "conflicts", owners);
     if (has(place, "memory")) owner.memory = integer(place, "memory", kAmount);
     return owner;
   }
@@ -178,8 +189,8 @@ class Reader {
     for (const json& item : array(&place.at, place, "table")) {
       const std::vector<const json*> edge = tuple(item, 3, place, "conversion");
       if (!fault_.empty()) break;
-      table.push_back({static_cast<place::FormatId>(number(edge[0], format_, place, "from")),
-                       static_cast<place::FormatId>(number(edge[1], format_, place, "to")),
+      table.push_back({FormatId(number(edge[0], format_, place, "from")),
+                       FormatId(number(edge[1], format_, place, "to")),
                        Duration::picoseconds(number(edge[2], kAmount, place, "time"))});
     }
     return table;
@@ -189,13 +200,13 @@ class Reader {
     place::ProblemValue value;
     const Range node = Range::index(file_.names.nodes.size());
     file_.names.values.push_back(text(place, "name"));
-    value.writer = static_cast<int>(integer(place, "writer", {-1, node.most}));
-    value.readers = numbers<int>(place, "readers", node);
+    value.writer = NodeId(integer(place, "writer", {-1, node.most}));
+    value.readers = numbers<NodeId>(place, "readers", node);
     value.is_output = boolean(place, "output");
     value.bytes = integer(place, "bytes", kAmount);
-    const int64_t table = integer(place, "conversions", Range::index(tables_.size()));
+    const ConversionsId table(integer(place, "conversions", Range::index(tables_.size())));
     if (fault_.empty()) {
-      value.conversions = tables_[static_cast<size_t>(table)];
+      value.conversions = tables_[table];
       conversions_ += value.conversions.size();
       if (conversions_ > kMaxConversions) fail("{}: more conversions than {}", place.text(), kMaxConversions);
     }
@@ -207,23 +218,23 @@ class Reader {
     for (const json& item : array(place, key)) {
       const std::vector<const json*> pair = tuple(item, 2, place, key);
       if (!fault_.empty()) break;
-      const int64_t value = number(pair[0], Range::index(file_.problem.values.size()), place, key);
-      const int64_t format = number(pair[1], format_, place, key);
-      result.push_back({static_cast<int>(value), static_cast<place::FormatId>(format)});
+      const ProblemValueId value(number(pair[0], Range::index(file_.problem.values.size()), place, key));
+      const FormatId format(number(pair[1], format_, place, key));
+      result.push_back({value, format});
     }
     return result;
   }
 
   place::Candidate read_candidate(const Place& place, Range owners) {
     place::Candidate candidate;
-    candidate.owner = static_cast<int>(integer(place, "owner", owners));
+    candidate.owner = OwnerId(integer(place, "owner", owners));
     candidate.rule = text(place, "rule");
-    candidate.nodes = numbers<int>(place, "nodes", Range::index(file_.names.nodes.size()));
+    candidate.nodes = numbers<NodeId>(place, "nodes", Range::index(file_.names.nodes.size()));
     candidate.cost = time(place, "cost");
     candidate.reads = read_formats(place, "reads");
     candidate.writes = read_formats(place, "writes");
     if (has(place, "constants")) {
-      candidate.constants = numbers<int>(place, "constants", Range::index(file_.problem.constant_bytes.size()));
+      candidate.constants = numbers<ConstantId>(place, "constants", Range::index(file_.problem.constant_bytes.size()));
     }
     return candidate;
   }
@@ -235,7 +246,7 @@ class Reader {
     const json* multipliers_member = member(top, "multipliers");
     if (plan_member == nullptr || multipliers_member == nullptr) return;
     const Place plan{*plan_member, "plan"};
-    solution.chosen = numbers<int>(plan, "chosen", candidates);
+    solution.chosen = numbers<CandidateId>(plan, "chosen", candidates);
     solution.cost = time(plan, "cost");
     solution.bound = time(plan, "bound");
     solution.optimal = boolean(plan, "optimal");
@@ -246,7 +257,7 @@ class Reader {
 
     place::Certificate& certificate = solution.certificate;
     const Place multipliers{*multipliers_member, "multipliers"};
-    certificate.order = numbers<int>(multipliers, "order", Range::index(file_.names.nodes.size()));
+    certificate.order = numbers<NodeId>(multipliers, "order", Range::index(file_.names.nodes.size()));
     each(multipliers, "rounds", [&](const Place& of_round) {
       certificate.rounds.emplace_back();
       place::Certificate::Round& round = certificate.rounds.back();
@@ -254,7 +265,7 @@ class Reader {
         const std::vector<const json*> pair = tuple(p.at, 2, p, "share");
         if (!fault_.empty()) return;
         place::Certificate::Share share;
-        share.candidate = static_cast<int>(number(pair[0], candidates, p, "candidate"));
+        share.candidate = CandidateId(number(pair[0], candidates, p, "candidate"));
         for (const json& run : array(pair[1], p, "runs")) {
           share.runs.push_back(Duration::picoseconds(number(&run, kMultiplier, p, "runs")));
         }
@@ -264,9 +275,9 @@ class Reader {
         const std::vector<const json*> row = tuple(p.at, 4, p, "price");
         if (!fault_.empty()) return;
         place::Certificate::Price price;
-        price.value = static_cast<int>(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
-        price.reader = static_cast<int>(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
-        price.format = static_cast<place::FormatId>(number(row[2], format_, p, "format"));
+        price.value = ProblemValueId(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
+        price.reader = NodeId(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
+        price.format = FormatId(number(row[2], format_, p, "format"));
         price.price = Duration::picoseconds(number(row[3], kMultiplier, p, "price"));
         round.prices.push_back(price);
       });
@@ -276,7 +287,7 @@ class Reader {
   }
 
   CertificateFile file_;
-  std::vector<std::vector<place::ConversionEdge>> tables_;
+  Table<ConversionsId, std::vector<place::ConversionEdge>> tables_;
   Range format_;
   size_t conversions_ = 0;
   std::string fault_;

@@ -26,7 +26,7 @@ class Writer {
     text(names_.model);
     list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
     list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
-    put(",\n\"host_plain\": {}", problem_.host_plain);
+    put(",\n\"host_plain\": {}", problem_.host_plain.index);
     list("owners", problem_.owners, [this](const place::Owner& owner) { write_owner(owner); });
     write_values();
     put(",\n\"constants\": [{}]", fmt::join(problem_.constant_bytes, ","));
@@ -65,69 +65,88 @@ class Writer {
     }
   }
 
+  template <typename I>
+  void ids(const std::vector<I>& list) {
+    out_ += '[';
+    separated(list, ",", [this](I id) { put("{}", id.index); });
+    out_ += ']';
+  }
+
   void write_owner(const place::Owner& owner) {
     out_ += "{\"backend\": ";
     text(owner.backend);
     out_ += ", \"instance\": ";
     text(owner.instance);
     if (owner.max_partitions) put(", \"max_partitions\": {}", *owner.max_partitions);
-    if (!owner.conflicts.empty()) put(", \"conflicts\": [{}]", fmt::join(owner.conflicts, ","));
+    if (!owner.conflicts.empty()) {
+      out_ += ", \"conflicts\": ";
+      ids(owner.conflicts);
+    }
     if (owner.memory) put(", \"memory\": {}", *owner.memory);
     out_ += '}';
   }
 
   void write_values() {
-    using Table = std::vector<std::tuple<place::FormatId, place::FormatId, int64_t>>;
-    std::map<Table, size_t> index;
-    std::vector<Table> tables;
-    std::vector<size_t> table_of;
+    using Conversions = std::vector<std::tuple<place::FormatId, place::FormatId, int64_t>>;
+    using ConversionsId = support::Id<Conversions>;
+    std::map<Conversions, ConversionsId> index;
+    support::Table<ConversionsId, Conversions> tables;
+    support::Table<place::ProblemValueId, ConversionsId> table_of;
     for (const place::ProblemValue& value : problem_.values) {
-      Table table;
+      Conversions table;
       for (const place::ConversionEdge& edge : value.conversions) {
         if (edge.cost < Duration::max()) table.emplace_back(edge.from, edge.to, edge.cost.ps());
       }
       std::sort(table.begin(), table.end());
-      const auto [it, is_new] = index.try_emplace(table, tables.size());
+      const auto [it, is_new] = index.try_emplace(table, tables.next_id());
       if (is_new) tables.push_back(std::move(table));
       table_of.push_back(it->second);
     }
-    list("conversions", tables, [this](const Table& table) {
+    list("conversions", tables, [this](const Conversions& table) {
       out_ += '[';
       separated(table, ",", [this](const auto& edge) {
-        put("[{},{},{}]", std::get<0>(edge), std::get<1>(edge), std::get<2>(edge));
+        put("[{},{},{}]", std::get<0>(edge).index, std::get<1>(edge).index, std::get<2>(edge));
       });
       out_ += ']';
     });
-    size_t v = 0;
-    list("values", problem_.values, [&](const place::ProblemValue& value) {
+    list("values", problem_.values.ids(), [&](place::ProblemValueId v) {
+      const place::ProblemValue& value = problem_.values[v];
       out_ += "{\"name\": ";
       text(names_.values[v]);
-      put(", \"writer\": {}, \"readers\": [{}], \"output\": {}, \"bytes\": {}, \"conversions\": {}}}", value.writer,
-          fmt::join(value.readers, ","), value.is_output, value.bytes, table_of[v]);
-      ++v;
+      put(", \"writer\": {}, \"readers\": ", value.writer.index);
+      ids(value.readers);
+      put(", \"output\": {}, \"bytes\": {}, \"conversions\": {}}}", value.is_output, value.bytes, table_of[v].index);
     });
   }
 
   void write_formats(const std::vector<place::ValueFormat>& formats) {
-    separated(formats, ",", [this](const place::ValueFormat& item) { put("[{},{}]", item.value, item.format); });
+    separated(formats, ",",
+              [this](const place::ValueFormat& item) { put("[{},{}]", item.value.index, item.format.index); });
   }
 
   void write_candidate(const place::Candidate& candidate) {
-    put("{{\"owner\": {}, \"rule\": ", candidate.owner);
+    put("{{\"owner\": {}, \"rule\": ", candidate.owner.index);
     text(candidate.rule);
-    put(", \"nodes\": [{}], \"cost\": ", fmt::join(candidate.nodes, ","));
+    out_ += ", \"nodes\": ";
+    ids(candidate.nodes);
+    out_ += ", \"cost\": ";
     time(candidate.cost);
     out_ += ", \"reads\": [";
     write_formats(candidate.reads);
     out_ += "], \"writes\": [";
     write_formats(candidate.writes);
     out_ += ']';
-    if (!candidate.constants.empty()) put(", \"constants\": [{}]", fmt::join(candidate.constants, ","));
+    if (!candidate.constants.empty()) {
+      out_ += ", \"constants\": ";
+      ids(candidate.constants);
+    }
     out_ += '}';
   }
 
   void write_plan() {
-    put(",\n\"plan\": {{\"chosen\": [{}], \"cost\": ", fmt::join(solution_.chosen, ","));
+    out_ += ",\n\"plan\": {\"chosen\": ";
+    ids(solution_.chosen);
+    out_ += ", \"cost\": ";
     time(solution_.cost);
     out_ += ", \"bound\": ";
     time(solution_.bound);
@@ -142,20 +161,21 @@ class Writer {
   void write_round(const place::Certificate::Round& round) {
     out_ += "{\"shares\": [";
     separated(round.shares, ",\n", [this](const place::Certificate::Share& share) {
-      put("[{},[", share.candidate);
+      put("[{},[", share.candidate.index);
       separated(share.runs, ",", [this](Duration run) { put("{}", run.ps()); });
       out_ += "]]";
     });
     out_ += "],\n\"prices\": [";
     separated(round.prices, ",\n", [this](const place::Certificate::Price& price) {
-      put("[{},{},{},{}]", price.value, price.reader, price.format, price.price.ps());
+      put("[{},{},{},{}]", price.value.index, price.reader.index, price.format.index, price.price.ps());
     });
     out_ += "]}";
   }
 
   void write_multipliers() {
     const place::Certificate& certificate = solution_.certificate;
-    put(",\n\"multipliers\": {{\"order\": [{}]", fmt::join(certificate.order, ","));
+    out_ += ",\n\"multipliers\": {\"order\": ";
+    ids(certificate.order);
     list("rounds", certificate.rounds, [this](const place::Certificate::Round& round) { write_round(round); });
     out_ += ",\n\"bound\": ";
     time(certificate.bound);

@@ -28,7 +28,7 @@ std::string label_of(const ir::Graph& graph, const ir::Partition& candidate) {
 
 }  // namespace
 
-MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends)
+MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
     : options_(std::move(options)), worker_(options_.worker) {
   std::string machine = fmt::format("{}\n{}\nthreads {}\n", describe_machine(), describe_build(options_.worker.program),
                                     options_.threads);

@@ -43,7 +43,7 @@ struct MeasuringStats {
 class MeasuredCosts : public place::CostSource {
  public:
   /// `backends` are the active ones; a partition on any other belongs to the implicit host.
-  MeasuredCosts(MeasuredCostsOptions options, const std::vector<place::ActiveBackend>& backends);
+  MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends);
 
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
                                            const std::vector<ir::Partition>& candidates) override;

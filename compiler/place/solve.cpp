@@ -7,6 +7,7 @@
 
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/candidates/split_candidates.h"
+#include "compiler/place/problem/subproblem.h"
 #include "runtime/core/checked_size.h"
 
 namespace collage::place {
@@ -43,28 +44,27 @@ size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {
 /// first reader) to its last reader; inside a partition all its values at once.
 size_t peak_activations(const Graph& graph, const Placement& placement, const std::string& instance) {
   struct Range {
-    size_t first = 0, last = 0;
+    PartitionId first, last;
     size_t bytes = 0;  ///< of the largest format in which partitions here have it
   };
   std::map<ValueId, Range> live;
-  size_t steps = placement.partitions.size();
-  std::vector<size_t> inside(steps, 0);
-  auto touch = [&](const ir::BoundaryValue& item, size_t step) {
+  Table<PartitionId, size_t> inside(placement.partitions.size());
+  auto touch = [&](const ir::BoundaryValue& item, PartitionId step) {
     auto [it, is_new] = live.try_emplace(item.value, Range{step, step, 0});
     it->second.last = std::max(it->second.last, step);
     it->second.bytes = std::max(it->second.bytes, bytes_of(graph, item.value, item.format));
   };
   std::vector<int> owner = partition_of_nodes(graph, placement);
-  for (size_t step = 0; step < steps; ++step) {
-    const ir::Partition& partition = placement.partitions[step];
+  for (PartitionId step : inside.ids()) {
+    const ir::Partition& partition = placement.partitions[step.slot()];
     if (std::optional<PartMemory> part = part_memory(graph, partition, instance)) inside[step] += part->values;
     if (partition.instance != instance) continue;
     for (const ir::BoundaryValue& input : partition.inputs) touch(input, step);
     for (const ir::BoundaryValue& output : partition.outputs) {
       touch(output, step);
-      if (graph.value(output.value).is_output) touch(output, steps);
+      if (graph.value(output.value).is_output) touch(output, inside.next_id());
       for (const ir::Use& use : graph.value(output.value).uses) {
-        if (int reader = owner[use.node.slot()]; reader >= 0) touch(output, static_cast<size_t>(reader));
+        if (int64_t reader = owner[use.node.slot()]; reader >= 0) touch(output, PartitionId(reader));
       }
     }
     for (NodeId node : partition.nodes) {
@@ -77,11 +77,11 @@ size_t peak_activations(const Graph& graph, const Placement& placement, const st
     }
   }
   size_t peak = 0;
-  for (size_t step = 0; step < steps; ++step) {
+  for (PartitionId step : inside.ids()) {
     size_t bytes = inside[step];
     for (const auto& [value, range] : live) {
       NodeId producer = graph.value(value).producer;
-      bool made_here = producer.is_valid() && owner[producer.slot()] == static_cast<int>(step);
+      bool made_here = producer.is_valid() && owner[producer.slot()] == step.index;
       if (range.first <= step && step <= range.last && !made_here) bytes += range.bytes;
     }
     peak = std::max(peak, bytes);
@@ -105,11 +105,10 @@ class MemoryFitter {
         strategy_(strategy),
         options_(options),
         why_(why),
-        host_cost_(graph.node_count(), 0.0) {
+        host_cost_(graph.node_count()) {
     for (const Candidate& candidate : built.problem.candidates) {
-      bool on_host = built.problem.owners[static_cast<size_t>(candidate.owner)].instance == "host";
-      if (on_host && candidate.nodes.size() == 1)
-        host_cost_[static_cast<size_t>(candidate.nodes[0])] = candidate.cost.seconds();
+      bool on_host = built.problem.owners[candidate.owner].instance == "host";
+      if (on_host && candidate.nodes.size() == 1) host_cost_[candidate.nodes[0]] = candidate.cost.seconds();
     }
   }
 
@@ -150,25 +149,21 @@ class MemoryFitter {
 
   /// `solve` over the candidates that no ban forbids, in terms of the whole problem.
   std::optional<Solution> search() const {
-    Problem allowed = built_.problem;
-    allowed.candidates.clear();
-    std::vector<int> original;
-    for (size_t c = 0; c < built_.problem.candidates.size(); ++c) {
-      const Candidate& candidate = built_.problem.candidates[c];
-      const std::string& instance = built_.problem.owners[static_cast<size_t>(candidate.owner)].instance;
-      bool stays = built_.origin(c).fixed >= 0 || std::none_of(banned_.begin(), banned_.end(), [&](const auto& item) {
-                     return ir::runs_on(instance, item.first) &&
-                            std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
-                                        [&](int node) { return item.second.count(NodeId(node)) > 0; });
-                   });
-      if (!stays) continue;
-      original.push_back(static_cast<int>(c));
-      allowed.candidates.push_back(candidate);
-    }
-    std::optional<Solution> solution = solve(allowed, strategy_, options_, why_);
+    const std::vector<CandidateId> allowed = candidates_where(
+        built_.problem, [&](CandidateId c) { return built_.origin(c).fixed.is_valid() || !is_banned(c); });
+    std::optional<Solution> solution = solve(part_of(built_.problem, allowed), strategy_, options_, why_);
     if (!solution) return std::nullopt;
-    for (int& chosen : solution->chosen) chosen = original[static_cast<size_t>(chosen)];
+    for (CandidateId& chosen : solution->chosen) chosen = allowed[chosen.slot()];
     return solution;
+  }
+
+  bool is_banned(CandidateId id) const {
+    const Candidate& candidate = built_.problem.candidates[id];
+    const std::string& instance = built_.problem.owners[candidate.owner].instance;
+    return std::any_of(banned_.begin(), banned_.end(), [&](const auto& item) {
+      return ir::runs_on(instance, item.first) && std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
+                                                              [&](NodeId node) { return item.second.count(node) > 0; });
+    });
   }
 
   /// Bans the nodes that earn least, per byte of their constants, until what is left fits. False if none can leave.
@@ -178,7 +173,7 @@ class MemoryFitter {
       if (!ir::runs_on(partition.instance, limit.instance) || is_fixed(partition)) continue;
       for (NodeId node : partition.nodes) {
         if (!can_leave(node, limit.instance)) continue;
-        leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node.slot()]});
+        leavers.push_back({node, bytes_of(graph_, constants_of(graph_, {node})), host_cost_[node]});
       }
     }
     if (leavers.empty()) return false;
@@ -201,17 +196,16 @@ class MemoryFitter {
   bool can_leave(NodeId node, const std::string& instance) const {
     const Problem& problem = built_.problem;
     return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const Candidate& candidate) {
-      return !ir::runs_on(problem.owners[static_cast<size_t>(candidate.owner)].instance, instance) &&
-             std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
+      return !ir::runs_on(problem.owners[candidate.owner].instance, instance) &&
+             std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
     });
   }
 
   bool is_fixed(const ir::Partition& partition) const {
-    for (size_t c = 0; c < built_.candidate_count(); ++c) {
-      if (built_.origin(c).fixed < 0) continue;
-      if (NodeId(built_.problem.candidates[c].nodes.front()) == partition.nodes.front()) return true;
-    }
-    return false;
+    const IdRange<CandidateId> ids = built_.candidate_ids();
+    return std::any_of(ids.begin(), ids.end(), [&](CandidateId c) {
+      return built_.origin(c).fixed.is_valid() && built_.problem.candidates[c].nodes.front() == partition.nodes.front();
+    });
   }
 
   const Graph& graph_;
@@ -219,7 +213,7 @@ class MemoryFitter {
   const Strategy& strategy_;
   const SearchOptions& options_;
   std::string* why_;
-  std::vector<double> host_cost_;
+  Table<NodeId, double> host_cost_;
   std::map<std::string, std::set<NodeId>> banned_;
 };
 

@@ -14,19 +14,17 @@ namespace {
 
 class BruteForce {
  public:
-  explicit BruteForce(const Problem& problem) : problem_(problem), at_(static_cast<size_t>(problem.node_count)) {
-    for (size_t c = 0; c < problem.candidates.size(); ++c) {
-      const Candidate& candidate = problem.candidates[c];
+  explicit BruteForce(const Problem& problem) : problem_(problem), at_(problem.node_count) {
+    for (const Candidate& candidate : problem.candidates) {
       uint32_t mask = 0;
-      for (int node : candidate.nodes) mask |= 1u << node;
-      masks_.push_back(mask);
-      at_[static_cast<size_t>(candidate.nodes.front())].push_back(c);
+      for (NodeId node : candidate.nodes) mask |= bit(node);
+      at_[candidate.nodes.front()].push_back(masks_.add(mask));
     }
     const uint32_t all = (1u << problem.node_count) - 1;
     rest_.assign(size_t{all} + 1, Duration::max());
     rest_[all] = Duration();
     for (uint32_t covered = all; covered-- > 0;) {
-      for (size_t c : at_[static_cast<size_t>(std::countr_one(covered))]) {
+      for (CandidateId c : at_[first_open(covered)]) {
         if ((masks_[c] & covered) != 0) continue;
         rest_[covered] = std::min(rest_[covered], least(c) + rest_[covered | masks_[c]]);
       }
@@ -39,16 +37,21 @@ class BruteForce {
   }
 
  private:
+  static uint32_t bit(NodeId node) { return 1u << node.slot(); }
+  static uint32_t bit(FormatId format) { return 1u << format.slot(); }
+  static bool holds(uint32_t mask, NodeId node) { return (mask & bit(node)) != 0; }
+  static NodeId first_open(uint32_t covered) { return NodeId(int64_t{std::countr_one(covered)}); }
+
   void extend(uint32_t covered, Duration cost) {
     if (cost + rest_[covered] >= best_) return;
     const Duration now = cost + conversions(covered);
     if (now + rest_[covered] >= best_) return;
-    const int first = std::countr_one(covered);
-    if (first == problem_.node_count) {
+    const NodeId first = first_open(covered);
+    if (first.slot() == problem_.node_count) {
       if (within_limits() && is_acyclic(chosen_masks()) && within_memory()) divide(0, now);
       return;
     }
-    for (size_t c : at_[static_cast<size_t>(first)]) {
+    for (CandidateId c : at_[first]) {
       if ((masks_[c] & covered) != 0) continue;
       chosen_.push_back(c);
       extend(covered | masks_[c], cost + least(c));
@@ -57,28 +60,28 @@ class BruteForce {
   }
 
   /// The cost of a unit as if it were joined with another; its region pays the rest once.
-  Duration least(size_t c) const {
+  Duration least(CandidateId c) const {
     const Candidate& candidate = problem_.candidates[c];
     return candidate.cost - (may_join(c) ? *owner_of(c).joins : Duration());
   }
 
-  const Owner& owner_of(size_t c) const { return problem_.owners[static_cast<size_t>(problem_.candidates[c].owner)]; }
-  bool may_join(size_t c) const { return problem_.candidates[c].may_join && owner_of(c).joins; }
+  const Owner& owner_of(CandidateId c) const { return problem_.owners[problem_.candidates[c].owner]; }
+  bool may_join(CandidateId c) const { return problem_.candidates[c].may_join && owner_of(c).joins; }
 
   /// Every way to divide the chosen candidates, from the i-th on, into regions.
   void divide(size_t i, Duration cost) {
     if (cost >= best_) return;
     if (i == chosen_.size()) {
       std::vector<uint32_t> masks;
-      for (const std::vector<size_t>& region : regions_) {
+      for (const std::vector<CandidateId>& region : regions_) {
         if (region.size() > 1 && !is_region(region)) return;
         masks.push_back(0);
-        for (size_t c : region) masks.back() |= masks_[c];
+        for (CandidateId c : region) masks.back() |= masks_[c];
       }
       if (is_acyclic(masks)) best_ = cost;
       return;
     }
-    const size_t c = chosen_[i];
+    const CandidateId c = chosen_[i];
     regions_.push_back({c});
     divide(i + 1, cost + (may_join(c) ? *owner_of(c).joins : Duration()));
     regions_.pop_back();
@@ -91,30 +94,30 @@ class BruteForce {
   }
 
   /// Units that agree in pairs, and of which none is left when one goes from neighbour to neighbour.
-  bool is_region(const std::vector<size_t>& units) const {
-    std::vector<size_t> todo = {units.front()};
-    std::vector<size_t> left(units.begin() + 1, units.end());
+  bool is_region(const std::vector<CandidateId>& units) const {
+    std::vector<CandidateId> todo = {units.front()};
+    std::vector<CandidateId> left(units.begin() + 1, units.end());
     while (!todo.empty()) {
-      const size_t unit = todo.back();
+      const CandidateId unit = todo.back();
       todo.pop_back();
-      for (size_t i = 0; i < left.size();) {
-        if (!exchange(unit, left[i]) && !exchange(left[i], unit)) {
-          ++i;
+      for (auto other = left.begin(); other != left.end();) {
+        if (!exchange(unit, *other) && !exchange(*other, unit)) {
+          ++other;
           continue;
         }
-        todo.push_back(left[i]);
-        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+        todo.push_back(*other);
+        other = left.erase(other);
       }
     }
-    for (size_t a : units) {
-      for (size_t b : units) {
+    for (CandidateId a : units) {
+      for (CandidateId b : units) {
         if (a < b && !agree(a, b)) return false;
       }
     }
     return left.empty();
   }
 
-  bool exchange(size_t writer, size_t reader) const {
+  bool exchange(CandidateId writer, CandidateId reader) const {
     for (const ValueFormat& write : problem_.candidates[writer].writes) {
       int equal = 0, other = 0;
       for (const ValueFormat& read : problem_.candidates[reader].reads) {
@@ -125,8 +128,8 @@ class BruteForce {
     return false;
   }
 
-  bool agree(size_t a, size_t b) const {
-    const auto touches = [&](size_t c) {
+  bool agree(CandidateId a, CandidateId b) const {
+    const auto touches = [&](CandidateId c) {
       std::vector<ValueFormat> all = problem_.candidates[c].reads;
       const std::vector<ValueFormat>& writes = problem_.candidates[c].writes;
       all.insert(all.end(), writes.begin(), writes.end());
@@ -142,17 +145,17 @@ class BruteForce {
 
   std::vector<uint32_t> chosen_masks() const {
     std::vector<uint32_t> masks;
-    for (size_t c : chosen_) masks.push_back(masks_[c]);
+    for (CandidateId c : chosen_) masks.push_back(masks_[c]);
     return masks;
   }
 
   bool within_limits() const {
-    for (size_t a : chosen_) {
-      const Owner& owner = problem_.owners[static_cast<size_t>(problem_.candidates[a].owner)];
+    for (CandidateId a : chosen_) {
+      const Owner& owner = problem_.owners[problem_.candidates[a].owner];
       int same_backend = 0;
-      for (size_t b : chosen_) {
-        const int other = problem_.candidates[b].owner;
-        const Owner& counted = problem_.owners[static_cast<size_t>(other)];
+      for (CandidateId b : chosen_) {
+        const OwnerId other = problem_.candidates[b].owner;
+        const Owner& counted = problem_.owners[other];
         same_backend += counted.max_partitions && counted.backend == owner.backend ? 1 : 0;
         if (std::count(owner.conflicts.begin(), owner.conflicts.end(), other) != 0) return false;
       }
@@ -176,15 +179,14 @@ class BruteForce {
   }
 
   /// Candidates as they run: of those that can, always the one with the smallest node.
-  std::vector<size_t> execution() const {
-    std::vector<size_t> order;
+  std::vector<CandidateId> execution() const {
+    std::vector<CandidateId> order;
     uint32_t done = 0;
     while (order.size() < chosen_.size()) {
-      size_t next = problem_.candidates.size();
-      for (size_t c : chosen_) {
+      CandidateId next;
+      for (CandidateId c : chosen_) {
         if ((done & masks_[c]) != 0 || !is_ready(masks_[c], done)) continue;
-        const bool is_first =
-            next == problem_.candidates.size() || std::countr_zero(masks_[c]) < std::countr_zero(masks_[next]);
+        const bool is_first = !next.is_valid() || std::countr_zero(masks_[c]) < std::countr_zero(masks_[next]);
         if (is_first) next = c;
       }
       order.push_back(next);
@@ -202,7 +204,7 @@ class BruteForce {
       limit = std::min(limit, *owner.memory);
     }
     if (limits.empty()) return true;
-    const std::vector<size_t> order = execution();
+    const std::vector<CandidateId> order = execution();
     for (const auto& [instance, limit] : limits) {
       for (size_t step = 0; step < order.size(); ++step) {
         if (held(order, step, instance) > limit) return false;
@@ -211,15 +213,15 @@ class BruteForce {
     return true;
   }
 
-  int64_t held(const std::vector<size_t>& order, size_t step, const std::string& instance) const {
-    const auto there = [&](size_t c) {
-      return problem_.owners[static_cast<size_t>(problem_.candidates[c].owner)].instance == instance;
+  int64_t held(const std::vector<CandidateId>& order, size_t step, const std::string& instance) const {
+    const auto there = [&](CandidateId c) {
+      return problem_.owners[problem_.candidates[c].owner].instance == instance;
     };
     int64_t bytes = 0;
-    for (size_t k = 0; k < problem_.constant_bytes.size(); ++k) {
-      const bool resident = std::any_of(order.begin(), order.end(), [&](size_t c) {
-        const std::vector<int>& constants = problem_.candidates[c].constants;
-        return there(c) && std::count(constants.begin(), constants.end(), static_cast<int>(k)) > 0;
+    for (ConstantId k : problem_.constant_bytes.ids()) {
+      const bool resident = std::any_of(order.begin(), order.end(), [&](CandidateId c) {
+        const std::vector<ConstantId>& constants = problem_.candidates[c].constants;
+        return there(c) && std::count(constants.begin(), constants.end(), k) > 0;
       });
       if (resident) bytes += problem_.constant_bytes[k];
     }
@@ -227,9 +229,9 @@ class BruteForce {
       size_t writer = order.size();  // its step; model inputs have none
       std::vector<size_t> readers, readers_there;
       for (size_t s = 0; s < order.size(); ++s) {
-        if (value.writer >= 0 && (masks_[order[s]] >> value.writer & 1) != 0) writer = s;
+        if (value.writer.is_valid() && holds(masks_[order[s]], value.writer)) writer = s;
         const bool reads = std::any_of(value.readers.begin(), value.readers.end(),
-                                       [&](int reader) { return (masks_[order[s]] >> reader & 1) != 0; });
+                                       [&](NodeId reader) { return holds(masks_[order[s]], reader); });
         if (reads) readers.push_back(s);
         if (reads && there(order[s])) readers_there.push_back(s);
       }
@@ -246,9 +248,9 @@ class BruteForce {
   /// All that it reads was made by `done` or by itself.
   bool is_ready(uint32_t mask, uint32_t done) const {
     for (const ProblemValue& value : problem_.values) {
-      if (value.writer < 0 || ((done | mask) >> value.writer & 1) != 0) continue;
-      for (int reader : value.readers) {
-        if ((mask >> reader & 1) != 0) return false;
+      if (!value.writer.is_valid() || holds(done | mask, value.writer)) continue;
+      for (NodeId reader : value.readers) {
+        if (holds(mask, reader)) return false;
       }
     }
     return true;
@@ -257,16 +259,18 @@ class BruteForce {
   /// Of the values written so far, for the readers chosen so far.
   Duration conversions(uint32_t covered) {
     Duration total;
-    for (size_t v = 0; v < problem_.values.size() && total < Duration::max(); ++v) {
-      if (problem_.values[v].writer >= 0 && (covered >> problem_.values[v].writer & 1) == 0) continue;
+    for (ProblemValueId v : problem_.values.ids()) {
+      if (total >= Duration::max()) break;
+      const ProblemValue& value = problem_.values[v];
+      if (value.writer.is_valid() && !holds(covered, value.writer)) continue;
       FormatId written = problem_.host_plain;
-      uint32_t wanted = problem_.values[v].is_output ? 1u << problem_.host_plain : 0;
-      for (size_t c : chosen_) {
+      uint32_t wanted = value.is_output ? bit(problem_.host_plain) : 0;
+      for (CandidateId c : chosen_) {
         for (const ValueFormat& write : problem_.candidates[c].writes) {
-          if (write.value == static_cast<int>(v)) written = write.format;
+          if (write.value == v) written = write.format;
         }
         for (const ValueFormat& read : problem_.candidates[c].reads) {
-          if (read.value == static_cast<int>(v)) wanted |= 1u << read.format;
+          if (read.value == v) wanted |= bit(read.format);
         }
       }
       total += tree_cost(v, written, wanted);
@@ -274,38 +278,37 @@ class BruteForce {
     return std::min(total, Duration::max());
   }
 
-  Duration tree_cost(size_t v, FormatId written, uint32_t wanted) {
-    if ((wanted & ~(1u << written)) == 0) return {};
+  Duration tree_cost(ProblemValueId v, FormatId written, uint32_t wanted) {
+    if ((wanted & ~bit(written)) == 0) return {};
     auto [it, is_new] = trees_.try_emplace({v, written});
     if (is_new) {
       std::vector<Duration>& best = it->second;
       best.assign(size_t{1} << problem_.formats.size(), Duration::max());
-      best[size_t{1} << written] = Duration();
+      best[bit(written)] = Duration();
       // Every tree grows edge by edge, and a set only from smaller numbers.
       for (size_t set = 0; set < best.size(); ++set) {
         if (best[set] >= Duration::max()) continue;
         for (const ConversionEdge& edge : problem_.values[v].conversions) {
-          if ((set >> edge.from & 1) == 0 || (set >> edge.to & 1) != 0 || edge.cost >= Duration::max()) continue;
-          Duration& grown = best[set | size_t{1} << edge.to];
+          if ((set & bit(edge.from)) == 0 || (set & bit(edge.to)) != 0 || edge.cost >= Duration::max()) continue;
+          Duration& grown = best[set | bit(edge.to)];
           grown = std::min(grown, best[set] + edge.cost);
         }
       }
       // A tree that reaches more is good enough for less.
       for (size_t set = best.size(); set-- > 0;) {
-        for (size_t f = 0; f < problem_.formats.size(); ++f)
-          best[set] = std::min(best[set], best[set | size_t{1} << f]);
+        for (FormatId f : problem_.formats.ids()) best[set] = std::min(best[set], best[set | bit(f)]);
       }
     }
     return it->second[wanted];
   }
 
   const Problem& problem_;
-  std::vector<std::vector<size_t>> at_;
-  std::vector<uint32_t> masks_;
+  Table<NodeId, std::vector<CandidateId>> at_;
+  Table<CandidateId, uint32_t> masks_;
   std::vector<Duration> rest_;  // by covered set
-  std::vector<size_t> chosen_;
-  std::vector<std::vector<size_t>> regions_;
-  std::map<std::pair<size_t, FormatId>, std::vector<Duration>> trees_;
+  std::vector<CandidateId> chosen_;
+  std::vector<std::vector<CandidateId>> regions_;
+  std::map<std::pair<ProblemValueId, FormatId>, std::vector<Duration>> trees_;
   Duration best_ = Duration::max();
 };
 

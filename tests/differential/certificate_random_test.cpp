@@ -31,8 +31,8 @@ uint64_t rounds(uint64_t usual) {
 
 Names names_of(const Problem& problem) {
   Names names{"random", {}, {}};
-  for (int node = 0; node < problem.node_count; ++node) names.nodes.push_back("n" + std::to_string(node));
-  for (size_t v = 0; v < problem.values.size(); ++v) names.values.push_back("v" + std::to_string(v));
+  for (place::NodeId node : problem.nodes()) names.nodes.push_back("n" + std::to_string(node.index));
+  for (place::ProblemValueId v : problem.values.ids()) names.values.push_back("v" + std::to_string(v.index));
   return names;
 }
 
@@ -52,8 +52,8 @@ struct Case {
   Solution solution;
 };
 
-std::optional<Case> random_case(RandomSource& random, uint64_t seed, int most_nodes) {
-  const int nodes = 1 + random.below(most_nodes);
+std::optional<Case> random_case(RandomSource& random, uint64_t seed, size_t most_nodes) {
+  const size_t nodes = 1 + random.below(most_nodes);
   Case made{seed % 3 == 0 ? device_problem(random, nodes) : random_problem(random, nodes), {}};
   std::optional<Solution> solution = search_optimal(made.problem);
   if (!solution) return std::nullopt;
@@ -66,7 +66,7 @@ TEST(CertificateRandom, AnyMultipliersProveWhatTheSearchSays) {
   uint64_t compared = 0;
   for (uint64_t seed = 0; seed < rounds(4'000); ++seed) {
     RandomSource random(9'000'000 + seed);
-    const int nodes = 1 + random.below(12);
+    const size_t nodes = 1 + random.below(12u);
     const Problem problem = seed % 3 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
     Solution solution;
     solution.certificate = place::random_certificate(problem, random);
@@ -97,7 +97,7 @@ TEST(CertificateRandom, RoundsNeverProveTooMuch) {
   uint64_t tight = 0, all = 0;
   for (uint64_t seed = 0; seed < rounds(2'000); ++seed) {
     RandomSource random(18'000'000 + seed);
-    const int nodes = 2 + random.below(8);
+    const size_t nodes = 2 + random.below(8u);
     CertificateFile file;
     file.problem = seed % 3 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
     if (random.chance(30)) add_memory(random, file.problem);
@@ -142,7 +142,7 @@ TEST(CertificateRandom, JudgesOfAPlanAgree) {
   uint64_t valid = 0, all = 0;
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(11'000'000 + seed);
-    const int nodes = 1 + random.below(9);
+    const size_t nodes = 1 + random.below(9u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
     add_memory(random, problem);
     for (int plan = 0; plan < 8; ++plan) {
@@ -169,22 +169,17 @@ struct Tampering {
   std::function<bool(RandomSource&, Case&)> act;  ///< false: this case has nothing to tamper with
 };
 
-template <typename T>
-T& pick(RandomSource& random, std::vector<T>& list) {
-  return list[static_cast<size_t>(random.below(static_cast<int>(list.size())))];
-}
-
 const Duration kTick = Duration::picoseconds(1);
 
 const Tampering kTamperings[] = {
     {"a partition is left out", "is not covered",
      [](RandomSource& random, Case& c) {
-       c.solution.chosen.erase(c.solution.chosen.begin() + random.below(static_cast<int>(c.solution.chosen.size())));
+       c.solution.chosen.erase(c.solution.chosen.begin() + random.below(std::ssize(c.solution.chosen)));
        return true;
      }},
     {"a partition stands twice", "is covered twice",
      [](RandomSource& random, Case& c) {
-       c.solution.chosen.push_back(pick(random, c.solution.chosen));
+       c.solution.chosen.push_back(random.pick(c.solution.chosen));
        return true;
      }},
     {"the cost is too low", "the plan costs",
@@ -199,13 +194,13 @@ const Tampering kTamperings[] = {
      }},
     {"a chosen candidate costs less", "the plan costs",
      [](RandomSource& random, Case& c) {
-       Duration& cost = c.problem.candidates[static_cast<size_t>(pick(random, c.solution.chosen))].cost;
+       Duration& cost = c.problem.candidates[random.pick(c.solution.chosen)].cost;
        cost -= kTick;
        return cost >= Duration();
      }},
     {"a chosen candidate has no cost", "has no cost",
      [](RandomSource& random, Case& c) {
-       c.problem.candidates[static_cast<size_t>(pick(random, c.solution.chosen))].cost = Duration::max();
+       c.problem.candidates[random.pick(c.solution.chosen)].cost = Duration::max();
        return true;
      }},
     {"the bound is above the cost", "is above the cost",
@@ -229,20 +224,20 @@ const Tampering kTamperings[] = {
     {"shares add up to more", "add up to",
      [](RandomSource& random, Case& c) {
        if (c.solution.certificate.rounds.front().shares.empty()) return false;
-       pick(random, pick(random, c.solution.certificate.rounds.front().shares).runs) += kTick;
+       random.pick(random.pick(c.solution.certificate.rounds.front().shares).runs) += kTick;
        return true;
      }},
     {"a share too many", "shares and",
      [](RandomSource& random, Case& c) {
        if (c.solution.certificate.rounds.front().shares.empty()) return false;
-       pick(random, c.solution.certificate.rounds.front().shares).runs.push_back(Duration());
+       random.pick(c.solution.certificate.rounds.front().shares).runs.push_back(Duration());
        return true;
      }},
     {"shares twice", "has shares twice",
      [](RandomSource& random, Case& c) {
        if (c.solution.certificate.rounds.front().shares.empty()) return false;
        c.solution.certificate.rounds.front().shares.push_back(
-           pick(random, c.solution.certificate.rounds.front().shares));
+           random.pick(c.solution.certificate.rounds.front().shares));
        return true;
      }},
     {"a node is missing in the order", "does not hold every node",
@@ -252,59 +247,60 @@ const Tampering kTamperings[] = {
      }},
     {"a node stands twice in the order", "in the order twice",
      [](RandomSource& random, Case& c) {
-       c.solution.certificate.order.push_back(pick(random, c.solution.certificate.order));
+       c.solution.certificate.order.push_back(random.pick(c.solution.certificate.order));
        return true;
      }},
     {"the order runs backwards", "stands before",
      [](RandomSource&, Case& c) {
        std::reverse(c.solution.certificate.order.begin(), c.solution.certificate.order.end());
-       return std::any_of(c.problem.values.begin(), c.problem.values.end(),
-                          [](const place::ProblemValue& value) { return value.writer >= 0 && !value.readers.empty(); });
+       return std::any_of(c.problem.values.begin(), c.problem.values.end(), [](const place::ProblemValue& value) {
+         return value.writer.is_valid() && !value.readers.empty();
+       });
      }},
     {"a price for who does not read", "it does not read it",
      [](RandomSource& random, Case& c) {
-       const int v = random.below(static_cast<int>(c.problem.values.size()));
-       const std::vector<int>& readers = c.problem.values[static_cast<size_t>(v)].readers;
-       const int node = random.below(c.problem.node_count);
+       const place::ProblemValueId v = random.pick(c.problem.values.ids());
+       const std::vector<place::NodeId>& readers = c.problem.values[v].readers;
+       const place::NodeId node = random.pick(c.problem.nodes());
        if (std::count(readers.begin(), readers.end(), node) > 0) return false;
        c.solution.certificate.rounds.front().prices.push_back({v, node, 0, kTick});
        return true;
      }},
     {"a price right after the writer", "pays nothing",
      [](RandomSource&, Case& c) {
-       const std::vector<int>& order = c.solution.certificate.order;
-       for (size_t v = 0; v < c.problem.values.size(); ++v) {
+       const std::vector<place::NodeId>& order = c.solution.certificate.order;
+       for (place::ProblemValueId v : c.problem.values.ids()) {
          const place::ProblemValue& value = c.problem.values[v];
          const auto at = std::find(order.begin(), order.end(), value.writer);
-         if (value.writer < 0 || at + 1 == order.end()) continue;
+         if (!value.writer.is_valid() || at + 1 == order.end()) continue;
          if (std::count(value.readers.begin(), value.readers.end(), *(at + 1)) == 0) continue;
-         c.solution.certificate.rounds.front().prices.push_back({static_cast<int>(v), *(at + 1), 0, kTick});
+         c.solution.certificate.rounds.front().prices.push_back({v, *(at + 1), 0, kTick});
          return true;
        }
        return false;
      }},
     {"a price for a model input", "model inputs pay nothing",
      [](RandomSource&, Case& c) {
-       for (size_t v = 0; v < c.problem.values.size(); ++v) {
+       for (place::ProblemValueId v : c.problem.values.ids()) {
          const place::ProblemValue& value = c.problem.values[v];
-         if (value.writer >= 0 || value.readers.empty()) continue;
-         c.solution.certificate.rounds.front().prices.push_back({static_cast<int>(v), value.readers.back(), 0, kTick});
+         if (value.writer.is_valid() || value.readers.empty()) continue;
+         c.solution.certificate.rounds.front().prices.push_back({v, value.readers.back(), 0, kTick});
          return true;
        }
        return false;
      }},
     {"a candidate does not say how it reads", "does not say in which format it reads",
      [](RandomSource& random, Case& c) {
-       place::Candidate& candidate = pick(random, c.problem.candidates);
+       place::Candidate& candidate = random.pick(c.problem.candidates);
        if (candidate.reads.empty()) return false;
-       const int v = pick(random, candidate.reads).value;
+       const place::ProblemValueId v = random.pick(candidate.reads).value;
        std::erase_if(candidate.reads, [v](const place::ValueFormat& read) { return read.value == v; });
        return true;
      }},
     {"a candidate reads what it does not touch", "although nothing in it does so",
      [](RandomSource& random, Case& c) {
-       place::Candidate& candidate = pick(random, c.problem.candidates);
-       const int v = random.below(static_cast<int>(c.problem.values.size()));
+       place::Candidate& candidate = random.pick(c.problem.candidates);
+       const place::ProblemValueId v = random.pick(c.problem.values.ids());
        for (const place::ValueFormat& read : candidate.reads) {
          if (read.value == v) return false;
        }
@@ -313,38 +309,36 @@ const Tampering kTamperings[] = {
      }},
     {"a candidate does not say how it writes", "does not say in which format it writes",
      [](RandomSource& random, Case& c) {
-       place::Candidate& candidate = pick(random, c.problem.candidates);
+       place::Candidate& candidate = random.pick(c.problem.candidates);
        if (candidate.writes.empty()) return false;
        candidate.writes.pop_back();
        return true;
      }},
     {"a reader before the writer", "before",
      [](RandomSource& random, Case& c) {
-       place::ProblemValue& value = pick(random, c.problem.values);
-       if (value.writer < 1) return false;
-       value.readers = {value.writer - 1};
+       place::ProblemValue& value = random.pick(c.problem.values);
+       if (value.writer < place::NodeId(1)) return false;
+       value.readers = {advance(value.writer, -1)};
        return true;
      }},
     {"no partition is allowed", "are allowed",
      [](RandomSource& random, Case& c) {
-       const int chosen = pick(random, c.solution.chosen);
-       c.problem.owners[static_cast<size_t>(c.problem.candidates[static_cast<size_t>(chosen)].owner)].max_partitions =
-           0;
+       const place::CandidateId chosen = random.pick(c.solution.chosen);
+       c.problem.owners[c.problem.candidates[chosen].owner].max_partitions = 0;
        return true;
      }},
     {"two owners may not meet", "may not be in one plan",
      [](RandomSource& random, Case& c) {
-       const auto owner_of = [&](int chosen) { return c.problem.candidates[static_cast<size_t>(chosen)].owner; };
-       const int a = owner_of(pick(random, c.solution.chosen)), b = owner_of(pick(random, c.solution.chosen));
-       c.problem.owners[static_cast<size_t>(a)].conflicts = {b};
+       const auto owner_of = [&](place::CandidateId chosen) { return c.problem.candidates[chosen].owner; };
+       const place::OwnerId a = owner_of(random.pick(c.solution.chosen)), b = owner_of(random.pick(c.solution.chosen));
+       c.problem.owners[a].conflicts = {b};
        return a != b;
      }},
     {"memory is too small", "bytes of memory",
      [](RandomSource& random, Case& c) {
-       place::Candidate& chosen = c.problem.candidates[static_cast<size_t>(pick(random, c.solution.chosen))];
-       c.problem.constant_bytes.push_back(100);
-       chosen.constants.push_back(static_cast<int>(c.problem.constant_bytes.size()) - 1);
-       c.problem.owners[static_cast<size_t>(chosen.owner)].memory = 99;
+       place::Candidate& chosen = c.problem.candidates[random.pick(c.solution.chosen)];
+       chosen.constants.push_back(c.problem.constant_bytes.add(100));
+       c.problem.owners[chosen.owner].memory = 99;
        return true;
      }},
 };
@@ -393,12 +387,12 @@ TEST(CertificateRandom, ACycleIsRefused) {
 
 /// One change of the text: bytes changed, taken out, put in or moved, numbers replaced, the end cut off.
 void damage(RandomSource& random, std::string& text) {
-  const auto somewhere = [&] { return static_cast<size_t>(random.below(static_cast<int>(text.size()))); };
+  const auto somewhere = [&] { return random.below(text.size()); };
   const size_t at = somewhere();
   switch (random.below(14)) {
     case 0: text[at] = static_cast<char>(random.below(256)); break;
-    case 1: text.erase(at, 1 + static_cast<size_t>(random.below(30))); break;
-    case 2: text.insert(at, text.substr(somewhere(), 1 + static_cast<size_t>(random.below(30)))); break;
+    case 1: text.erase(at, 1 + random.below(30u)); break;
+    case 2: text.insert(at, text.substr(somewhere(), 1 + random.below(30u))); break;
     case 3: text.resize(at + 1); break;
     default: {
       size_t begin = text.find_first_of("0123456789", at);
@@ -411,7 +405,7 @@ void damage(RandomSource& random, std::string& text) {
       if (random.chance(70)) {
         text.replace(begin, length, std::to_string(random.below(12)));
       } else {
-        text.replace(begin, length, kNumbers[random.below(static_cast<int>(std::size(kNumbers)))]);
+        text.replace(begin, length, kNumbers[random.below(std::size(kNumbers))]);
       }
     }
   }

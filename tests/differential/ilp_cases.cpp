@@ -18,7 +18,7 @@ using namespace collage;
 /// Every third has little memory, for constants alone: the program knows no execution order.
 place::Problem draw(uint64_t seed) {
   place::RandomSource random(20'000'000 + seed);
-  const int nodes = 30 + random.below(31);
+  const size_t nodes = 30 + random.below(31u);
   place::Problem problem = seed % 2 == 0 ? place::device_problem(random, nodes) : place::random_problem(random, nodes);
   if (seed % 3 != 0) return problem;
   add_memory(random, problem);
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     options.max_seconds = 60;
     const std::optional<place::Solution> solution = place::search_optimal(problem, options);
     check_plan::Names names{fmt::format("case {}", seed), {}, {}};
-    names.nodes.resize(static_cast<size_t>(problem.node_count));
+    names.nodes.resize(problem.node_count);
     names.values.resize(problem.values.size());
     if (!solution) {
       fmt::print(stderr, "case {}: the search finds no plan\n", seed);

@@ -39,9 +39,9 @@ class FakeMachine {
   /// `ratio`: from a cost to its floor.
   template <typename Ratio>
   FakeMachine(const Problem& problem, Ratio ratio) : open_problem(problem) {
-    std::map<std::tuple<int, int, int64_t>, int> items;
+    std::map<std::tuple<int, int, int64_t>, OpenCostId> items;
     const auto item_of = [&](int a, int b, Duration cost) {
-      const auto [at, is_new] = items.emplace(std::tuple(a, b, cost.ps()), static_cast<int>(costs_.size()));
+      const auto [at, is_new] = items.emplace(std::tuple(a, b, cost.ps()), costs_.next_id());
       if (is_new) {
         costs_.push_back(cost);
         // Infinite costs are too large for exact arithmetic.
@@ -51,11 +51,14 @@ class FakeMachine {
       return at->second;
     };
     for (const Candidate& candidate : problem.candidates) {
-      open.of_candidate.push_back(item_of(-1, candidate.owner, candidate.cost));
+      open.of_candidate.push_back(item_of(-1, candidate.owner.index, candidate.cost));
     }
     for (const ProblemValue& value : problem.values) {
-      std::vector<int>& edges = open.of_conversion.emplace_back();
-      for (const ConversionEdge& edge : value.conversions) edges.push_back(item_of(edge.from, edge.to, edge.cost));
+      std::vector<OpenCostId> edges;
+      for (const ConversionEdge& edge : value.conversions) {
+        edges.push_back(item_of(edge.from.index, edge.to.index, edge.cost));
+      }
+      open.of_conversion.push_back(std::move(edges));
     }
     cannot_run.resize(costs_.size());
   }
@@ -65,7 +68,7 @@ class FakeMachine {
       last.reset();
       const LazyOutcome outcome = measure_best_plans(
           &open_problem, &open, [&](const Problem& problem, bool is_probe) { return solve(problem, is_probe); },
-          [&](const std::vector<int>& items) { return ask(items); }, options);
+          [&](const std::vector<OpenCostId>& items) { return ask(items); }, options);
       below += outcome.below;
       if (outcome.finished || outcome.asked == 0) return last;
     }
@@ -75,8 +78,8 @@ class FakeMachine {
 
   Problem open_problem;
   OpenCosts open;
-  std::vector<bool> cannot_run;  ///< by item
-  std::set<int> asked;
+  Table<OpenCostId, bool> cannot_run;
+  std::set<OpenCostId> asked;
   size_t below = 0;
   std::optional<Solution> last;
 
@@ -88,17 +91,16 @@ class FakeMachine {
     return last;
   }
 
-  std::vector<std::optional<Duration>> ask(const std::vector<int>& items) {
+  std::vector<std::optional<Duration>> ask(const std::vector<OpenCostId>& items) {
     std::vector<std::optional<Duration>> answers;
-    for (int item : items) {
-      EXPECT_TRUE(asked.insert(item).second) << "asked twice for " << item;
-      const bool fails = cannot_run[static_cast<size_t>(item)];
-      answers.push_back(fails ? std::nullopt : std::optional(costs_[static_cast<size_t>(item)]));
+    for (OpenCostId item : items) {
+      EXPECT_TRUE(asked.insert(item).second) << "asked twice for " << item.index;
+      answers.push_back(cannot_run[item] ? std::nullopt : std::optional(costs_[item]));
     }
     return answers;
   }
 
-  std::vector<Duration> costs_;
+  Table<OpenCostId, Duration> costs_;
 };
 
 LazyOptions floors_alone() {
@@ -118,16 +120,14 @@ Tally compare(uint64_t first_seed, uint64_t count, const LazyOptions& options, M
   Tally tally;
   for (uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
     RandomSource random(seed);
-    Problem problem = random_problem(random, 1 + random.below(9));
+    Problem problem = random_problem(random, 1 + random.below(9u));
     FakeMachine machine(problem, [&] { return make_ratio(random); });
-    for (size_t c = 0; c < problem.candidates.size(); ++c) {
-      const bool is_spare = problem.candidates[c].owner == 0;
-      const auto item = static_cast<size_t>(machine.open.of_candidate[c]);
-      if (!is_spare && random.chance(percent_failing)) machine.cannot_run[item] = true;
+    for (CandidateId c : problem.candidates.ids()) {
+      const bool is_spare = problem.candidates[c].owner == OwnerId(0);
+      if (!is_spare && random.chance(percent_failing)) machine.cannot_run[machine.open.of_candidate[c]] = true;
     }
-    for (size_t c = 0; c < problem.candidates.size(); ++c) {
-      if (machine.cannot_run[static_cast<size_t>(machine.open.of_candidate[c])])
-        problem.candidates[c].cost = Duration::max();
+    for (CandidateId c : problem.candidates.ids()) {
+      if (machine.cannot_run[machine.open.of_candidate[c]]) problem.candidates[c].cost = Duration::max();
     }
     const std::optional<Solution> expected = search_optimal(problem);
     const std::optional<Solution> found = machine.run(options);
@@ -198,13 +198,13 @@ TEST(Noise, SharedPartsCancelOut) {
 
 /// Twelve nodes in a row, each alone on one of two libraries that take the same time but for a little.
 Problem two_alike() {
-  std::vector<std::pair<int, int>> edges;
-  for (int node = 1; node < 12; ++node) edges.emplace_back(node - 1, node);
+  std::vector<Sketch::Edge> edges;
+  for (NodeId node : IdRange<NodeId>(1, 12)) edges.push_back({advance(node, -1), node});
   Sketch sketch(12, edges);
-  const int other = sketch.add_owner("other", "host");
-  for (int node = 0; node < 12; ++node) {
-    sketch.add({node}, 1'000'000 + 1'000 * (node % 3), 0);
-    sketch.add({node}, 1'002'000 - 500 * (node % 4), other);
+  const OwnerId other = sketch.add_owner("other", "host");
+  for (NodeId node : sketch.problem.nodes()) {
+    sketch.add({node}, 1'000'000 + 1'000 * (node.index % 3), 0);
+    sketch.add({node}, 1'002'000 - 500 * (node.index % 4), other);
   }
   return sketch.problem;
 }
@@ -225,18 +225,19 @@ TEST(Noise, TwentyCompilationsKeepThePlan) {
   };
   const auto parts = [&](const Solution& solution) {
     std::vector<MeasuredPart> list;
-    for (int c : solution.chosen) list.push_back({c, Duration::picoseconds(static_cast<int64_t>(kSpread))});
+    for (CandidateId c : solution.chosen)
+      list.push_back({c.index, Duration::picoseconds(static_cast<int64_t>(kSpread))});
     return list;
   };
   std::optional<Solution> saved = search_optimal(measured());
   ASSERT_TRUE(saved);
-  const std::vector<int> first = saved->chosen;
+  const std::vector<CandidateId> first = saved->chosen;
   size_t others = 0;
   for (int compilation = 0; compilation < 20; ++compilation) {
     const Problem problem = measured();
     const std::optional<Solution> best = search_optimal(problem);
     ASSERT_TRUE(best);
-    others += static_cast<size_t>(best->chosen != saved->chosen);
+    others += best->chosen != saved->chosen ? 1 : 0;
     const Duration kept = std::get<Duration>(evaluate(problem, *saved));
     if (kept - best->cost > noise_between(parts(*saved), parts(*best))) saved = best;
     EXPECT_EQ(saved->chosen, first) << "compilation " << compilation;
@@ -246,7 +247,7 @@ TEST(Noise, TwentyCompilationsKeepThePlan) {
   // What is better by more than the noise is taken.
   Problem faster = truth;
   for (Candidate& candidate : faster.candidates) {
-    if (candidate.owner == 1) candidate.cost = times(candidate.cost, 0.8);
+    if (candidate.owner == OwnerId(1)) candidate.cost = times(candidate.cost, 0.8);
   }
   const std::optional<Solution> best = search_optimal(faster);
   ASSERT_TRUE(best);

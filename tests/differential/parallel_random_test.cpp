@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <set>
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
@@ -36,28 +37,27 @@ runtime::Machine random_machine(RandomSource& random) {
 
 /// Every solution once.
 void for_each_solution(const Problem& problem, const std::function<void(const Solution&)>& visit) {
-  std::vector<bool> is_covered(static_cast<size_t>(problem.node_count));
+  Table<NodeId, bool> is_covered(problem.node_count);
   Solution solution;
   const std::function<void()> cover = [&] {
-    const auto open = std::find(is_covered.begin(), is_covered.end(), false);
-    if (open == is_covered.end()) {
+    const NodeId node(std::find(is_covered.begin(), is_covered.end(), false) - is_covered.begin());
+    if (node == is_covered.next_id()) {
       const Verdict verdict = evaluate(problem, solution);
       if (std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) < Duration::max()) visit(solution);
       return;
     }
-    const int node = static_cast<int>(open - is_covered.begin());
-    for (size_t c = 0; c < problem.candidates.size(); ++c) {
+    for (CandidateId c : problem.candidates.ids()) {
       const Candidate& candidate = problem.candidates[c];
-      const auto taken = [&](int n) { return is_covered[static_cast<size_t>(n)]; };
+      const auto taken = [&](NodeId n) { return is_covered[n]; };
       if (!std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node)) continue;
       if (candidate.cost >= Duration::max() || std::any_of(candidate.nodes.begin(), candidate.nodes.end(), taken)) {
         continue;
       }
-      for (int n : candidate.nodes) is_covered[static_cast<size_t>(n)] = true;
-      solution.chosen.push_back(static_cast<int>(c));
+      for (NodeId n : candidate.nodes) is_covered[n] = true;
+      solution.chosen.push_back(c);
       cover();
       solution.chosen.pop_back();
-      for (int n : candidate.nodes) is_covered[static_cast<size_t>(n)] = false;
+      for (NodeId n : candidate.nodes) is_covered[n] = false;
     }
   };
   cover();
@@ -66,17 +66,17 @@ void for_each_solution(const Problem& problem, const std::function<void(const So
 /// Any order that respects what waits for what.
 std::vector<int> random_order(RandomSource& random, const std::vector<runtime::Task>& tasks) {
   std::vector<int> order;
-  std::vector<bool> is_done(tasks.size());
+  std::set<int> done;
   while (order.size() < tasks.size()) {
     std::vector<int> ready;
-    for (size_t t = 0; t < tasks.size(); ++t) {
-      const auto done = [&](int before) { return is_done[static_cast<size_t>(before)]; };
-      if (!is_done[t] && std::all_of(tasks[t].after.begin(), tasks[t].after.end(), done)) {
-        ready.push_back(static_cast<int>(t));
-      }
+    int next = 0;
+    for (const runtime::Task& task : tasks) {
+      const int t = next++;
+      const auto is_done = [&](int before) { return done.contains(before); };
+      if (!is_done(t) && std::all_of(task.after.begin(), task.after.end(), is_done)) ready.push_back(t);
     }
-    order.push_back(ready[static_cast<size_t>(random.below(static_cast<int>(ready.size())))]);
-    is_done[static_cast<size_t>(order.back())] = true;
+    order.push_back(random.pick(ready));
+    done.insert(order.back());
   }
   return order;
 }
@@ -89,7 +89,7 @@ struct Tally {
 
 void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   RandomSource random(seed);
-  const Problem problem = random_problem(random, 1 + random.below(7));
+  const Problem problem = random_problem(random, 1 + random.below(7u));
   const runtime::Machine machine = random_machine(random);
   const std::optional<Solution> start = search_optimal(problem);
   if (!start) return;

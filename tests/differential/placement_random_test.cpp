@@ -42,18 +42,18 @@ void check(const Problem& problem, const std::string& name, const SearchOptions&
     ASSERT_GE(found->cost.ps(), expected.ps()) << name;
     ASSERT_EQ(found->optimal, found->cost == found->bound) << name;
   }
-  std::multiset<int> covered;
-  for (int c : found->chosen) {
-    const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(c)].nodes;
+  std::multiset<NodeId> covered;
+  for (CandidateId c : found->chosen) {
+    const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
     covered.insert(nodes.begin(), nodes.end());
   }
-  for (int node = 0; node < problem.node_count; ++node) ASSERT_EQ(covered.count(node), 1u) << name;
+  for (NodeId node : problem.nodes()) ASSERT_EQ(covered.count(node), 1u) << name;
 }
 
 TEST(PlacementRandom, UpToNineNodes) {
   for (uint64_t seed = 0; seed < rounds(10'000); ++seed) {
     RandomSource random(seed);
-    check(random_problem(random, 1 + random.below(9)), "seed " + std::to_string(seed));
+    check(random_problem(random, 1 + random.below(9u)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
@@ -61,7 +61,7 @@ TEST(PlacementRandom, UpToNineNodes) {
 TEST(PlacementRandom, UpToFourteenNodes) {
   for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(1'000'000 + seed);
-    check(random_problem(random, 10 + random.below(5)), "seed " + std::to_string(seed));
+    check(random_problem(random, 10 + random.below(5u)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
@@ -69,7 +69,7 @@ TEST(PlacementRandom, UpToFourteenNodes) {
 TEST(PlacementRandom, WithoutHostForEveryNode) {
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(2'000'000 + seed);
-    check(random_problem(random, 2 + random.below(6), false), "seed " + std::to_string(seed));
+    check(random_problem(random, 2 + random.below(6u), false), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
@@ -85,7 +85,7 @@ TEST(PlacementRandom, CrossingPairs) {
 TEST(PlacementRandom, RingsOfPairs) {
   for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(6'000'000 + seed);
-    check(ring_problem(random, 3 + random.below(4)), "seed " + std::to_string(seed));
+    check(ring_problem(random, 3 + random.below(4u)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
@@ -93,7 +93,7 @@ TEST(PlacementRandom, RingsOfPairs) {
 TEST(PlacementRandom, DevicesWithLinks) {
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(14'000'000 + seed);
-    check(device_problem(random, 1 + random.below(9)), "seed " + std::to_string(seed));
+    check(device_problem(random, 1 + random.below(9u)), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
@@ -101,7 +101,7 @@ TEST(PlacementRandom, DevicesWithLinks) {
 TEST(PlacementRandom, WithinMemory) {
   for (uint64_t seed = 0; seed < rounds(10'000); ++seed) {
     RandomSource random(16'000'000 + seed);
-    const int nodes = 1 + random.below(9);
+    const size_t nodes = 1 + random.below(9u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes, seed % 16 != 1);
     add_memory(random, problem);
     check(problem, "seed " + std::to_string(seed));
@@ -112,7 +112,7 @@ TEST(PlacementRandom, WithinMemory) {
 TEST(PlacementRandom, WithinMemoryUpToFourteenNodes) {
   for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(17'000'000 + seed);
-    const int nodes = 10 + random.below(5);
+    const size_t nodes = 10 + random.below(5u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
     add_memory(random, problem);
     check(problem, "seed " + std::to_string(seed));
@@ -121,24 +121,24 @@ TEST(PlacementRandom, WithinMemoryUpToFourteenNodes) {
 }
 
 /// The least cost of all covers, each judged by the evaluator.
-Duration least_verdict(const Problem& problem, Solution& partial, std::vector<bool>& covered) {
-  const auto first = std::find(covered.begin(), covered.end(), false);
-  if (first == covered.end()) {
+Duration least_verdict(const Problem& problem, Solution& partial, Table<NodeId, bool>& covered) {
+  const NodeId first(std::find(covered.begin(), covered.end(), false) - covered.begin());
+  if (first == covered.next_id()) {
     const Verdict verdict = evaluate(problem, partial);
     const Duration* cost = std::get_if<Duration>(&verdict);
     return cost != nullptr ? std::min(*cost, Duration::max()) : Duration::max();
   }
   Duration least = Duration::max();
-  for (size_t c = 0; c < problem.candidates.size(); ++c) {
-    const std::vector<int>& nodes = problem.candidates[c].nodes;
-    const bool fits = nodes.front() == first - covered.begin() &&
-                      std::none_of(nodes.begin(), nodes.end(), [&](int n) { return covered[static_cast<size_t>(n)]; });
+  for (CandidateId c : problem.candidates.ids()) {
+    const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
+    const bool fits =
+        nodes.front() == first && std::none_of(nodes.begin(), nodes.end(), [&](NodeId n) { return covered[n]; });
     if (!fits || problem.candidates[c].cost >= Duration::max()) continue;
-    for (int node : nodes) covered[static_cast<size_t>(node)] = true;
-    partial.chosen.push_back(static_cast<int>(c));
+    for (NodeId node : nodes) covered[node] = true;
+    partial.chosen.push_back(c);
     least = std::min(least, least_verdict(problem, partial, covered));
     partial.chosen.pop_back();
-    for (int node : nodes) covered[static_cast<size_t>(node)] = false;
+    for (NodeId node : nodes) covered[node] = false;
   }
   return least;
 }
@@ -147,14 +147,14 @@ TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
   uint64_t binding = 0;
   for (uint64_t seed = 0; seed < rounds(2'000); ++seed) {
     RandomSource random(15'000'000 + seed);
-    const int nodes = 1 + random.below(6);
+    const size_t nodes = 1 + random.below(6u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
     const Duration free = brute_force_cost(problem);
     add_memory(random, problem);
     const Duration limited = brute_force_cost(problem);
     binding += limited > free ? 1 : 0;
     Solution partial;
-    std::vector<bool> covered(static_cast<size_t>(nodes), false);
+    Table<NodeId, bool> covered(nodes, false);
     ASSERT_EQ(least_verdict(problem, partial, covered).ps(), limited.ps()) << seed;
   }
   EXPECT_GT(binding, rounds(2'000) / 10);  // a memory that is never too small would test nothing
@@ -164,12 +164,12 @@ TEST(PlacementRandom, JoinedIntoRegions) {
   uint64_t joined = 0;
   for (uint64_t seed = 0; seed < rounds(6'000); ++seed) {
     RandomSource random(20'000'000 + seed);
-    const Problem problem = joining_problem(random, 1 + random.below(8));
+    const Problem problem = joining_problem(random, 1 + random.below(8u));
     check(problem, "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
     const std::optional<Solution> found = search_optimal(problem);
     if (!found) continue;
-    joined += std::set<int>(found->region.begin(), found->region.end()).size() < found->region.size() ? 1 : 0;
+    joined += std::set<RegionId>(found->region.begin(), found->region.end()).size() < found->region.size() ? 1 : 0;
   }
   EXPECT_GT(joined, rounds(6'000) / 5);
 }
@@ -178,9 +178,9 @@ TEST(PlacementRandom, JoinedIntoRegionsUnderATinyBudget) {
   for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
     RandomSource random(21'000'000 + seed);
     SearchOptions options;
-    options.max_states = static_cast<uint64_t>(1 + random.below(40));
+    options.max_states = 1 + random.below(40u);
     options.tie_states = 0;
-    check(joining_problem(random, 4 + random.below(5)), "seed " + std::to_string(seed), options);
+    check(joining_problem(random, 4 + random.below(5u)), "seed " + std::to_string(seed), options);
     if (HasFatalFailure()) return;
   }
 }
@@ -189,9 +189,9 @@ TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {
   for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
     RandomSource random(4'000'000 + seed);
     SearchOptions options;
-    options.max_states = static_cast<uint64_t>(1 + random.below(40));
+    options.max_states = 1 + random.below(40u);
     options.tie_states = 0;
-    check(random_problem(random, 4 + random.below(6)), "seed " + std::to_string(seed), options);
+    check(random_problem(random, 4 + random.below(6u)), "seed " + std::to_string(seed), options);
     if (HasFatalFailure()) return;
   }
 }
@@ -199,7 +199,7 @@ TEST(PlacementRandom, BoundsHoldUnderATinyBudget) {
 TEST(PlacementRandom, AnyMultipliersMakeABound) {
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(8'000'000 + seed);
-    const Problem problem = random_problem(random, 2 + random.below(7));
+    const Problem problem = random_problem(random, 2 + random.below(7u));
     const Duration expected = brute_force_cost(problem);
     IndexedProblem prepared(problem);
     ChainBound bound(prepared);
@@ -208,11 +208,12 @@ TEST(PlacementRandom, AnyMultipliersMakeABound) {
     Multipliers multipliers = bound.multipliers();
     const auto some = [&] { return Duration::picoseconds(random.below(2'000'001) - 1'000'000); };
     for (Duration& price : multipliers.prices) price = some();
-    for (size_t m = 0; m < prepared.moves.size(); ++m) {
-      for (int r = bound.first_run(static_cast<int>(m)) + 1; r < bound.first_run(static_cast<int>(m) + 1); ++r) {
+    for (MoveId m : prepared.moves.ids()) {
+      for (RunId r : bound.runs_of(m)) {
+        if (r == bound.runs_of(m).front()) continue;
         const Duration moved = some();
-        multipliers.shares[static_cast<size_t>(r)] += moved;
-        multipliers.shares[static_cast<size_t>(r) - 1] -= moved;
+        multipliers.shares[r] += moved;
+        multipliers.shares[advance(r, -1)] -= moved;
       }
     }
     bound.set(multipliers);
@@ -224,20 +225,20 @@ TEST(PlacementRandom, AnyMultipliersMakeABound) {
 TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
   for (uint64_t seed = 0; seed < rounds(150); ++seed) {
     RandomSource random(9'000'000 + seed);
-    const Problem problem = random_problem(random, 3 + random.below(5));
+    const Problem problem = random_problem(random, 3 + random.below(5u));
     IndexedProblem prepared(problem);
     ChainBound bound(prepared);
     if (!prepared.complete || bound.lower() >= Duration::max()) continue;
     BoundTuner tuner(prepared, bound);
     tuner.ascend(bound.lower() + bound.lower(), 25 * random.below(4));
-    const std::vector<Duration> lower = bound.lower_with_moves();
-    for (size_t m = 0; m < prepared.moves.size(); ++m) {
+    const Table<MoveId, Duration> lower = bound.lower_with_moves();
+    for (MoveId m : prepared.moves.ids()) {
       // Nothing else may touch its nodes.
       Problem forced = problem;
-      const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(prepared.moves[m].source)].nodes;
-      std::vector<Candidate> kept = {problem.candidates[static_cast<size_t>(prepared.moves[m].source)]};
+      const std::vector<NodeId>& nodes = problem.candidates[prepared.moves[m].source].nodes;
+      Table<CandidateId, Candidate> kept = {problem.candidates[prepared.moves[m].source]};
       for (const Candidate& other : problem.candidates) {
-        const bool meets = std::any_of(other.nodes.begin(), other.nodes.end(), [&](int node) {
+        const bool meets = std::any_of(other.nodes.begin(), other.nodes.end(), [&](NodeId node) {
           return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
         });
         if (!meets) kept.push_back(other);
@@ -245,7 +246,7 @@ TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
       forced.candidates = kept;
       const Duration best = brute_force_cost(forced);
       if (best < Duration::max()) {
-        ASSERT_LE(lower[m], best) << seed << " move " << m;
+        ASSERT_LE(lower[m], best) << seed << " move " << m.index;
       }
     }
   }
@@ -255,7 +256,7 @@ TEST(PlacementRandom, StrategiesGiveValidPlansNoneBetterThanOptimal) {
   uint64_t tvm_plans = 0;
   for (uint64_t seed = 0; seed < rounds(1'000); ++seed) {
     RandomSource random(7'000'000 + seed);
-    const Problem problem = random_problem(random, 3 + random.below(8), seed % 4 != 0);
+    const Problem problem = random_problem(random, 3 + random.below(8u), seed % 4 != 0);
     const std::optional<Solution> best = search_optimal(problem);
     for (const Strategy& strategy :
          {Strategy{Strategy::Kind::Greedy, {}}, Strategy{Strategy::Kind::Priority, {"npu", "lib"}},
@@ -284,12 +285,12 @@ TEST(PlacementRandom, StrategiesGiveValidPlansNoneBetterThanOptimal) {
 TEST(PlacementRandom, OrderOfCandidatesDoesNotMatter) {
   for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(5'000'000 + seed);
-    Problem problem = random_problem(random, 3 + random.below(6));
+    Problem problem = random_problem(random, 3 + random.below(6u));
     const auto chosen = [&] {
       const std::optional<Solution> found = search_optimal(problem);
-      std::vector<std::tuple<std::vector<int>, int, std::string>> result;
-      for (int c : found->chosen) {
-        const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+      std::vector<std::tuple<std::vector<NodeId>, OwnerId, std::string>> result;
+      for (CandidateId c : found->chosen) {
+        const Candidate& candidate = problem.candidates[c];
         result.emplace_back(candidate.nodes, candidate.owner, candidate.rule);
       }
       return result;

@@ -64,7 +64,7 @@ class RandomModels : public ::testing::Test {
     auto ast = syntax::parse_rules(sources, rules_file, diags);
     ir::RuleSet rules;
     ASSERT_TRUE(ast && sema::build_rules(*ast, sources, rules_file, rules, diags)) << diags.render();
-    std::vector<place::ActiveBackend> active;
+    place::ActiveBackends active;
     for (const ir::Backend& backend : rules.backends) active.push_back({&backend, {}});
     auto built = place::build_problem(model->graph, rules, active, diags);
     ASSERT_TRUE(built) << diags.render();

@@ -61,7 +61,7 @@ struct Way {
   bool compiles_host = true;
   support::SourceManager sources;
   ir::RuleSet rules;
-  std::vector<place::ActiveBackend> active;
+  place::ActiveBackends active;
   int graphs_with_work = 0;              ///< in which the backend did arithmetic
   std::map<std::string, int> fallbacks;  ///< partitions that the backend could not compile, by reason
 };

@@ -35,8 +35,8 @@ std::vector<std::string> backends_of(const Problem& problem) {
 /// Only what these backends and the host have.
 Problem only(const Problem& problem, const std::string& backend) {
   Problem part = problem;
-  std::erase_if(part.candidates, [&](const Candidate& candidate) {
-    const std::string& name = problem.owners[static_cast<size_t>(candidate.owner)].backend;
+  std::erase_if(part.candidates.items(), [&](const Candidate& candidate) {
+    const std::string& name = problem.owners[candidate.owner].backend;
     return name != backend && name != "host";
   });
   return part;
@@ -60,7 +60,7 @@ void expect_never_cheaper(const Problem& problem, const Strategy& strategy, uint
 TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
   for (uint64_t seed = 0; seed < rounds(400); ++seed) {
     RandomSource random(61'000'000 + seed);
-    const Problem problem = random_problem(random, 3 + random.below(8));
+    const Problem problem = random_problem(random, 3 + random.below(8u));
     std::vector<std::string> order = backends_of(problem);
     for (const std::string& backend : order) expect_never_cheaper(problem, {Kind::Single, {backend}}, seed);
     do {
@@ -74,7 +74,7 @@ TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
 TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
   for (uint64_t seed = 0; seed < rounds(400); ++seed) {
     RandomSource random(62'000'000 + seed);
-    const Problem whole = random_problem(random, 3 + random.below(8));
+    const Problem whole = random_problem(random, 3 + random.below(8u));
     for (const std::string& backend : backends_of(whole)) {
       const Problem problem = only(whole, backend);
       expect_never_cheaper(problem, {Kind::Priority, {backend}}, seed);
@@ -87,26 +87,26 @@ TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
 TEST(StrategiesRandom, MergedRegionsAreAcyclic) {
   for (uint64_t seed = 0; seed < rounds(400); ++seed) {
     RandomSource random(63'000'000 + seed);
-    const Problem problem = random_problem(random, 3 + random.below(10));
-    const std::vector<int> regions = merged_regions(problem);
-    const auto count = static_cast<size_t>(*std::max_element(regions.begin(), regions.end()) + 1);
-    std::vector<std::set<int>> after(count);
-    std::vector<int> waiting(count);
+    const Problem problem = random_problem(random, 3 + random.below(10u));
+    const Table<NodeId, MergedRegionId> regions = merged_regions(problem);
+    const size_t count = std::max_element(regions.begin(), regions.end())->slot() + 1;
+    Table<MergedRegionId, std::set<MergedRegionId>> after(count);
+    Table<MergedRegionId, size_t> waiting(count);
     for (const ProblemValue& value : problem.values) {
-      if (value.writer < 0) continue;
-      const int from = regions[static_cast<size_t>(value.writer)];
-      for (int reader : value.readers) {
-        const int to = regions[static_cast<size_t>(reader)];
-        if (from != to && after[static_cast<size_t>(from)].insert(to).second) ++waiting[static_cast<size_t>(to)];
+      if (!value.writer.is_valid()) continue;
+      const MergedRegionId from = regions[value.writer];
+      for (NodeId reader : value.readers) {
+        const MergedRegionId to = regions[reader];
+        if (from != to && after[from].insert(to).second) ++waiting[to];
       }
     }
-    std::vector<size_t> ready;
-    for (size_t r = 0; r < count; ++r) {
+    std::vector<MergedRegionId> ready;
+    for (MergedRegionId r : waiting.ids()) {
       if (waiting[r] == 0) ready.push_back(r);
     }
     for (size_t next = 0; next < ready.size(); ++next) {
-      for (int to : after[ready[next]]) {
-        if (--waiting[static_cast<size_t>(to)] == 0) ready.push_back(static_cast<size_t>(to));
+      for (MergedRegionId to : after[ready[next]]) {
+        if (--waiting[to] == 0) ready.push_back(to);
       }
     }
     ASSERT_EQ(ready.size(), count) << seed;
@@ -118,14 +118,14 @@ TEST(StrategiesRandom, GenomesArePlans) {
   uint64_t plans = 0;
   for (uint64_t seed = 0; seed < rounds(200); ++seed) {
     RandomSource random(64'000'000 + seed);
-    const Problem problem = random_problem(random, 3 + random.below(8));
+    const Problem problem = random_problem(random, 3 + random.below(8u));
     const std::optional<Solution> best = search_optimal(problem);
     ASSERT_TRUE(best.has_value()) << seed;
     const PlanGenes genes(problem, *best);
     ASSERT_EQ(genes.plan_of(Genome(best->chosen.size(), 0), {})->chosen, best->chosen) << seed;
     for (int i = 0; i < 10; ++i) {
       Genome genome;
-      for (int choices : genes.choices()) genome.push_back(random.below(choices));
+      for (size_t choices : genes.choices()) genome.emplace_back(random.below(choices));
       const std::optional<Solution> plan = genes.plan_of(genome, {});
       if (!plan) continue;
       ++plans;

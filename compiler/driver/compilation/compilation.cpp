@@ -19,7 +19,7 @@ using support::Code;
 constexpr uint64_t kProbeStates = 1'000;
 
 /// As place::backend_names of the problem will list them.
-std::vector<std::string> names_of(const std::vector<place::ActiveBackend>& active) {
+std::vector<std::string> names_of(const place::ActiveBackends& active) {
   std::vector<std::string> names{"host"};
   for (const place::ActiveBackend& one : active) {
     if (one.backend->name != "host") names.push_back(one.backend->name);

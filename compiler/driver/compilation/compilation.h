@@ -70,7 +70,7 @@ class Compilation {
   const place::Strategy& strategy() const { return strategy_; }
   const std::vector<Activation>& activations() const { return activations_; }
   /// The activations that are not absent.
-  const std::vector<place::ActiveBackend>& active() const { return active_; }
+  const place::ActiveBackends& active() const { return active_; }
   const plan::PlanTargets& targets() const { return targets_; }
   const RewriteCounts& rewrites() const { return rewrites_; }
   const WorkListener& listener() const { return listener_; }
@@ -93,7 +93,7 @@ class Compilation {
   Settings settings_;
   WorkListener listener_;
   std::vector<Activation> activations_;
-  std::vector<place::ActiveBackend> active_;
+  place::ActiveBackends active_;
   plan::PlanTargets targets_;  ///< with the memory caps of the settings
   std::vector<place::MemoryLimit> memory_limits_;
   runtime::Machine machine_;

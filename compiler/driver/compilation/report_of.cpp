@@ -56,12 +56,12 @@ void add_backends(const std::vector<Activation>& activations, Report& report) {
 
 void add_refusals(const Compilation& compilation, const place::BuiltProblem& built,
                   const support::SourceManager& sources, Report& report) {
-  const std::vector<place::ActiveBackend>& active = compilation.active();
-  for (size_t i = 0; i < active.size(); ++i) {
+  const place::ActiveBackends& active = compilation.active();
+  for (place::BackendId b : active.ids()) {
     auto row = std::find_if(report.backends.begin(), report.backends.end(),
-                            [&](const BackendRow& one) { return one.backend == active[i].backend->name; });
+                            [&](const BackendRow& one) { return one.backend == active[b].backend->name; });
     for (const FrequentRefusal& refusal :
-         frequent_refusals(compilation.graph(), active[i], built.backends[i], sources)) {
+         frequent_refusals(compilation.graph(), active[b], built.backends[b], sources)) {
       row->refused.push_back(to_string(refusal));
     }
   }

@@ -15,13 +15,14 @@ using ir::NodeId;
 using place::BuiltProblem;
 
 bool holds(const place::Candidate& candidate, NodeId node) {
-  return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), static_cast<int>(node.index));
+  return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
 }
 
 /// Removes candidates that run one of the nodes elsewhere.
 void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, BuiltProblem* built) {
-  built->keep_if([&](const place::Candidate& candidate, const place::CandidateOrigin&) {
-    if (built->problem.owners[static_cast<size_t>(candidate.owner)].backend == backend) return true;
+  built->keep_if([&](place::CandidateId c) {
+    const place::Candidate& candidate = built->problem.candidates[c];
+    if (built->problem.owners[candidate.owner].backend == backend) return true;
     return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return holds(candidate, node); });
   });
 }
@@ -119,13 +120,14 @@ std::string why_not_best(const ExplainedPlan& explained) {
 
 bool has_candidate(const place::Problem& problem, NodeId node, const std::string& backend) {
   return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const place::Candidate& candidate) {
-    return problem.owners[static_cast<size_t>(candidate.owner)].backend == backend && holds(candidate, node);
+    return problem.owners[candidate.owner].backend == backend && holds(candidate, node);
   });
 }
 
-int candidate_of(const place::Problem& problem, const std::vector<int>& chosen, NodeId node) {
+place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
+                                NodeId node) {
   auto it = std::find_if(chosen.begin(), chosen.end(),
-                         [&](int c) { return holds(problem.candidates[static_cast<size_t>(c)], node); });
+                         [&](place::CandidateId c) { return holds(problem.candidates[c], node); });
   COLLAGE_CHECK(it != chosen.end(), "no chosen candidate holds node {}", node.index);
   return *it;
 }

@@ -16,14 +16,14 @@ namespace collage::driver {
 struct ExplainedPlan {
   const SearchInput& input;
   const place::Strategy& strategy;
-  const std::vector<place::ActiveBackend>& active;  ///< as `input.built` was made from
+  const place::ActiveBackends& active;  ///< as `input.built` was made from
   const FoundPlan& plan;
   const support::SourceManager& sources;
   bool measures = false;  ///< costs that rules call `measured` were
 };
 
 struct Alternative {
-  std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` indexes into its candidates
+  std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` are candidates of it
   std::optional<FoundPlan> plan;
   std::string why_none;
 };
@@ -50,7 +50,8 @@ std::string why_not_best(const ExplainedPlan& explained);
 /// Some candidate of the backend holds the node.
 bool has_candidate(const place::Problem& problem, ir::NodeId node, const std::string& backend);
 
-/// Index of the chosen candidate that holds the node.
-int candidate_of(const place::Problem& problem, const std::vector<int>& chosen, ir::NodeId node);
+/// The chosen candidate that holds the node.
+place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
+                                ir::NodeId node);
 
 }  // namespace collage::driver

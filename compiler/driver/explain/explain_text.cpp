@@ -31,9 +31,9 @@ std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nod
 }
 
 std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained) {
-  int index = index_of_backend(explained, partition.backend);
-  if (partition.matches.empty() || index < 0) return "none: the host runs every operator";
-  const ir::Backend& backend = *explained.active[static_cast<size_t>(index)].backend;
+  const place::BackendId id = backend_id(explained, partition.backend);
+  if (partition.matches.empty() || !id.is_valid()) return "none: the host runs every operator";
+  const ir::Backend& backend = *explained.active[id].backend;
   std::vector<std::string> listed;
   for (const ir::ChosenMatch& match : partition.matches) {
     const ir::Rule& rule = backend.rules[static_cast<size_t>(match.rule)];
@@ -46,14 +46,14 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlan& expl
   return listed.size() > kShown ? fmt::format("{} and {} more", list, listed.size() - kShown) : list;
 }
 
-std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built, const std::vector<int>& chosen,
-                      ir::NodeId node) {
-  const place::CandidateOrigin& origin = built.origin(static_cast<size_t>(candidate_of(built.problem, chosen, node)));
-  if (origin.fixed >= 0) return "a partition that the model or the plan fixes";
-  if (origin.backend < 0) return "no rule, the host runs every operator";
-  const ir::Backend& backend = *explained.active[static_cast<size_t>(origin.backend)].backend;
-  const place::BackendCandidates& found = built.backends[static_cast<size_t>(origin.backend)];
-  for (size_t m : origin.matches) {
+std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+                      const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
+  const place::CandidateOrigin& origin = built.origin(candidate_of(built.problem, chosen, node));
+  if (origin.fixed.is_valid()) return "a partition that the model or the plan fixes";
+  if (!origin.backend.is_valid()) return "no rule, the host runs every operator";
+  const ir::Backend& backend = *explained.active[origin.backend].backend;
+  const place::BackendCandidates& found = built.backends[origin.backend];
+  for (place::MatchId m : origin.matches) {
     const match::Match& match = found.matches[m];
     if (!std::binary_search(match.nodes.begin(), match.nodes.end(), node)) continue;
     const ir::Rule& rule = backend.rules[static_cast<size_t>(match.rule)];
@@ -63,14 +63,11 @@ std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem&
 }
 
 std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
-                           const std::vector<int>& chosen, ir::NodeId node) {
-  const place::Candidate& candidate =
-      built.problem.candidates[static_cast<size_t>(candidate_of(built.problem, chosen, node))];
-  const place::Owner& owner = built.problem.owners[static_cast<size_t>(candidate.owner)];
-  std::vector<ir::NodeId> others;
-  for (int other : candidate.nodes) {
-    if (ir::NodeId(other) != node) others.emplace_back(other);
-  }
+                           const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
+  const place::Candidate& candidate = built.problem.candidates[candidate_of(built.problem, chosen, node)];
+  const place::Owner& owner = built.problem.owners[candidate.owner];
+  std::vector<ir::NodeId> others = candidate.nodes;
+  std::erase(others, node);
   std::string company = others.empty() ? "alone" : "with " + node_list(explained.input.graph, others, 3);
   return fmt::format("{} in {}, {}: {}", human(candidate.cost),
                      owner.instance == "host" ? owner.backend : owner.instance, company,
@@ -81,11 +78,11 @@ const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& p
   return placement.partitions[static_cast<size_t>(ir::partition_of_nodes(graph, placement)[node.slot()])];
 }
 
-int index_of_backend(const ExplainedPlan& explained, const std::string& name) {
-  for (size_t i = 0; i < explained.active.size(); ++i) {
-    if (explained.active[i].backend->name == name) return static_cast<int>(i);
+place::BackendId backend_id(const ExplainedPlan& explained, const std::string& name) {
+  for (place::BackendId b : explained.active.ids()) {
+    if (explained.active[b].backend->name == name) return b;
   }
-  return -1;
+  return {};
 }
 
 }  // namespace collage::driver

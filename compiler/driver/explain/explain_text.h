@@ -28,15 +28,15 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlan& expl
 const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node);
 
 /// `1.6 ms in onednn, with %g: matmul (rules/onednn.rules:104)`: the chosen candidate that holds the node, and the rule
-/// whose match does. `chosen` indexes into the candidates of `built`.
+/// whose match does. `chosen` are candidates of `built`.
 std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
-                           const std::vector<int>& chosen, ir::NodeId node);
+                           const std::vector<place::CandidateId>& chosen, ir::NodeId node);
 
 /// `matmul (rules/onednn.rules:104)`
-std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built, const std::vector<int>& chosen,
-                      ir::NodeId node);
+std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+                      const std::vector<place::CandidateId>& chosen, ir::NodeId node);
 
-/// The active backend of that name, or -1: the host without rules.
-int index_of_backend(const ExplainedPlan& explained, const std::string& name);
+/// The active backend of that name; none: the host without rules.
+place::BackendId backend_id(const ExplainedPlan& explained, const std::string& name);
 
 }  // namespace collage::driver

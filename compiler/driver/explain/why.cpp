@@ -116,9 +116,9 @@ class Reporter {
   }
 
   void cost(NodeId node, const ir::Partition& home) {
-    int index = candidate_of(built().problem, explained_.plan.chosen, node);
-    const place::Candidate& candidate = built().problem.candidates[static_cast<size_t>(index)];
-    std::string parts = parts_of_cost(candidate, built().origin(static_cast<size_t>(index)));
+    const place::CandidateId id = candidate_of(built().problem, explained_.plan.chosen, node);
+    const place::Candidate& candidate = built().problem.candidates[id];
+    std::string parts = parts_of_cost(candidate, built().origin(id));
     if (candidate.nodes.size() < home.nodes.size()) {
       // Joined after the search: the partition's cost is the sum.
       std::string who = candidate.nodes.size() == 1 ? "" : fmt::format(" and {} more", candidate.nodes.size() - 1);
@@ -138,9 +138,9 @@ class Reporter {
       add_line(fmt::format("%{} along {} into {} parts at once", graph_.node_name(home.split->node),
                            name_of(home.split->axis), ir::instances_of(home.instance).size()));
     }
-    int index = index_of_backend(explained_, home.backend);
-    if (index < 0) return;
-    const place::BackendCandidates& found = built().backends[static_cast<size_t>(index)];
+    const place::BackendId backend = backend_id(explained_, home.backend);
+    if (!backend.is_valid()) return;
+    const place::BackendCandidates& found = built().backends[backend];
     for (const place::BackendCandidate& candidate : found.candidates) {
       if (!candidate.split || candidate.split->split == home.split || candidate.members.nodes != home.nodes) continue;
       add_line(fmt::format("into {} parts along {}: {}, copies included", candidate.split->parts.size(),
@@ -154,14 +154,14 @@ class Reporter {
 
   std::string parts_of_cost(const place::Candidate& candidate, const place::CandidateOrigin& origin) const {
     if (candidate.split) return "copies to the instances and back, the longest part, cut and join on the host";
-    if (origin.fixed >= 0) return "of a partition that the model or the plan fixes";
+    if (origin.fixed.is_valid()) return "of a partition that the model or the plan fixes";
     if (origin.measured && explained_.measures) return "measured";
-    if (origin.backend < 0) return "estimated from the work of its operators";
-    const ir::Backend& backend = *explained_.active[static_cast<size_t>(origin.backend)].backend;
-    const place::BackendCandidates& found = built().backends[static_cast<size_t>(origin.backend)];
+    if (!origin.backend.is_valid()) return "estimated from the work of its operators";
+    const ir::Backend& backend = *explained_.active[origin.backend].backend;
+    const place::BackendCandidates& found = built().backends[origin.backend];
     std::vector<std::pair<std::string, double>> parts;  // by rule, in order of their first match
     double sum = backend.policy.launch.seconds();
-    for (size_t m : origin.matches) {
+    for (place::MatchId m : origin.matches) {
       const match::Match& match = found.matches[m];
       const std::string& rule = backend.rules[static_cast<size_t>(match.rule)].name;
       auto it = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.first == rule; });

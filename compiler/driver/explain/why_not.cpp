@@ -19,12 +19,9 @@ using match::NearMiss;
 class Answerer {
  public:
   Answerer(const ExplainedPlan& explained, const std::string& backend)
-      : explained_(explained),
-        graph_(explained.input.graph),
-        name_(backend),
-        index_(index_of_backend(explained, backend)) {
-    if (index_ < 0) return;
-    const place::ActiveBackend& active = explained.active[static_cast<size_t>(index_)];
+      : explained_(explained), graph_(explained.input.graph), name_(backend), backend_(backend_id(explained, backend)) {
+    if (!backend_.is_valid()) return;
+    const place::ActiveBackend& active = explained.active[backend_];
     misses_.emplace(place::refusals_of(graph_, active, found()));
   }
 
@@ -60,7 +57,7 @@ class Answerer {
  private:
   std::vector<NearMiss> misses_of(NodeId node) { return misses_ ? misses_->of(node) : std::vector<NearMiss>(); }
 
-  const ir::Backend& backend() const { return *explained_.active[static_cast<size_t>(index_)].backend; }
+  const ir::Backend& backend() const { return *explained_.active[backend_].backend; }
 
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
@@ -74,7 +71,7 @@ class Answerer {
     return fmt::format("{} {}", nodes.size(), same ? op->name : "nodes");
   }
 
-  const place::BackendCandidates& found() const { return explained_.input.built.backends[static_cast<size_t>(index_)]; }
+  const place::BackendCandidates& found() const { return explained_.input.built.backends[backend_]; }
   const ir::Partition& home_of(NodeId node) const { return partition_of(graph_, explained_.plan.placement, node); }
   std::string home_text(NodeId node) const {
     const ir::Partition& home = home_of(node);
@@ -98,10 +95,9 @@ class Answerer {
       return fmt::format("it is pinned to `{}` ({})", pin->device, location_text(pin->span, explained_.sources));
     }
     const place::BuiltProblem& built = explained_.input.built;
-    for (size_t c = 0; c < built.candidate_count(); ++c) {
-      const std::vector<int>& nodes = built.problem.candidates[c].nodes;
-      if (built.origin(c).fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
-        continue;
+    for (place::CandidateId c : built.candidate_ids()) {
+      const std::vector<NodeId>& nodes = built.problem.candidates[c].nodes;
+      if (!built.origin(c).fixed.is_valid() || !std::binary_search(nodes.begin(), nodes.end(), node)) continue;
       return fmt::format("the model or the plan has it in partition `@{}`", home_of(node).name);
     }
     return "`--place`, `--forbid` or `--together` leave nothing there that holds it";
@@ -111,7 +107,7 @@ class Answerer {
     // The host runs also what its rules do not cover.
     std::vector<NodeId> uncovered;
     for (NodeId node : nodes) {
-      if (index_ >= 0 && home_of(node).matches.empty()) uncovered.push_back(node);
+      if (backend_.is_valid() && home_of(node).matches.empty()) uncovered.push_back(node);
     }
     if (nodes.size() > 1) {
       line("{} run on {}: {}", count_text(nodes), name_, node_list(graph_, nodes));
@@ -271,7 +267,7 @@ class Answerer {
   }
 
   std::string max_partitions_text() const {
-    if (index_ < 0 || !backend().max_partitions) return "`max partitions` of another backend";
+    if (!backend_.is_valid() || !backend().max_partitions) return "`max partitions` of another backend";
     return fmt::format("`max partitions {}` of {} ({})", *backend().max_partitions, name_,
                        location_text(backend().span, explained_.sources));
   }
@@ -281,8 +277,8 @@ class Answerer {
     const place::Problem& problem = explained_.input.built.problem;
     for (const place::Owner& owner : problem.owners) {
       if (owner.backend != name_) continue;
-      for (int enemy : owner.conflicts) {
-        const std::string& other = problem.owners[static_cast<size_t>(enemy)].backend;
+      for (place::OwnerId enemy : owner.conflicts) {
+        const std::string& other = problem.owners[enemy].backend;
         if (enemies.find("`" + other + "`") == std::string::npos)
           enemies += (enemies.empty() ? "" : ", ") + ("`" + other + "`");
       }
@@ -320,12 +316,9 @@ class Answerer {
   /// What keeps the candidate there from being larger.
   void stops(const Alternative& alternative, NodeId node) {
     // Matches that are joined after the search need not grow before it.
-    if (index_ < 0 || (backend().policy.join == ir::JoinKind::None && backend().policy.coalesce)) return;
+    if (!backend_.is_valid() || (backend().policy.join == ir::JoinKind::None && backend().policy.coalesce)) return;
     const place::Problem& problem = alternative.built->problem;
-    const place::Candidate& candidate =
-        problem.candidates[static_cast<size_t>(candidate_of(problem, alternative.plan->chosen, node))];
-    std::vector<NodeId> nodes;
-    for (int at : candidate.nodes) nodes.emplace_back(at);
+    const std::vector<NodeId>& nodes = problem.candidates[candidate_of(problem, alternative.plan->chosen, node)].nodes;
     constexpr size_t kShown = 3;
     std::vector<GrowthStop> all = growth_stops(graph_, backend(), found(), nodes);
     for (size_t i = 0; i < std::min(all.size(), kShown); ++i) {
@@ -340,7 +333,7 @@ class Answerer {
 
   /// Rules that could have taken more than those that matched.
   void near_rules(NodeId node) {
-    if (index_ < 0) return;
+    if (!backend_.is_valid()) return;
     std::vector<NearMiss> misses = misses_of(node);
     std::erase_if(misses, [](const NearMiss& miss) { return !miss.is_close(); });
     std::string_view label = "almost";
@@ -353,7 +346,7 @@ class Answerer {
   const ExplainedPlan& explained_;
   const ir::Graph& graph_;
   std::string name_;
-  int index_;
+  place::BackendId backend_;  ///< none: not active
   std::optional<match::Refusals> misses_;
   std::string text_;
 };

@@ -9,14 +9,13 @@
 
 namespace collage::driver {
 
-std::optional<passes::Schedule> pre_schedule(const std::vector<place::ActiveBackend>& active,
-                                             support::Diagnostics& diags) {
+std::optional<passes::Schedule> pre_schedule(const place::ActiveBackends& active, support::Diagnostics& diags) {
   std::vector<const ir::Backend*> backends;
   for (const place::ActiveBackend& backend : active) backends.push_back(backend.backend);
   return passes::compose_pre_phase(backends, diags);
 }
 
-std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const std::vector<place::ActiveBackend>& active,
+std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
                                    RewriteCounts* counts) {
   std::vector<passes::Pass> all;
   for (const passes::PhaseStep& step : schedule.steps) {

@@ -16,11 +16,10 @@ namespace collage::driver {
 using RewriteCounts = std::map<std::string, int>;
 
 /// The passes that run before candidates are searched. Returns nullopt after errors.
-std::optional<passes::Schedule> pre_schedule(const std::vector<place::ActiveBackend>& active,
-                                             support::Diagnostics& diags);
+std::optional<passes::Schedule> pre_schedule(const place::ActiveBackends& active, support::Diagnostics& diags);
 
 /// Passes that run the steps in order. They refer to `active` and to `counts`, which must live on.
-std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const std::vector<place::ActiveBackend>& active,
+std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
                                    RewriteCounts* counts);
 
 /// `layer_norm 12x, strip_identity 1x`: those that were applied, or "".

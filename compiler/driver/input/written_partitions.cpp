@@ -8,11 +8,10 @@ namespace collage::driver {
 namespace {
 
 runtime::Duration edge_cost(const ir::Conversion& conversion, const place::BuiltProblem& built) {
-  for (size_t v = 0; v < built.values.size(); ++v) {
+  for (place::ProblemValueId v : built.values.ids()) {
     if (built.values[v] != conversion.value) continue;
     for (const place::ConversionEdge& edge : built.problem.values[v].conversions) {
-      if (built.problem.formats[static_cast<size_t>(edge.from)] == conversion.from &&
-          built.problem.formats[static_cast<size_t>(edge.to)] == conversion.to) {
+      if (built.problem.formats[edge.from] == conversion.from && built.problem.formats[edge.to] == conversion.to) {
         return edge.cost;
       }
     }
@@ -30,10 +29,10 @@ bool is_fully_placed(const ir::Graph& graph, const ir::Placement& written) {
 
 ir::Placement complete_costs(const ir::Placement& written, const place::BuiltProblem& built) {
   ir::Placement placement = written;
-  for (size_t c = 0; c < built.candidate_count(); ++c) {
+  for (place::CandidateId c : built.candidate_ids()) {
     const place::CandidateOrigin& origin = built.origin(c);
-    if (origin.fixed < 0) continue;
-    ir::Partition& partition = placement.partitions[static_cast<size_t>(origin.fixed)];
+    if (!origin.fixed.is_valid()) continue;
+    ir::Partition& partition = placement.partitions[origin.fixed.slot()];
     if (partition.cost.ps() == 0) partition.cost = built.problem.candidates[c].cost;
     partition.matches = place::chosen_matches(built, c);
     partition.part_matches = origin.part_matches;

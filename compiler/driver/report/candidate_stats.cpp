@@ -17,11 +17,10 @@ class Signature {
   explicit Signature(const ir::Graph& graph) : graph_(graph) {}
 
   std::string of(const place::BuiltProblem& built, const place::Candidate& candidate) {
-    std::string text = built.problem.owners[static_cast<size_t>(candidate.owner)].backend;
+    std::string text = built.problem.owners[candidate.owner].backend;
     std::map<ir::ValueId, size_t> numbers;
     auto number = [&](ir::ValueId value) { return numbers.emplace(value, numbers.size()).first->second; };
-    for (int index : candidate.nodes) {
-      ir::NodeId id(index);
+    for (ir::NodeId id : candidate.nodes) {
       text += "|" + node_text(id);
       for (ir::ValueId input : graph_.node(id).inputs) {
         text += input.is_valid() ? fmt::format(" {}{}", number(input), is_constant(input) ? "c" : "") : " _";
@@ -32,8 +31,8 @@ class Signature {
     }
     auto boundary = [&](const std::vector<place::ValueFormat>& values) {
       for (const place::ValueFormat& value : values) {
-        const ir::Format& format = built.problem.formats[static_cast<size_t>(value.format)];
-        text += fmt::format(" {}:{}", number(built.values[static_cast<size_t>(value.value)]), format.layout);
+        const ir::Format& format = built.problem.formats[value.format];
+        text += fmt::format(" {}:{}", number(built.values[value.value]), format.layout);
         if (format.storage) text += " " + runtime::to_string(*format.storage);
       }
     };

@@ -51,9 +51,8 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
 
 }  // namespace
 
-Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
-                 const std::vector<place::ActiveBackend>& active, const WorkListener& listener,
-                 support::Diagnostics& diags) {
+Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
+                 const WorkListener& listener, support::Diagnostics& diags) {
   const CostMode mode = settings.costs.mode;
   const bool may_choose = mode == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
   if (mode != CostMode::Measured && !may_choose) return {};

@@ -24,9 +24,8 @@ struct Costs {
 /// Without a database (none is wanted, or there is no home to keep one in) they are forgotten after this compilation. A
 /// database that cannot be used, or a measuring process that does not exist, is a warning. `rules`: the paths that
 /// `active` were read from. The listener lives as long as the costs.
-Costs open_costs(const Settings& settings, const std::vector<std::string>& rules,
-                 const std::vector<place::ActiveBackend>& active, const WorkListener& listener,
-                 support::Diagnostics& diags);
+Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
+                 const WorkListener& listener, support::Diagnostics& diags);
 
 /// `31 measured, 57 from cache, 224 not needed   2.1 s`, and what failed. Empty if there was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);

@@ -27,7 +27,7 @@ bool may_join(const SearchInput& input, const ir::Partition& partition) {
 
 /// The backend's `deny`.
 bool may_hold(const SearchInput& input, const std::string& backend, const std::vector<ir::NodeId>& nodes) {
-  const std::vector<place::BackendCandidates>& backends = input.built.backends;
+  const auto& backends = input.built.backends;
   auto found = std::find_if(backends.begin(), backends.end(), [&](const auto& b) { return b.backend == backend; });
   return found == backends.end() || match::denied_in(found->denied, nodes) == nullptr;
 }
@@ -43,11 +43,11 @@ std::optional<place::Solution> solve_without(const SearchInput& input, const pla
 /// The limit of backends without which there would be a plan; empty if it is none of them alone.
 std::string deciding_limit(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
-  const auto owner_of = [&](int c) { return problem.candidates[static_cast<size_t>(c)].owner; };
+  const auto owner_of = [&](place::CandidateId c) { return problem.candidates[c].owner; };
   if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.max_partitions.reset(); })) {
     std::map<std::string, int> counts;
-    for (int c : free->chosen) {
-      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(c))];
+    for (place::CandidateId c : free->chosen) {
+      const place::Owner& owner = problem.owners[owner_of(c)];
       if (owner.max_partitions && ++counts[owner.backend] > *owner.max_partitions) {
         return fmt::format("`max partitions {}` of `{}` is too few for what has to run there", *owner.max_partitions,
                            owner.backend);
@@ -55,12 +55,12 @@ std::string deciding_limit(const SearchInput& input, const place::Strategy& stra
     }
   }
   if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.conflicts.clear(); })) {
-    for (int a : free->chosen) {
-      const place::Owner& owner = problem.owners[static_cast<size_t>(owner_of(a))];
-      for (int b : free->chosen) {
+    for (place::CandidateId a : free->chosen) {
+      const place::Owner& owner = problem.owners[owner_of(a)];
+      for (place::CandidateId b : free->chosen) {
         if (std::count(owner.conflicts.begin(), owner.conflicts.end(), owner_of(b)) == 0) continue;
         return fmt::format("it needs both `{}` and `{}`, which conflict", owner.backend,
-                           problem.owners[static_cast<size_t>(owner_of(b))].backend);
+                           problem.owners[owner_of(b)].backend);
       }
     }
   }
@@ -70,20 +70,19 @@ std::string deciding_limit(const SearchInput& input, const place::Strategy& stra
 /// A node that none of the strategy's backends may run, a limit, or one sentence about the whole.
 std::string why_none(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
-  std::vector<bool> can_run(input.graph.node_count());
-  std::vector<std::string> elsewhere(input.graph.node_count());
+  support::Table<ir::NodeId, bool> can_run(input.graph.node_count());
+  support::Table<ir::NodeId, std::string> elsewhere(input.graph.node_count());
   for (const place::Candidate& candidate : problem.candidates) {
-    const place::Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
-    for (int node : candidate.nodes) {
-      can_run[static_cast<size_t>(node)] =
-          can_run[static_cast<size_t>(node)] || place::takes_part(strategy, owner.backend);
-      elsewhere[static_cast<size_t>(node)] = owner.instance;
+    const place::Owner& owner = problem.owners[candidate.owner];
+    for (ir::NodeId node : candidate.nodes) {
+      can_run[node] = can_run[node] || place::takes_part(strategy, owner.backend);
+      elsewhere[node] = owner.instance;
     }
   }
   for (ir::NodeId node : input.graph.node_ids()) {
-    if (can_run[node.slot()]) continue;
+    if (can_run[node]) continue;
     return fmt::format("it has nothing for `%{}`, which may only run on `{}`", input.graph.node_name(node),
-                       elsewhere[node.slot()]);
+                       elsewhere[node]);
   }
   if (std::string limit = deciding_limit(input, strategy); !limit.empty()) return limit;
   return "what is left after pins, options and limits does not fit together, or some value cannot reach a place where "
@@ -175,8 +174,8 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
 FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
   const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
   FoundPlan plan;
-  for (int c : solution.chosen) {
-    const place::CandidateOrigin& origin = built.origin(static_cast<size_t>(c));
+  for (place::CandidateId c : solution.chosen) {
+    const place::CandidateOrigin& origin = built.origin(c);
     if (origin.measured && !origin.unmeasured) plan.measured.push_back({origin.measurement, origin.spread});
   }
   plan.bound = solution.bound;
@@ -209,7 +208,7 @@ std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& i
     std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
     if (!plan) return;
     const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
-                                        [&](int c) { return input.built.origin(static_cast<size_t>(c)).unmeasured; });
+                                        [&](place::CandidateId c) { return input.built.origin(c).unmeasured; });
     plans.emplace_back(has_bounds ? label + " at least" : label, plan->predicted);
   };
   add("host only", {Kind::Single, {"host"}});

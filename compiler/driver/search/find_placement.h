@@ -37,7 +37,7 @@ struct SearchInput {
 
 struct FoundPlan {
   ir::Placement placement;                    ///< after partitions were joined where their backend wants it
-  std::vector<int> chosen;                    ///< candidates of the problem, as the search chose them
+  std::vector<place::CandidateId> chosen;     ///< candidates of the problem, as the search chose them
   place::Solution solution;                   ///< what it was made of, before partitions were joined
   std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
   Duration predicted;  ///< what the objective says of the placement, by code that the searches do not share

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/subproblem.h"
@@ -19,20 +20,16 @@ constexpr double kFirstMutation = 0.2;  ///< of each gene, where the first popul
 constexpr int kTournament = 5;
 constexpr int kIdleGenerations = 50;  ///< without a genome that is new
 
-size_t slot(int index) {
-  return static_cast<size_t>(index);
-}
-
 class Evolution {
  public:
-  Evolution(const std::vector<int>& choices, const std::function<double(const Genome&)>& fitness,
+  Evolution(const std::vector<size_t>& choices, const std::function<double(const Genome&)>& fitness,
             const EvolveOptions& options)
       : choices_(choices), fitness_(fitness), options_(options), random_(options.seed) {}
 
   Evolved run(const std::vector<Genome>& first) {
     const int size = std::clamp(options_.evaluations / 2, 2, options_.population);
     std::vector<Genome> population = first;
-    while (static_cast<int>(population.size()) < size) {
+    while (std::cmp_less(population.size(), size)) {
       population.push_back(mutated(first.front(), kFirstMutation));
     }
     measure(population);
@@ -49,14 +46,13 @@ class Evolution {
 
  private:
   double chance() { return static_cast<double>(random_() >> 11U) * 0x1p-53; }
-  size_t below(size_t count) { return static_cast<size_t>(random_() % count); }
+  size_t below(size_t count) { return random_() % count; }
 
   Genome mutated(Genome genome, double each) {
     for (size_t gene = 0; gene < genome.size(); ++gene) {
       if (choices_[gene] < 2 || chance() >= each) continue;
-      const auto others = static_cast<size_t>(choices_[gene] - 1);
-      const int other = static_cast<int>(below(others));
-      genome[gene] = other < genome[gene] ? other : other + 1;
+      const ChoiceId other(below(choices_[gene] - 1));
+      genome[gene] = other < genome[gene] ? other : advance(other, 1);
     }
     return genome;
   }
@@ -66,8 +62,7 @@ class Evolution {
     size_t begin = below(a.size() + 1);
     size_t end = below(a.size() + 1);
     if (begin > end) std::swap(begin, end);
-    std::swap_ranges(a.begin() + static_cast<std::ptrdiff_t>(begin), a.begin() + static_cast<std::ptrdiff_t>(end),
-                     b.begin() + static_cast<std::ptrdiff_t>(begin));
+    for (size_t gene = begin; gene < end; ++gene) std::swap(a[gene], b[gene]);
   }
 
   /// What was not measured any more counts as not running.
@@ -109,7 +104,7 @@ class Evolution {
     }
   }
 
-  const std::vector<int>& choices_;
+  const std::vector<size_t>& choices_;
   const std::function<double(const Genome&)>& fitness_;
   const EvolveOptions& options_;
   std::mt19937_64 random_;
@@ -120,57 +115,58 @@ class Evolution {
 }  // namespace
 
 PlanGenes::PlanGenes(const Problem& problem, Solution plan)
-    : problem_(problem), plan_(std::move(plan)), gene_of_(slot(problem.node_count)) {
-  for (size_t gene = 0; gene < plan_.chosen.size(); ++gene) {
-    const Candidate& chosen = problem.candidates[slot(plan_.chosen[gene])];
-    for (int node : chosen.nodes) gene_of_[slot(node)] = static_cast<int>(gene);
+    : problem_(problem), plan_(std::move(plan)), gene_of_(problem.node_count) {
+  for (CandidateId c : plan_.chosen) {
+    const Candidate& chosen = problem.candidates[c];
+    for (NodeId node : chosen.nodes) gene_of_[node] = choices_.next_id();
     // Nodes that each owner has in candidates that lie within this one.
-    std::vector<std::vector<int>> has(problem.owners.size());
+    Table<OwnerId, std::vector<NodeId>> has(problem.owners.size());
     for (const Candidate& candidate : problem.candidates) {
       const bool is_inside =
           std::includes(chosen.nodes.begin(), chosen.nodes.end(), candidate.nodes.begin(), candidate.nodes.end());
       if (!is_inside || candidate.cost >= Duration::max()) continue;
       if (candidate.owner == chosen.owner && candidate.nodes.size() == chosen.nodes.size()) continue;
-      std::vector<int>& nodes = has[slot(candidate.owner)];
+      std::vector<NodeId>& nodes = has[candidate.owner];
       nodes.insert(nodes.end(), candidate.nodes.begin(), candidate.nodes.end());
     }
     choices_.push_back({{chosen.owner, false}});
-    for (int owner = 0; owner < static_cast<int>(has.size()); ++owner) {
-      std::vector<int>& nodes = has[slot(owner)];
+    for (OwnerId owner : has.ids()) {
+      std::vector<NodeId>& nodes = has[owner];
       std::sort(nodes.begin(), nodes.end());
       nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
       if (nodes == chosen.nodes) choices_.back().push_back({owner, owner == chosen.owner});
     }
-    counts_.push_back(static_cast<int>(choices_.back().size()));
+    counts_.push_back(choices_.back().size());
   }
 }
 
 Genome PlanGenes::like(const Solution& other) const {
-  std::vector<int> owner_of(gene_of_.size());
-  for (int c : other.chosen) {
-    const Candidate& candidate = problem_.candidates[slot(c)];
-    for (int node : candidate.nodes) owner_of[slot(node)] = candidate.owner;
+  Table<NodeId, OwnerId> owner_of(gene_of_.size(), 0);
+  for (CandidateId c : other.chosen) {
+    const Candidate& candidate = problem_.candidates[c];
+    for (NodeId node : candidate.nodes) owner_of[node] = candidate.owner;
   }
   Genome genome;
-  for (size_t gene = 0; gene < choices_.size(); ++gene) {
-    const std::vector<int>& nodes = problem_.candidates[slot(plan_.chosen[gene])].nodes;
-    const int owner = owner_of[slot(nodes.front())];
-    const bool is_whole = std::all_of(nodes.begin(), nodes.end(), [&](int n) { return owner_of[slot(n)] == owner; });
+  for (GeneId gene : choices_.ids()) {
+    const std::vector<NodeId>& nodes = nodes_of(gene);
+    const OwnerId owner = owner_of[nodes.front()];
+    const bool is_whole = std::all_of(nodes.begin(), nodes.end(), [&](NodeId n) { return owner_of[n] == owner; });
     const auto at = std::find_if(choices_[gene].begin(), choices_[gene].end(),
                                  [&](const Choice& choice) { return is_whole && choice.owner == owner; });
-    genome.push_back(at == choices_[gene].end() ? 0 : static_cast<int>(at - choices_[gene].begin()));
+    genome.push_back(at == choices_[gene].end() ? ChoiceId(0) : ChoiceId(at - choices_[gene].begin()));
   }
   return genome;
 }
 
 std::optional<Solution> PlanGenes::plan_of(const Genome& genome, const SearchOptions& options) const {
-  if (std::all_of(genome.begin(), genome.end(), [](int choice) { return choice == 0; })) return plan_;
-  const std::vector<int> kept = candidates_where(problem_, [&](int c) {
-    const Candidate& candidate = problem_.candidates[slot(c)];
-    return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](int node) {
-      const auto gene = slot(gene_of_[slot(node)]);
-      const Choice& choice = choices_[gene][slot(genome[gene])];
-      const std::vector<int>& nodes = problem_.candidates[slot(plan_.chosen[gene])].nodes;
+  const auto stays = [](ChoiceId choice) { return choice == ChoiceId(0); };
+  if (std::all_of(genome.begin(), genome.end(), stays)) return plan_;
+  const std::vector<CandidateId> kept = candidates_where(problem_, [&](CandidateId c) {
+    const Candidate& candidate = problem_.candidates[c];
+    return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) {
+      const GeneId gene = gene_of_[node];
+      const Choice& choice = choices_[gene][genome[gene.slot()]];
+      const std::vector<NodeId>& nodes = nodes_of(gene);
       return choice.owner == candidate.owner &&
              !(choice.taken_apart &&
                std::includes(candidate.nodes.begin(), candidate.nodes.end(), nodes.begin(), nodes.end()));
@@ -179,7 +175,7 @@ std::optional<Solution> PlanGenes::plan_of(const Genome& genome, const SearchOpt
   return search_among(problem_, kept, options);
 }
 
-Evolved evolve(const std::vector<int>& choices, const std::vector<Genome>& first,
+Evolved evolve(const std::vector<size_t>& choices, const std::vector<Genome>& first,
                const std::function<double(const Genome&)>& fitness, const EvolveOptions& options) {
   return Evolution(choices, fitness, options).run(first);
 }

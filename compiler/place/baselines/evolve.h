@@ -26,7 +26,10 @@
 
 namespace collage::place {
 
-using Genome = std::vector<int>;
+/// A partition of the plan, by its place in `chosen`.
+using GeneId = Id<struct GeneTag>;
+using ChoiceId = Id<struct ChoiceTag>;
+using Genome = std::vector<ChoiceId>;  ///< by gene
 
 /// What genomes stand for. Keeps the problem by reference.
 class PlanGenes {
@@ -34,7 +37,7 @@ class PlanGenes {
   PlanGenes(const Problem& problem, Solution plan);
 
   /// By gene: how many choices it has, one at least.
-  const std::vector<int>& choices() const { return counts_; }
+  const std::vector<size_t>& choices() const { return counts_; }
   /// The genome nearest to another solution: partitions that lie elsewhere as a whole move there.
   Genome like(const Solution& other) const;
   /// The plan itself where all genes are 0; nothing if a genome leaves no plan.
@@ -42,14 +45,18 @@ class PlanGenes {
 
  private:
   struct Choice {
-    int owner = 0;
+    OwnerId owner = 0;
     bool taken_apart = false;
   };
+  const std::vector<NodeId>& nodes_of(GeneId gene) const {
+    return problem_.candidates[plan_.chosen[gene.slot()]].nodes;
+  }
+
   const Problem& problem_;
   Solution plan_;
-  std::vector<std::vector<Choice>> choices_;  ///< by gene, the plan's own first
-  std::vector<int> counts_;
-  std::vector<int> gene_of_;  ///< by node
+  Table<GeneId, Table<ChoiceId, Choice>> choices_;  ///< the plan's own first
+  std::vector<size_t> counts_;                      ///< by gene
+  Table<NodeId, GeneId> gene_of_;
 };
 
 struct EvolveOptions {
@@ -66,7 +73,7 @@ struct Evolved {
 };
 
 /// `fitness`: seconds, infinite for what does not run. `first`: genomes to begin with, at least one.
-Evolved evolve(const std::vector<int>& choices, const std::vector<Genome>& first,
+Evolved evolve(const std::vector<size_t>& choices, const std::vector<Genome>& first,
                const std::function<double(const Genome&)>& fitness, const EvolveOptions& options);
 
 }  // namespace collage::place

@@ -22,47 +22,45 @@ class Greedy {
         graph_(node_graph(problem)),
         reach_(graph_),
         conversions_(problem),
-        covered_(static_cast<size_t>(problem.node_count), false),
-        written_(problem.values.size(), -1),
+        covered_(problem.node_count, false),
+        written_(problem.values.size()),
         wanted_(problem.values.size(), 0),
         lone_writes_(problem.values.size()),
         lone_reads_(problem.values.size()) {
-    for (size_t v = 0; v < problem.values.size(); ++v) {
-      wanted_[v] = conversions_.base(static_cast<int>(v));
-      if (problem.values[v].writer < 0) written_[v] = problem.host_plain;
+    for (ProblemValueId v : problem.values.ids()) {
+      wanted_[v] = conversions_.base(v);
+      if (!problem.values[v].writer.is_valid()) written_[v] = problem.host_plain;
     }
     for (const Candidate& candidate : problem.candidates) {
       if (candidate.nodes.size() != 1) continue;
-      for (const ValueFormat& write : candidate.writes) lone_writes_[slot(write.value)].insert(write.format);
+      for (const ValueFormat& write : candidate.writes) lone_writes_[write.value].insert(write.format);
       for (const ValueFormat& read : candidate.reads) {
-        lone_reads_[slot(read.value)].emplace(candidate.nodes.front(), conversions_.bit(read.value, read.format));
+        lone_reads_[read.value].emplace(candidate.nodes.front(), conversions_.bit(read.value, read.format));
       }
     }
   }
 
-  void take_turn(std::vector<int> turn) {
-    const auto rank = [&](int c) {
-      const Candidate& candidate = problem_.candidates[slot(c)];
-      const Owner& owner = problem_.owners[slot(candidate.owner)];
-      using Rank = std::tuple<int64_t, Duration, const std::string&, const std::string&, const std::string&,
-                              const std::vector<int>&>;
-      return Rank(-static_cast<int64_t>(candidate.nodes.size()), candidate.cost, candidate.rule, owner.backend,
+  void take_turn(std::vector<CandidateId> turn) {
+    const auto rank = [&](CandidateId c) {
+      const Candidate& candidate = problem_.candidates[c];
+      const Owner& owner = problem_.owners[candidate.owner];
+      using Rank = std::tuple<size_t, Duration, const std::string&, const std::string&, const std::string&,
+                              const std::vector<NodeId>&>;
+      return Rank(problem_.node_count - candidate.nodes.size(), candidate.cost, candidate.rule, owner.backend,
                   owner.instance, candidate.nodes);
     };
-    std::stable_sort(turn.begin(), turn.end(), [&](int a, int b) { return rank(a) < rank(b); });
-    for (int c : turn) {
-      if (fits(problem_.candidates[slot(c)])) take(c);
+    std::stable_sort(turn.begin(), turn.end(), [&](CandidateId a, CandidateId b) { return rank(a) < rank(b); });
+    for (CandidateId c : turn) {
+      if (fits(problem_.candidates[c])) take(c);
     }
   }
 
-  const std::vector<int>& taken() const { return taken_; }
+  const std::vector<CandidateId>& taken() const { return taken_; }
 
  private:
-  static size_t slot(int index) { return static_cast<size_t>(index); }
-
   bool fits(const Candidate& candidate) {
     if (candidate.cost >= Duration::max()) return false;
-    if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), [&](int node) { return covered_[slot(node)]; })) {
+    if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) { return covered_[node]; })) {
       return false;
     }
     if (!within_limits(candidate) || !can_be_fed(candidate) || !is_convex(graph_, reach_, candidate.nodes))
@@ -71,13 +69,13 @@ class Greedy {
   }
 
   bool within_limits(const Candidate& candidate) const {
-    const Owner& owner = problem_.owners[slot(candidate.owner)];
+    const Owner& owner = problem_.owners[candidate.owner];
     int count = 1;
-    for (int c : taken_) {
-      const int other = problem_.candidates[slot(c)].owner;
-      if (problem_.owners[slot(other)].max_partitions && problem_.owners[slot(other)].backend == owner.backend) ++count;
+    for (CandidateId c : taken_) {
+      const OwnerId other = problem_.candidates[c].owner;
+      if (problem_.owners[other].max_partitions && problem_.owners[other].backend == owner.backend) ++count;
       for (const auto& [a, b] : {std::pair(other, candidate.owner), std::pair(candidate.owner, other)}) {
-        const std::vector<int>& conflicts = problem_.owners[slot(a)].conflicts;
+        const std::vector<OwnerId>& conflicts = problem_.owners[a].conflicts;
         if (std::find(conflicts.begin(), conflicts.end(), b) != conflicts.end()) return false;
       }
     }
@@ -88,25 +86,24 @@ class Greedy {
   /// every reader still open has a single-node candidate that can be fed.
   bool can_be_fed(const Candidate& candidate) {
     for (const ValueFormat& read : candidate.reads) {
-      const size_t v = slot(read.value);
+      const ProblemValueId v = read.value;
       const FormatMask wanted = wanted_[v] | conversions_.bit(read.value, read.format);
       const auto feeds = [&](FormatId from) { return conversions_.cost(read.value, from, wanted) < Duration::max(); };
-      if (written_[v] >= 0 ? !feeds(written_[v])
-                           : std::none_of(lone_writes_[v].begin(), lone_writes_[v].end(), feeds)) {
+      if (written_[v].is_valid() ? !feeds(written_[v])
+                                 : std::none_of(lone_writes_[v].begin(), lone_writes_[v].end(), feeds)) {
         return false;
       }
     }
     for (const ValueFormat& write : candidate.writes) {
-      const size_t v = slot(write.value);
+      const ProblemValueId v = write.value;
       const auto feeds = [&](FormatMask more) {
         return conversions_.cost(write.value, write.format, wanted_[v] | more) < Duration::max();
       };
       if (!feeds(0)) return false;
-      for (int reader : problem_.values[v].readers) {
-        if (covered_[slot(reader)] || std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), reader))
-          continue;
+      for (NodeId reader : problem_.values[v].readers) {
+        if (covered_[reader] || std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), reader)) continue;
         const auto& lone = lone_reads_[v];
-        if (std::none_of(lone.lower_bound({reader, 0}), lone.lower_bound({reader + 1, 0}),
+        if (std::none_of(lone.lower_bound({reader, 0}), lone.lower_bound({advance(reader, 1), 0}),
                          [&](const auto& entry) { return feeds(entry.second); })) {
           return false;
         }
@@ -115,50 +112,50 @@ class Greedy {
     return true;
   }
 
-  void take(int c) {
-    const Candidate& candidate = problem_.candidates[slot(c)];
+  void take(CandidateId c) {
+    const Candidate& candidate = problem_.candidates[c];
     taken_.push_back(c);
-    for (int node : candidate.nodes) covered_[slot(node)] = true;
+    for (NodeId node : candidate.nodes) covered_[node] = true;
     for (const ValueFormat& read : candidate.reads) {
-      wanted_[slot(read.value)] |= conversions_.bit(read.value, read.format);
+      wanted_[read.value] |= conversions_.bit(read.value, read.format);
     }
-    for (const ValueFormat& write : candidate.writes) written_[slot(write.value)] = write.format;
+    for (const ValueFormat& write : candidate.writes) written_[write.value] = write.format;
     if (!is_transparent(graph_, reach_, candidate.nodes)) opaque_.push_back(&candidate.nodes);
   }
 
   const Problem& problem_;
   NodeGraph graph_;
-  Reachability reach_;
+  Reachability<NodeId> reach_;
   ConversionCosts conversions_;
-  std::vector<bool> covered_;
-  std::vector<FormatId> written_;
-  std::vector<FormatMask> wanted_;
-  std::vector<std::set<FormatId>> lone_writes_;
-  std::vector<std::set<std::pair<int, FormatMask>>> lone_reads_;
-  std::vector<const std::vector<int>*> opaque_;
-  std::vector<int> taken_;
+  Table<NodeId, bool> covered_;
+  Table<ProblemValueId, FormatId> written_;
+  Table<ProblemValueId, FormatMask> wanted_;
+  Table<ProblemValueId, std::set<FormatId>> lone_writes_;
+  Table<ProblemValueId, std::set<std::pair<NodeId, FormatMask>>> lone_reads_;
+  std::vector<const std::vector<NodeId>*> opaque_;
+  std::vector<CandidateId> taken_;
 };
 
-std::vector<int> still_fitting(const Problem& problem, const std::vector<int>& taken) {
-  std::set<int> covered;
-  for (int c : taken) {
-    const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(c)].nodes;
+std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector<CandidateId>& taken) {
+  std::set<NodeId> covered;
+  for (CandidateId c : taken) {
+    const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
     covered.insert(nodes.begin(), nodes.end());
   }
-  return candidates_where(problem, [&](int c) {
-    const std::vector<int>& nodes = problem.candidates[static_cast<size_t>(c)].nodes;
+  return candidates_where(problem, [&](CandidateId c) {
+    const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
     return std::find(taken.begin(), taken.end(), c) != taken.end() ||
-           std::none_of(nodes.begin(), nodes.end(), [&](int node) { return covered.contains(node); });
+           std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return covered.contains(node); });
   });
 }
 
 }  // namespace
 
-std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<int>>& turns,
+std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<CandidateId>>& turns,
                                       const SearchOptions& options) {
   Greedy greedy(problem);
-  for (const std::vector<int>& turn : turns) greedy.take_turn(turn);
-  std::vector<int> taken = greedy.taken();
+  for (const std::vector<CandidateId>& turn : turns) greedy.take_turn(turn);
+  std::vector<CandidateId> taken = greedy.taken();
   for (;;) {
     std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
     if (solution) {
@@ -180,12 +177,10 @@ std::optional<Solution> solve_priority(const StrategyInput& input) {
   const Problem& problem = input.problem;
   std::vector<std::string> order = input.backends;
   order.emplace_back(kHostBackend);
-  std::vector<std::vector<int>> turns;
+  std::vector<std::vector<CandidateId>> turns;
   for (const std::string& backend : order) {
-    turns.push_back(candidates_where(problem, [&](int c) {
-      const int owner = problem.candidates[static_cast<size_t>(c)].owner;
-      return problem.owners[static_cast<size_t>(owner)].backend == backend;
-    }));
+    turns.push_back(candidates_where(
+        problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend == backend; }));
   }
   return search_greedy(problem, turns, input.options);
 }

@@ -13,7 +13,7 @@ namespace collage::place {
 
 /// Takes from each turn's candidates in order: most nodes, least cost, rule, backend, instance, nodes. Nothing if no
 /// solution was found.
-std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<int>>& turns,
+std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<CandidateId>>& turns,
                                       const SearchOptions& options);
 
 /// Strategy `greedy`: one turn of all candidates.

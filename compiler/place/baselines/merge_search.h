@@ -21,9 +21,11 @@
 
 namespace collage::place {
 
-/// Node -> number of its region, counted by first node; -1 for a node that nothing has alone. After: the quotient of
-/// the regions is acyclic.
-std::vector<int> merged_regions(const Problem& problem);
+using MergedRegionId = Id<struct MergedRegionTag>;
+
+/// The region of each node, counted by first node; none for a node that nothing has alone. After: the quotient of the
+/// regions is acyclic.
+Table<NodeId, MergedRegionId> merged_regions(const Problem& problem);
 
 /// Strategy `merge`.
 std::optional<Solution> solve_merge(const StrategyInput& input);

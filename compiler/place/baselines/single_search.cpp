@@ -9,9 +9,8 @@ namespace collage::place {
 
 std::optional<Solution> solve_single(const StrategyInput& input) {
   const Problem& problem = input.problem;
-  const auto takes_part = [&](int c) {
-    const int owner = problem.candidates[static_cast<size_t>(c)].owner;
-    const std::string& backend = problem.owners[static_cast<size_t>(owner)].backend;
+  const auto takes_part = [&](CandidateId c) {
+    const std::string& backend = problem.owners[problem.candidates[c].owner].backend;
     return backend == kHostBackend || backend == input.backends.front();
   };
   std::optional<Solution> solution = search_among(problem, candidates_where(problem, takes_part), input.options);

@@ -27,25 +27,26 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// A backend instance.
+using TvmInstance = Id<struct TvmInstanceTag>;
+
 /// A candidate as TVM sees it: without formats.
 struct Piece {
-  const std::vector<int>* nodes = nullptr;
-  size_t instance = 0;        ///< equal for pieces of one backend instance
-  Duration cost;              ///< of the cheapest variant
-  bool is_valid = false;      ///< one exit, no tap
-  std::vector<int> variants;  ///< Problem::candidates that differ in formats only
+  const std::vector<NodeId>* nodes = nullptr;
+  TvmInstance instance;
+  Duration cost;                      ///< of the cheapest variant
+  bool is_valid = false;              ///< one exit, no tap
+  std::vector<CandidateId> variants;  ///< that differ in formats only
 };
-
-size_t slot(int index) {
-  return static_cast<size_t>(index);
-}
+using PieceId = Id<Piece>;
+using Pieces = Table<PieceId, Piece>;
 
 bool has_one_exit_and_no_tap(const Problem& problem, const Candidate& candidate) {
-  std::set<int> exits;
+  std::set<NodeId> exits;
   for (const ValueFormat& write : candidate.writes) {
-    const ProblemValue& value = problem.values[slot(write.value)];
+    const ProblemValue& value = problem.values[write.value];
     exits.insert(value.writer);
-    const bool is_tap = std::any_of(value.readers.begin(), value.readers.end(), [&](int reader) {
+    const bool is_tap = std::any_of(value.readers.begin(), value.readers.end(), [&](NodeId reader) {
       return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), reader);
     });
     if (is_tap) return false;
@@ -54,18 +55,19 @@ bool has_one_exit_and_no_tap(const Problem& problem, const Candidate& candidate)
 }
 
 /// Convex ones of finite cost, in the order of the problem's candidates.
-std::vector<Piece> pieces_of(const Problem& problem) {
+Pieces pieces_of(const Problem& problem) {
   const NodeGraph graph = node_graph(problem);
-  const Reachability reach(graph);
-  std::map<std::pair<std::string, std::string>, size_t> instances;
-  std::map<std::tuple<size_t, std::string, std::vector<int>>, size_t> known;
-  std::vector<Piece> pieces;
-  for (int c = 0; c < static_cast<int>(problem.candidates.size()); ++c) {
-    const Candidate& candidate = problem.candidates[slot(c)];
+  const Reachability<NodeId> reach(graph);
+  std::map<std::pair<std::string, std::string>, TvmInstance> instances;
+  std::map<std::tuple<TvmInstance, std::string, std::vector<NodeId>>, PieceId> known;
+  Pieces pieces;
+  for (CandidateId c : problem.candidates.ids()) {
+    const Candidate& candidate = problem.candidates[c];
     if (candidate.cost >= Duration::max() || !is_convex(graph, reach, candidate.nodes)) continue;
-    const Owner& owner = problem.owners[slot(candidate.owner)];
-    const size_t instance = instances.emplace(std::pair(owner.backend, owner.instance), instances.size()).first->second;
-    const auto [at, is_new] = known.emplace(std::tuple(instance, candidate.rule, candidate.nodes), pieces.size());
+    const Owner& owner = problem.owners[candidate.owner];
+    const TvmInstance instance =
+        instances.emplace(std::pair(owner.backend, owner.instance), TvmInstance(instances.size())).first->second;
+    const auto [at, is_new] = known.emplace(std::tuple(instance, candidate.rule, candidate.nodes), pieces.next_id());
     if (is_new) {
       pieces.push_back({&candidate.nodes, instance, candidate.cost, has_one_exit_and_no_tap(problem, candidate), {}});
     }
@@ -76,91 +78,93 @@ std::vector<Piece> pieces_of(const Problem& problem) {
   return pieces;
 }
 
-/// Indices of pieces, by node.
-using Index = std::vector<std::vector<size_t>>;
+using Index = Table<NodeId, std::vector<PieceId>>;
 
 class Pruner {
  public:
-  Pruner(const std::vector<Piece>& pieces, int node_count)
-      : pieces_(pieces), with_(slot(node_count)), current_(pieces.size()), kept_(pieces.size(), false) {
-    for (size_t i = 0; i < pieces.size(); ++i) {
+  Pruner(const Pieces& pieces, size_t node_count)
+      : pieces_(pieces), with_(node_count), current_(pieces.size()), kept_(pieces.size(), false) {
+    for (PieceId i : pieces.ids()) {
       current_[i] = pieces[i].is_valid;
-      for (int node : *pieces[i].nodes) with_[slot(node)].push_back(i);
+      for (NodeId node : *pieces[i].nodes) with_[node].push_back(i);
     }
   }
 
-  std::vector<bool> run() {
+  Table<PieceId, bool> run() {
     for (;;) {
       bool is_larger = false;
-      std::vector<size_t> maximal;
-      for (size_t i = 0; i < pieces_.size(); ++i) {
+      std::vector<PieceId> maximal;
+      for (PieceId i : pieces_.ids()) {
         if (current_[i] && is_maximal(i)) maximal.push_back(i);
       }
-      for (size_t i : maximal) {
+      for (PieceId i : maximal) {
         is_larger |= !kept_[i];
         kept_[i] = true;
       }
       if (!is_larger) return kept_;
-      for (size_t i = 0; i < pieces_.size(); ++i) {
+      for (PieceId i : pieces_.ids()) {
         if (kept_[i] && meets_another(i)) current_[i] = false;
       }
     }
   }
 
  private:
-  bool is_maximal(size_t i) const {
+  bool is_maximal(PieceId i) const {
     const Piece& piece = pieces_[i];
-    const std::vector<size_t>& others = with_[slot(piece.nodes->front())];
-    return std::none_of(others.begin(), others.end(), [&](size_t j) {
+    const std::vector<PieceId>& others = with_[piece.nodes->front()];
+    return std::none_of(others.begin(), others.end(), [&](PieceId j) {
       return j != i && current_[j] && pieces_[j].instance == piece.instance &&
              std::includes(pieces_[j].nodes->begin(), pieces_[j].nodes->end(), piece.nodes->begin(),
                            piece.nodes->end());
     });
   }
 
-  bool meets_another(size_t i) const {
-    return std::any_of(pieces_[i].nodes->begin(), pieces_[i].nodes->end(), [&](int node) {
-      return std::any_of(with_[slot(node)].begin(), with_[slot(node)].end(),
-                         [&](size_t j) { return kept_[j] && *pieces_[j].nodes != *pieces_[i].nodes; });
+  bool meets_another(PieceId i) const {
+    return std::any_of(pieces_[i].nodes->begin(), pieces_[i].nodes->end(), [&](NodeId node) {
+      return std::any_of(with_[node].begin(), with_[node].end(),
+                         [&](PieceId j) { return kept_[j] && *pieces_[j].nodes != *pieces_[i].nodes; });
     });
   }
 
-  const std::vector<Piece>& pieces_;
+  const Pieces& pieces_;
   Index with_;
-  std::vector<bool> current_;
-  std::vector<bool> kept_;
+  Table<PieceId, bool> current_;
+  Table<PieceId, bool> kept_;
 };
 
-constexpr size_t kNone = SIZE_MAX;
+using StateId = Id<struct State>;
 
 /// A set of covered nodes and the cheapest way to it so far.
 struct State {
   NodeSet covered;
-  int next = 0;  ///< first uncovered node
+  NodeId next = 0;  ///< the first that is not covered
   Duration cost;
-  size_t from = kNone;
-  size_t piece = kNone;
+  StateId from;  ///< none: nothing is covered
+  PieceId piece;
 };
 
 class CoverSearch {
  public:
-  CoverSearch(const std::vector<Piece>& pieces, const std::vector<bool>& kept, int node_count)
-      : pieces_(pieces), node_count_(node_count), kept_at_(slot(node_count)), other_at_(slot(node_count)) {
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      NodeSet& nodes = nodes_.emplace_back(slot(node_count));
-      for (int node : *pieces[i].nodes) nodes.insert(slot(node));
-      (kept[i] ? kept_at_ : other_at_)[slot(pieces[i].nodes->front())].push_back(i);
+  CoverSearch(const Pieces& pieces, const Table<PieceId, bool>& kept, size_t node_count)
+      : pieces_(pieces),
+        end_(node_count),
+        nodes_(pieces.size(), NodeSet(node_count)),
+        kept_at_(node_count),
+        other_at_(node_count) {
+    for (PieceId i : pieces.ids()) {
+      for (NodeId node : *pieces[i].nodes) nodes_[i].insert(node);
+      (kept[i] ? kept_at_ : other_at_)[pieces[i].nodes->front()].push_back(i);
     }
   }
 
   /// Pieces of the cheapest path, or nothing and the reason.
-  std::optional<std::vector<size_t>> run(const SearchOptions& options, std::string* failure) {
+  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* failure) {
     const Clock::time_point start = Clock::now();
-    add({NodeSet(slot(node_count_)), 0, Duration(), kNone, kNone});
+    add({NodeSet(end_.slot()), 0, Duration(), {}, {}});
     while (!queue_.empty()) {
-      const size_t at = *queue_.begin();
+      const StateId at = *queue_.begin();
       queue_.erase(queue_.begin());
-      if (states_[at].next == node_count_) return path_to(at);
+      if (states_[at].next == end_) return path_to(at);
       if (++expanded_ > options.max_states) {
         *failure = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
         return std::nullopt;
@@ -179,24 +183,23 @@ class CoverSearch {
 
  private:
   /// False if none of the pieces goes on from here.
-  bool expand(size_t at, const Index& starting_at) {
+  bool expand(StateId at, const Index& starting_at) {
     bool moved = false;
-    for (size_t i : starting_at[slot(states_[at].next)]) {
+    for (PieceId i : starting_at[states_[at].next]) {
       if (states_[at].covered.intersects(nodes_[i])) continue;
       moved = true;
       State state{states_[at].covered, states_[at].next, states_[at].cost + pieces_[i].cost, at, i};
       state.covered |= nodes_[i];
-      while (state.next < node_count_ && state.covered.contains(slot(state.next))) ++state.next;
+      while (state.next < end_ && state.covered.contains(state.next)) state.next = advance(state.next, 1);
       add(std::move(state));
     }
     return moved;
   }
 
   void add(State state) {
-    const auto [known, is_new] = by_covered_.emplace(std::string(state.covered.bytes()), states_.size());
+    const auto [known, is_new] = by_covered_.emplace(std::string(state.covered.bytes()), states_.next_id());
     if (is_new) {
-      states_.push_back(std::move(state));
-      queue_.insert(states_.size() - 1);
+      queue_.insert(states_.add(std::move(state)));
       return;
     }
     State& old = states_[known->second];
@@ -206,39 +209,39 @@ class CoverSearch {
     queue_.insert(known->second);
   }
 
-  std::vector<size_t> path_to(size_t at) const {
-    std::vector<size_t> path;
-    for (; states_[at].piece != kNone; at = states_[at].from) path.push_back(states_[at].piece);
+  std::vector<PieceId> path_to(StateId at) const {
+    std::vector<PieceId> path;
+    for (; states_[at].piece.is_valid(); at = states_[at].from) path.push_back(states_[at].piece);
     std::reverse(path.begin(), path.end());
     return path;
   }
 
   struct Before {
-    const std::vector<State>* states;
-    bool operator()(size_t a, size_t b) const {
+    const Table<StateId, State>* states;
+    bool operator()(StateId a, StateId b) const {
       const State& x = (*states)[a];
       const State& y = (*states)[b];
       return x.cost != y.cost ? x.cost < y.cost : NodeSet::precedes(x.covered, y.covered);
     }
   };
 
-  const std::vector<Piece>& pieces_;
-  int node_count_;
+  const Pieces& pieces_;
+  NodeId end_;  ///< one past the last node
+  Table<PieceId, NodeSet> nodes_;
   Index kept_at_;  ///< by first node
   Index other_at_;
-  std::vector<NodeSet> nodes_;
-  std::vector<State> states_;
-  std::unordered_map<std::string, size_t> by_covered_;
-  std::set<size_t, Before> queue_{Before{&states_}};
+  Table<StateId, State> states_;
+  std::unordered_map<std::string, StateId> by_covered_;
+  std::set<StateId, Before> queue_{Before{&states_}};
   uint64_t expanded_ = 0;
 };
 
 /// The chosen pieces in the formats that make the cheapest plan of them.
-TvmResult complete(const Problem& problem, const std::vector<Piece>& pieces, const std::vector<size_t>& chosen,
+TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vector<PieceId>& chosen,
                    const SearchOptions& options) {
-  std::vector<int> variants;
+  std::vector<CandidateId> variants;
   Solution plain;
-  for (size_t i : chosen) {
+  for (PieceId i : chosen) {
     variants.insert(variants.end(), pieces[i].variants.begin(), pieces[i].variants.end());
     plain.chosen.push_back(pieces[i].variants.front());
   }
@@ -253,11 +256,11 @@ TvmResult complete(const Problem& problem, const std::vector<Piece>& pieces, con
 
 }  // namespace
 
-std::vector<int> prune_as_tvm(const Problem& problem) {
-  const std::vector<Piece> pieces = pieces_of(problem);
-  const std::vector<bool> kept = Pruner(pieces, problem.node_count).run();
-  std::vector<int> result;
-  for (size_t i = 0; i < pieces.size(); ++i) {
+std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
+  const Pieces pieces = pieces_of(problem);
+  const Table<PieceId, bool> kept = Pruner(pieces, problem.node_count).run();
+  std::vector<CandidateId> result;
+  for (PieceId i : pieces.ids()) {
     if (kept[i]) result.insert(result.end(), pieces[i].variants.begin(), pieces[i].variants.end());
   }
   std::sort(result.begin(), result.end());
@@ -265,10 +268,10 @@ std::vector<int> prune_as_tvm(const Problem& problem) {
 }
 
 TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
-  const std::vector<Piece> pieces = pieces_of(problem);
+  const Pieces pieces = pieces_of(problem);
   CoverSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
   TvmResult result;
-  const std::optional<std::vector<size_t>> chosen = search.run(options, &result.failure);
+  const std::optional<std::vector<PieceId>> chosen = search.run(options, &result.failure);
   if (!chosen) return result;
   result = complete(problem, pieces, *chosen, options);
   if (result.solution) {

@@ -42,9 +42,9 @@ struct TvmResult {
   std::string failure;               ///< why there is none
 };
 
-/// Indices of the candidates that pruning keeps, ascending. Candidates of one instance and rule that differ in formats
+/// The candidates that pruning keeps, ascending. Candidates of one instance and rule that differ in formats
 /// only stand or fall together, for TVM knows no formats.
-std::vector<int> prune_as_tvm(const Problem& problem);
+std::vector<CandidateId> prune_as_tvm(const Problem& problem);
 
 /// `options.max_states` limits the covered sets that are expanded, `max_seconds` the time that takes.
 TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options);

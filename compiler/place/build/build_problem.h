@@ -40,7 +40,7 @@ struct BuildOptions {
 
 /// Returns nullopt after an error.
 std::optional<BuiltProblem> build_problem(const ir::Graph& graph, const ir::RuleSet& registered,
-                                          const std::vector<ActiveBackend>& backends, support::Diagnostics& diags,
+                                          const ActiveBackends& backends, support::Diagnostics& diags,
                                           const BuildOptions& options = {});
 
 }  // namespace collage::place

@@ -12,13 +12,16 @@
 
 namespace collage::place {
 
+/// Of a placement.
+using PartitionId = Id<ir::Partition>;
+
 /// Where a candidate comes from, and how its cost is known.
 struct CandidateOrigin {
-  int backend = -1;                             ///< index into BuiltProblem::backends; -1: the implicit host rule
-  std::vector<size_t> matches{};                ///< into that backend's matches, in order of their first node
+  BackendId backend;                            ///< none: the implicit host rule
+  std::vector<MatchId> matches{};               ///< of that backend, in order of their first node
   std::vector<std::string> rules{};             ///< their names
-  int fixed = -1;                               ///< index of the partition of the input that it is
-  int candidate = -1;                           ///< index into that backend's candidates
+  PartitionId fixed;                            ///< the partition of the input that it is
+  BackendCandidateId candidate;                 ///< of that backend
   bool measured = false;                        ///< its cost is to be measured
   bool unmeasured = false;                      ///< and it was not: what it has is a bound
   Duration estimate = {};                       ///< what it costs without a measurement
@@ -38,8 +41,8 @@ struct LazyStats {
 class BuiltProblem {
  public:
   Problem problem;
-  std::vector<ir::ValueId> values;          ///< of Problem::values
-  std::vector<BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
+  Table<ProblemValueId, ir::ValueId> values;     ///< ascending
+  Table<BackendId, BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
   LazyStats lazy;
 
   void add_candidate(Candidate candidate, CandidateOrigin origin) {
@@ -47,38 +50,38 @@ class BuiltProblem {
     origins_.push_back(std::move(origin));
   }
 
-  /// Removes the candidates of which `keep(candidate, origin)` is false.
+  /// Removes the candidates of which `keep(id)` is false. It is asked in order, each candidate before it moves.
   template <typename Keep>
   void keep_if(Keep keep) {
-    size_t kept = 0;
-    for (size_t i = 0; i < origins_.size(); ++i) {
-      if (!keep(std::as_const(problem.candidates[i]), std::as_const(origins_[i]))) continue;
-      if (kept != i) {
-        problem.candidates[kept] = std::move(problem.candidates[i]);
-        origins_[kept] = std::move(origins_[i]);
+    CandidateId kept = 0;
+    for (CandidateId c : origins_.ids()) {
+      if (!keep(c)) continue;
+      if (kept != c) {
+        problem.candidates[kept] = std::move(problem.candidates[c]);
+        origins_[kept] = std::move(origins_[c]);
       }
-      ++kept;
+      kept = support::advance(kept, 1);
     }
-    problem.candidates.resize(kept);
-    origins_.resize(kept);
+    problem.candidates.resize(kept.slot());
+    origins_.resize(kept.slot());
   }
 
-  size_t candidate_count() const { return origins_.size(); }
-  const CandidateOrigin& origin(size_t candidate) const { return origins_[candidate]; }
-  CandidateOrigin& origin(size_t candidate) { return origins_[candidate]; }
+  IdRange<CandidateId> candidate_ids() const { return origins_.ids(); }
+  const CandidateOrigin& origin(CandidateId candidate) const { return origins_[candidate]; }
+  CandidateOrigin& origin(CandidateId candidate) { return origins_[candidate]; }
 
  private:
-  std::vector<CandidateOrigin> origins_;  ///< of Problem::candidates
+  Table<CandidateId, CandidateOrigin> origins_;
 };
 
-/// Index of the value in Problem::values.
-int index_of_value(const BuiltProblem& built, ir::ValueId value);
+/// The value as one of the problem, which it must be.
+ProblemValueId problem_value(const BuiltProblem& built, ir::ValueId value);
 
 /// The matches of a candidate: what a partition made of it keeps.
-std::vector<ir::ChosenMatch> chosen_matches(const BuiltProblem& built, size_t candidate);
+std::vector<ir::ChosenMatch> chosen_matches(const BuiltProblem& built, CandidateId candidate);
 
 /// A candidate as if it had been chosen, in the formats that it really sees.
-ir::Partition candidate_partition(const ir::Graph& graph, const BuiltProblem& built, size_t candidate);
+ir::Partition candidate_partition(const ir::Graph& graph, const BuiltProblem& built, CandidateId candidate);
 
 /// One candidate per line, by first node, in the order of their owners:
 ///

@@ -3,8 +3,8 @@
 #include "compiler/place/build/coalesce.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/place/build/to_placement.h"
 
@@ -28,62 +28,63 @@ bool agree(const std::vector<ir::BoundaryValue>& a, const std::vector<ir::Bounda
 
 class Joiner {
  public:
-  Joiner(const ir::Graph& graph, ir::Placement& placement, const std::function<bool(const ir::Partition&)>& may_join,
-         const MayHold& may_hold)
-      : graph_(graph), partitions_(placement.partitions), may_hold_(may_hold) {
+  Joiner(const ir::Graph& graph, std::vector<ir::Partition> partitions,
+         const std::function<bool(const ir::Partition&)>& may_join, const MayHold& may_hold)
+      : graph_(graph),
+        partitions_(std::move(partitions)),
+        may_hold_(may_hold),
+        alive_(partitions_.size(), true),
+        partition_of_(graph.node_count()) {
     for (const ir::Partition& partition : partitions_) open_.push_back(!partition.split && may_join(partition));
-    alive_.assign(partitions_.size(), true);
-    partition_of_.assign(graph.node_count(), -1);
-    for (size_t p = 0; p < partitions_.size(); ++p) {
-      for (ir::NodeId node : partitions_[p].nodes) partition_of_[node.slot()] = static_cast<int>(p);
+    for (PartitionId p : partitions_.ids()) {
+      for (ir::NodeId node : partitions_[p].nodes) partition_of_[node] = p;
     }
   }
 
-  void run() {
+  std::vector<ir::Partition> run() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t p = 0; p < partitions_.size(); ++p) {
+      for (PartitionId p : partitions_.ids()) {
         // A joined partition has new readers: look at it again.
         while (alive_[p]) {
-          const std::optional<size_t> next = joinable_reader(p);
-          if (!next) break;
-          join(p, *next);
+          const PartitionId next = joinable_reader(p);
+          if (!next.is_valid()) break;
+          join(p, next);
           changed = true;
         }
       }
     }
-    size_t kept = 0;
-    for (size_t p = 0; p < partitions_.size(); ++p) {
-      if (!alive_[p]) continue;
-      if (kept != p) partitions_[kept] = std::move(partitions_[p]);
-      ++kept;
+    std::vector<ir::Partition> kept;
+    for (PartitionId p : partitions_.ids()) {
+      if (alive_[p]) kept.push_back(std::move(partitions_[p]));
     }
-    partitions_.resize(kept);
+    return kept;
   }
 
  private:
-  std::set<size_t> readers_of(size_t p) const {
-    std::set<size_t> readers;
+  std::set<PartitionId> readers_of(PartitionId p) const {
+    std::set<PartitionId> readers;
     for (const ir::BoundaryValue& output : partitions_[p].outputs) {
       for (const ir::Use& use : graph_.value(output.value).uses) {
-        const int reader = partition_of_[use.node.slot()];
-        if (reader >= 0 && static_cast<size_t>(reader) != p) readers.insert(static_cast<size_t>(reader));
+        const PartitionId reader = partition_of_[use.node];
+        if (reader.is_valid() && reader != p) readers.insert(reader);
       }
     }
     return readers;
   }
 
-  std::optional<size_t> joinable_reader(size_t p) const {
-    if (!open_[p]) return std::nullopt;
+  /// None if there is none.
+  PartitionId joinable_reader(PartitionId p) const {
+    if (!open_[p]) return {};
     const ir::Partition& writer = partitions_[p];
-    const std::set<size_t> readers = readers_of(p);
-    for (size_t r : readers) {
+    const std::set<PartitionId> readers = readers_of(p);
+    for (PartitionId r : readers) {
       const ir::Partition& reader = partitions_[r];
       if (!open_[r] || writer.backend != reader.backend || writer.instance != reader.instance) continue;
       if (!agree(writer.outputs, reader.inputs) || !agree(writer.inputs, reader.inputs)) continue;
       if (!path_between(readers, r) && may_hold_both(writer, reader)) return r;
     }
-    return std::nullopt;
+    return {};
   }
 
   bool may_hold_both(const ir::Partition& a, const ir::Partition& b) const {
@@ -94,14 +95,14 @@ class Joiner {
   }
 
   /// Whether `target` can be reached from another of the partitions in `starts`.
-  bool path_between(const std::set<size_t>& starts, size_t target) const {
-    std::set<size_t> seen = starts;
-    std::vector<size_t> todo(starts.begin(), starts.end());
+  bool path_between(const std::set<PartitionId>& starts, PartitionId target) const {
+    std::set<PartitionId> seen = starts;
+    std::vector<PartitionId> todo(starts.begin(), starts.end());
     while (!todo.empty()) {
-      const size_t p = todo.back();
+      const PartitionId p = todo.back();
       todo.pop_back();
       if (p == target) continue;
-      for (size_t next : readers_of(p)) {
+      for (PartitionId next : readers_of(p)) {
         if (next == target) return true;
         if (seen.insert(next).second) todo.push_back(next);
       }
@@ -109,7 +110,7 @@ class Joiner {
     return false;
   }
 
-  void join(size_t writer, size_t reader) {
+  void join(PartitionId writer, PartitionId reader) {
     ir::Partition& a = partitions_[writer];
     const ir::Partition b = std::move(partitions_[reader]);
     ir::Partition joined;
@@ -131,24 +132,24 @@ class Joiner {
       const ir::Format* format = find_format(a.outputs, value);
       joined.outputs.push_back({value, format != nullptr ? *format : *find_format(b.outputs, value)});
     }
-    for (ir::NodeId node : b.nodes) partition_of_[node.slot()] = static_cast<int>(writer);
+    for (ir::NodeId node : b.nodes) partition_of_[node] = writer;
     alive_[reader] = false;
     a = std::move(joined);
   }
 
   const ir::Graph& graph_;
-  std::vector<ir::Partition>& partitions_;
+  Table<PartitionId, ir::Partition> partitions_;
   const MayHold& may_hold_;
-  std::vector<bool> open_;
-  std::vector<bool> alive_;
-  std::vector<int> partition_of_;
+  Table<PartitionId, bool> open_;
+  Table<PartitionId, bool> alive_;
+  Table<NodeId, PartitionId> partition_of_;
 };
 
 }  // namespace
 
 void coalesce(const ir::Graph& graph, ir::Placement& placement,
               const std::function<bool(const ir::Partition&)>& may_join, const MayHold& may_hold) {
-  Joiner(graph, placement, may_join, may_hold).run();
+  placement.partitions = Joiner(graph, std::move(placement.partitions), may_join, may_hold).run();
   number_partitions(graph, placement);
 }
 

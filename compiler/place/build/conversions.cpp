@@ -8,12 +8,12 @@ namespace collage::place {
 void add_conversions(ProblemBuilder& builder) {
   const FormatGraph conversions(builder.backends);
   Problem& problem = builder.built.problem;
-  std::vector<FormatGraph::Forms> forms(problem.values.size());
+  Table<ProblemValueId, FormatGraph::Forms> forms(problem.values.size());
   for (const Candidate& candidate : problem.candidates) {
     for (const auto* list : {&candidate.reads, &candidate.writes}) {
       for (const ValueFormat& item : *list) {
-        const ir::Format& format = problem.formats[static_cast<size_t>(item.format)];
-        FormatGraph::Forms& own = forms[static_cast<size_t>(item.value)];
+        const ir::Format& format = problem.formats[item.format];
+        FormatGraph::Forms& own = forms[item.value];
         own.spaces.insert(format.space);
         own.layouts.insert(format.layout);
         own.storages.insert(format.storage);
@@ -21,7 +21,7 @@ void add_conversions(ProblemBuilder& builder) {
       }
     }
   }
-  for (size_t v = 0; v < problem.values.size(); ++v) {
+  for (ProblemValueId v : problem.values.ids()) {
     problem.values[v].conversions =
         conversions.edges(builder.graph.value(builder.built.values[v]).type, forms[v], &problem.formats);
   }

@@ -15,21 +15,21 @@ using support::Code;
 
 class Energies {
  public:
-  Energies(const ir::Graph& graph, const std::vector<ActiveBackend>& backends, const BuiltProblem& built,
+  Energies(const ir::Graph& graph, const ActiveBackends& backends, const BuiltProblem& built,
            support::Diagnostics& diags)
       : graph_(graph), backends_(backends), built_(built), diags_(diags), links_(backends) {}
 
   std::optional<BuiltProblem> run() {
     BuiltProblem result = built_;
-    for (size_t c = 0; c < result.problem.candidates.size(); ++c) {
+    for (CandidateId c : result.candidate_ids()) {
       Candidate& candidate = result.problem.candidates[c];
       candidate.cost = of_candidate(candidate, result.origin(c));
     }
-    for (size_t v = 0; v < result.problem.values.size(); ++v) {
+    for (ProblemValueId v : result.values.ids()) {
       const size_t bytes = graph_.value(result.values[v]).type.bytes();
       for (ConversionEdge& edge : result.problem.values[v].conversions) {
-        const std::string& from = result.problem.formats[static_cast<size_t>(edge.from)].space;
-        const std::string& to = result.problem.formats[static_cast<size_t>(edge.to)].space;
+        const std::string& from = result.problem.formats[edge.from].space;
+        const std::string& to = result.problem.formats[edge.to].space;
         edge.cost = from == to ? at_power(of_space(from), edge.cost) : of_copy(from, to, bytes);
       }
     }
@@ -48,7 +48,7 @@ class Energies {
 
   Duration of_candidate(const Candidate& candidate, const CandidateOrigin& origin) {
     if (std::optional<double> joules = by_rules(origin)) return Duration::seconds(*joules);
-    const Owner& owner = built_.problem.owners[static_cast<size_t>(candidate.owner)];
+    const Owner& owner = built_.problem.owners[candidate.owner];
     const double devices = static_cast<double>(std::max<size_t>(1, owner.members.size()));
     if (owner.instance != "host") return at_power(devices * of_space(owner.instance), candidate.cost);
     const ActiveBackend* active = find(owner.backend);
@@ -57,11 +57,11 @@ class Energies {
   }
 
   std::optional<double> by_rules(const CandidateOrigin& origin) {
-    if (origin.backend < 0 || origin.matches.empty()) return std::nullopt;
-    const ActiveBackend& active = backends_[static_cast<size_t>(origin.backend)];
-    const std::vector<match::Match>& matches = built_.backends[static_cast<size_t>(origin.backend)].matches;
+    if (!origin.backend.is_valid() || origin.matches.empty()) return std::nullopt;
+    const ActiveBackend& active = backends_[origin.backend];
+    const Table<MatchId, match::Match>& matches = built_.backends[origin.backend].matches;
     double joules = 0;
-    for (size_t m : origin.matches) {
+    for (MatchId m : origin.matches) {
       const match::Match& match = matches[m];
       const ir::Rule& rule = active.backend->rules[static_cast<size_t>(match.rule)];
       if (!rule.energy) return std::nullopt;
@@ -111,7 +111,7 @@ class Energies {
   }
 
   const ir::Graph& graph_;
-  const std::vector<ActiveBackend>& backends_;
+  const ActiveBackends& backends_;
   const BuiltProblem& built_;
   support::Diagnostics& diags_;
   FormatGraph links_;
@@ -120,7 +120,7 @@ class Energies {
 
 }  // namespace
 
-std::optional<BuiltProblem> with_energies(const ir::Graph& graph, const std::vector<ActiveBackend>& backends,
+std::optional<BuiltProblem> with_energies(const ir::Graph& graph, const ActiveBackends& backends,
                                           const BuiltProblem& built, support::Diagnostics& diags) {
   return Energies(graph, backends, built, diags).run();
 }

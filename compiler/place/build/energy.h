@@ -20,7 +20,7 @@ namespace collage::place {
 inline constexpr double kHostWatts = 65;
 
 /// Nothing where a device or a link does not say what it takes, which is an error for each of them.
-std::optional<BuiltProblem> with_energies(const ir::Graph& graph, const std::vector<ActiveBackend>& backends,
+std::optional<BuiltProblem> with_energies(const ir::Graph& graph, const ActiveBackends& backends,
                                           const BuiltProblem& built, support::Diagnostics& diags);
 
 }  // namespace collage::place

@@ -16,13 +16,13 @@ using ir::ValueId;
 void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
   const FormatId plain = builder.built.problem.host_plain;
   Candidate added;
-  for (NodeId node : nodes) added.nodes.push_back(node.index);
+  added.nodes = nodes;
   added.cost = host_cost(builder.graph, nodes);
   std::vector<ValueId> reads = ir::boundary_inputs(builder.graph, nodes);
   std::sort(reads.begin(), reads.end());
-  for (ValueId value : reads) added.reads.push_back({index_of_value(builder.built, value), plain});
+  for (ValueId value : reads) added.reads.push_back({problem_value(builder.built, value), plain});
   for (ValueId value : ir::boundary_outputs(builder.graph, nodes)) {
-    added.writes.push_back({index_of_value(builder.built, value), plain});
+    added.writes.push_back({problem_value(builder.built, value), plain});
   }
   added.owner = kImplicitHost;
   CandidateOrigin origin;
@@ -34,28 +34,26 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
 }  // namespace
 
 void add_host_singles(ProblemBuilder& builder) {
-  std::set<int> covered;
+  std::set<NodeId> covered;
   const BuiltProblem& built = builder.built;
-  for (size_t c = 0; c < built.candidate_count(); ++c) {
+  for (CandidateId c : built.candidate_ids()) {
     const Candidate& candidate = built.problem.candidates[c];
     const Owner& owner = builder.owner_of(candidate);
     bool on_host = owner.backend == "host" && !owner.max_partitions && owner.conflicts.empty();
     if (on_host && candidate.nodes.size() == 1) covered.insert(candidate.nodes.front());
-    if (built.origin(c).fixed >= 0) covered.insert(candidate.nodes.begin(), candidate.nodes.end());
+    if (built.origin(c).fixed.is_valid()) covered.insert(candidate.nodes.begin(), candidate.nodes.end());
   }
   for (NodeId node : builder.graph.node_ids()) {
-    if (!covered.contains(node.index)) add_on_host({node}, builder);
+    if (!covered.contains(node)) add_on_host({node}, builder);
   }
 }
 
 void add_together_on_host(ProblemBuilder& builder) {
   for (const Constraint& constraint : builder.options.constraints) {
     if (constraint.kind != Constraint::Kind::Together || !is_convex(builder.graph, constraint.nodes)) continue;
-    std::vector<int> nodes;
-    for (NodeId node : constraint.nodes) nodes.push_back(node.index);
-    const std::vector<Candidate>& candidates = builder.built.problem.candidates;
+    const Table<CandidateId, Candidate>& candidates = builder.built.problem.candidates;
     bool exists = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-      return candidate.nodes == nodes && builder.owner_of(candidate).backend == "host";
+      return candidate.nodes == constraint.nodes && builder.owner_of(candidate).backend == "host";
     });
     if (!exists) add_on_host(constraint.nodes, builder);
   }

@@ -6,8 +6,8 @@
 
 namespace collage::place {
 
-/// Finds the candidates of `builder.backends[index]` and adds them for every instance, or group of instances.
-void add_backend(size_t index, ProblemBuilder& builder);
+/// Finds the candidates of a backend and adds them for every instance, or group of instances. Backends come in order.
+void add_backend(BackendId backend, ProblemBuilder& builder);
 
 /// Makes a candidate one that is split over the members of a group.
 void add_shares(const SplitCandidate& split, const Owner& group, Candidate* candidate);

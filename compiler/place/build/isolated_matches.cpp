@@ -8,7 +8,7 @@
 namespace collage::place {
 
 void find_isolated_matches(Problem* problem) {
-  using Place = std::tuple<int, int, FormatId>;  // owner, value, format
+  using Place = std::tuple<OwnerId, ProblemValueId, FormatId>;
   std::set<Place> read, written;
   for (const Candidate& candidate : problem->candidates) {
     if (!candidate.may_join) continue;

@@ -8,8 +8,8 @@ using support::Code;
 
 /// The refusal that `--why-not` and the summary show.
 void refuse(const CandidateOrigin& origin, const std::string& why, BuiltProblem* built) {
-  BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
-  BackendCandidate& candidate = found.candidates[static_cast<size_t>(origin.candidate)];
+  BackendCandidates& found = built->backends[origin.backend];
+  BackendCandidate& candidate = found.candidates[origin.candidate];
   if (!candidate.failure.empty()) return;  // another instance of it came first
   candidate.failure = why;
   const match::Match& first = found.matches[found.units[candidate.members.units.front()].match];
@@ -20,16 +20,16 @@ void refuse(const CandidateOrigin& origin, const std::string& why, BuiltProblem*
 
 void mark_unmeasured(ProblemBuilder& builder) {
   BuiltProblem& built = builder.built;
-  for (size_t c = 0; c < built.candidate_count(); ++c) {
+  for (CandidateId c : built.candidate_ids()) {
     CandidateOrigin& origin = built.origin(c);
     origin.unmeasured = builder.measures() && origin.measured;
     origin.estimate = built.problem.candidates[c].cost;
   }
 }
 
-std::vector<size_t> unmeasured_candidates(const BuiltProblem& built) {
-  std::vector<size_t> list;
-  for (size_t c = 0; c < built.candidate_count(); ++c) {
+std::vector<CandidateId> unmeasured_candidates(const BuiltProblem& built) {
+  std::vector<CandidateId> list;
+  for (CandidateId c : built.candidate_ids()) {
     if (built.origin(c).unmeasured) list.push_back(c);
   }
   return list;
@@ -41,7 +41,7 @@ namespace {
 bool keep_written(const ProblemBuilder& builder, const CandidateOrigin& origin, Duration estimate,
                   const std::string& failure) {
   if (estimate > Duration()) return true;
-  const ir::Partition& written = builder.options.fixed->partitions[static_cast<size_t>(origin.fixed)];
+  const ir::Partition& written = builder.options.fixed->partitions[origin.fixed.slot()];
   return builder.diags
       .error(Code::PartitionUnsupported, written.span, "partition `@{}` has no cost: {}", written.name, failure)
       .note("`cost` after its rules gives it one: `cost 20us`");
@@ -49,13 +49,13 @@ bool keep_written(const ProblemBuilder& builder, const CandidateOrigin& origin, 
 
 }  // namespace
 
-bool measure_candidates(ProblemBuilder& builder, const std::vector<size_t>& asked, TransientFailures* failures) {
+bool measure_candidates(ProblemBuilder& builder, const std::vector<CandidateId>& asked, TransientFailures* failures) {
   BuiltProblem& built = builder.built;
   std::vector<ir::Partition> partitions;
-  for (size_t c : asked) partitions.push_back(candidate_partition(builder.graph, built, c));
+  for (CandidateId c : asked) partitions.push_back(candidate_partition(builder.graph, built, c));
   std::vector<MeasuredCost> answers = builder.options.costs->measure(builder.graph, partitions);
   bool ok = true;
-  std::vector<bool> cannot_run(built.candidate_count());
+  Table<CandidateId, bool> cannot_run(built.problem.candidates.size());
   failures->asked += answers.size();
   for (size_t a = 0; a < answers.size(); ++a) {
     CandidateOrigin& origin = built.origin(asked[a]);
@@ -70,15 +70,14 @@ bool measure_candidates(ProblemBuilder& builder, const std::vector<size_t>& aske
     candidate.cost = origin.estimate;
     if (!answers[a].lasting && candidate.cost > Duration()) {
       if (failures->estimated++ == 0) failures->reason = answers[a].failure;
-    } else if (origin.fixed >= 0) {
+    } else if (origin.fixed.is_valid()) {
       ok = keep_written(builder, origin, candidate.cost, answers[a].failure) && ok;
-    } else if (origin.backend >= 0) {
-      if (origin.candidate >= 0) refuse(origin, "cannot be measured: " + answers[a].failure, &built);
+    } else if (origin.backend.is_valid()) {
+      if (origin.candidate.is_valid()) refuse(origin, "cannot be measured: " + answers[a].failure, &built);
       cannot_run[asked[a]] = true;
     }
   }
-  size_t at = 0;
-  built.keep_if([&](const Candidate&, const CandidateOrigin&) { return !cannot_run[at++]; });
+  built.keep_if([&](CandidateId c) { return !cannot_run[c]; });
   return ok;
 }
 

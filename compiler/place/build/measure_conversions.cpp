@@ -10,15 +10,15 @@ namespace collage::place {
 
 HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built) {
   using Change = std::tuple<ir::DType, ir::Shape, std::string, std::string>;
-  std::map<Change, std::vector<std::pair<size_t, size_t>>> changes;
-  for (size_t v = 0; v < built.values.size(); ++v) {
+  std::map<Change, std::vector<HostChanges::Edge>> changes;
+  for (ProblemValueId v : built.values.ids()) {
     const ir::TensorType& type = graph.value(built.values[v]).type;
     const std::vector<ConversionEdge>& edges = built.problem.values[v].conversions;
     for (size_t e = 0; e < edges.size(); ++e) {
-      const ir::Format& from = built.problem.formats[static_cast<size_t>(edges[e].from)];
-      const ir::Format& to = built.problem.formats[static_cast<size_t>(edges[e].to)];
+      const ir::Format& from = built.problem.formats[edges[e].from];
+      const ir::Format& to = built.problem.formats[edges[e].to];
       if (from.space != "host" || to.space != "host" || from.storage || to.storage) continue;
-      changes[{type.dtype, type.shape, from.layout, to.layout}].emplace_back(v, e);
+      changes[{type.dtype, type.shape, from.layout, to.layout}].push_back({v, e});
     }
   }
   HostChanges result;

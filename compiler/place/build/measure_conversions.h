@@ -4,7 +4,6 @@
 // reads as they lie (casts, and reorders of f16).
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "compiler/place/build/problem_builder.h"
@@ -13,9 +12,14 @@ namespace collage::place {
 
 /// Changes of layout in host memory, each distinct one once.
 struct HostChanges {
+  /// One of ProblemValue::conversions.
+  struct Edge {
+    ProblemValueId value;
+    size_t edge = 0;
+  };
   ir::Graph kernels;  ///< a node for each
   std::vector<ir::Partition> partitions;
-  std::vector<std::vector<std::pair<size_t, size_t>>> edges;  ///< its conversions: value and edge
+  std::vector<std::vector<Edge>> edges;  ///< the conversions that are this change
 };
 HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built);
 

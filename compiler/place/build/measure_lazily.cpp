@@ -31,37 +31,37 @@ class LazyMeasurer {
       collect();
       const LazyOutcome outcome = measure_best_plans(
           &built_.problem, &open_, [&](const Problem&, bool is_probe) { return lazy_.solve(built_, is_probe); },
-          [&](const std::vector<int>& items) { return ask(items); });
+          [&](const std::vector<OpenCostId>& items) { return ask(items); });
       built_.lazy.rounds += outcome.rounds;
       built_.lazy.below += outcome.below;
       is_finished = outcome.finished;
       if (!outcome.finished && outcome.asked == 0) is_finished = measure_all();
     }
-    for (size_t i = 0; i < built_.candidate_count(); ++i) {
-      const int item = open_.of_candidate[i];
-      CandidateOrigin& origin = built_.origin(i);
-      if (!origin.unmeasured || item < 0 || !open_.items[static_cast<size_t>(item)].cost) continue;
+    for (CandidateId c : built_.candidate_ids()) {
+      const OpenCostId item = open_.of_candidate[c];
+      CandidateOrigin& origin = built_.origin(c);
+      if (!origin.unmeasured || !item.is_valid() || !open_.items[item].cost) continue;
       origin.unmeasured = false;
       origin.spread = spreads_[origin.measurement];
     }
-    for (const OpenCost& item : open_.items) built_.lazy.not_needed += static_cast<size_t>(!item.cost);
+    for (const OpenCost& item : open_.items) built_.lazy.not_needed += item.cost ? 0 : 1;
     report(failures, builder_.diags);
     return true;
   }
 
  private:
-  std::vector<KnownCost> look_up(const std::vector<size_t>& candidates) {
+  std::vector<KnownCost> look_up(const std::vector<CandidateId>& candidates) {
     std::vector<ir::Partition> partitions;
-    for (size_t i : candidates) partitions.push_back(candidate_partition(graph_, built_, i));
+    for (CandidateId c : candidates) partitions.push_back(candidate_partition(graph_, built_, c));
     return costs_.look_up(graph_, partitions);
   }
 
   /// Uses what is known and removes what is known to fail, until no new candidate has stepped in.
   bool settle_known(TransientFailures* failures) {
     for (;;) {
-      const std::vector<size_t> unmeasured = unmeasured_candidates(built_);
+      const std::vector<CandidateId> unmeasured = unmeasured_candidates(built_);
       const std::vector<KnownCost> found = look_up(unmeasured);
-      std::vector<size_t> known;
+      std::vector<CandidateId> known;
       for (size_t u = 0; u < unmeasured.size(); ++u) {
         built_.origin(unmeasured[u]).measurement = found[u].id;
         if (found[u].cost) known.push_back(unmeasured[u]);
@@ -75,57 +75,57 @@ class LazyMeasurer {
   void collect() {
     open_ = {};
     sources_.clear();
-    std::map<int, int> item_of;
-    open_.of_candidate.assign(built_.candidate_count(), -1);
-    for (size_t i = 0; i < built_.candidate_count(); ++i) {
-      const CandidateOrigin& origin = built_.origin(i);
+    std::map<int, OpenCostId> item_of;  // by measurement
+    open_.of_candidate.assign(built_.problem.candidates.size(), OpenCostId());
+    for (CandidateId c : built_.candidate_ids()) {
+      const CandidateOrigin& origin = built_.origin(c);
       if (origin.measurement < 0) continue;
       // A failure of the moment left an estimate, which says nothing of others.
-      if (!origin.unmeasured && built_.problem.candidates[i].cost == origin.estimate) continue;
-      const auto [at, is_new] = item_of.emplace(origin.measurement, static_cast<int>(open_.items.size()));
-      open_.of_candidate[i] = at->second;
+      if (!origin.unmeasured && built_.problem.candidates[c].cost == origin.estimate) continue;
+      const auto [at, is_new] = item_of.emplace(origin.measurement, open_.items.next_id());
+      open_.of_candidate[c] = at->second;
       if (!is_new) continue;
-      ir::Partition partition = candidate_partition(graph_, built_, i);
-      OpenCost& item = add_item(graph_, partition);
-      if (!origin.unmeasured) item.cost = built_.problem.candidates[i].cost;
+      ir::Partition partition = candidate_partition(graph_, built_, c);
+      const OpenCostId item = add_item(graph_, partition);
+      if (!origin.unmeasured) open_.items[item].cost = built_.problem.candidates[c].cost;
       sources_.push_back({&graph_, std::move(partition), origin.measurement});
     }
     changes_ = host_changes(graph_, built_);
     open_.of_conversion.clear();
     for (const ProblemValue& value : built_.problem.values) {
-      open_.of_conversion.emplace_back(value.conversions.size(), -1);
+      open_.of_conversion.push_back(std::vector<OpenCostId>(value.conversions.size()));
     }
     const std::vector<KnownCost> found = costs_.look_up(changes_.kernels, changes_.partitions);
-    for (size_t c = 0; c < found.size(); ++c) {
+    for (size_t change = 0; change < found.size(); ++change) {
       // One that failed keeps its estimate.
-      if (found[c].cost && !found[c].cost->cost) continue;
-      OpenCost& item = add_item(changes_.kernels, changes_.partitions[c]);
-      if (found[c].cost) item.cost = *found[c].cost->cost;
-      sources_.push_back({&changes_.kernels, changes_.partitions[c], found[c].id});
-      for (const auto& [value, edge] : changes_.edges[c]) {
-        open_.of_conversion[value][edge] = static_cast<int>(open_.items.size()) - 1;
+      if (found[change].cost && !found[change].cost->cost) continue;
+      const OpenCostId item = add_item(changes_.kernels, changes_.partitions[change]);
+      if (found[change].cost) open_.items[item].cost = *found[change].cost->cost;
+      sources_.push_back({&changes_.kernels, changes_.partitions[change], found[change].id});
+      for (const auto& [value, edge] : changes_.edges[change]) {
+        open_.of_conversion[value][edge] = item;
       }
     }
   }
 
-  OpenCost& add_item(const Graph& graph, const ir::Partition& partition) {
+  OpenCostId add_item(const Graph& graph, const ir::Partition& partition) {
     const auto runtime = runtimes_.find(partition.backend);
     const CostFloor floor = cost_floor(
         graph, partition, runtime == runtimes_.end() ? ir::RuntimeKind::HostJit : runtime->second, lazy_.machine);
-    OpenCost& item = open_.items.emplace_back();
+    OpenCost item;
     item.floor = floor.floor;
-    item.kind = kinds_.emplace(floor.kind, static_cast<int>(kinds_.size())).first->second;
-    return item;
+    item.kind = kinds_.emplace(floor.kind, CostKindId(kinds_.size())).first->second;
+    return open_.items.add(std::move(item));
   }
 
   /// In batches of one graph each.
-  std::vector<std::optional<Duration>> ask(const std::vector<int>& items) {
+  std::vector<std::optional<Duration>> ask(const std::vector<OpenCostId>& items) {
     std::vector<std::optional<Duration>> answers(items.size());
     for (const Graph* graph : {&graph_, static_cast<const Graph*>(&changes_.kernels)}) {
       std::vector<ir::Partition> partitions;
       std::vector<size_t> slots;
       for (size_t a = 0; a < items.size(); ++a) {
-        const Source& source = sources_[static_cast<size_t>(items[a])];
+        const Source& source = sources_[items[a]];
         if (source.graph != graph) continue;
         partitions.push_back(source.partition);
         slots.push_back(a);
@@ -134,7 +134,7 @@ class LazyMeasurer {
       const std::vector<MeasuredCost> measured = costs_.measure(*graph, partitions);
       for (size_t m = 0; m < measured.size(); ++m) {
         answers[slots[m]] = measured[m].cost;
-        spreads_[sources_[static_cast<size_t>(items[slots[m]])].measurement] = measured[m].spread;
+        spreads_[sources_[items[slots[m]]].measurement] = measured[m].spread;
       }
     }
     return answers;
@@ -142,9 +142,9 @@ class LazyMeasurer {
 
   /// Without a plan nothing says what is needed. True if there was nothing left.
   bool measure_all() {
-    std::vector<int> items;
-    for (size_t i = 0; i < open_.items.size(); ++i) {
-      if (!open_.items[i].cost) items.push_back(static_cast<int>(i));
+    std::vector<OpenCostId> items;
+    for (OpenCostId item : open_.items.ids()) {
+      if (!open_.items[item].cost) items.push_back(item);
     }
     ask(items);
     return items.empty();
@@ -162,11 +162,11 @@ class LazyMeasurer {
   const LazyMeasuring& lazy_;
   BuiltProblem& built_;
   std::map<std::string, ir::RuntimeKind> runtimes_;
-  std::map<std::string, int> kinds_;
-  std::map<int, Duration> spreads_;
+  std::map<std::string, CostKindId> kinds_;
+  std::map<int, Duration> spreads_;  ///< by measurement
   HostChanges changes_;
   OpenCosts open_;
-  std::vector<Source> sources_;  ///< of the items
+  Table<OpenCostId, Source> sources_;
 };
 
 }  // namespace

@@ -21,38 +21,37 @@ int64_t device_bytes(size_t bytes) {
 
 /// Of each value, in the smallest format in which it lies on a device: never more than it takes there, so that what the
 /// search proves holds. solve.h counts each format as it is.
-std::vector<int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& built) {
+Table<ProblemValueId, int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& built) {
   const Problem& problem = built.problem;
-  std::vector<std::optional<size_t>> least(problem.values.size());
+  Table<ProblemValueId, std::optional<size_t>> least(problem.values.size());
   for (const Candidate& candidate : problem.candidates) {
-    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host") continue;
+    if (problem.owners[candidate.owner].instance == "host") continue;
     for (const auto* list : {&candidate.reads, &candidate.writes}) {
       for (const ValueFormat& item : *list) {
-        const auto v = static_cast<size_t>(item.value);
-        const size_t bytes =
-            ir::bytes_in(graph.value(built.values[v]).type, problem.formats[static_cast<size_t>(item.format)]);
-        least[v] = std::min(least[v].value_or(bytes), bytes);
+        const ir::TensorType& type = graph.value(built.values[item.value]).type;
+        const size_t bytes = ir::bytes_in(type, problem.formats[item.format]);
+        least[item.value] = std::min(least[item.value].value_or(bytes), bytes);
       }
     }
   }
-  std::vector<int64_t> bytes;
-  for (size_t v = 0; v < least.size(); ++v) {
+  Table<ProblemValueId, int64_t> bytes;
+  for (ProblemValueId v : least.ids()) {
     bytes.push_back(device_bytes(least[v].value_or(graph.value(built.values[v]).type.bytes())));
   }
   return bytes;
 }
 
 /// Numbers the constants that nodes read; the result has those of each node.
-std::vector<std::vector<int>> number_constants(const Graph& graph, Problem* problem) {
-  std::map<ValueId, int> index;
-  std::vector<std::vector<int>> constants_of(graph.node_count());
+Table<NodeId, std::vector<ConstantId>> number_constants(const Graph& graph, Problem* problem) {
+  std::map<ValueId, ConstantId> known;
+  Table<NodeId, std::vector<ConstantId>> constants_of(graph.node_count());
   problem->constant_bytes.clear();
   for (NodeId node : graph.node_ids()) {
     for (ValueId value : graph.node(node).inputs) {
       if (!value.is_valid() || !graph.value(value).is_constant()) continue;
-      const auto [it, is_new] = index.emplace(value, static_cast<int>(problem->constant_bytes.size()));
+      const auto [it, is_new] = known.emplace(value, problem->constant_bytes.next_id());
       if (is_new) problem->constant_bytes.push_back(device_bytes(graph.value(value).type.bytes()));
-      constants_of[node.slot()].push_back(it->second);
+      constants_of[node].push_back(it->second);
     }
   }
   return constants_of;
@@ -62,15 +61,15 @@ std::vector<std::vector<int>> number_constants(const Graph& graph, Problem* prob
 
 void add_memory(const Graph& graph, BuiltProblem* built) {
   Problem& problem = built->problem;
-  const std::vector<int64_t> least = least_device_bytes(graph, *built);
-  for (size_t v = 0; v < problem.values.size(); ++v) problem.values[v].bytes = least[v];
-  const std::vector<std::vector<int>> constants_of = number_constants(graph, &problem);
+  const Table<ProblemValueId, int64_t> least = least_device_bytes(graph, *built);
+  for (ProblemValueId v : problem.values.ids()) problem.values[v].bytes = least[v];
+  const Table<NodeId, std::vector<ConstantId>> constants_of = number_constants(graph, &problem);
   for (Candidate& candidate : problem.candidates) {
     candidate.constants.clear();
     // What is split has constants of its own: its shares.
-    if (problem.owners[static_cast<size_t>(candidate.owner)].instance == "host" || candidate.split) continue;
-    for (int node : candidate.nodes) {
-      const std::vector<int>& own = constants_of[static_cast<size_t>(node)];
+    if (problem.owners[candidate.owner].instance == "host" || candidate.split) continue;
+    for (NodeId node : candidate.nodes) {
+      const std::vector<ConstantId>& own = constants_of[node];
       candidate.constants.insert(candidate.constants.end(), own.begin(), own.end());
     }
     std::sort(candidate.constants.begin(), candidate.constants.end());

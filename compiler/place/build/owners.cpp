@@ -10,15 +10,16 @@ namespace collage::place {
 namespace {
 
 /// Which owners are not in one plan. The implicit host conflicts with nobody.
-void add_conflicts(const std::vector<ActiveBackend>& backends, Problem* problem) {
+void add_conflicts(const ActiveBackends& backends, Problem* problem) {
+  const IdRange<OwnerId> declared(support::advance(kImplicitHost, 1), problem->owners.next_id());
   for (const ActiveBackend& active : backends) {
     for (const std::string& enemy : active.backend->conflicts) {
-      for (size_t a = kImplicitHost + 1; a < problem->owners.size(); ++a) {
-        for (size_t b = kImplicitHost + 1; b < problem->owners.size(); ++b) {
+      for (OwnerId a : declared) {
+        for (OwnerId b : declared) {
           bool conflicts = problem->owners[a].backend == active.backend->name && problem->owners[b].backend == enemy;
           if (!conflicts || a == b) continue;
-          problem->owners[a].conflicts.push_back(static_cast<int>(b));
-          problem->owners[b].conflicts.push_back(static_cast<int>(a));
+          problem->owners[a].conflicts.push_back(b);
+          problem->owners[b].conflicts.push_back(a);
         }
       }
     }
@@ -36,8 +37,8 @@ void add_values(const ir::Graph& graph, BuiltProblem* built) {
     const ir::Value& value = graph.value(id);
     if (value.is_constant()) continue;
     ProblemValue added;
-    added.writer = value.producer.is_valid() ? value.producer.index : -1;
-    for (const ir::Use& use : value.uses) added.readers.push_back(use.node.index);
+    added.writer = value.producer;
+    for (const ir::Use& use : value.uses) added.readers.push_back(use.node);
     std::sort(added.readers.begin(), added.readers.end());
     added.readers.erase(std::unique(added.readers.begin(), added.readers.end()), added.readers.end());
     added.is_output = value.is_output;
@@ -46,19 +47,19 @@ void add_values(const ir::Graph& graph, BuiltProblem* built) {
   }
 }
 
-void add_owners(const std::vector<ActiveBackend>& backends, Problem* problem) {
+void add_owners(const ActiveBackends& backends, Problem* problem) {
   problem->owners.push_back({"host", "host", std::nullopt, {}});
   for (const ActiveBackend& active : backends) {
-    const auto first = static_cast<int>(problem->owners.size());
+    const OwnerId first = problem->owners.next_id();
     const std::vector<std::string> instances = active.backend->instances();
     for (const std::string& instance : instances) {
       problem->owners.push_back({active.backend->name, instance, active.backend->max_partitions, {}});
     }
     for (const InstanceGroup& group : split_groups(*active.backend)) {
       Owner owner{active.backend->name, "", active.backend->max_partitions, {}};
-      for (int member : group.members) {
-        owner.instance += (owner.instance.empty() ? "" : "+") + instances[static_cast<size_t>(member)];
-        owner.members.push_back(first + member);
+      for (BackendInstanceId member : group.members) {
+        owner.instance += (owner.instance.empty() ? "" : "+") + instances[member.slot()];
+        owner.members.push_back(support::advance(first, member.index));
       }
       problem->owners.push_back(std::move(owner));
     }
@@ -66,11 +67,12 @@ void add_owners(const std::vector<ActiveBackend>& backends, Problem* problem) {
   add_conflicts(backends, problem);
 }
 
-int first_owner(const Problem& problem, const ir::Backend& backend) {
+IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend) {
   // A rule file's own `host` comes after the implicit one.
-  auto at = std::find_if(problem.owners.begin() + kImplicitHost + 1, problem.owners.end(),
-                         [&](const Owner& owner) { return owner.backend == backend.name; });
-  return static_cast<int>(at - problem.owners.begin());
+  const auto at = std::find_if(problem.owners.begin() + kImplicitHost.index + 1, problem.owners.end(),
+                               [&](const Owner& owner) { return owner.backend == backend.name; });
+  const OwnerId first(at - problem.owners.begin());
+  return {first, support::advance(first, std::ssize(backend.instances()))};
 }
 
 }  // namespace collage::place

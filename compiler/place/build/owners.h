@@ -13,9 +13,9 @@ void add_values(const ir::Graph& graph, BuiltProblem* built);
 
 /// Adds the implicit host, and each backend's instances and groups of them. Owners of one backend are neighbours, the
 /// groups after the instances.
-void add_owners(const std::vector<ActiveBackend>& backends, Problem* problem);
+void add_owners(const ActiveBackends& backends, Problem* problem);
 
-/// The first owner of a backend.
-int first_owner(const Problem& problem, const ir::Backend& backend);
+/// The instances of a backend, without the groups of them.
+IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend);
 
 }  // namespace collage::place

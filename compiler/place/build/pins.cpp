@@ -30,10 +30,10 @@ class Pinner {
 
   bool run() {
     bool ok = true;
-    std::vector<std::pair<NodeId, std::set<int>>> pinned;
+    std::vector<std::pair<NodeId, std::set<OwnerId>>> pinned;
     for (NodeId node : graph_.node_ids()) {
       if (!graph_.node(node).pin) continue;
-      std::set<int> owners = owners_of(*graph_.node(node).pin);
+      std::set<OwnerId> owners = owners_of(*graph_.node(node).pin);
       if (owners.empty()) {
         ok = unknown(*graph_.node(node).pin);
         continue;
@@ -41,40 +41,41 @@ class Pinner {
       pinned.emplace_back(node, std::move(owners));
     }
     if (!ok) return false;
-    std::vector<const std::set<int>*> allowed(graph_.node_count());
-    for (const auto& [node, owners] : pinned) allowed[node.slot()] = &owners;
-    built_.keep_if([&](const Candidate& candidate, const CandidateOrigin&) {
-      return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](int node) {
-        const std::set<int>* owners = allowed[static_cast<size_t>(node)];
+    Table<NodeId, const std::set<OwnerId>*> allowed(graph_.node_count());
+    for (const auto& [node, owners] : pinned) allowed[node] = &owners;
+    built_.keep_if([&](CandidateId c) {
+      const Candidate& candidate = built_.problem.candidates[c];
+      return std::all_of(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) {
+        const std::set<OwnerId>* owners = allowed[node];
         return owners == nullptr || owners->count(candidate.owner) > 0;
       });
     });
-    std::vector<bool> has_candidate(graph_.node_count());
+    Table<NodeId, bool> has_candidate(graph_.node_count());
     for (const Candidate& candidate : built_.problem.candidates) {
-      for (int node : candidate.nodes) has_candidate[static_cast<size_t>(node)] = true;
+      for (NodeId node : candidate.nodes) has_candidate[node] = true;
     }
     for (const auto& [node, owners] : pinned) {
-      if (!has_candidate[node.slot()]) ok = unsatisfiable(node, owners);
+      if (!has_candidate[node]) ok = unsatisfiable(node, owners);
     }
     return ok;
   }
 
  private:
-  std::set<int> owners_of(const ir::Pin& pin) const {
-    std::set<int> owners;
+  std::set<OwnerId> owners_of(const ir::Pin& pin) const {
+    std::set<OwnerId> owners;
     const auto& all = built_.problem.owners;
     std::string instance = text_of(pin);
-    for (size_t i = 0; i < all.size(); ++i) {
-      const std::string& where = all[i].instance;
+    for (OwnerId o : all.ids()) {
+      const std::string& where = all[o].instance;
       bool is_device =
           pin.instance < 0 ? where == pin.device || where.substr(0, where.find('[')) == pin.device : where == instance;
-      if (is_device) owners.insert(static_cast<int>(i));
-      if (all[i].backend != pin.device) continue;
+      if (is_device) owners.insert(o);
+      if (all[o].backend != pin.device) continue;
       // Instances of a backend count from its first owner.
-      size_t first = i;
-      while (first > 0 && all[first - 1].backend == pin.device) --first;
-      bool is_it = all[i].members.empty() && i - first == static_cast<size_t>(pin.instance);
-      if (pin.instance < 0 || is_it) owners.insert(static_cast<int>(i));
+      OwnerId first = o;
+      while (first > 0 && all[support::advance(first, -1)].backend == pin.device) first = support::advance(first, -1);
+      bool is_it = all[o].members.empty() && o == support::advance(first, pin.instance);
+      if (pin.instance < 0 || is_it) owners.insert(o);
     }
     return owners;
   }
@@ -104,14 +105,14 @@ class Pinner {
     return error.did_you_mean(support::closest(text_of(pin), known));
   }
 
-  bool unsatisfiable(NodeId node, const std::set<int>& owners) {
+  bool unsatisfiable(NodeId node, const std::set<OwnerId>& owners) {
     const ir::Pin& pin = *graph_.node(node).pin;
     auto error = diags_.error(Code::PinUnsatisfiable, pin.span, "`%{}` cannot run on `{}`", graph_.node_name(node),
                               text_of(pin));
     std::set<std::string> noted;
-    for (int owner : owners) {
-      const std::string& name = built_.problem.owners[static_cast<size_t>(owner)].backend;
-      for (size_t b = 0; b < backends_.size(); ++b) {
+    for (OwnerId owner : owners) {
+      const std::string& name = built_.problem.owners[owner].backend;
+      for (BackendId b : backends_.ids()) {
         const ir::Backend& backend = *backends_[b].backend;
         if (backend.name != name || !noted.insert(name).second) continue;
         WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
@@ -127,7 +128,7 @@ class Pinner {
 
   const Graph& graph_;
   const ir::RuleSet& registered_;
-  const std::vector<ActiveBackend>& backends_;
+  const ActiveBackends& backends_;
   BuiltProblem& built_;
   support::Diagnostics& diags_;
 };

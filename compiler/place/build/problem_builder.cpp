@@ -20,16 +20,15 @@
 
 namespace collage::place {
 
-ProblemBuilder::ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered,
-                               const std::vector<ActiveBackend>& backends, const BuildOptions& options,
-                               support::Diagnostics& diags)
+ProblemBuilder::ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered, const ActiveBackends& backends,
+                               const BuildOptions& options, support::Diagnostics& diags)
     : graph(graph),
       registered(registered),
       backends(backends),
       options(options),
       diags(diags),
       layouts(layouts_in_play(backends)) {
-  built.problem.node_count = static_cast<int>(graph.node_count());
+  built.problem.node_count = graph.node_count();
   built.problem.host_plain = intern_format(ir::kHostPlain, &built.problem.formats);
 }
 
@@ -41,7 +40,7 @@ std::optional<BuiltProblem> ProblemBuilder::run() {
 bool ProblemBuilder::add_all_candidates() {
   add_values(graph, &built);
   add_owners(backends, &built.problem);
-  for (size_t b = 0; b < backends.size(); ++b) add_backend(b, *this);
+  for (BackendId backend : backends.ids()) add_backend(backend, *this);
   add_host_singles(*this);
   add_together_on_host(*this);
   bool ok = options.fixed == nullptr || apply_written(*this, *options.fixed);
@@ -74,13 +73,13 @@ std::vector<ValueFormat> ProblemBuilder::with_space(const std::vector<ValueLayou
   std::vector<ValueFormat> result;
   for (const ValueLayout& item : list) {
     FormatId format = intern_format(layouts.format(item.layout, space), &built.problem.formats);
-    result.push_back({index_of_value(built, item.value), format});
+    result.push_back({problem_value(built, item.value), format});
   }
   return result;
 }
 
 std::optional<BuiltProblem> build_problem(const ir::Graph& graph, const ir::RuleSet& registered,
-                                          const std::vector<ActiveBackend>& backends, support::Diagnostics& diags,
+                                          const ActiveBackends& backends, support::Diagnostics& diags,
                                           const BuildOptions& options) {
   return ProblemBuilder(graph, registered, backends, options, diags).run();
 }

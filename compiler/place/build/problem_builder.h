@@ -11,28 +11,26 @@
 namespace collage::place {
 
 /// Owner of what the implicit host rule runs.
-inline constexpr int kImplicitHost = 0;
+inline constexpr OwnerId kImplicitHost = 0;
 
 class ProblemBuilder {
  public:
   const ir::Graph& graph;
   const ir::RuleSet& registered;  ///< of inactive backends, too
-  const std::vector<ActiveBackend>& backends;
+  const ActiveBackends& backends;
   const BuildOptions& options;
   support::Diagnostics& diags;
   const LayoutTable layouts;  ///< of all active backends
   BuiltProblem built;         ///< under construction
 
-  ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered, const std::vector<ActiveBackend>& backends,
+  ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered, const ActiveBackends& backends,
                  const BuildOptions& options, support::Diagnostics& diags);
 
   /// Returns nullopt after an error.
   std::optional<BuiltProblem> run();
 
   bool measures() const { return options.costs != nullptr; }
-  const Owner& owner_of(const Candidate& candidate) const {
-    return built.problem.owners[static_cast<size_t>(candidate.owner)];
-  }
+  const Owner& owner_of(const Candidate& candidate) const { return built.problem.owners[candidate.owner]; }
   /// Puts values with layouts into a space.
   std::vector<ValueFormat> with_space(const std::vector<ValueLayout>& list, const std::string& space);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace collage::place {
 namespace {
@@ -14,32 +15,32 @@ namespace {
 /// No solution holds more in this instance. Chosen candidates start at different nodes, so that of splits that start
 /// at one node the one with most constants counts; parts run one after another.
 int64_t most_bytes(const Problem& problem, const std::string& instance) {
-  std::set<int> constants;
-  std::vector<bool> holds(problem.values.size(), false);
-  std::vector<int64_t> cut(static_cast<size_t>(problem.node_count), 0);
+  std::set<ConstantId> constants;
+  Table<ProblemValueId, bool> holds(problem.values.size());
+  Table<NodeId, int64_t> cut(problem.node_count);
   int64_t part = 0;
-  std::vector<std::vector<size_t>> written_at(static_cast<size_t>(problem.node_count));
-  for (size_t v = 0; v < problem.values.size(); ++v) {
-    if (problem.values[v].writer >= 0) written_at[static_cast<size_t>(problem.values[v].writer)].push_back(v);
+  Table<NodeId, std::vector<ProblemValueId>> written_at(problem.node_count);
+  for (ProblemValueId v : problem.values.ids()) {
+    if (problem.values[v].writer.is_valid()) written_at[problem.values[v].writer].push_back(v);
   }
   for (const Candidate& candidate : problem.candidates) {
     for (const Share& share : candidate.shares) {
-      if (problem.owners[static_cast<size_t>(share.owner)].instance != instance) continue;
-      int64_t& most = cut[static_cast<size_t>(candidate.nodes.front())];
+      if (problem.owners[share.owner].instance != instance) continue;
+      int64_t& most = cut[candidate.nodes.front()];
       most = std::max(most, share.constants);
       part = std::max(part, share.bytes);
     }
-    if (problem.owners[static_cast<size_t>(candidate.owner)].instance != instance) continue;
+    if (problem.owners[candidate.owner].instance != instance) continue;
     constants.insert(candidate.constants.begin(), candidate.constants.end());
-    for (const ValueFormat& read : candidate.reads) holds[static_cast<size_t>(read.value)] = true;
-    for (int node : candidate.nodes) {
-      for (size_t v : written_at[static_cast<size_t>(node)]) holds[v] = true;
+    for (const ValueFormat& read : candidate.reads) holds[read.value] = true;
+    for (NodeId node : candidate.nodes) {
+      for (ProblemValueId v : written_at[node]) holds[v] = true;
     }
   }
   int64_t bytes = part;
   for (int64_t most : cut) bytes += most;
-  for (int constant : constants) bytes += problem.constant_bytes[static_cast<size_t>(constant)];
-  for (size_t v = 0; v < holds.size(); ++v) bytes += holds[v] ? problem.values[v].bytes : 0;
+  for (ConstantId constant : constants) bytes += problem.constant_bytes[constant];
+  for (ProblemValueId v : holds.ids()) bytes += holds[v] ? problem.values[v].bytes : 0;
   return bytes;
 }
 
@@ -48,7 +49,7 @@ std::string reason(const Problem& problem, const Candidate& candidate, const std
                    std::string_view objection) {
   if (!objection.empty()) return std::string(objection);
   for (const Share& share : candidate.shares) {
-    const std::string& instance = problem.owners[static_cast<size_t>(share.owner)].instance;
+    const std::string& instance = problem.owners[share.owner].instance;
     if (tight.count(instance) > 0) return fmt::format("the memory of {} might not be enough for all", instance);
   }
   return "";
@@ -60,14 +61,16 @@ void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view o
   const Problem& problem = built->problem;
   std::set<std::string> tight;
   for (const MemoryLimit& limit : limits) {
-    if (most_bytes(problem, limit.instance) > static_cast<int64_t>(limit.bytes)) tight.insert(limit.instance);
+    if (std::cmp_greater(most_bytes(problem, limit.instance), limit.bytes)) tight.insert(limit.instance);
   }
-  std::set<std::pair<int, std::string>> reported;
-  built->keep_if([&](const Candidate& candidate, const CandidateOrigin& origin) {
-    const bool can_leave = candidate.split && origin.fixed < 0 && origin.candidate >= 0;
+  std::set<std::pair<BackendCandidateId, std::string>> reported;
+  built->keep_if([&](CandidateId c) {
+    const Candidate& candidate = problem.candidates[c];
+    const CandidateOrigin& origin = built->origin(c);
+    const bool can_leave = candidate.split && !origin.fixed.is_valid() && origin.candidate.is_valid();
     const std::string why = can_leave ? reason(problem, candidate, tight, objection) : "";
     if (why.empty()) return true;
-    BackendCandidates& found = built->backends[static_cast<size_t>(origin.backend)];
+    BackendCandidates& found = built->backends[origin.backend];
     const match::Match& match = found.matches[origin.matches.front()];
     std::string message =
         fmt::format("{} parts along {}: {}", candidate.shares.size(), name_of(candidate.split->axis), why);

@@ -23,12 +23,10 @@ std::string name_of_space(const std::string& space) {
 
 class Writer {
  public:
-  Writer(const Problem& problem, const ir::Graph& graph, const std::vector<ir::ValueId>& values)
-      : problem_(problem), graph_(graph) {
-    for (size_t v = 0; v < values.size(); ++v) {
-      index_of_[values[v]] = static_cast<int>(v);
-      written_.push_back(problem.host_plain);
-      wanted_.emplace_back();
+  Writer(const Problem& problem, const ir::Graph& graph, const Table<ProblemValueId, ir::ValueId>& values)
+      : problem_(problem), graph_(graph), written_(values.size(), problem.host_plain), wanted_(values.size()) {
+    for (ProblemValueId v : values.ids()) {
+      id_of_[values[v]] = v;
       if (problem.values[v].is_output) wanted_[v].push_back(problem.host_plain);
     }
     for (ir::ValueId value : graph.value_ids()) names_.insert(graph.value(value).name);
@@ -36,7 +34,7 @@ class Writer {
 
   /// One candidate, or the units of a region.
   ir::Partition partition(const std::vector<const Candidate*>& units) {
-    const Owner& owner = problem_.owners[static_cast<size_t>(units.front()->owner)];
+    const Owner& owner = problem_.owners[units.front()->owner];
     ir::Partition partition;
     partition.backend = owner.backend;
     partition.instance = owner.instance;
@@ -45,36 +43,35 @@ class Writer {
     for (const Candidate* unit : units) {
       partition.cost += unit->cost;
       if (unit != units.front()) partition.cost -= *owner.joins;
-      for (int node : unit->nodes) partition.nodes.emplace_back(node);
+      partition.nodes.insert(partition.nodes.end(), unit->nodes.begin(), unit->nodes.end());
       reads.insert(reads.end(), unit->reads.begin(), unit->reads.end());
       writes.insert(writes.end(), unit->writes.begin(), unit->writes.end());
     }
     std::sort(partition.nodes.begin(), partition.nodes.end());
     for (ir::ValueId value : ir::boundary_inputs(graph_, partition.nodes)) {
       for (FormatId format : formats_of(reads, value)) {
-        partition.inputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
-        wanted_[slot(value)].push_back(format);
+        partition.inputs.push_back({value, problem_.formats[format]});
+        wanted_[id_of_.at(value)].push_back(format);
       }
     }
     for (ir::ValueId value : ir::boundary_outputs(graph_, partition.nodes)) {
       const FormatId format = formats_of(writes, value).front();
-      partition.outputs.push_back({value, problem_.formats[static_cast<size_t>(format)]});
-      written_[slot(value)] = format;
+      partition.outputs.push_back({value, problem_.formats[format]});
+      written_[id_of_.at(value)] = format;
     }
     return partition;
   }
 
   std::vector<ir::Conversion> conversions() {
     std::vector<ir::Conversion> result;
-    for (const auto& [value, v] : index_of_) {
-      const size_t at = static_cast<size_t>(v);
-      const Arborescence tree = cheapest_arborescence(problem_.values[at].conversions, written_[at], wanted_[at]);
-      COLLAGE_CHECK(tree.reachable(), "no conversions feed the readers of value {}", v);
+    for (const auto& [value, v] : id_of_) {
+      const Arborescence tree = cheapest_arborescence(problem_.values[v].conversions, written_[v], wanted_[v]);
+      COLLAGE_CHECK(tree.reachable(), "no conversions feed the readers of value {}", v.index);
       for (const ConversionEdge& edge : tree.edges) {
         ir::Conversion conversion;
         conversion.value = value;
-        conversion.from = problem_.formats[static_cast<size_t>(edge.from)];
-        conversion.to = problem_.formats[static_cast<size_t>(edge.to)];
+        conversion.from = problem_.formats[edge.from];
+        conversion.to = problem_.formats[edge.to];
         conversion.cost = edge.cost;
         conversion.name = unique_name(graph_.value(value).name + "." + name_of_space(conversion.to.space));
         result.push_back(std::move(conversion));
@@ -84,11 +81,9 @@ class Writer {
   }
 
  private:
-  size_t slot(ir::ValueId value) const { return static_cast<size_t>(index_of_.at(value)); }
-
   std::vector<FormatId> formats_of(const std::vector<ValueFormat>& list, ir::ValueId value) const {
-    const auto it = index_of_.find(value);
-    COLLAGE_CHECK(it != index_of_.end(), "value %{} is not part of the problem", graph_.value(value).name);
+    const auto it = id_of_.find(value);
+    COLLAGE_CHECK(it != id_of_.end(), "value %{} is not part of the problem", graph_.value(value).name);
     std::vector<FormatId> formats;
     for (const ValueFormat& entry : list) {
       if (entry.value != it->second) continue;
@@ -106,31 +101,31 @@ class Writer {
 
   const Problem& problem_;
   const ir::Graph& graph_;
-  std::map<ir::ValueId, int> index_of_;
-  std::vector<FormatId> written_;
-  std::vector<std::vector<FormatId>> wanted_;
+  std::map<ir::ValueId, ProblemValueId> id_of_;
+  Table<ProblemValueId, FormatId> written_;
+  Table<ProblemValueId, std::vector<FormatId>> wanted_;
   std::set<std::string> names_;
 };
 
 }  // namespace
 
 ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
-                           const std::vector<ir::ValueId>& values,
-                           const std::function<std::vector<ir::ChosenMatch>(int candidate)>& matches_of) {
+                           const Table<ProblemValueId, ir::ValueId>& values,
+                           const std::function<std::vector<ir::ChosenMatch>(CandidateId candidate)>& matches_of) {
   Writer writer(problem, graph, values);
   ir::Placement placement;
-  std::map<int, std::vector<int>> units_of;  // by region
+  std::map<RegionId, std::vector<CandidateId>> units_of;
   for (size_t i = 0; i < solution.chosen.size(); ++i) {
-    units_of[solution.region.empty() ? static_cast<int>(i) : solution.region[i]].push_back(solution.chosen[i]);
+    units_of[solution.region.empty() ? RegionId(i) : solution.region[i]].push_back(solution.chosen[i]);
   }
   for (auto& [region, chosen] : units_of) {
-    const auto candidate = [&](int c) { return &problem.candidates[static_cast<size_t>(c)]; };
-    std::sort(chosen.begin(), chosen.end(),
-              [&](int a, int b) { return candidate(a)->nodes.front() < candidate(b)->nodes.front(); });
+    std::sort(chosen.begin(), chosen.end(), [&](CandidateId a, CandidateId b) {
+      return problem.candidates[a].nodes.front() < problem.candidates[b].nodes.front();
+    });
     std::vector<const Candidate*> units;
-    for (int c : chosen) units.push_back(candidate(c));
+    for (CandidateId c : chosen) units.push_back(&problem.candidates[c]);
     placement.partitions.push_back(writer.partition(units));
-    for (int c : matches_of ? chosen : std::vector<int>()) {
+    for (CandidateId c : matches_of ? chosen : std::vector<CandidateId>()) {
       std::vector<ir::ChosenMatch> own = matches_of(c);
       std::move(own.begin(), own.end(), std::back_inserter(placement.partitions.back().matches));
     }
@@ -142,12 +137,12 @@ ir::Placement to_placement(const Problem& problem, const Solution& solution, con
 
 ir::Placement to_placement(const BuiltProblem& built, const Solution& solution, const ir::Graph& graph) {
   ir::Placement placement = to_placement(built.problem, solution, graph, built.values,
-                                         [&](int c) { return chosen_matches(built, static_cast<size_t>(c)); });
-  for (int c : solution.chosen) {
-    if (built.origin(static_cast<size_t>(c)).part_matches.empty()) continue;
-    const ir::NodeId first(built.problem.candidates[static_cast<size_t>(c)].nodes.front());
+                                         [&](CandidateId c) { return chosen_matches(built, c); });
+  for (CandidateId c : solution.chosen) {
+    if (built.origin(c).part_matches.empty()) continue;
+    const NodeId first = built.problem.candidates[c].nodes.front();
     for (ir::Partition& partition : placement.partitions) {
-      if (partition.nodes.front() == first) partition.part_matches = built.origin(static_cast<size_t>(c)).part_matches;
+      if (partition.nodes.front() == first) partition.part_matches = built.origin(c).part_matches;
     }
   }
   return placement;

@@ -13,15 +13,16 @@
 
 namespace collage::place {
 
-/// Node i of the problem is node i of the graph; value i is `values[i]`. `matches_of` gives the matches of a candidate;
+/// Nodes of the problem are those of the graph; its values are `values` there. `matches_of` gives the matches of a candidate;
 /// without it partitions have none, as is enough to price them.
 ///
 /// After: partitions stand in an order in which they can run, named `p0`, `p1`, …; conversions by value, each after the
 /// one that makes its source, named `x.npu0` for a copy of `x` in `npu[0]`, with `.1`, `.2`, … where that name is
 /// taken.
-ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
-                           const std::vector<ir::ValueId>& values,
-                           const std::function<std::vector<ir::ChosenMatch>(int candidate)>& matches_of = nullptr);
+ir::Placement to_placement(
+    const Problem& problem, const Solution& solution, const ir::Graph& graph,
+    const Table<ProblemValueId, ir::ValueId>& values,
+    const std::function<std::vector<ir::ChosenMatch>(CandidateId candidate)>& matches_of = nullptr);
 
 /// A solution of `built` (which may be a variant of the problem with the same candidates), with the matches that were
 /// priced.

@@ -24,8 +24,8 @@ class Constrainer {
       : graph_(builder.graph), backends_(builder.backends), built_(builder.built), diags_(builder.diags) {}
 
   bool run(const std::vector<Constraint>& constraints) {
-    const std::vector<Candidate>& candidates = built_.problem.candidates;
-    std::vector<bool> alive(candidates.size(), true);
+    const Table<CandidateId, Candidate>& candidates = built_.problem.candidates;
+    Table<CandidateId, bool> alive(candidates.size(), true);
     bool ok = true;
     for (const Constraint& constraint : constraints) {
       std::optional<Judge> judge = judge_of(constraint);
@@ -34,8 +34,8 @@ class Constrainer {
         continue;
       }
       judges_.push_back(std::move(*judge));
-      std::vector<bool> left = alive;
-      for (size_t c = 0; c < candidates.size(); ++c) left[c] = left[c] && judges_.back().allows(candidates[c]);
+      Table<CandidateId, bool> left = alive;
+      for (CandidateId c : candidates.ids()) left[c] = left[c] && judges_.back().allows(candidates[c]);
       if (NodeId lacking = without_candidate(left, constraint); lacking.is_valid()) {
         ok = unsatisfiable(judges_.back(), lacking);
         judges_.pop_back();
@@ -44,25 +44,23 @@ class Constrainer {
       }
     }
     if (!ok) return false;
-    size_t at = 0;
-    built_.keep_if([&](const Candidate&, const CandidateOrigin&) { return alive[at++]; });
+    built_.keep_if([&](CandidateId c) { return alive[c]; });
     return true;
   }
 
  private:
   struct Judge {
     const Constraint* constraint = nullptr;
-    std::vector<bool> concerned;  ///< by node
-    std::set<int> owners;         ///< Place, Forbid
+    Table<NodeId, bool> concerned;
+    std::set<OwnerId> owners;  ///< Place, Forbid
 
     bool allows(const Candidate& candidate) const {
       const auto count =
-          static_cast<size_t>(std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
-                                            [&](int node) { return concerned[static_cast<size_t>(node)]; }));
+          std::count_if(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) { return concerned[node]; });
       switch (constraint->kind) {
         case Constraint::Kind::Place: return count == 0 || owners.count(candidate.owner) > 0;
         case Constraint::Kind::Forbid: return count == 0 || owners.count(candidate.owner) == 0;
-        case Constraint::Kind::Together: return count == 0 || count == constraint->nodes.size();
+        case Constraint::Kind::Together: return count == 0 || count == std::ssize(constraint->nodes);
       }
       return true;
     }
@@ -70,8 +68,8 @@ class Constrainer {
 
   /// Nothing after an error: the target does not exist.
   std::optional<Judge> judge_of(const Constraint& constraint) {
-    Judge judge{&constraint, std::vector<bool>(graph_.node_count()), {}};
-    for (NodeId node : constraint.nodes) judge.concerned[node.slot()] = true;
+    Judge judge{&constraint, Table<NodeId, bool>(graph_.node_count()), {}};
+    for (NodeId node : constraint.nodes) judge.concerned[node] = true;
     if (constraint.kind == Constraint::Kind::Together) return judge;
     judge.owners = owners_of(constraint);
     if (!judge.owners.empty()) return judge;
@@ -90,38 +88,36 @@ class Constrainer {
   }
 
   /// The owners of the backend of that name, or else of the device.
-  std::set<int> owners_of(const Constraint& constraint) const {
-    const std::vector<Owner>& all = built_.problem.owners;
+  std::set<OwnerId> owners_of(const Constraint& constraint) const {
+    const Table<OwnerId, Owner>& all = built_.problem.owners;
     const std::string index = constraint.instance < 0 ? "" : fmt::format("[{}]", constraint.instance);
-    std::set<int> of_backend, of_device;
-    for (size_t i = 0; i < all.size(); ++i) {
+    std::set<OwnerId> of_backend, of_device;
+    for (OwnerId o : all.ids()) {
       // A split candidate runs on no single instance; it runs on one that is forbidden.
-      bool is_group = !all[i].members.empty() && constraint.instance >= 0;
-      if (is_group ? constraint.kind == Constraint::Kind::Place || !has_member(all[i], index)
-                   : !all[i].instance.ends_with(index))
+      bool is_group = !all[o].members.empty() && constraint.instance >= 0;
+      if (is_group ? constraint.kind == Constraint::Kind::Place || !has_member(all[o], index)
+                   : !all[o].instance.ends_with(index))
         continue;
-      if (all[i].backend == constraint.target) of_backend.insert(static_cast<int>(i));
-      if (all[i].instance.substr(0, all[i].instance.find('[')) == constraint.target)
-        of_device.insert(static_cast<int>(i));
+      if (all[o].backend == constraint.target) of_backend.insert(o);
+      if (all[o].instance.substr(0, all[o].instance.find('[')) == constraint.target) of_device.insert(o);
     }
     return of_backend.empty() ? of_device : of_backend;
   }
 
   bool has_member(const Owner& group, const std::string& index) const {
-    return std::any_of(group.members.begin(), group.members.end(), [&](int member) {
-      return built_.problem.owners[static_cast<size_t>(member)].instance.ends_with(index);
-    });
+    return std::any_of(group.members.begin(), group.members.end(),
+                       [&](OwnerId member) { return built_.problem.owners[member].instance.ends_with(index); });
   }
 
   /// One that the constraint names, if there is such a one.
-  NodeId without_candidate(const std::vector<bool>& alive, const Constraint& constraint) const {
-    std::vector<bool> has(graph_.node_count());
-    for (size_t c = 0; c < alive.size(); ++c) {
+  NodeId without_candidate(const Table<CandidateId, bool>& alive, const Constraint& constraint) const {
+    Table<NodeId, bool> has(graph_.node_count());
+    for (CandidateId c : alive.ids()) {
       if (!alive[c]) continue;
-      for (int node : built_.problem.candidates[c].nodes) has[static_cast<size_t>(node)] = true;
+      for (NodeId node : built_.problem.candidates[c].nodes) has[node] = true;
     }
     for (NodeId node : constraint.nodes) {
-      if (!has[node.slot()]) return node;
+      if (!has[node]) return node;
     }
     const auto first = std::find(has.begin(), has.end(), false);
     return first == has.end() ? NodeId() : NodeId(first - has.begin());
@@ -130,7 +126,7 @@ class Constrainer {
   /// Whether some candidate with the node is allowed by all of these.
   bool has_candidate(NodeId node, const std::vector<const Judge*>& judges) const {
     return std::any_of(built_.problem.candidates.begin(), built_.problem.candidates.end(), [&](const Candidate& c) {
-      return std::binary_search(c.nodes.begin(), c.nodes.end(), static_cast<int>(node.index)) &&
+      return std::binary_search(c.nodes.begin(), c.nodes.end(), node) &&
              std::all_of(judges.begin(), judges.end(), [&](const Judge* judge) { return judge->allows(c); });
     });
   }
@@ -174,14 +170,14 @@ class Constrainer {
   void explain_apart(const Judge& judge, const std::vector<const Judge*>& others, support::Diagnostic& error) const {
     const std::vector<NodeId>& nodes = judge.constraint->nodes;
     const auto is_left = [&](const std::string& name) {
-      const std::vector<Owner>& owners = built_.problem.owners;
+      const Table<OwnerId, Owner>& owners = built_.problem.owners;
       return std::all_of(others.begin(), others.end(), [&](const Judge* other) {
         return other->constraint->kind != Constraint::Kind::Place ||
                std::any_of(other->owners.begin(), other->owners.end(),
-                           [&](int owner) { return owners[static_cast<size_t>(owner)].backend == name; });
+                           [&](OwnerId owner) { return owners[owner].backend == name; });
       });
     };
-    for (size_t b = 0; b < backends_.size(); ++b) {
+    for (BackendId b : backends_.ids()) {
       const ir::Backend& backend = *backends_[b].backend;
       const BackendCandidates& found = built_.backends[b];
       const bool takes_all = std::any_of(found.candidates.begin(), found.candidates.end(), [&](const auto& candidate) {
@@ -212,7 +208,7 @@ class Constrainer {
   std::string complaint(const Judge& judge, NodeId node) const {
     const Constraint& constraint = *judge.constraint;
     const std::string& name = graph_.node_name(node);
-    if (!judge.concerned[node.slot()]) return fmt::format("nothing is left that can run `%{}`", name);
+    if (!judge.concerned[node]) return fmt::format("nothing is left that can run `%{}`", name);
     switch (constraint.kind) {
       case Constraint::Kind::Place: return fmt::format("`%{}` cannot run on `{}`", name, target_text(constraint));
       case Constraint::Kind::Forbid:
@@ -229,10 +225,9 @@ class Constrainer {
   }
 
   void explain(const Judge& judge, NodeId node, support::Diagnostic& error) {
-    for (size_t c = 0; c < built_.candidate_count(); ++c) {
-      const std::vector<int>& nodes = built_.problem.candidates[c].nodes;
-      if (built_.origin(c).fixed < 0 || !std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(node.index)))
-        continue;
+    for (CandidateId c : built_.candidate_ids()) {
+      const std::vector<NodeId>& nodes = built_.problem.candidates[c].nodes;
+      if (!built_.origin(c).fixed.is_valid() || !std::binary_search(nodes.begin(), nodes.end(), node)) continue;
       error.note("`%{}` is in a partition that was given", graph_.node_name(node));
       return;
     }
@@ -254,9 +249,9 @@ class Constrainer {
       return;
     }
     std::set<std::string> noted;
-    for (int owner : judge.owners) {
-      const std::string& name = built_.problem.owners[static_cast<size_t>(owner)].backend;
-      for (size_t b = 0; b < backends_.size(); ++b) {
+    for (OwnerId owner : judge.owners) {
+      const std::string& name = built_.problem.owners[owner].backend;
+      for (BackendId b : backends_.ids()) {
         if (backends_[b].backend->name != name || !noted.insert(name).second) continue;
         const WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
         if (!why.message.empty()) error.note(why.span, "{}", why.message);
@@ -268,10 +263,10 @@ class Constrainer {
 
   /// Why the backends that are not forbidden do not have the node.
   void explain_others(const Judge& judge, NodeId node, support::Diagnostic& error) const {
-    for (size_t b = 0; b < backends_.size(); ++b) {
+    for (BackendId b : backends_.ids()) {
       const std::string& name = backends_[b].backend->name;
-      const bool is_forbidden = std::any_of(judge.owners.begin(), judge.owners.end(), [&](int owner) {
-        return built_.problem.owners[static_cast<size_t>(owner)].backend == name;
+      const bool is_forbidden = std::any_of(judge.owners.begin(), judge.owners.end(), [&](OwnerId owner) {
+        return built_.problem.owners[owner].backend == name;
       });
       const WhyNot why = why_not(graph_, backends_[b], built_.backends[b], node);
       if (!is_forbidden && !why.message.empty()) error.note(why.span, "`{}`: {}", name, why.message);
@@ -279,7 +274,7 @@ class Constrainer {
   }
 
   const Graph& graph_;
-  const std::vector<ActiveBackend>& backends_;
+  const ActiveBackends& backends_;
   BuiltProblem& built_;
   support::Diagnostics& diags_;
   std::vector<Judge> judges_;

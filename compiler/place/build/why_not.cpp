@@ -10,7 +10,7 @@
 namespace collage::place {
 
 match::Refusals refusals_of(const ir::Graph& graph, const ActiveBackend& active, const BackendCandidates& found) {
-  return {graph, *active.backend, active.attrs, active.environment.get(), {found.matches, found.refusals}};
+  return {graph, *active.backend, active.attrs, active.environment.get(), {found.matches.items(), found.refusals}};
 }
 
 WhyNot why_not(const ir::Graph& graph, const ActiveBackend& active, const BackendCandidates& found, ir::NodeId node) {

@@ -36,19 +36,19 @@ class WrittenPartitions {
     if (!check_order(fixed)) return false;
     if (!offers_) remove_others(fixed);
     bool ok = true;
-    for (size_t p = 0; p < fixed.partitions.size(); ++p) ok = add(fixed.partitions[p], static_cast<int>(p)) && ok;
+    for (size_t p = 0; p < fixed.partitions.size(); ++p) ok = add(fixed.partitions[p], PartitionId(p)) && ok;
     return ok && check_limits(fixed);
   }
 
  private:
   void remove_others(const ir::Placement& fixed) {
-    std::set<int> taken;
+    std::set<NodeId> taken;
     for (const Partition& partition : fixed.partitions) {
-      for (NodeId node : partition.nodes) taken.insert(node.index);
+      taken.insert(partition.nodes.begin(), partition.nodes.end());
     }
-    built_.keep_if([&](const Candidate& candidate, const CandidateOrigin&) {
-      return std::none_of(candidate.nodes.begin(), candidate.nodes.end(),
-                          [&](int node) { return taken.count(node) > 0; });
+    built_.keep_if([&](CandidateId c) {
+      const std::vector<NodeId>& nodes = built_.problem.candidates[c].nodes;
+      return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return taken.count(node) > 0; });
     });
   }
 
@@ -75,35 +75,41 @@ class WrittenPartitions {
     return ok;
   }
 
-  /// The quotient graph, nodes without a partition by themselves, must have an order.
+  /// A partition of the input, or a node without one by itself: numbered after them.
+  using Part = Id<struct QuotientPart>;
+
+  /// The quotient graph must have an order.
   bool check_order(const ir::Placement& fixed) {
-    std::vector<int> part = ir::partition_of_nodes(graph_, fixed);
-    auto parts = static_cast<int>(fixed.partitions.size());
-    for (size_t n = 0; n < part.size(); ++n) {
-      if (part[n] < 0) part[n] = parts++;
+    size_t parts = fixed.partitions.size();
+    Table<NodeId, Part> part_of(graph_.node_count());
+    for (size_t p = 0; p < parts; ++p) {
+      for (NodeId node : fixed.partitions[p].nodes) part_of[node] = Part(p);
     }
-    std::vector<std::set<int>> successors(static_cast<size_t>(parts));
-    std::vector<int> pending(static_cast<size_t>(parts));
+    for (Part& part : part_of) {
+      if (!part.is_valid()) part = Part(parts++);
+    }
+    Table<Part, std::set<Part>> successors(parts);
+    Table<Part, size_t> pending(parts);
     for (NodeId node : graph_.node_ids()) {
       for (ValueId input : graph_.node(node).inputs) {
         NodeId producer = input.is_valid() ? graph_.value(input).producer : NodeId();
-        if (!producer.is_valid() || part[producer.slot()] == part[node.slot()]) continue;
-        bool is_new = successors[static_cast<size_t>(part[producer.slot()])].insert(part[node.slot()]).second;
-        if (is_new) ++pending[static_cast<size_t>(part[node.slot()])];
+        if (!producer.is_valid() || part_of[producer] == part_of[node]) continue;
+        bool is_new = successors[part_of[producer]].insert(part_of[node]).second;
+        if (is_new) ++pending[part_of[node]];
       }
     }
-    std::vector<int> ready;
-    for (int i = 0; i < parts; ++i) {
-      if (pending[static_cast<size_t>(i)] == 0) ready.push_back(i);
+    std::vector<Part> ready;
+    for (Part part : pending.ids()) {
+      if (pending[part] == 0) ready.push_back(part);
     }
     for (size_t next = 0; next < ready.size(); ++next) {
-      for (int successor : successors[static_cast<size_t>(ready[next])]) {
-        if (--pending[static_cast<size_t>(successor)] == 0) ready.push_back(successor);
+      for (Part successor : successors[ready[next]]) {
+        if (--pending[successor] == 0) ready.push_back(successor);
       }
     }
-    if (static_cast<int>(ready.size()) == parts) return true;
+    if (ready.size() == parts) return true;
     for (size_t p = 0; p < fixed.partitions.size(); ++p) {
-      if (pending[p] == 0) continue;
+      if (pending[Part(p)] == 0) continue;
       return diags_.error(Code::PartitionCycle, fixed.partitions[p].span,
                           "partition `@{}` waits for itself: a path leaves it and comes back",
                           fixed.partitions[p].name);
@@ -111,61 +117,63 @@ class WrittenPartitions {
     return false;
   }
 
-  bool add(const Partition& partition, int index) {
-    int backend = find_backend(partition);
-    if (backend == -2) return false;
-    int owner = find_owner(partition);
-    if (owner < 0) return false;
-    const bool is_group = !built_.problem.owners[static_cast<size_t>(owner)].members.empty();
+  bool add(const Partition& partition, PartitionId id) {
+    const BackendId backend = find_backend(partition);
+    if (!backend.is_valid() && partition.backend != "host") return unknown_backend(partition);
+    const OwnerId owner = find_owner(partition);
+    if (!owner.is_valid()) return false;
+    const bool is_group = !built_.problem.owners[owner].members.empty();
     if (is_group != partition.split.has_value()) {
       return diags_.error(Code::PartitionSplit, partition.span, "partition `@{}` is {}", partition.name,
                           is_group ? "on several instances and is not split" : "split, and on one instance");
     }
-    if (partition.split) return add_split(partition, index, backend, owner);
-    if (backend >= 0) {
-      Result result = add_matched(partition, index, backend, owner);
+    if (partition.split) return add_split(partition, id, backend, owner);
+    if (backend.is_valid()) {
+      Result result = add_matched(partition, id, backend, owner);
       if (result != Result::NoCover) return result == Result::Added;
     }
     if (partition.backend != "host") return unsupported(partition, backend);
     // Rules that are named but do not cover the nodes are a mistake even where the host could run them without.
     if (!partition.matches.empty()) return unsupported(partition, backend);
-    return add_on_host(partition, index);
+    return add_on_host(partition, id);
   }
 
-  /// Index of the active backend; -1: the implicit host; -2 after an error.
-  int find_backend(const Partition& partition) {
-    for (size_t b = 0; b < backends_.size(); ++b) {
-      if (backends_[b].backend->name == partition.backend) return static_cast<int>(b);
+  /// The active backend; none of the implicit host, and where there is no such backend.
+  BackendId find_backend(const Partition& partition) const {
+    for (BackendId b : backends_.ids()) {
+      if (backends_[b].backend->name == partition.backend) return b;
     }
-    if (partition.backend == "host") return -1;
+    return {};
+  }
+
+  bool unknown_backend(const Partition& partition) {
     auto error = diags_.error(Code::UnknownDevice, partition.span, "partition `@{}` is on unknown backend `{}`",
                               partition.name, partition.backend);
     if (const ir::Backend* inactive = registered_.find(partition.backend)) {
-      error.note(inactive->span, "the backend is not active");
-      return -2;
+      return error.note(inactive->span, "the backend is not active");
     }
     std::vector<std::string> known{"host"};
     for (const ActiveBackend& active : backends_) known.push_back(active.backend->name);
-    error.did_you_mean(support::closest(partition.backend, known));
-    return -2;
+    return error.did_you_mean(support::closest(partition.backend, known));
   }
 
-  int find_owner(const Partition& partition) {
+  /// None after an error.
+  OwnerId find_owner(const Partition& partition) {
     std::vector<std::string> known;
-    int found = -1;
-    const auto& owners = built_.problem.owners;
-    for (size_t i = 0; i < owners.size(); ++i) {
-      if (owners[i].backend != partition.backend) continue;
-      known.push_back(owners[i].instance);
+    OwnerId found;
+    const Table<OwnerId, Owner>& owners = built_.problem.owners;
+    for (OwnerId o : owners.ids()) {
+      if (owners[o].backend != partition.backend) continue;
+      known.push_back(owners[o].instance);
       // The last one: a rule file's own `host` comes after the implicit one.
-      if (owners[i].instance == partition.instance) found = static_cast<int>(i);
+      if (owners[o].instance == partition.instance) found = o;
     }
-    if (found >= 0) return found;
+    if (found.is_valid()) return found;
     diags_
         .error(Code::UnknownDevice, partition.span, "backend `{}` has no instance `{}`", partition.backend,
                partition.instance)
         .did_you_mean(support::closest(partition.instance, known));
-    return -1;
+    return {};
   }
 
   std::optional<ir::Format> written_format(const Partition& partition, ValueId value) const {
@@ -177,14 +185,14 @@ class WrittenPartitions {
     return std::nullopt;
   }
 
-  bool unsupported(const Partition& partition, int backend) {
+  bool unsupported(const Partition& partition, BackendId backend) {
     auto error =
         diags_.error(Code::PartitionUnsupported, partition.span,
                      "backend `{}` has no {} that cover exactly the nodes of partition `@{}`", partition.backend,
                      partition.matches.empty() ? "rules" : "matches of these rules", partition.name);
-    if (backend < 0) return error;
-    const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
-    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+    if (!backend.is_valid()) return error;
+    const ActiveBackend& active = backends_[backend];
+    const BackendCandidates& found = built_.backends[backend];
     for (const std::string& rule : ir::rule_names(partition)) {
       bool exists = std::any_of(active.backend->rules.begin(), active.backend->rules.end(),
                                 [&](const ir::Rule& r) { return r.name == rule.substr(0, rule.find_first_of(":{")); });
@@ -203,15 +211,15 @@ class WrittenPartitions {
 
   enum class Result { Added, NoCover, Failed };
 
-  Result add_matched(const Partition& partition, int index, int backend, int owner) {
-    const ActiveBackend& active = backends_[static_cast<size_t>(backend)];
-    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+  Result add_matched(const Partition& partition, PartitionId id, BackendId backend, OwnerId owner) {
+    const ActiveBackend& active = backends_[backend];
+    const BackendCandidates& found = built_.backends[backend];
     std::vector<ValueLayout> wanted;
     for (const auto* list : {&partition.inputs, &partition.outputs}) {
       for (const ir::BoundaryValue& item : *list) {
         ir::Format format = ir::canonical(item.format, graph_.value(item.value).type);
-        wanted.push_back(
-            {item.value, layouts_.find({format.layout, format.storage})});  // -1: no active backend names it
+        // None where no active backend names the layout.
+        wanted.push_back({item.value, layouts_.find(format.form())});
       }
     }
     CoverAnswer answer =
@@ -226,7 +234,7 @@ class WrittenPartitions {
           .note(denied->span, "denied here");
       return Result::Failed;
     }
-    const std::string& space = built_.problem.owners[static_cast<size_t>(owner)].instance;
+    const std::string& space = built_.problem.owners[owner].instance;
     if (!formats_fit(partition, cover->members, space)) return Result::Failed;
     // Coalescing may have joined partitions past the limits.
     if (const ir::PartitionPolicy& policy = active.backend->policy; !policy.coalesce) {
@@ -251,7 +259,7 @@ class WrittenPartitions {
       diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name, why);
       return Result::Failed;
     }
-    CandidateOrigin origin = origin_of(backend, cover->members, index);
+    CandidateOrigin origin = origin_of(backend, cover->members, id);
     origin.measured = measured;
     push(partition, cover->members, {space, owner, *cost}, std::move(origin));
     return Result::Added;
@@ -272,10 +280,10 @@ class WrittenPartitions {
   }
 
   /// One of the ways to split that the backend offers, at its cost where none is written.
-  bool add_split(const Partition& partition, int index, int backend, int owner) {
-    if (backend < 0) return unsupported(partition, backend);
-    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
-    const Owner& group = built_.problem.owners[static_cast<size_t>(owner)];
+  bool add_split(const Partition& partition, PartitionId id, BackendId backend, OwnerId owner) {
+    if (!backend.is_valid()) return unsupported(partition, backend);
+    const BackendCandidates& found = built_.backends[backend];
+    const Owner& group = built_.problem.owners[owner];
     const BackendCandidate* best = nullptr;
     for (const BackendCandidate& candidate : found.candidates) {
       bool fits = candidate.split && candidate.split->split == *partition.split &&
@@ -293,24 +301,24 @@ class WrittenPartitions {
       return error;
     }
     if (!formats_fit(partition, best->members, "host")) return false;
-    CandidateOrigin origin = origin_of(backend, best->members, index);
+    CandidateOrigin origin = origin_of(backend, best->members, id);
     origin.part_matches = best->split->part_matches;
     Duration cost = partition.cost > Duration() ? partition.cost : best->cost;
     push(partition, best->members, {"host", owner, cost, &*best->split}, std::move(origin));
     return true;
   }
 
-  CandidateOrigin origin_of(int backend, const UnitUnion& members, int partition) const {
-    const BackendCandidates& found = built_.backends[static_cast<size_t>(backend)];
+  CandidateOrigin origin_of(BackendId backend, const UnitUnion& members, PartitionId partition) const {
+    const BackendCandidates& found = built_.backends[backend];
     CandidateOrigin origin;
     origin.backend = backend;
-    origin.rules = rule_names(*backends_[static_cast<size_t>(backend)].backend, found, members.units);
-    for (size_t unit : members.units) origin.matches.push_back(found.units[unit].match);
+    origin.rules = rule_names(*backends_[backend].backend, found, members.units);
+    for (UnitId unit : members.units) origin.matches.push_back(found.units[unit].match);
     origin.fixed = partition;
     return origin;
   }
 
-  bool add_on_host(const Partition& partition, int index) {
+  bool add_on_host(const Partition& partition, PartitionId id) {
     UnitUnion members;
     members.nodes = partition.nodes;
     for (ValueId value : ir::boundary_inputs(graph_, partition.nodes)) members.reads.push_back({value, 0});
@@ -320,7 +328,7 @@ class WrittenPartitions {
     bool is_written = partition.cost > Duration();
     Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes);
     CandidateOrigin origin;
-    origin.fixed = index;
+    origin.fixed = id;
     origin.measured = builder_.measures() && !is_written;
     push(partition, members, {"host", kImplicitHost, cost}, std::move(origin));
     return true;
@@ -342,22 +350,22 @@ class WrittenPartitions {
 
   struct Site {
     std::string space;
-    int owner;
+    OwnerId owner;
     Duration cost;
     const SplitCandidate* split = nullptr;
   };
 
   void push(const Partition& partition, const UnitUnion& members, const Site& site, CandidateOrigin origin) {
     Candidate added;
-    for (NodeId node : partition.nodes) added.nodes.push_back(node.index);
+    added.nodes = partition.nodes;
     added.cost = site.cost;
     added.reads = builder_.with_space(members.reads, site.space);
     added.writes = builder_.with_space(members.writes, site.space);
     added.owner = site.owner;
     for (const std::string& rule : origin.rules) added.rule += (added.rule.empty() ? "" : ",") + rule;
-    if (site.split != nullptr) add_shares(*site.split, built_.problem.owners[static_cast<size_t>(site.owner)], &added);
+    if (site.split != nullptr) add_shares(*site.split, built_.problem.owners[site.owner], &added);
     if (offers_) {
-      origin.fixed = -1;
+      origin.fixed = PartitionId();
       if (exists(added)) return;
     }
     built_.add_candidate(std::move(added), std::move(origin));
@@ -366,11 +374,9 @@ class WrittenPartitions {
   /// Among the candidates, whatever its cost: equal ones cost the same.
   bool exists(const Candidate& candidate) const {
     const auto formats = [](const std::vector<ValueFormat>& list) {
-      std::set<std::pair<int, FormatId>> set;
-      for (const ValueFormat& item : list) set.emplace(item.value, item.format);
-      return set;
+      return std::set<ValueFormat>(list.begin(), list.end());
     };
-    const std::vector<Candidate>& all = built_.problem.candidates;
+    const Table<CandidateId, Candidate>& all = built_.problem.candidates;
     return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
       return other.owner == candidate.owner && other.nodes == candidate.nodes && other.rule == candidate.rule &&
              formats(other.reads) == formats(candidate.reads) && formats(other.writes) == formats(candidate.writes);
@@ -380,7 +386,7 @@ class WrittenPartitions {
   ProblemBuilder& builder_;
   const Graph& graph_;
   const ir::RuleSet& registered_;
-  const std::vector<ActiveBackend>& backends_;
+  const ActiveBackends& backends_;
   const LayoutTable& layouts_;
   bool offers_;
   BuiltProblem& built_;

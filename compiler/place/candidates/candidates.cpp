@@ -14,9 +14,9 @@ using match::Match;
 using match::Refusal;
 
 std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCandidates& found,
-                                    const std::vector<size_t>& units) {
+                                    const std::vector<UnitId>& units) {
   std::vector<std::string> names;
-  for (size_t unit : units) {
+  for (UnitId unit : units) {
     const Match& match = found.matches[found.units[unit].match];
     names.push_back(match::name_of(backend.rules[static_cast<size_t>(match.rule)], match));
   }
@@ -25,7 +25,7 @@ std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCan
 
 namespace {
 
-const ir::Kernel& kernel_of(const ir::Backend& backend, const BackendCandidates& found, size_t unit) {
+const ir::Kernel& kernel_of(const ir::Backend& backend, const BackendCandidates& found, UnitId unit) {
   const Match& match = found.matches[found.units[unit].match];
   return backend.rules[static_cast<size_t>(match.rule)].kernels[static_cast<size_t>(match.kernel)];
 }
@@ -35,7 +35,7 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
   const ir::PartitionPolicy& policy = backend.policy;
   if (!policy.cost && policy.measured) return true;
   if (policy.cost && !ir::refers_to_rules(*policy.cost)) return false;
-  return std::any_of(members.units.begin(), members.units.end(), [&](size_t unit) {
+  return std::any_of(members.units.begin(), members.units.end(), [&](UnitId unit) {
     const ir::Kernel& kernel = kernel_of(backend, found, unit);
     return kernel.measured && !kernel.cost;
   });
@@ -62,7 +62,7 @@ bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const 
                          !backend.max_partitions;
   if (!no_limits || policy.launch <= Duration() || policy.cost || policy.measured || may_lack_memory(graph, backend))
     return false;
-  for (size_t u = 0; u < found.units.size(); ++u) {
+  for (UnitId u : found.units.ids()) {
     const ir::Kernel& kernel = kernel_of(backend, found, u);
     if (kernel.measured || !(found.units[u].cost >= 0)) return false;
     if (!kernel.cost && backend.runtime == ir::RuntimeKind::HostJit) return false;
@@ -75,7 +75,7 @@ bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const 
 bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members) {
   if (ir::is_device(backend.runtime)) return false;
   return backend.policy.measured || std::any_of(members.units.begin(), members.units.end(),
-                                                [&](size_t unit) { return kernel_of(backend, found, unit).measured; });
+                                                [&](UnitId unit) { return kernel_of(backend, found, unit).measured; });
 }
 
 std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
@@ -87,7 +87,7 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
     return std::nullopt;
   }
   if (!policy.cost) {
-    bool states_cost = std::any_of(members.units.begin(), members.units.end(), [&](size_t unit) {
+    bool states_cost = std::any_of(members.units.begin(), members.units.end(), [&](UnitId unit) {
       return kernel_of(*active.backend, found, unit).cost.has_value();
     });
     if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit) return host_cost(graph, members.nodes);
@@ -108,7 +108,7 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
   BackendCandidates found;
   found.backend = backend.name;
   match::MatchReport report;
-  found.matches = match::match_backend(graph, backend, active.attrs, &report, {}, active.environment.get());
+  found.matches.items() = match::match_backend(graph, backend, active.attrs, &report, {}, active.environment.get());
   found.denied = std::move(report.denied);
   found.refusals = std::move(report.refusals);
   found.growth.matches = found.matches.size();

@@ -42,11 +42,13 @@ struct BackendCandidate {
   std::optional<SplitCandidate> split{};
 };
 
+using BackendCandidateId = Id<BackendCandidate>;
+
 struct BackendCandidates {
   std::string backend;  ///< its name
-  std::vector<match::Match> matches;
-  std::vector<Unit> units;
-  std::vector<BackendCandidate> candidates;
+  Table<MatchId, match::Match> matches;
+  Table<UnitId, Unit> units;
+  Table<BackendCandidateId, BackendCandidate> candidates;
   std::vector<match::Refusal> refusals;
   std::vector<match::Refusal> split_refusals;  ///< why a match with a `split` is not offered so
   std::vector<match::Denied> denied;           ///< node sets that no partition of the backend may hold
@@ -85,6 +87,6 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
 
 /// Names of the rules of a union, in order of their first node.
 std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCandidates& found,
-                                    const std::vector<size_t>& units);
+                                    const std::vector<UnitId>& units);
 
 }  // namespace collage::place

@@ -7,6 +7,7 @@
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/place/problem/node_set.h"
@@ -27,12 +28,12 @@ struct State {
   NodeSet ancestors;
   NodeSet descendants;
   size_t size = 0;
-  std::vector<size_t> units;       ///< ascending
+  std::vector<UnitId> units;       ///< ascending
   std::vector<ValueLayout> reads;  ///< from outside, by value
   std::vector<ValueLayout> made;   ///< written by the units, also for each other; by value
   FusionKind kind = FusionKind::Elementwise;
   double cost = 0;
-  size_t last = 0;  ///< the unit added last: a chain goes on there
+  UnitId last = 0;  ///< the unit added last: a chain goes on there
 };
 
 const ValueLayout* find(const std::vector<ValueLayout>& list, ValueId value) {
@@ -50,8 +51,8 @@ bool kinds_join(FusionKind upstream, FusionKind downstream) {
 
 class Grower {
  public:
-  Grower(const Graph& graph, const PartitionPolicy& policy, const std::vector<Unit>& units, const GrowthLimits& limits,
-         GrowthReport* report)
+  Grower(const Graph& graph, const PartitionPolicy& policy, const Table<UnitId, Unit>& units,
+         const GrowthLimits& limits, GrowthReport* report)
       : graph_(graph),
         policy_(policy),
         units_(units),
@@ -60,18 +61,18 @@ class Grower {
         only_upwards_(policy.max_exits == 1 && policy.join != JoinKind::Chain) {
     close_over_paths();
     units_at_.resize(graph.node_count());
-    for (size_t u = 0; u < units.size(); ++u) {
+    for (UnitId u : units.ids()) {
       seeds_.push_back(make_seed(u));
-      for (NodeId node : units[u].nodes) units_at_[node.slot()].push_back(u);
+      for (NodeId node : units[u].nodes) units_at_[node].push_back(u);
     }
   }
 
   std::vector<UnitUnion> run() {
     // Unions of one group have one exit node (growing upwards) or one first node; a chain's are those of its first
     // match.
-    std::map<size_t, std::vector<size_t>> groups;
-    for (size_t u = 0; u < units_.size(); ++u) {
-      size_t key = policy_.join == JoinKind::Chain ? u
+    std::map<size_t, std::vector<UnitId>> groups;
+    for (UnitId u : units_.ids()) {
+      size_t key = policy_.join == JoinKind::Chain ? u.slot()
                    : only_upwards_                 ? units_[u].root.slot()
                                                    : units_[u].nodes.front().slot();
       groups[key].push_back(u);
@@ -93,74 +94,76 @@ class Grower {
     size_t count = graph_.node_count();
     ancestors_.assign(count, NodeSet(count));
     descendants_.assign(count, NodeSet(count));
-    for (size_t n = 0; n < count; ++n) {
-      for (ValueId input : graph_.node(NodeId(static_cast<int64_t>(n))).inputs) {
+    for (NodeId node : graph_.node_ids()) {
+      for (ValueId input : graph_.node(node).inputs) {
         NodeId producer = input.is_valid() ? graph_.value(input).producer : NodeId();
         if (!producer.is_valid()) continue;
-        ancestors_[n] |= ancestors_[producer.slot()];
-        ancestors_[n].insert(producer.slot());
+        ancestors_[node] |= ancestors_[producer];
+        ancestors_[node].insert(producer);
       }
     }
     for (size_t n = count; n-- > 0;) {
-      for (ValueId output : graph_.node(NodeId(static_cast<int64_t>(n))).outputs) {
+      const NodeId node(n);
+      for (ValueId output : graph_.node(node).outputs) {
         if (!output.is_valid()) continue;
         for (const ir::Use& use : graph_.value(output).uses) {
-          descendants_[n] |= descendants_[use.node.slot()];
-          descendants_[n].insert(use.node.slot());
+          descendants_[node] |= descendants_[use.node];
+          descendants_[node].insert(use.node);
         }
       }
     }
   }
 
-  State make_seed(size_t u) const {
+  State make_seed(UnitId u) const {
     const Unit& unit = units_[u];
     size_t count = graph_.node_count();
     State state{NodeSet(count), NodeSet(count), NodeSet(count),          unit.nodes.size(), {u},
                 unit.reads,     unit.writes,    FusionKind::Elementwise, unit.cost,         u};
     for (NodeId node : unit.nodes) {
-      state.nodes.insert(node.slot());
-      state.ancestors |= ancestors_[node.slot()];
-      state.descendants |= descendants_[node.slot()];
+      state.nodes.insert(node);
+      state.ancestors |= ancestors_[node];
+      state.descendants |= descendants_[node];
       state.kind = std::max(state.kind, graph_.node(node).op->kind);
     }
     return state;
   }
 
   /// Visits the unions of one group, small ones first: when one is visited, all ways to make it have been seen.
-  void grow_group(const std::vector<size_t>& seeds) {
-    std::vector<State> states;
-    std::unordered_map<std::string, size_t> by_key;
-    using Entry = std::pair<size_t, size_t>;  // nodes, index of the state
+  void grow_group(const std::vector<UnitId>& seeds) {
+    using StateId = Id<State>;
+    Table<StateId, State> states;
+    std::unordered_map<std::string, StateId> by_key;
+    using Entry = std::pair<size_t, StateId>;  // nodes, state
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
     auto add = [&](State state) {
-      auto [at, is_new] = by_key.try_emplace(key_of(state), states.size());
+      auto [at, is_new] = by_key.try_emplace(key_of(state), states.next_id());
       if (is_new) {
-        open.emplace(state.size, states.size());
+        open.emplace(state.size, at->second);
         states.push_back(std::move(state));
       } else if (is_better(state, states[at->second])) {
         states[at->second] = std::move(state);
       }
     };
     first_node_ = units_[seeds.front()].nodes.front();
-    for (size_t seed : seeds) add(seeds_[seed]);
+    for (UnitId seed : seeds) add(seeds_[seed]);
     size_t visited = 0;
     size_t limit = std::min(limits_.unions_per_group, share_of_group(visited_));
     while (!open.empty()) {
-      size_t index = open.top().second;
+      const StateId id = open.top().second;
       open.pop();
-      bool is_seed = states[index].units.size() == 1;
+      bool is_seed = states[id].units.size() == 1;
       // The matches themselves are always candidates.
       if (!is_seed && visited >= limit) {
         ++report_->truncated_groups;
-        for (size_t seed : seeds) grow_one_path(seeds_[seed]);
+        for (UnitId seed : seeds) grow_one_path(seeds_[seed]);
         return;
       }
       ++visited;
       ++visited_;
-      keep_if_valid(states[index]);
+      keep_if_valid(states[id]);
       if (policy_.join == JoinKind::None) continue;
-      for (size_t u : neighbours(states[index])) {
-        if (std::optional<State> joined = join(states[index], u)) add(std::move(*joined));
+      for (UnitId u : neighbours(states[id])) {
+        if (std::optional<State> joined = join(states[id], u)) add(std::move(*joined));
       }
     }
   }
@@ -181,7 +184,7 @@ class Grower {
         keep_if_valid(state);
         keep_at = 2 * state.size;
       }
-      for (size_t u : neighbours(state)) {
+      for (UnitId u : neighbours(state)) {
         if (path_joins_ >= last_join) break;
         if (std::optional<State> joined = join(state, u)) {
           state = std::move(*joined);
@@ -198,7 +201,7 @@ class Grower {
     std::string key(state.nodes.bytes());
     auto append = [&key](const std::vector<ValueLayout>& list) {
       for (const ValueLayout& item : list) {
-        if (item.layout != 0) key += std::to_string(item.value.index) + ":" + std::to_string(item.layout) + " ";
+        if (item.layout != 0) key += std::to_string(item.value.index) + ":" + std::to_string(item.layout.index) + " ";
       }
       key += "|";
     };
@@ -214,10 +217,10 @@ class Grower {
   }
 
   /// Units that touch the state where it may grow; ascending, each once.
-  std::vector<size_t> neighbours(const State& state) const {
-    std::vector<size_t> found;
+  std::vector<UnitId> neighbours(const State& state) const {
+    std::vector<UnitId> found;
     auto add_units_at = [&](NodeId node) {
-      const auto& at = units_at_[node.slot()];
+      const auto& at = units_at_[node];
       found.insert(found.end(), at.begin(), at.end());
     };
     if (policy_.join == JoinKind::Chain) {
@@ -252,7 +255,7 @@ class Grower {
   }
 
   /// The union with one more unit, or nothing where that is not allowed and leads nowhere.
-  std::optional<State> join(const State& state, size_t u) const {
+  std::optional<State> join(const State& state, UnitId u) const {
     const State& seed = seeds_[u];
     if (state.nodes.intersects(seed.nodes)) return std::nullopt;
     bool in_first_node_order = only_upwards_ || policy_.join == JoinKind::Chain;
@@ -264,7 +267,7 @@ class Grower {
     if (policy_.join == JoinKind::Kinds) {
       if (!kinds_join(is_upstream ? seed.kind : state.kind, is_upstream ? state.kind : seed.kind)) return std::nullopt;
     }
-    if (policy_.max_ops > 0 && state.size + seed.size > static_cast<size_t>(policy_.max_ops)) return std::nullopt;
+    if (policy_.max_ops > 0 && std::cmp_greater(state.size + seed.size, policy_.max_ops)) return std::nullopt;
     State joined = state;
     joined.nodes |= seed.nodes;
     joined.ancestors |= seed.ancestors;
@@ -327,7 +330,7 @@ class Grower {
       if (const ValueLayout* made = find(state.made, output)) kept.writes.push_back(*made);
     }
     std::stable_sort(kept.units.begin(), kept.units.end(),
-                     [this](size_t a, size_t b) { return units_[a].nodes.front() < units_[b].nodes.front(); });
+                     [this](UnitId a, UnitId b) { return units_[a].nodes.front() < units_[b].nodes.front(); });
     auto key = std::tuple(kept.nodes, kept.reads, kept.writes);
     auto [at, is_new] = found_.try_emplace(key, kept);
     if (!is_new && kept.cost < at->second.cost) at->second = std::move(kept);
@@ -335,7 +338,7 @@ class Grower {
 
   const Graph& graph_;
   const PartitionPolicy& policy_;
-  const std::vector<Unit>& units_;
+  const Table<UnitId, Unit>& units_;
   const GrowthLimits& limits_;
   GrowthReport* report_;
   bool only_upwards_;
@@ -343,16 +346,16 @@ class Grower {
   size_t visited_ = 0;
   size_t path_joins_ = 0;
   size_t groups_left_ = 0;
-  std::vector<NodeSet> ancestors_;
-  std::vector<NodeSet> descendants_;
-  std::vector<State> seeds_;
-  std::vector<std::vector<size_t>> units_at_;
+  Table<NodeId, NodeSet> ancestors_;
+  Table<NodeId, NodeSet> descendants_;
+  Table<UnitId, State> seeds_;
+  Table<NodeId, std::vector<UnitId>> units_at_;
   std::map<std::tuple<std::vector<NodeId>, std::vector<ValueLayout>, std::vector<ValueLayout>>, UnitUnion> found_;
 };
 
 }  // namespace
 
-std::vector<UnitUnion> grow(const Graph& graph, const PartitionPolicy& policy, const std::vector<Unit>& units,
+std::vector<UnitUnion> grow(const Graph& graph, const PartitionPolicy& policy, const Table<UnitId, Unit>& units,
                             const GrowthLimits& limits, GrowthReport* report) {
   return Grower(graph, policy, units, limits, report).run();
 }

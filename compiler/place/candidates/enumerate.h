@@ -20,15 +20,23 @@
 #include <vector>
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/match/matcher.h"
+#include "compiler/place/formats/layouts.h"
+#include "compiler/support/ids.h"
 
 namespace collage::place {
 
-/// `layout` is an index into whatever table of layouts the caller keeps.
+using support::Id;
+using support::Table;
+
+/// `layout` is of whatever table of layouts the caller keeps.
 struct ValueLayout {
   ir::ValueId value;
-  int layout = 0;
+  LayoutId layout = 0;
   friend auto operator<=>(const ValueLayout&, const ValueLayout&) = default;
 };
+
+using MatchId = Id<match::Match>;
 
 /// One match, in one choice of the formats at its boundary.
 struct Unit {
@@ -37,13 +45,14 @@ struct Unit {
   std::vector<ValueLayout> reads;   ///< values from outside, constants excluded; by value
   std::vector<ValueLayout> writes;  ///< values that are read outside or model outputs; by value
   double cost = 0;                  ///< seconds
-  size_t match = 0;                 ///< the caller's
+  MatchId match = 0;                ///< the caller's
 };
+using UnitId = Id<Unit>;
 
 /// Disjoint units that run as one partition.
 struct UnitUnion {
   std::vector<ir::NodeId> nodes;  ///< ascending
-  std::vector<size_t> units;      ///< by first node
+  std::vector<UnitId> units;      ///< by first node
   std::vector<ValueLayout> reads;
   std::vector<ValueLayout> writes;
   double cost = 0;  ///< seconds: sum over the units
@@ -65,7 +74,7 @@ struct GrowthReport {
 };
 
 /// Unions that keep the policy; of those with equal nodes and formats the cheapest.
-std::vector<UnitUnion> grow(const ir::Graph& graph, const ir::PartitionPolicy& policy, const std::vector<Unit>& units,
+std::vector<UnitUnion> grow(const ir::Graph& graph, const ir::PartitionPolicy& policy, const Table<UnitId, Unit>& units,
                             const GrowthLimits& limits, GrowthReport* report);
 
 /// Why the policy forbids a candidate with these nodes (ascending); empty if it does not. `checks_paths`: they must be

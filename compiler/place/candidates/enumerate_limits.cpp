@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/place/candidates/enumerate.h"
@@ -30,7 +31,7 @@ int depth_of(const Graph& graph, const std::vector<NodeId>& nodes) {
       if (!producer.is_valid()) continue;
       auto at = std::lower_bound(nodes.begin(), nodes.end(), producer);
       if (at == nodes.end() || *at != producer) continue;
-      depth[i] = std::max(depth[i], depth[static_cast<size_t>(at - nodes.begin())] + 1);
+      depth[i] = std::max(depth[i], depth.begin()[at - nodes.begin()] + 1);
     }
     deepest = std::max(deepest, depth[i]);
   }
@@ -62,8 +63,7 @@ bool is_convex(const Graph& graph, const std::vector<NodeId>& nodes) {
   if (nodes.empty()) return true;
   // Ids are a topological order, so only nodes between the first and the last can lie on such a path.
   std::set<NodeId> outside_after;
-  for (int64_t i = nodes.front().index; i <= nodes.back().index; ++i) {
-    NodeId node(i);
+  for (NodeId node : support::IdRange<NodeId>(nodes.front(), support::advance(nodes.back(), 1))) {
     bool is_inside = contains(nodes, node);
     for (ValueId input : graph.node(node).inputs) {
       NodeId producer = input.is_valid() ? graph.value(input).producer : NodeId();
@@ -78,7 +78,7 @@ bool is_convex(const Graph& graph, const std::vector<NodeId>& nodes) {
 
 std::string limit_violation(const Graph& graph, const ir::PartitionPolicy& policy, const std::vector<NodeId>& nodes,
                             bool checks_paths) {
-  if (policy.max_ops > 0 && nodes.size() > static_cast<size_t>(policy.max_ops)) {
+  if (policy.max_ops > 0 && std::cmp_greater(nodes.size(), policy.max_ops)) {
     return fmt::format("{} operators, limit {}", nodes.size(), policy.max_ops);
   }
   if (policy.max_depth > 0) {
@@ -89,7 +89,7 @@ std::string limit_violation(const Graph& graph, const ir::PartitionPolicy& polic
   if (policy.max_exits > 0) {
     std::set<NodeId> exits;
     for (ValueId result : results) exits.insert(graph.value(result).producer);
-    if (exits.size() > static_cast<size_t>(policy.max_exits)) {
+    if (std::cmp_greater(exits.size(), policy.max_exits)) {
       return fmt::format("{} exits, limit {}", exits.size(), policy.max_exits);
     }
   }

@@ -27,7 +27,7 @@ class CoverSearch {
               const CoverQuestion& question)
       : graph_(graph), found_(found), question_(question), nodes_(question.nodes) {
     for (const std::string& rule : question.rules) ++rules_left_[rule];
-    for (size_t u = 0; u < found.units.size(); ++u) {
+    for (UnitId u : found.units.ids()) {
       const Unit& unit = found.units[u];
       if (!std::includes(nodes_.begin(), nodes_.end(), unit.nodes.begin(), unit.nodes.end())) continue;
       const auto& match = found.matches[unit.match];
@@ -40,7 +40,7 @@ class CoverSearch {
     // Large units first: the written partition most likely has few.
     for (auto& [node, units] : starting_at_) {
       std::stable_sort(units.begin(), units.end(),
-                       [&](size_t a, size_t b) { return found.units[a].nodes.size() > found.units[b].nodes.size(); });
+                       [&](UnitId a, UnitId b) { return found.units[a].nodes.size() > found.units[b].nodes.size(); });
     }
   }
 
@@ -61,7 +61,7 @@ class CoverSearch {
   void cover_from(size_t next) {
     while (next < nodes_.size() && covered_.count(nodes_[next]) > 0) ++next;
     if (next == nodes_.size()) return judge();
-    for (size_t u : choices(nodes_[next])) {
+    for (UnitId u : choices(nodes_[next])) {
       if (++steps_ > kMaxCoverSteps || (keeps_order_ && best_)) return;
       if (can_take(u)) {
         take(u);
@@ -72,20 +72,20 @@ class CoverSearch {
   }
 
   /// Units that start at the node: those of the rule that the question names at this place first.
-  std::vector<size_t> choices(NodeId node) {
+  std::vector<UnitId> choices(NodeId node) {
     auto starting = starting_at_.find(node);
     if (starting == starting_at_.end()) return {};
-    std::vector<size_t> units = starting->second;
-    if (chosen_.size() >= question_.rules.size()) return keeps_order_ ? std::vector<size_t>() : units;
+    std::vector<UnitId> units = starting->second;
+    if (chosen_.size() >= question_.rules.size()) return keeps_order_ ? std::vector<UnitId>() : units;
     const std::string& named = question_.rules[chosen_.size()];
     const auto others =
-        std::stable_partition(units.begin(), units.end(), [&](size_t u) { return rule_of_[u] == named; });
+        std::stable_partition(units.begin(), units.end(), [&](UnitId u) { return rule_of_[u] == named; });
     if (!keeps_order_) return units;
     units.erase(others, units.end());
     std::erase_if(units,
-                  [&](size_t u) { return !is_wanted(found_.units[u].reads) || !is_wanted(found_.units[u].writes); });
+                  [&](UnitId u) { return !is_wanted(found_.units[u].reads) || !is_wanted(found_.units[u].writes); });
     std::stable_sort(units.begin(), units.end(),
-                     [&](size_t x, size_t y) { return found_.units[x].cost < found_.units[y].cost; });
+                     [&](UnitId x, UnitId y) { return found_.units[x].cost < found_.units[y].cost; });
     return units;
   }
 
@@ -106,7 +106,7 @@ class CoverSearch {
     });
   }
 
-  bool can_take(size_t u) {
+  bool can_take(UnitId u) {
     const Unit& unit = found_.units[u];
     if (!question_.rules.empty() && rules_left_[rule_of_[u]] == 0) return false;
     if (!agrees(unit.reads) || !agrees(unit.writes)) return false;
@@ -116,12 +116,12 @@ class CoverSearch {
 
   /// Least cost of a cover that takes the unit next: that of the units so far, and of the rules that are left the
   /// cheapest anywhere.
-  double bound_with(size_t u) {
+  double bound_with(UnitId u) {
     const double rest = question_.rules.empty() ? 0 : rest_ - least_cost_[rule_of_[u]];
     return cost_ + found_.units[u].cost + rest;
   }
 
-  void take(size_t u) {
+  void take(UnitId u) {
     const Unit& unit = found_.units[u];
     --rules_left_[rule_of_[u]];
     covered_.insert(unit.nodes.begin(), unit.nodes.end());
@@ -137,7 +137,7 @@ class CoverSearch {
     rest_ -= least_cost_[rule_of_[u]];
   }
 
-  void give_back(size_t u) {
+  void give_back(UnitId u) {
     ++rules_left_[rule_of_[u]];
     const Unit& unit = found_.units[u];
     for (NodeId node : unit.nodes) covered_.erase(node);
@@ -201,7 +201,7 @@ class CoverSearch {
 
   /// How a value lies for the units so far, and in how many places they name it.
   struct UsedLayout {
-    int layout = 0;
+    LayoutId layout = 0;
     int uses = 0;
   };
 
@@ -210,13 +210,13 @@ class CoverSearch {
   const CoverQuestion& question_;
   const std::vector<NodeId>& nodes_;
   std::map<std::string, int> rules_left_;  ///< of those that the question names
-  std::map<size_t, std::string> rule_of_;
+  std::map<UnitId, std::string> rule_of_;
   std::map<std::string, double> least_cost_;  ///< of a rule's units
-  std::map<NodeId, std::vector<size_t>> starting_at_;
+  std::map<NodeId, std::vector<UnitId>> starting_at_;
   std::set<NodeId> covered_;
   std::map<ir::ValueId, UsedLayout> layouts_;
   bool keeps_order_ = false;  ///< rule k of the question is the k-th unit's
-  std::vector<size_t> chosen_;
+  std::vector<UnitId> chosen_;
   double cost_ = 0;  ///< of the chosen units
   double rest_ = 0;  ///< of the rules that are left, each at its cheapest
   std::vector<std::pair<double, double>> costs_before_;

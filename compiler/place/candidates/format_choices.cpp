@@ -23,37 +23,34 @@ using runtime::Storage;
 
 /// More choices than this for one match are not tried; growth reports it.
 constexpr size_t kMaxChoices = 16;
-/// A layout that the rank at hand does not have.
-constexpr int kNoLayout = -1;
 
 class FormatChooser {
  public:
-  FormatChooser(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, size_t match_index,
+  FormatChooser(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, MatchId match_id,
                 const Match& match)
       : graph_(graph),
         backend_(*active.backend),
         allowed_(active.allowed),
         layouts_(layouts),
         rule_(backend_.rules[static_cast<size_t>(match.rule)]),
-        match_index_(match_index),
+        match_id_(match_id),
         match_(match),
         reads_(ir::boundary_inputs(graph, match.nodes)),
         writes_(match.results) {}
 
   /// Appends a unit per choice. False, and why, if there is none.
-  bool run(std::vector<Unit>* units, bool* truncated, std::string* why) {
-    std::vector<std::pair<size_t, std::vector<int>>>
-        open;  // clauses that say `any`, and layouts that their values can have
-    for (size_t i = 0; i < rule_.formats.size(); ++i) {
-      const ir::FormatClause& clause = rule_.formats[i];
+  bool run(Table<UnitId, Unit>* units, bool* truncated, std::string* why) {
+    // Clauses that say `any`, and layouts that their values can have.
+    std::vector<std::pair<const ir::FormatClause*, std::vector<LayoutId>>> open;
+    for (const ir::FormatClause& clause : rule_.formats) {
       if (!clause.any || clause.same_as >= 0 || !at_boundary(clause.capture)) continue;
-      std::vector<int> possible;
+      std::vector<LayoutId> possible;
       const std::optional<Storage> storage = storage_of(clause, value_of(clause.capture));
-      for (int layout = 0; layout < static_cast<int>(layouts_.size()); ++layout) {
+      for (LayoutId layout : layouts_.ids()) {
         if (layouts_.at(layout).storage != storage) continue;
         if (exists(layout, value_of(clause.capture))) possible.push_back(layout);
       }
-      open.emplace_back(i, std::move(possible));
+      open.emplace_back(&clause, std::move(possible));
     }
     size_t before = units->size();
     size_t choices = 1;
@@ -87,15 +84,15 @@ class FormatChooser {
                                 std::find(writes_.begin(), writes_.end(), value) != writes_.end());
   }
 
-  bool exists(int layout, ValueId value) const {
-    return layout != kNoLayout &&
+  bool exists(LayoutId layout, ValueId value) const {
+    return layout.is_valid() &&
            runtime::layout_permutation(layouts_.at(layout).layout, graph_.value(value).type.shape.size()).has_value();
   }
 
   /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
-  int default_layout(ValueId value) const {
-    int layout = index_of(backend_.default_layout, default_storage(value), value);
-    return exists(layout, value) ? layout : index_of("plain", default_storage(value), value);
+  LayoutId default_layout(ValueId value) const {
+    const LayoutId layout = find_layout(backend_.default_layout, default_storage(value), value);
+    return exists(layout, value) ? layout : find_layout("plain", default_storage(value), value);
   }
 
   std::optional<Storage> default_storage(ValueId value) const {
@@ -108,45 +105,43 @@ class FormatChooser {
     return runtime::canonical_storage(graph_.value(value).type.dtype, clause.storage);
   }
 
-  int index_of(const std::string& layout, const std::optional<Storage>& storage, ValueId value) const {
+  LayoutId find_layout(const std::string& layout, const std::optional<Storage>& storage, ValueId value) const {
     return layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage});
   }
 
-  /// What clause `i` asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
+  /// What a clause asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
   /// clauses.
-  int layout_of_clause(size_t i) const {
-    const ir::FormatClause* clause = &rule_.formats[i];
+  LayoutId layout_of_clause(const ir::FormatClause* clause) const {
     ValueId value = value_of(clause->capture);
     for (size_t step = 0; step <= rule_.formats.size(); ++step) {
       if (clause->same_as < 0) {
-        auto chosen = chosen_.find(i);
+        auto chosen = chosen_.find(clause);
         if (chosen != chosen_.end()) return chosen->second;
         if (!clause->layout && !clause->storage) return default_layout(value);
-        if (clause->layout) return index_of(*clause->layout, storage_of(*clause, value), value);
-        int layout = index_of(backend_.default_layout, storage_of(*clause, value), value);
-        return exists(layout, value) ? layout : index_of("plain", storage_of(*clause, value), value);
+        if (clause->layout) return find_layout(*clause->layout, storage_of(*clause, value), value);
+        const LayoutId layout = find_layout(backend_.default_layout, storage_of(*clause, value), value);
+        return exists(layout, value) ? layout : find_layout("plain", storage_of(*clause, value), value);
       }
       value = value_of(clause->same_as);
       if (!value.is_valid()) return 0;
       auto next = std::find_if(rule_.formats.begin(), rule_.formats.end(),
                                [&](const ir::FormatClause& other) { return other.capture == clause->same_as; });
       if (next == rule_.formats.end()) return default_layout(value);
-      i = static_cast<size_t>(next - rule_.formats.begin());
       clause = &*next;
     }
     return 0;
   }
 
   /// `layout` as `value` can have it: another value's storage, by `as x`, may be its own dtype.
-  int canonical(int layout, ValueId value) const {
-    if (layout == kNoLayout) return layout;
-    TensorLayout own = layouts_.at(layout);
+  LayoutId canonical(LayoutId layout, ValueId value) const {
+    if (!layout.is_valid()) return layout;
+    TensorForm own = layouts_.at(layout);
     own.storage = runtime::canonical_storage(graph_.value(value).type.dtype, own.storage);
     return layouts_.find(own);
   }
 
   /// Why the value cannot lie so; empty if it can.
-  std::string obstacle(int layout, ValueId value) const {
+  std::string obstacle(LayoutId layout, ValueId value) const {
     const ir::Value& described = graph_.value(value);
     const std::optional<Storage>& storage = layouts_.at(layout).storage;
     if (!storage) return "";
@@ -159,17 +154,16 @@ class FormatChooser {
   }
 
   std::optional<Unit> make_unit(std::string* why) const {
-    std::map<ValueId, int> layouts;
-    for (size_t i = 0; i < rule_.formats.size(); ++i) {
-      int capture = rule_.formats[i].capture;
-      if (!at_boundary(capture)) continue;
-      ValueId value = value_of(capture);
-      int layout = canonical(layout_of_clause(i), value);
+    std::map<ValueId, LayoutId> layouts;
+    for (const ir::FormatClause& clause : rule_.formats) {
+      if (!at_boundary(clause.capture)) continue;
+      ValueId value = value_of(clause.capture);
+      const LayoutId layout = canonical(layout_of_clause(&clause), value);
       if (!exists(layout, value)) {
-        *why = fmt::format("`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
-                           graph_.value(value).type.shape.size(),
-                           layout == kNoLayout ? rule_.formats[i].layout.value_or(backend_.default_layout)
-                                               : layouts_.at(layout).layout);
+        *why = fmt::format(
+            "`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
+            graph_.value(value).type.shape.size(),
+            layout.is_valid() ? layouts_.at(layout).layout : clause.layout.value_or(backend_.default_layout));
         return std::nullopt;
       }
       auto [at, is_new] = layouts.emplace(value, layout);
@@ -183,7 +177,7 @@ class FormatChooser {
     unit.nodes = match_.nodes;
     unit.root = match_.root;
     unit.cost = match_.cost;
-    unit.match = match_index_;
+    unit.match = match_id_;
     auto layout_of = [&](ValueId value) {
       auto at = layouts.find(value);
       return ValueLayout{value, at == layouts.end() ? default_layout(value) : at->second};
@@ -206,17 +200,17 @@ class FormatChooser {
   const std::set<runtime::StorageType>& allowed_;
   const LayoutTable& layouts_;
   const ir::Rule& rule_;
-  size_t match_index_;
+  MatchId match_id_;
   const Match& match_;
   std::vector<ValueId> reads_;
   std::vector<ValueId> writes_;
-  std::map<size_t, int> chosen_;  ///< clause that says `any` -> layout tried
+  std::map<const ir::FormatClause*, LayoutId> chosen_;  ///< clause that says `any` -> layout tried
 };
 
 }  // namespace
 
 void make_units(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, BackendCandidates* found) {
-  for (size_t m = 0; m < found->matches.size(); ++m) {
+  for (MatchId m : found->matches.ids()) {
     const Match& match = found->matches[m];
     bool truncated = false;
     std::string why;

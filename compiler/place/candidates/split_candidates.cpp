@@ -58,8 +58,8 @@ class SplitFinder {
   SplitFinder(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, BackendCandidates* found)
       : graph_(graph), active_(active), layouts_(layouts), links_({active}), found_(found) {}
 
-  void run(size_t unit_index) {
-    const Match& match = found_->matches[found_->units[unit_index].match];
+  void run(UnitId unit) {
+    const Match& match = found_->matches[found_->units[unit].match];
     const ir::Rule& rule = active_.backend->rules[static_cast<size_t>(match.rule)];
     for (const ir::SplitClause& clause : rule.splits) {
       ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
@@ -70,7 +70,7 @@ class SplitFinder {
         std::string why;
         std::optional<Duration> cost = price(match, count, &split, &why);
         if (cost) {
-          add(unit_index, match, *cost, std::move(split));
+          add(unit, match, *cost, std::move(split));
         } else {
           why = fmt::format("{} parts along {}: {}", count, name_of(clause.axis), why);
           found_->split_refusals.push_back(
@@ -108,16 +108,16 @@ class SplitFinder {
   std::optional<PartChoice> choose(const Graph& part, int rule, const std::string& instance, std::string* why) const {
     BackendCandidates found;
     match::MatchReport report;
-    found.matches =
+    found.matches.items() =
         match::match_rule(part, *active_.backend, rule, active_.attrs, &report, {}, active_.environment.get());
     match::refuse_denied(match::find_denied(part, *active_.backend, active_.attrs, active_.environment.get()),
-                         &found.matches, &report);
-    std::erase_if(found.matches, [&](const Match& match) { return match.nodes.size() < part.node_count(); });
+                         &found.matches.items(), &report);
+    std::erase_if(found.matches.items(), [&](const Match& match) { return match.nodes.size() < part.node_count(); });
     found.refusals = std::move(report.refusals);
     make_units(part, active_, layouts_, &found);
     *why = reason_of(found.refusals);
     std::optional<PartChoice> best;
-    for (size_t u = 0; u < found.units.size(); ++u) {
+    for (UnitId u : found.units.ids()) {
       const Unit& unit = found.units[u];
       UnitUnion members{unit.nodes, {u}, unit.reads, unit.writes, unit.cost};
       std::optional<Duration> time = candidate_cost(part, active_, found, members, why);
@@ -147,7 +147,7 @@ class SplitFinder {
     return time + *copy;
   }
 
-  void add(size_t unit, const Match& match, Duration cost, SplitCandidate split) {
+  void add(UnitId unit, const Match& match, Duration cost, SplitCandidate split) {
     BackendCandidate candidate;
     candidate.members.nodes = match.nodes;
     candidate.members.units = {unit};
@@ -175,12 +175,12 @@ std::vector<InstanceGroup> split_groups(const ir::Backend& backend) {
     for (const ir::SplitClause& clause : rule.splits) split.insert(clause.device);
   }
   std::vector<InstanceGroup> groups;
-  int first = 0;
+  int64_t first = 0;
   for (const ir::DeviceDecl& device : backend.devices) {
     for (int size : split.count(device.name) > 0 ? sizes_of(device.count) : std::vector<int>()) {
-      for (int begin = 0; begin + size <= device.count; begin += size) {
+      for (int64_t begin = first; begin + size <= first + device.count; begin += size) {
         InstanceGroup group{device.name, {}};
-        for (int i = 0; i < size; ++i) group.members.push_back(first + begin + i);
+        for (int i = 0; i < size; ++i) group.members.emplace_back(begin + i);
         groups.push_back(std::move(group));
       }
     }
@@ -194,8 +194,8 @@ std::optional<PartMemory> part_memory(const Graph& graph, const ir::Partition& p
   const std::vector<std::string> instances = ir::instances_of(partition.instance);
   ir::SplitNodes cut = ir::split_nodes(graph, partition.nodes, partition.split->node, partition.split->axis,
                                        static_cast<int>(instances.size()));
-  auto part = static_cast<size_t>(std::find(instances.begin(), instances.end(), instance) - instances.begin());
-  return part < cut.parts.size() ? std::optional(memory_of(cut.parts[part].graph)) : std::nullopt;
+  const auto part = std::find(instances.begin(), instances.end(), instance) - instances.begin();
+  return part < std::ssize(cut.parts) ? std::optional(memory_of(cut.parts.begin()[part].graph)) : std::nullopt;
 }
 
 HostShare host_share(const Graph& graph, const std::vector<SplitPart>& parts, const TensorType& result) {
@@ -218,8 +218,8 @@ void find_splits(const Graph& graph, const ActiveBackend& active, const LayoutTa
                  BackendCandidates* found) {
   if (split_groups(*active.backend).empty()) return;
   SplitFinder finder(graph, active, layouts, found);
-  std::set<size_t> done;  // matches: a unit is one of their formats
-  for (size_t u = 0; u < found->units.size(); ++u) {
+  std::set<MatchId> done;  // a unit is one of a match's formats
+  for (UnitId u : found->units.ids()) {
     const Match& match = found->matches[found->units[u].match];
     if (!done.insert(found->units[u].match).second ||
         !limit_violation(graph, active.backend->policy, match.nodes).empty())

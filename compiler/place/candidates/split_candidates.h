@@ -17,10 +17,13 @@
 
 namespace collage::place {
 
+/// Of Backend::instances().
+using BackendInstanceId = Id<struct BackendInstance>;
+
 /// Instances of a backend over which its rules may split a match.
 struct InstanceGroup {
   std::string device;
-  std::vector<int> members;  ///< indices into Backend::instances()
+  std::vector<BackendInstanceId> members;
 };
 
 /// All instances of a device and, where there are more than two, neighbours by two, four, … By device, then by size.

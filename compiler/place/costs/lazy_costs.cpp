@@ -16,12 +16,12 @@ Duration scaled(Duration duration, double factor) {
 }
 
 /// What the floors of each kind are multiplied by.
-std::map<int, double> factors(const OpenCosts& open, const LazyOptions& options) {
+std::map<CostKindId, double> factors(const OpenCosts& open, const LazyOptions& options) {
   struct Seen {
     size_t count = 0;
     double least = 0;
   };
-  std::map<int, Seen> seen;
+  std::map<CostKindId, Seen> seen;
   for (const OpenCost& item : open.items) {
     if (!item.cost || item.floor <= Duration()) continue;
     const double ratio = static_cast<double>(item.cost->ps()) / static_cast<double>(item.floor.ps());
@@ -29,7 +29,7 @@ std::map<int, double> factors(const OpenCosts& open, const LazyOptions& options)
     kind.least = kind.count == 0 ? ratio : std::min(kind.least, ratio);
     ++kind.count;
   }
-  std::map<int, double> result;
+  std::map<CostKindId, double> result;
   for (const auto& [kind, known] : seen) {
     const bool may_raise = known.count >= options.least_of_kind;
     result[kind] = known.least < 1 ? known.least : may_raise ? std::max(1.0, known.least / options.headroom) : 1;
@@ -37,9 +37,9 @@ std::map<int, double> factors(const OpenCosts& open, const LazyOptions& options)
   return result;
 }
 
-std::vector<Duration> bounds(const OpenCosts& open, const LazyOptions& options) {
-  const std::map<int, double> factor_of = factors(open, options);
-  std::vector<Duration> result;
+Table<OpenCostId, Duration> bounds(const OpenCosts& open, const LazyOptions& options) {
+  const std::map<CostKindId, double> factor_of = factors(open, options);
+  Table<OpenCostId, Duration> result;
   for (const OpenCost& item : open.items) {
     const auto factor = factor_of.find(item.kind);
     result.push_back(item.cost                   ? *item.cost
@@ -50,9 +50,9 @@ std::vector<Duration> bounds(const OpenCosts& open, const LazyOptions& options) 
   return result;
 }
 
-bool is_open(const OpenCosts& open, int item) {
-  if (item < 0) return false;
-  const OpenCost& cost = open.items[static_cast<size_t>(item)];
+bool is_open(const OpenCosts& open, OpenCostId item) {
+  if (!item.is_valid()) return false;
+  const OpenCost& cost = open.items[item];
   return !cost.cost && !cost.failed;
 }
 
@@ -73,19 +73,19 @@ std::vector<size_t> edges_used(const ProblemValue& value, FormatId written, cons
 }
 
 /// With those on the plan the largest of each kind of which nothing is known: its rate says most of the others.
-std::vector<int> with_largest(const OpenCosts& open, std::vector<int> items) {
-  std::set<int> known;
-  std::map<int, int> largest;
-  for (size_t i = 0; i < open.items.size(); ++i) {
+std::vector<OpenCostId> with_largest(const OpenCosts& open, std::vector<OpenCostId> items) {
+  std::set<CostKindId> known;
+  std::map<CostKindId, OpenCostId> largest;
+  for (OpenCostId i : open.items.ids()) {
     const OpenCost& item = open.items[i];
     if (item.cost) known.insert(item.kind);
-    if (!is_open(open, static_cast<int>(i))) continue;
-    const auto [at, is_new] = largest.emplace(item.kind, static_cast<int>(i));
-    if (!is_new && open.items[static_cast<size_t>(at->second)].floor < item.floor) at->second = static_cast<int>(i);
+    if (!is_open(open, i)) continue;
+    const auto [at, is_new] = largest.emplace(item.kind, i);
+    if (!is_new && open.items[at->second].floor < item.floor) at->second = i;
   }
-  std::set<int> all(items.begin(), items.end());
-  for (int i : items) {
-    const int kind = open.items[static_cast<size_t>(i)].kind;
+  std::set<OpenCostId> all(items.begin(), items.end());
+  for (OpenCostId i : items) {
+    const CostKindId kind = open.items[i].kind;
     if (!known.contains(kind)) all.insert(largest.at(kind));
   }
   return {all.begin(), all.end()};
@@ -94,32 +94,33 @@ std::vector<int> with_largest(const OpenCosts& open, std::vector<int> items) {
 }  // namespace
 
 void put_costs(const OpenCosts& open, const LazyOptions& options, Problem* problem) {
-  const std::vector<Duration> cost = bounds(open, options);
-  for (size_t c = 0; c < open.of_candidate.size(); ++c) {
-    if (open.of_candidate[c] >= 0) problem->candidates[c].cost = cost[static_cast<size_t>(open.of_candidate[c])];
+  const Table<OpenCostId, Duration> cost = bounds(open, options);
+  for (CandidateId c : open.of_candidate.ids()) {
+    const OpenCostId item = open.of_candidate[c];
+    if (item.is_valid()) problem->candidates[c].cost = cost[item];
   }
-  for (size_t v = 0; v < open.of_conversion.size(); ++v) {
+  for (ProblemValueId v : open.of_conversion.ids()) {
     for (size_t e = 0; e < open.of_conversion[v].size(); ++e) {
-      const int item = open.of_conversion[v][e];
-      if (item >= 0) problem->values[v].conversions[e].cost = cost[static_cast<size_t>(item)];
+      const OpenCostId item = open.of_conversion[v][e];
+      if (item.is_valid()) problem->values[v].conversions[e].cost = cost[item];
     }
   }
 }
 
-std::vector<int> open_items_of(const Problem& problem, const OpenCosts& open, const Solution& solution) {
-  std::set<int> items;
-  std::vector<FormatId> written(problem.values.size(), problem.host_plain);
-  std::vector<std::set<FormatId>> wanted(problem.values.size());
-  for (int c : solution.chosen) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
-    const int item = open.of_candidate[static_cast<size_t>(c)];
+std::vector<OpenCostId> open_items_of(const Problem& problem, const OpenCosts& open, const Solution& solution) {
+  std::set<OpenCostId> items;
+  Table<ProblemValueId, FormatId> written(problem.values.size(), problem.host_plain);
+  Table<ProblemValueId, std::set<FormatId>> wanted(problem.values.size());
+  for (CandidateId c : solution.chosen) {
+    const Candidate& candidate = problem.candidates[c];
+    const OpenCostId item = open.of_candidate[c];
     if (is_open(open, item)) items.insert(item);
-    for (const ValueFormat& write : candidate.writes) written[static_cast<size_t>(write.value)] = write.format;
-    for (const ValueFormat& read : candidate.reads) wanted[static_cast<size_t>(read.value)].insert(read.format);
+    for (const ValueFormat& write : candidate.writes) written[write.value] = write.format;
+    for (const ValueFormat& read : candidate.reads) wanted[read.value].insert(read.format);
   }
-  for (size_t v = 0; v < open.of_conversion.size(); ++v) {
-    const std::vector<int>& of_edge = open.of_conversion[v];
-    if (std::none_of(of_edge.begin(), of_edge.end(), [&](int item) { return is_open(open, item); })) continue;
+  for (ProblemValueId v : open.of_conversion.ids()) {
+    const std::vector<OpenCostId>& of_edge = open.of_conversion[v];
+    if (std::none_of(of_edge.begin(), of_edge.end(), [&](OpenCostId item) { return is_open(open, item); })) continue;
     const ProblemValue& value = problem.values[v];
     if (value.is_output) wanted[v].insert(problem.host_plain);
     for (size_t e : edges_used(value, written[v], wanted[v])) {
@@ -136,7 +137,7 @@ LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveFor
   for (bool is_probe = true;;) {
     put_costs(*open, options, problem);
     const std::optional<Solution> solution = solve(*problem, is_probe);
-    std::vector<int> items;
+    std::vector<OpenCostId> items;
     if (solution) items = open_items_of(*problem, *open, *solution);
     if (items.empty()) {
       if (is_probe) {
@@ -148,15 +149,15 @@ LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveFor
     }
     is_probe = true;
     items = with_largest(*open, std::move(items));
-    const std::vector<Duration> bound = bounds(*open, options);
+    const Table<OpenCostId, Duration> bound = bounds(*open, options);
     const std::vector<std::optional<Duration>> answers = ask(items);
     ++outcome.rounds;
     outcome.asked += items.size();
     for (size_t a = 0; a < items.size(); ++a) {
-      OpenCost& item = open->items[static_cast<size_t>(items[a])];
+      OpenCost& item = open->items[items[a]];
       item.cost = answers[a];
       item.failed = !answers[a];
-      if (answers[a] && *answers[a] < bound[static_cast<size_t>(items[a])]) ++outcome.below;
+      if (answers[a] && *answers[a] < bound[items[a]]) ++outcome.below;
       outcome.finished = outcome.finished && !item.failed;
     }
     if (outcome.finished) continue;

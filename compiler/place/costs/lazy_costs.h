@@ -29,19 +29,24 @@
 
 namespace collage::place {
 
+/// Like operators on one backend, of like size.
+using CostKindId = Id<struct CostKind>;
+
 /// One measurement, of all candidates or conversions that it serves.
 struct OpenCost {
   Duration floor;
-  int kind = 0;                  ///< like operators on one backend, of like size
+  CostKindId kind = 0;
   std::optional<Duration> cost;  ///< once it is known
   bool failed = false;           ///< it cannot run
 };
 
-/// Which costs of a problem are which measurements. -1: none, the cost stands as it is.
+using OpenCostId = Id<OpenCost>;
+
+/// Which costs of a problem are which measurements. None: the cost stands as it is.
 struct OpenCosts {
-  std::vector<OpenCost> items;
-  std::vector<int> of_candidate;
-  std::vector<std::vector<int>> of_conversion;  ///< by value, then by edge; empty: none at all
+  Table<OpenCostId, OpenCost> items;
+  Table<CandidateId, OpenCostId> of_candidate;
+  Table<ProblemValueId, std::vector<OpenCostId>> of_conversion;  ///< by edge; empty: none at all
 };
 
 struct LazyOptions {
@@ -59,13 +64,13 @@ struct LazyOutcome {
 /// A solution; a probe may be any good one. Nothing: there is none.
 using SolveForCosts = std::function<std::optional<Solution>(const Problem& problem, bool is_probe)>;
 /// One answer per item; nothing: it cannot run.
-using AskForCosts = std::function<std::vector<std::optional<Duration>>(const std::vector<int>& items)>;
+using AskForCosts = std::function<std::vector<std::optional<Duration>>(const std::vector<OpenCostId>& items)>;
 
 /// Puts what is known, and bounds for what is not, into the problem.
 void put_costs(const OpenCosts& open, const LazyOptions& options, Problem* problem);
 
 /// Items of a solution whose cost is not known, ascending.
-std::vector<int> open_items_of(const Problem& problem, const OpenCosts& open, const Solution& solution);
+std::vector<OpenCostId> open_items_of(const Problem& problem, const OpenCosts& open, const Solution& solution);
 
 /// Asks until the best plan is known, or until something fails: such a candidate is not one, and the caller may have
 /// others for its nodes. Afterwards the problem has known costs and bounds.

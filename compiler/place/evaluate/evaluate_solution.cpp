@@ -13,6 +13,12 @@ namespace collage::place {
 namespace {
 
 using FormatSet = std::set<FormatId>;
+/// A chosen candidate, by its place in the solution.
+using EvaluatedPart = Id<struct EvaluatedPartTag>;
+using EvaluatedParts = Table<EvaluatedPart, CandidateId>;
+/// In the order of execution.
+using EvaluatedStep = Id<struct EvaluatedStepTag>;
+using EvaluatedSteps = Table<EvaluatedStep, EvaluatedPart>;
 
 /// Cheapest way to grow the set of formats that a value has until it holds all that are wanted: Dijkstra over sets.
 Duration growth_cost(const std::vector<ConversionEdge>& edges, FormatId written, const FormatSet& wanted) {
@@ -34,63 +40,65 @@ Duration growth_cost(const std::vector<ConversionEdge>& edges, FormatId written,
 }
 
 /// Kahn's algorithm over partitions, the one with the smallest node first. Shorter than `chosen` if there is a cycle.
-std::vector<size_t> execution_order(const Problem& problem, const std::vector<int>& chosen,
-                                    const std::vector<size_t>& partition_of) {
-  std::set<std::pair<size_t, size_t>> edges;
+EvaluatedSteps execution_order(const Problem& problem, const EvaluatedParts& chosen,
+                               const Table<NodeId, EvaluatedPart>& part_of) {
+  std::set<std::pair<EvaluatedPart, EvaluatedPart>> edges;
   for (const ProblemValue& value : problem.values) {
-    if (value.writer < 0) continue;
-    const size_t from = partition_of[static_cast<size_t>(value.writer)];
-    for (int reader : value.readers) {
-      const size_t to = partition_of[static_cast<size_t>(reader)];
+    if (!value.writer.is_valid()) continue;
+    const EvaluatedPart from = part_of[value.writer];
+    for (NodeId reader : value.readers) {
+      const EvaluatedPart to = part_of[reader];
       if (from != to) edges.emplace(from, to);
     }
   }
-  const auto first_node = [&](size_t p) { return problem.candidates[static_cast<size_t>(chosen[p])].nodes.front(); };
-  std::vector<int> waits(chosen.size(), 0);
+  const auto first_node = [&](EvaluatedPart p) { return problem.candidates[chosen[p]].nodes.front(); };
+  Table<EvaluatedPart, size_t> waits(chosen.size());
   for (const auto& edge : edges) ++waits[edge.second];
-  std::map<int, size_t> ready;
-  for (size_t p = 0; p < chosen.size(); ++p) {
+  std::map<NodeId, EvaluatedPart> ready;
+  for (EvaluatedPart p : chosen.ids()) {
     if (waits[p] == 0) ready.emplace(first_node(p), p);
   }
-  std::vector<size_t> order;
+  EvaluatedSteps order;
   while (!ready.empty()) {
-    const size_t p = ready.begin()->second;
+    const EvaluatedPart p = ready.begin()->second;
     ready.erase(ready.begin());
     order.push_back(p);
-    for (auto it = edges.lower_bound({p, 0}); it != edges.end() && it->first == p; ++it) {
+    for (auto it = edges.lower_bound({p, EvaluatedPart(0)}); it != edges.end() && it->first == p; ++it) {
       if (--waits[it->second] == 0) ready.emplace(first_node(it->second), it->second);
     }
   }
   return order;
 }
 
-/// Where a value is alive in one instance, as steps.
+/// Where a value is alive in one instance.
 struct Lifetime {
-  size_t first = 0;
-  size_t last = 0;
+  EvaluatedStep first;
+  EvaluatedStep last;
 };
 
 /// Follows the execution: values come alive in `instance` and go, as problem.h says.
-int64_t peak_memory(const Problem& problem, const std::vector<int>& chosen, const std::vector<size_t>& order,
-                    const std::vector<size_t>& partition_of, const std::string& instance) {
-  std::vector<size_t> step_of(chosen.size());
-  for (size_t step = 0; step < order.size(); ++step) step_of[order[step]] = step;
-  const auto is_there = [&](size_t step) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(chosen[order[step]])];
-    return problem.owners[static_cast<size_t>(candidate.owner)].instance == instance;
+int64_t peak_memory(const Problem& problem, const EvaluatedParts& chosen, const EvaluatedSteps& order,
+                    const Table<NodeId, EvaluatedPart>& part_of, const std::string& instance) {
+  Table<EvaluatedPart, EvaluatedStep> step_of(chosen.size());
+  for (EvaluatedStep step : order.ids()) step_of[order[step]] = step;
+  const auto is_there = [&](EvaluatedStep step) {
+    return problem.owners[problem.candidates[chosen[order[step]]].owner].instance == instance;
   };
-  const auto step_of_node = [&](int node) { return step_of[partition_of[static_cast<size_t>(node)]]; };
+  const auto step_of_node = [&](NodeId node) { return step_of[part_of[node]]; };
 
-  std::multimap<size_t, int64_t> begins, ends;
+  std::multimap<EvaluatedStep, int64_t> begins, ends;
   for (const ProblemValue& value : problem.values) {
-    std::set<size_t> reading;
-    for (int reader : value.readers) reading.insert(step_of_node(reader));
+    std::set<EvaluatedStep> reading;
+    for (NodeId reader : value.readers) reading.insert(step_of_node(reader));
     std::optional<Lifetime> alive;
-    if (value.writer >= 0 && is_there(step_of_node(value.writer))) {
-      const size_t made = step_of_node(value.writer);
-      alive = {made, value.is_output ? order.size() - 1 : reading.empty() ? made : *reading.rbegin()};
+    if (value.writer.is_valid() && is_there(step_of_node(value.writer))) {
+      const EvaluatedStep made = step_of_node(value.writer);
+      const EvaluatedStep last = value.is_output   ? EvaluatedStep(order.size() - 1)
+                                 : reading.empty() ? made
+                                                   : *reading.rbegin();
+      alive = {made, last};
     } else {
-      for (size_t step : reading) {
+      for (EvaluatedStep step : reading) {
         if (is_there(step)) alive = {alive ? alive->first : step, step};
       }
     }
@@ -98,15 +106,15 @@ int64_t peak_memory(const Problem& problem, const std::vector<int>& chosen, cons
     begins.emplace(alive->first, value.bytes);
     ends.emplace(alive->last, value.bytes);
   }
-  std::set<int> constants;
-  for (size_t step = 0; step < order.size(); ++step) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(chosen[order[step]])];
+  std::set<ConstantId> constants;
+  for (EvaluatedStep step : order.ids()) {
+    const Candidate& candidate = problem.candidates[chosen[order[step]]];
     if (is_there(step)) constants.insert(candidate.constants.begin(), candidate.constants.end());
   }
   int64_t held = 0;
-  for (int constant : constants) held += problem.constant_bytes[static_cast<size_t>(constant)];
+  for (ConstantId constant : constants) held += problem.constant_bytes[constant];
   int64_t peak = held;
-  for (size_t step = 0; step < order.size(); ++step) {
+  for (EvaluatedStep step : order.ids()) {
     for (auto [it, end] = begins.equal_range(step); it != end; ++it) held += it->second;
     peak = std::max(peak, held);
     for (auto [it, end] = ends.equal_range(step); it != end; ++it) held -= it->second;
@@ -114,8 +122,8 @@ int64_t peak_memory(const Problem& problem, const std::vector<int>& chosen, cons
   return peak;
 }
 
-std::string broken_memory(const Problem& problem, const std::vector<int>& chosen, const std::vector<size_t>& order,
-                          const std::vector<size_t>& partition_of) {
+std::string broken_memory(const Problem& problem, const EvaluatedParts& chosen, const EvaluatedSteps& order,
+                          const Table<NodeId, EvaluatedPart>& part_of) {
   std::map<std::string, int64_t> limits;
   for (const Owner& owner : problem.owners) {
     if (!owner.memory) continue;
@@ -123,7 +131,7 @@ std::string broken_memory(const Problem& problem, const std::vector<int>& chosen
     it->second = std::min(it->second, *owner.memory);
   }
   for (const auto& [instance, limit] : limits) {
-    const int64_t peak = peak_memory(problem, chosen, order, partition_of, instance);
+    const int64_t peak = peak_memory(problem, chosen, order, part_of, instance);
     if (peak > limit) return fmt::format("`{}` needs {} bytes of memory and has {}", instance, peak, limit);
   }
   return "";
@@ -131,23 +139,22 @@ std::string broken_memory(const Problem& problem, const std::vector<int>& chosen
 
 std::string broken_limit(const Problem& problem, const Solution& solution) {
   std::map<std::string, int> counts;
-  std::set<int> used;
-  for (int c : solution.chosen) {
-    const int owner = problem.candidates[static_cast<size_t>(c)].owner;
+  std::set<OwnerId> used;
+  for (CandidateId c : solution.chosen) {
+    const OwnerId owner = problem.candidates[c].owner;
     used.insert(owner);
-    const Owner& counted = problem.owners[static_cast<size_t>(owner)];
+    const Owner& counted = problem.owners[owner];
     if (counted.max_partitions) ++counts[counted.backend];
   }
-  for (int o : used) {
-    const Owner& owner = problem.owners[static_cast<size_t>(o)];
+  for (OwnerId o : used) {
+    const Owner& owner = problem.owners[o];
     if (owner.max_partitions && counts[owner.backend] > *owner.max_partitions) {
       return fmt::format("{} partitions on `{}`, at most {} are allowed", counts[owner.backend], owner.backend,
                          *owner.max_partitions);
     }
-    for (int other : owner.conflicts) {
+    for (OwnerId other : owner.conflicts) {
       if (used.contains(other)) {
-        return fmt::format("`{}` and `{}` may not be in one plan", owner.backend,
-                           problem.owners[static_cast<size_t>(other)].backend);
+        return fmt::format("`{}` and `{}` may not be in one plan", owner.backend, problem.owners[other].backend);
       }
     }
   }
@@ -155,65 +162,67 @@ std::string broken_limit(const Problem& problem, const Solution& solution) {
 }
 
 /// Takes regions away that wait for no other, until none is left.
-bool is_acyclic(const Problem& problem, const std::vector<size_t>& region_of, size_t count) {
-  std::set<std::pair<size_t, size_t>> edges;
+bool is_acyclic(const Problem& problem, const Table<NodeId, RegionId>& region_of, size_t count) {
+  std::set<std::pair<RegionId, RegionId>> edges;
   for (const ProblemValue& value : problem.values) {
-    for (int reader : value.readers) {
-      if (value.writer < 0) continue;
-      const size_t from = region_of[static_cast<size_t>(value.writer)], to = region_of[static_cast<size_t>(reader)];
+    for (NodeId reader : value.readers) {
+      if (!value.writer.is_valid()) continue;
+      const RegionId from = region_of[value.writer], to = region_of[reader];
       if (from != to) edges.emplace(from, to);
     }
   }
-  std::vector<int> waits(count, 0);
+  Table<RegionId, size_t> waits(count);
   for (const auto& edge : edges) ++waits[edge.second];
-  std::vector<size_t> ready;
-  for (size_t r = 0; r < count; ++r) {
+  std::vector<RegionId> ready;
+  for (RegionId r : waits.ids()) {
     if (waits[r] == 0) ready.push_back(r);
   }
   size_t run = 0;
   for (; !ready.empty(); ++run) {
-    const size_t r = ready.back();
+    const RegionId r = ready.back();
     ready.pop_back();
-    for (auto it = edges.lower_bound({r, 0}); it != edges.end() && it->first == r; ++it) {
+    for (auto it = edges.lower_bound({r, RegionId(0)}); it != edges.end() && it->first == r; ++it) {
       if (--waits[it->second] == 0) ready.push_back(it->second);
     }
   }
   return run == count;
 }
 
-/// What the regions of a solution save, or what is wrong with them. `partition_of`: the place in `chosen`, by node.
+/// What the regions of a solution save, or what is wrong with them.
 class Regions {
  public:
-  Regions(const Problem& problem, const Solution& solution, const std::vector<size_t>& partition_of)
-      : problem_(problem), solution_(solution), partition_of_(partition_of) {
-    for (size_t p = 0; p < solution.region.size(); ++p) members_[solution.region[p]].push_back(p);
+  Regions(const Problem& problem, const EvaluatedParts& chosen, const Table<EvaluatedPart, RegionId>& region,
+          const Table<NodeId, EvaluatedPart>& part_of)
+      : problem_(problem), chosen_(chosen), region_(region), part_of_(part_of) {
+    for (EvaluatedPart p : region.ids()) members_[region[p]].push_back(p);
   }
 
   std::variant<Duration, std::string> judge() const {
-    if (solution_.region.empty()) return Duration();
-    if (solution_.region.size() != solution_.chosen.size()) return std::string("not every candidate has a region");
+    if (region_.empty()) return Duration();
+    if (region_.size() != chosen_.size()) return std::string("not every candidate has a region");
     Duration saved;
     for (const auto& [region, members] : members_) {
       if (members.size() == 1) continue;
-      const Owner& owner = problem_.owners[static_cast<size_t>(candidate(members.front()).owner)];
-      for (size_t p : members) {
+      const Owner& owner = problem_.owners[candidate(members.front()).owner];
+      for (EvaluatedPart p : members) {
         if (candidate(p).owner != candidate(members.front()).owner) return std::string("a region has two owners");
-        if (!candidate(p).may_join || !owner.joins) return fmt::format("candidate {} is no unit of a region", p);
+        if (!candidate(p).may_join || !owner.joins) return fmt::format("candidate {} is no unit of a region", p.index);
       }
       if (std::string reason = check_formats(members); !reason.empty()) return reason;
       for (size_t i = 1; i < members.size(); ++i) saved += *owner.joins;
     }
-    std::vector<size_t> region_of;
-    std::map<int, size_t> index;
-    for (size_t p : partition_of_) region_of.push_back(index.emplace(solution_.region[p], index.size()).first->second);
+    Table<NodeId, RegionId> region_of;
+    std::map<RegionId, RegionId> index;  // without gaps
+    for (EvaluatedPart p : part_of_)
+      region_of.push_back(index.emplace(region_[p], RegionId(index.size())).first->second);
     if (!is_acyclic(problem_, region_of, index.size())) return std::string("the regions form a cycle");
     return saved;
   }
 
  private:
-  const Candidate& candidate(size_t p) const { return problem_.candidates[static_cast<size_t>(solution_.chosen[p])]; }
+  const Candidate& candidate(EvaluatedPart p) const { return problem_.candidates[chosen_[p]]; }
 
-  static FormatSet formats_of(const std::vector<ValueFormat>& list, int value) {
+  static FormatSet formats_of(const std::vector<ValueFormat>& list, ProblemValueId value) {
     FormatSet formats;
     for (const ValueFormat& item : list) {
       if (item.value == value) formats.insert(item.format);
@@ -222,12 +231,12 @@ class Regions {
   }
 
   /// Every two units agree on what both touch; all hang together by what they exchange.
-  std::string check_formats(const std::vector<size_t>& members) const {
-    std::set<size_t> reached = {members.front()};
+  std::string check_formats(const std::vector<EvaluatedPart>& members) const {
+    std::set<EvaluatedPart> reached = {members.front()};
     for (bool grew = true; grew;) {
       grew = false;
-      for (size_t a : members) {
-        for (size_t b : members) {
+      for (EvaluatedPart a : members) {
+        for (EvaluatedPart b : members) {
           if (a == b || !exchange(a, b)) continue;
           if (reached.contains(a) == reached.contains(b)) continue;
           reached.insert({a, b});
@@ -236,86 +245,87 @@ class Regions {
       }
     }
     if (reached.size() != members.size()) return "a region is not connected";
-    for (size_t v = 0; v < problem_.values.size(); ++v) {
+    for (ProblemValueId v : problem_.values.ids()) {
       FormatSet all;
       int touching = 0;
-      for (size_t p : members) {
-        FormatSet formats = formats_of(candidate(p).reads, static_cast<int>(v));
-        formats.merge(formats_of(candidate(p).writes, static_cast<int>(v)));
+      for (EvaluatedPart p : members) {
+        FormatSet formats = formats_of(candidate(p).reads, v);
+        formats.merge(formats_of(candidate(p).writes, v));
         if (!formats.empty()) ++touching;
         all.merge(formats);
       }
-      if (touching > 1 && all.size() > 1) return fmt::format("a region touches value {} in two formats", v);
+      if (touching > 1 && all.size() > 1) return fmt::format("a region touches value {} in two formats", v.index);
     }
     return "";
   }
 
   /// `a` writes what `b` reads.
-  bool exchange(size_t a, size_t b) const {
+  bool exchange(EvaluatedPart a, EvaluatedPart b) const {
     return std::any_of(candidate(a).writes.begin(), candidate(a).writes.end(), [&](const ValueFormat& write) {
       return formats_of(candidate(b).reads, write.value) == FormatSet{write.format};
     });
   }
 
   const Problem& problem_;
-  const Solution& solution_;
-  const std::vector<size_t>& partition_of_;
-  std::map<int, std::vector<size_t>> members_;
+  const EvaluatedParts& chosen_;
+  const Table<EvaluatedPart, RegionId>& region_;
+  const Table<NodeId, EvaluatedPart>& part_of_;
+  std::map<RegionId, std::vector<EvaluatedPart>> members_;
 };
 
 }  // namespace
 
 Verdict evaluate(const Problem& problem, const Solution& solution) {
-  const size_t none = solution.chosen.size();
-  std::vector<size_t> partition_of(static_cast<size_t>(problem.node_count), none);
+  const EvaluatedParts chosen(solution.chosen);
+  Table<NodeId, EvaluatedPart> part_of(problem.node_count);
   Duration total;
-  for (size_t p = 0; p < solution.chosen.size(); ++p) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(solution.chosen[p])];
+  for (EvaluatedPart p : chosen.ids()) {
+    const Candidate& candidate = problem.candidates[chosen[p]];
     total += candidate.cost;
-    for (int node : candidate.nodes) {
-      size_t& partition = partition_of[static_cast<size_t>(node)];
-      if (partition != none) return fmt::format("node {} is covered twice", node);
-      partition = p;
+    for (NodeId node : candidate.nodes) {
+      if (part_of[node].is_valid()) return fmt::format("node {} is covered twice", node.index);
+      part_of[node] = p;
     }
   }
-  for (size_t node = 0; node < partition_of.size(); ++node) {
-    if (partition_of[node] == none) return fmt::format("node {} is not covered", node);
+  for (NodeId node : problem.nodes()) {
+    if (!part_of[node].is_valid()) return fmt::format("node {} is not covered", node.index);
   }
-  const std::vector<size_t> order = execution_order(problem, solution.chosen, partition_of);
-  if (order.size() != none) return std::string("the partitions form a cycle");
+  const EvaluatedSteps order = execution_order(problem, chosen, part_of);
+  if (order.size() != chosen.size()) return std::string("the partitions form a cycle");
   if (std::string reason = broken_limit(problem, solution); !reason.empty()) return reason;
-  if (std::string reason = broken_memory(problem, solution.chosen, order, partition_of); !reason.empty()) return reason;
-  const std::variant<Duration, std::string> saved = Regions(problem, solution, partition_of).judge();
+  if (std::string reason = broken_memory(problem, chosen, order, part_of); !reason.empty()) return reason;
+  const Table<EvaluatedPart, RegionId> region(solution.region);
+  const std::variant<Duration, std::string> saved = Regions(problem, chosen, region, part_of).judge();
   if (const auto* reason = std::get_if<std::string>(&saved)) return *reason;
   total -= std::get<Duration>(saved);
 
-  for (size_t v = 0; v < problem.values.size(); ++v) {
+  for (ProblemValueId v : problem.values.ids()) {
     const ProblemValue& value = problem.values[v];
     FormatSet wanted;
     if (value.is_output) wanted.insert(problem.host_plain);
     FormatId written = problem.host_plain;
-    bool is_written = value.writer < 0;
-    for (size_t p = 0; p < solution.chosen.size(); ++p) {
-      const Candidate& candidate = problem.candidates[static_cast<size_t>(solution.chosen[p])];
-      if (value.writer >= 0 && partition_of[static_cast<size_t>(value.writer)] == p) {
+    bool is_written = !value.writer.is_valid();
+    for (EvaluatedPart p : chosen.ids()) {
+      const Candidate& candidate = problem.candidates[chosen[p]];
+      if (value.writer.is_valid() && part_of[value.writer] == p) {
         for (const ValueFormat& write : candidate.writes) {
-          if (write.value != static_cast<int>(v)) continue;
+          if (write.value != v) continue;
           written = write.format;
           is_written = true;
         }
         continue;
       }
-      const bool reads = std::any_of(value.readers.begin(), value.readers.end(),
-                                     [&](int reader) { return partition_of[static_cast<size_t>(reader)] == p; });
+      const bool reads =
+          std::any_of(value.readers.begin(), value.readers.end(), [&](NodeId reader) { return part_of[reader] == p; });
       if (!reads) continue;
       for (const ValueFormat& read : candidate.reads) {
-        if (read.value == static_cast<int>(v)) wanted.insert(read.format);
+        if (read.value == v) wanted.insert(read.format);
       }
     }
     if (wanted.empty()) continue;
-    if (!is_written) return fmt::format("value {} is read outside and not written", v);
+    if (!is_written) return fmt::format("value {} is read outside and not written", v.index);
     const Duration cost = growth_cost(value.conversions, written, wanted);
-    if (cost >= Duration::max()) return fmt::format("value {} cannot have all the formats it is read in", v);
+    if (cost >= Duration::max()) return fmt::format("value {} cannot have all the formats it is read in", v.index);
     total += cost;
   }
   return total;

@@ -38,9 +38,9 @@ class SearchBudget {
 /// The best solution so far.
 struct Incumbent {
   Duration cost = Duration::max();
-  int count = 0;
-  std::vector<int> moves;    ///< in the order in which they cover the first uncovered node
-  std::vector<int> regions;  ///< by move: the first move of its region
+  size_t count = 0;
+  std::vector<MoveId> moves;      ///< in the order in which they cover the first uncovered node
+  std::vector<RegionId> regions;  ///< of each: the place in `moves` of the first one of its region
 
   bool exists() const { return cost < Duration::max(); }
 };
@@ -50,9 +50,9 @@ struct MemoryRule {
   const MemoryLimits* limits = nullptr;  ///< on the problem's candidates; every solution keeps them
   /// Null: no two partial solutions are merged, which is exact. Otherwise the bytes that candidates surely add: those
   /// are merged that hold about as much, which is not.
-  const std::vector<int64_t>* sure_bytes = nullptr;
+  const Table<CandidateId, int64_t>* sure_bytes = nullptr;
   /// Called with every solution that keeps the limits: candidates and their regions.
-  std::function<void(const std::vector<int>&, const std::vector<int>&)> on_solution = nullptr;
+  std::function<void(const std::vector<CandidateId>&, const std::vector<RegionId>&)> on_solution = nullptr;
 };
 
 class BeamSearch {
@@ -65,20 +65,24 @@ class BeamSearch {
   Duration run(size_t width, Incumbent& best);
 
  private:
+  struct Step;
+  using StepId = Id<Step>;
+  /// Into `joined_`.
+  using JoinedId = Id<struct JoinedTag>;
   /// Last step of a partial solution.
   struct Step {
-    int previous = -1;
-    int move = -1;
-    int joined = -1;  ///< index into `joined_`; -1: with nothing
+    StepId previous;
+    MoveId move;
+    JoinedId joined;  ///< none: with nothing
   };
   struct Entry {
     SearchState state;
     Duration bound;
-    int count = 0;  ///< candidates chosen
-    int step = -1;
-    // By instance, where they count: sure bytes, and the most that one candidate works with.
-    std::vector<int64_t> held;
-    std::vector<int64_t> worst;
+    size_t count = 0;  ///< candidates chosen
+    StepId step;
+    // Where they count: sure bytes, and the most that one candidate works with.
+    Table<MemoryLimits::InstanceId, int64_t> held;
+    Table<MemoryLimits::InstanceId, int64_t> worst;
   };
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
@@ -87,22 +91,22 @@ class BeamSearch {
 
   std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);
   void expand(const Entry& entry, const Incumbent& best);
-  void choose(const Entry& entry, int move, const std::vector<int>& joined, const Incumbent& best);
+  void choose(const Entry& entry, MoveId move, const std::vector<OpenRegionId>& joined, const Incumbent& best);
   bool better(const Entry& a, const Entry& b) const;
-  bool earlier(int a, int b) const;
+  bool earlier(StepId a, StepId b) const;
   void finish(const Entry& entry, Incumbent& best) const;
-  std::vector<int> candidates(int step, int move) const;
-  std::vector<int> regions_of(int step, size_t count) const;
-  bool add_memory(const Entry& before, int move, Entry& after, std::vector<int64_t>& key) const;
+  std::vector<CandidateId> candidates(StepId step, MoveId move) const;
+  std::vector<RegionId> regions_of(StepId step) const;
+  bool add_memory(const Entry& before, MoveId move, Entry& after, std::vector<int64_t>& key) const;
 
   IndexedProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;
   MemoryRule memory_;
-  std::vector<Layer> layers_;
-  std::vector<Step> steps_;
-  std::vector<std::vector<int>> joined_;  ///< names of regions (regions.h)
+  Table<Position, Layer> layers_;
+  Table<StepId, Step> steps_;
+  Table<JoinedId, std::vector<Position>> joined_;  ///< names of regions (regions.h)
   Duration put_aside_ = Duration::max();
 };
 

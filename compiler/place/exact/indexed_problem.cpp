@@ -15,20 +15,20 @@
 namespace collage::place {
 namespace {
 
-std::vector<int> positions_of(const std::vector<int>& order) {
-  std::vector<int> position(order.size());
-  for (size_t i = 0; i < order.size(); ++i) position[static_cast<size_t>(order[i])] = static_cast<int>(i);
+Table<NodeId, Position> positions_of(const Table<Position, NodeId>& order) {
+  Table<NodeId, Position> position(order.size());
+  for (Position i : order.ids()) position[order[i]] = i;
   return position;
 }
 
-NodeGraph renumbered(const NodeGraph& given, const std::vector<int>& order) {
-  const std::vector<int> position = positions_of(order);
-  NodeGraph graph;
-  for (int node : order) {
+Neighbours<Position> renumbered(const NodeGraph& given, const Table<Position, NodeId>& order) {
+  const Table<NodeId, Position> position = positions_of(order);
+  Neighbours<Position> graph;
+  for (NodeId node : order) {
     for (auto [from, to] :
          {std::pair(&given.successors, &graph.successors), std::pair(&given.predecessors, &graph.predecessors)}) {
-      std::vector<int> list;
-      for (int other : (*from)[static_cast<size_t>(node)]) list.push_back(position[static_cast<size_t>(other)]);
+      std::vector<Position> list;
+      for (NodeId other : (*from)[node]) list.push_back(position[other]);
       std::sort(list.begin(), list.end());
       to->push_back(std::move(list));
     }
@@ -41,31 +41,31 @@ NodeGraph renumbered(const NodeGraph& given, const std::vector<int>& order) {
 IndexedProblem::IndexedProblem(const Problem& problem)
     : IndexedProblem(problem, node_graph(problem), search_order(node_graph(problem))) {}
 
-IndexedProblem::IndexedProblem(const Problem& problem, std::vector<int> given_order)
+IndexedProblem::IndexedProblem(const Problem& problem, Table<Position, NodeId> given_order)
     : IndexedProblem(problem, node_graph(problem), std::move(given_order)) {}
 
-IndexedProblem::IndexedProblem(const Problem& problem, const NodeGraph& given, std::vector<int> given_order)
+IndexedProblem::IndexedProblem(const Problem& problem, const NodeGraph& given, Table<Position, NodeId> given_order)
     : node_count(problem.node_count),
       host_plain(problem.host_plain),
       order(std::move(given_order)),
       graph(renumbered(given, order)),
       reach(graph),
-      moves_at(static_cast<size_t>(problem.node_count)),
-      values_written(static_cast<size_t>(problem.node_count)),
-      values_read(static_cast<size_t>(problem.node_count)),
+      moves_at(problem.node_count),
+      values_written(problem.node_count),
+      values_read(problem.node_count),
       conversions(problem),
       symmetry(problem) {
-  const std::vector<int> position = positions_of(order);
-  for (size_t v = 0; v < problem.values.size(); ++v) {
+  const Table<NodeId, Position> position = positions_of(order);
+  for (ProblemValueId v : problem.values.ids()) {
     const ProblemValue& given_value = problem.values[v];
     SearchValue value;
-    if (given_value.writer >= 0) {
-      value.writer = position[static_cast<size_t>(given_value.writer)];
-      values_written[static_cast<size_t>(value.writer)].push_back(static_cast<int>(v));
+    if (given_value.writer.is_valid()) {
+      value.writer = position[given_value.writer];
+      values_written[value.writer].push_back(v);
     }
-    for (int reader : given_value.readers) {
-      value.readers.push_back(position[static_cast<size_t>(reader)]);
-      values_read[static_cast<size_t>(value.readers.back())].push_back(static_cast<int>(v));
+    for (NodeId reader : given_value.readers) {
+      value.readers.push_back(position[reader]);
+      values_read[value.readers.back()].push_back(v);
     }
     std::sort(value.readers.begin(), value.readers.end());
     value.reader_wants.resize(value.readers.size());
@@ -110,38 +110,38 @@ int compare_formats(const std::vector<ValueFormat>& a, const std::vector<ValueFo
 }  // namespace
 
 /// Sorts candidates by their first position, then by rank; leaves out those that another one makes useless.
-std::vector<int> IndexedProblem::ranked_candidates(const Problem& problem, const std::vector<int>& position) const {
+std::vector<CandidateId> IndexedProblem::ranked_candidates(const Problem& problem,
+                                                           const Table<NodeId, Position>& position) const {
   Ranks rules;
   for (const Candidate& candidate : problem.candidates) rules.add(candidate.rule);
   rules.number();
-  std::vector<int> owners(problem.owners.size());
-  for (size_t o = 0; o < owners.size(); ++o) owners[o] = static_cast<int>(o);
-  std::sort(owners.begin(), owners.end(), [&](int a, int b) {
-    const Owner& x = problem.owners[static_cast<size_t>(a)];
-    const Owner& y = problem.owners[static_cast<size_t>(b)];
+  std::vector<OwnerId> owners;
+  for (OwnerId o : problem.owners.ids()) owners.push_back(o);
+  std::sort(owners.begin(), owners.end(), [&](OwnerId a, OwnerId b) {
+    const Owner& x = problem.owners[a];
+    const Owner& y = problem.owners[b];
     return std::tie(x.backend, x.instance) < std::tie(y.backend, y.instance);
   });
-  std::vector<int> owner_rank(owners.size());
-  for (size_t i = 0; i < owners.size(); ++i) owner_rank[static_cast<size_t>(owners[i])] = static_cast<int>(i);
+  Table<OwnerId, size_t> owner_rank(owners.size());
+  for (size_t i = 0; i < owners.size(); ++i) owner_rank[owners[i]] = i;
 
   struct Ranked {
-    int candidate = 0;
+    CandidateId candidate = 0;
     int rule = 0;
-    int owner = 0;
+    size_t owner = 0;
   };
-  std::vector<std::vector<Ranked>> at(static_cast<size_t>(node_count));
-  for (size_t c = 0; c < problem.candidates.size(); ++c) {
+  Table<Position, std::vector<Ranked>> at(node_count);
+  for (CandidateId c : problem.candidates.ids()) {
     const Candidate& candidate = problem.candidates[c];
-    COLLAGE_CHECK(!candidate.nodes.empty(), "candidate {} has no nodes", c);
+    COLLAGE_CHECK(!candidate.nodes.empty(), "candidate {} has no nodes", c.index);
     if (candidate.cost >= Duration::max()) continue;
-    int first = node_count;
-    for (int node : candidate.nodes) first = std::min(first, position[static_cast<size_t>(node)]);
-    at[static_cast<size_t>(first)].push_back(
-        {static_cast<int>(c), rules.of(candidate.rule), owner_rank[static_cast<size_t>(candidate.owner)]});
+    Position first = at.next_id();
+    for (NodeId node : candidate.nodes) first = std::min(first, position[node]);
+    at[first].push_back({c, rules.of(candidate.rule), owner_rank[candidate.owner]});
   }
-  std::vector<int> result;
+  std::vector<CandidateId> result;
   const auto candidate_of = [&](const Ranked& ranked) -> const Candidate& {
-    return problem.candidates[static_cast<size_t>(ranked.candidate)];
+    return problem.candidates[ranked.candidate];
   };
   for (std::vector<Ranked>& here : at) {
     std::stable_sort(here.begin(), here.end(), [&](const Ranked& a, const Ranked& b) {
@@ -155,7 +155,7 @@ std::vector<int> IndexedProblem::ranked_candidates(const Problem& problem, const
       return x.cost < y.cost;
     });
     // The cheapest of those that differ in cost and rule only; of equally cheap ones the first.
-    std::map<std::pair<int, std::vector<int>>, std::vector<size_t>> alike;
+    std::map<std::pair<OwnerId, std::vector<NodeId>>, std::vector<size_t>> alike;
     std::vector<char> is_useless(here.size(), 0);
     for (size_t i = 0; i < here.size(); ++i) {
       const Candidate& candidate = candidate_of(here[i]);
@@ -181,30 +181,30 @@ std::vector<int> IndexedProblem::ranked_candidates(const Problem& problem, const
   return result;
 }
 
-void IndexedProblem::add_moves(const Problem& problem, const std::vector<int>& position) {
-  std::map<std::vector<int>, int> shapes;
-  for (int c : ranked_candidates(problem, position)) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
+void IndexedProblem::add_moves(const Problem& problem, const Table<NodeId, Position>& position) {
+  std::map<std::vector<Position>, MoveId> shapes;
+  for (CandidateId c : ranked_candidates(problem, position)) {
+    const Candidate& candidate = problem.candidates[c];
     IndexedCandidate move;
     move.source = c;
     move.cost = candidate.cost;
     move.least = candidate.cost;
-    for (int node : candidate.nodes) move.nodes.push_back(position[static_cast<size_t>(node)]);
+    for (NodeId node : candidate.nodes) move.nodes.push_back(position[node]);
     std::sort(move.nodes.begin(), move.nodes.end());
     if (!is_convex(graph, reach, move.nodes) || !add_uses(candidate, move)) continue;
     move.opaque = !is_transparent(graph, reach, move.nodes);
-    move.shape = static_cast<int>(moves.size());
+    move.shape = moves.next_id();
     if (move.opaque) move.shape = shapes.emplace(move.nodes, move.shape).first->second;
     for (const ValueUse& use : move.uses) {
       if (use.written) continue;
-      SearchValue& value = values[static_cast<size_t>(use.value)];
-      for (size_t r = 0; r < value.readers.size(); ++r) {
+      SearchValue& value = values[use.value];
+      for (ReaderId r : value.readers.ids()) {
         if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) {
           value.reader_wants[r] |= use.wanted;
         }
       }
     }
-    moves_at[static_cast<size_t>(move.nodes.front())].push_back(static_cast<int>(moves.size()));
+    moves_at[move.nodes.front()].push_back(moves.next_id());
     moves.push_back(std::move(move));
   }
 }
@@ -212,33 +212,33 @@ void IndexedProblem::add_moves(const Problem& problem, const std::vector<int>& p
 /// More formats of one value at once than `cheapest_arborescence` takes: solutions that want them all are not seen.
 /// Every reader is in one candidate, which wants a few.
 void IndexedProblem::check_wanted_formats() {
-  std::vector<size_t> most(values.size(), 1);
+  Table<ProblemValueId, size_t> most(values.size(), 1);
   for (const IndexedCandidate& move : moves) {
     for (const ValueUse& use : move.uses) {
-      size_t& known = most[static_cast<size_t>(use.value)];
-      known = std::max(known, static_cast<size_t>(std::popcount(use.wanted)));
+      size_t& known = most[use.value];
+      known = std::max<size_t>(known, std::popcount(use.wanted));
     }
   }
-  for (size_t v = 0; v < values.size(); ++v) {
+  for (ProblemValueId v : values.ids()) {
     const size_t at_once = values[v].readers.size() * most[v] + 1;
-    if (std::min(at_once, conversions.wanted_formats(static_cast<int>(v))) > kMaxWantedFormats) complete = false;
+    if (std::min(at_once, conversions.wanted_formats(v)) > kMaxWantedFormats) complete = false;
   }
 }
 
 bool IndexedProblem::add_uses(const Candidate& candidate, IndexedCandidate& move) {
-  const auto inside = [&](int node) { return std::binary_search(move.nodes.begin(), move.nodes.end(), node); };
-  std::vector<int> touched;
-  for (int node : move.nodes) {
+  const auto inside = [&](Position node) { return std::binary_search(move.nodes.begin(), move.nodes.end(), node); };
+  std::vector<ProblemValueId> touched;
+  for (Position node : move.nodes) {
     for (const auto* list : {&values_written, &values_read}) {
-      const std::vector<int>& here = (*list)[static_cast<size_t>(node)];
+      const std::vector<ProblemValueId>& here = (*list)[node];
       touched.insert(touched.end(), here.begin(), here.end());
     }
   }
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
   move.uses.reserve(touched.size());
-  for (int v : touched) {
-    const SearchValue& value = values[static_cast<size_t>(v)];
+  for (ProblemValueId v : touched) {
+    const SearchValue& value = values[v];
     ValueUse use;
     use.value = v;
     use.written = inside(value.writer);
@@ -247,7 +247,8 @@ bool IndexedProblem::add_uses(const Candidate& candidate, IndexedCandidate& move
         if (write.value == v) use.format = write.format;
       }
       const bool leaves = conversions.base(v) != 0 || !std::all_of(value.readers.begin(), value.readers.end(), inside);
-      COLLAGE_CHECK(use.format >= 0 || !leaves, "candidate {} does not say how it writes value {}", move.source, v);
+      COLLAGE_CHECK(use.format.is_valid() || !leaves, "candidate {} does not say how it writes value {}",
+                    move.source.index, v.index);
     } else {
       for (const ValueFormat& read : candidate.reads) {
         if (read.value != v) continue;
@@ -258,7 +259,7 @@ bool IndexedProblem::add_uses(const Candidate& candidate, IndexedCandidate& move
         }
         use.wanted |= bit;
       }
-      COLLAGE_CHECK(use.wanted != 0, "candidate {} does not say how it reads value {}", move.source, v);
+      COLLAGE_CHECK(use.wanted != 0, "candidate {} does not say how it reads value {}", move.source.index, v.index);
     }
     move.uses.push_back(use);
   }
@@ -266,117 +267,118 @@ bool IndexedProblem::add_uses(const Candidate& candidate, IndexedCandidate& move
 }
 
 void IndexedProblem::add_limits(const Problem& problem) {
-  std::map<std::string, int> counters;
-  std::vector<std::set<int>> conflicts(problem.owners.size());
-  for (size_t o = 0; o < problem.owners.size(); ++o) {
+  std::map<std::string, CounterId> counters;
+  Table<OwnerId, std::set<OwnerId>> conflicts(problem.owners.size());
+  for (OwnerId o : problem.owners.ids()) {
     const Owner& owner = problem.owners[o];
     if (owner.max_partitions) {
-      const auto [it, is_new] = counters.emplace(owner.backend, static_cast<int>(counter_limits.size()));
+      const auto [it, is_new] = counters.emplace(owner.backend, counter_limits.next_id());
       if (is_new) counter_limits.push_back(*owner.max_partitions);
-      int& limit = counter_limits[static_cast<size_t>(it->second)];
+      int& limit = counter_limits[it->second];
       limit = std::min(limit, *owner.max_partitions);
     }
-    for (int other : owner.conflicts) {
+    for (OwnerId other : owner.conflicts) {
       conflicts[o].insert(other);
-      conflicts[static_cast<size_t>(other)].insert(static_cast<int>(o));
+      conflicts[other].insert(o);
     }
   }
-  std::vector<int> flags(problem.owners.size(), -1);
-  for (size_t o = 0; o < problem.owners.size(); ++o) {
-    if (!conflicts[o].empty()) flags[o] = flag_count++;
+  Table<OwnerId, FlagId> flags(problem.owners.size());
+  for (OwnerId o : problem.owners.ids()) {
+    if (!conflicts[o].empty()) flags[o] = FlagId(flag_count++);
   }
   for (IndexedCandidate& move : moves) {
-    const size_t o = static_cast<size_t>(problem.candidates[static_cast<size_t>(move.source)].owner);
+    const OwnerId o = problem.candidates[move.source].owner;
     const auto counter = counters.find(problem.owners[o].backend);
     if (problem.owners[o].max_partitions && counter != counters.end()) move.counter = counter->second;
     move.flag = flags[o];
-    for (int other : conflicts[o]) move.conflicts.push_back(flags[static_cast<size_t>(other)]);
+    for (OwnerId other : conflicts[o]) move.conflicts.push_back(flags[other]);
   }
 }
 
 void IndexedProblem::add_region_owners(const Problem& problem) {
-  std::vector<int> region_owner_of(problem.owners.size(), -1);
+  Table<OwnerId, RegionOwnerId> region_owner_of(problem.owners.size());
   for (IndexedCandidate& move : moves) {
-    const Candidate& candidate = problem.candidates[static_cast<size_t>(move.source)];
-    const Owner& owner = problem.owners[static_cast<size_t>(candidate.owner)];
+    const Candidate& candidate = problem.candidates[move.source];
+    const Owner& owner = problem.owners[candidate.owner];
     if (!candidate.may_join || !owner.joins) continue;
-    int& index = region_owner_of[static_cast<size_t>(candidate.owner)];
-    if (index < 0) {
-      index = static_cast<int>(region_owners.size());
-      region_owners.push_back({*owner.joins, {}, {}, {}});
+    RegionOwnerId& index = region_owner_of[candidate.owner];
+    if (!index.is_valid()) {
+      index = region_owners.add({*owner.joins, {}, {}, {}});
       for (const SearchValue& value : values) {
-        region_owners.back().uses.push_back({std::vector<FormatMask>(value.readers.size()), 0, false});
+        region_owners.back().uses.push_back({Table<ReaderId, FormatMask>(value.readers.size()), 0, false});
       }
     }
     move.region_owner = index;
-    COLLAGE_CHECK(move.cost >= *owner.joins, "candidate {} costs less than a join of it saves", move.source);
+    COLLAGE_CHECK(move.cost >= *owner.joins, "candidate {} costs less than a join of it saves", move.source.index);
     for (const ValueUse& use : move.uses) {
-      const SearchValue& value = values[static_cast<size_t>(use.value)];
-      RegionOwner::Uses& uses = region_owners[static_cast<size_t>(index)].uses[static_cast<size_t>(use.value)];
+      const SearchValue& value = values[use.value];
+      RegionOwner::Uses& uses = region_owners[index].uses[use.value];
       if (use.written) {
-        if (use.format >= 0) uses.written |= conversions.bit(use.value, use.format);
+        if (use.format.is_valid()) uses.written |= conversions.bit(use.value, use.format);
         // No candidate reads a format without a bit, but a reader of another one must not be joined with its writer.
-        if (use.format >= 0 && conversions.bit(use.value, use.format) == 0) uses.varied = true;
+        if (use.format.is_valid() && conversions.bit(use.value, use.format) == 0) uses.varied = true;
         continue;
       }
-      for (size_t r = 0; r < value.readers.size(); ++r) {
+      for (ReaderId r : value.readers.ids()) {
         if (std::binary_search(move.nodes.begin(), move.nodes.end(), value.readers[r])) uses.read[r] |= use.wanted;
       }
     }
   }
-  for (size_t j = 0; j < region_owners.size(); ++j) {
+  for (RegionOwnerId j : region_owners.ids()) {
     for (RegionOwner::Uses& uses : region_owners[j].uses) {
       FormatMask all = uses.written;
       for (FormatMask read : uses.read) all |= read;
       uses.varied |= (all & (all - 1)) != 0;
     }
-    find_parts(problem, region_owners[j], static_cast<int>(j));
+    find_parts(problem, j);
   }
 }
 
 /// Nodes of one unit, and of units that may exchange a value, are in one part.
-void IndexedProblem::find_parts(const Problem& problem, RegionOwner& region_owner, int index) {
-  std::vector<int> root(static_cast<size_t>(node_count), -1);
-  const auto find = [&](int node) {
-    while (root[static_cast<size_t>(node)] != node) node = root[static_cast<size_t>(node)];
+void IndexedProblem::find_parts(const Problem& problem, RegionOwnerId index) {
+  RegionOwner& region_owner = region_owners[index];
+  Table<Position, Position> root(node_count);
+  const auto find = [&](Position node) {
+    while (root[node] != node) node = root[node];
     return node;
   };
-  const auto unite = [&](int a, int b) {
-    for (int node : {a, b}) {
-      if (root[static_cast<size_t>(node)] < 0) root[static_cast<size_t>(node)] = node;
+  const auto unite = [&](Position a, Position b) {
+    for (Position node : {a, b}) {
+      if (!root[node].is_valid()) root[node] = node;
     }
-    const int one = find(a), other = find(b), low = std::min(one, other);
-    for (int node : {a, b, one, other}) root[static_cast<size_t>(node)] = low;
+    const Position one = find(a), other = find(b), low = std::min(one, other);
+    for (Position node : {a, b, one, other}) root[node] = low;
   };
-  std::map<std::pair<int, FormatId>, int> writers;  // a node with the writer
+  std::map<std::pair<ProblemValueId, FormatId>, Position> writers;  // a node with the writer
   for (const IndexedCandidate& move : moves) {
     if (move.region_owner != index) continue;
-    for (int node : move.nodes) unite(move.nodes.front(), node);
+    for (Position node : move.nodes) unite(move.nodes.front(), node);
     for (const ValueUse& use : move.uses) {
-      if (use.written && use.format >= 0) writers.emplace(std::pair(use.value, use.format), move.nodes.front());
+      if (use.written && use.format.is_valid()) {
+        writers.emplace(std::pair(use.value, use.format), move.nodes.front());
+      }
     }
   }
   for (const IndexedCandidate& move : moves) {
     if (move.region_owner != index) continue;
-    for (const ValueFormat& read : problem.candidates[static_cast<size_t>(move.source)].reads) {
+    for (const ValueFormat& read : problem.candidates[move.source].reads) {
       const auto writer = writers.find({read.value, read.format});
       if (writer != writers.end()) unite(writer->second, move.nodes.front());
     }
   }
-  region_owner.part_of.assign(root.size(), -1);
-  std::map<int, int> part_of_root;
-  for (int node = 0; node < node_count; ++node) {
-    if (root[static_cast<size_t>(node)] < 0) continue;
-    const auto [it, is_new] = part_of_root.emplace(find(node), static_cast<int>(region_owner.parts.size()));
-    if (is_new) region_owner.parts.emplace_back();
-    region_owner.parts[static_cast<size_t>(it->second)].push_back(node);
-    region_owner.part_of[static_cast<size_t>(node)] = it->second;
+  region_owner.part_of.resize(node_count);
+  std::map<Position, RegionPartId> part_of_root;
+  for (Position node : root.ids()) {
+    if (!root[node].is_valid()) continue;
+    const auto [it, is_new] = part_of_root.emplace(find(node), region_owner.parts.next_id());
+    if (is_new) region_owner.parts.push_back({});
+    region_owner.parts[it->second].push_back(node);
+    region_owner.part_of[node] = it->second;
   }
   for (IndexedCandidate& move : moves) {
     if (move.region_owner != index) continue;
-    const size_t part = static_cast<size_t>(region_owner.part_of[static_cast<size_t>(move.nodes.front())]);
-    const int64_t nodes = static_cast<int64_t>(move.nodes.size());
-    const int64_t launch = region_owner.saved.ps() * nodes / static_cast<int64_t>(region_owner.parts[part].size());
+    const std::vector<Position>& part = region_owner.parts[region_owner.part_of[move.nodes.front()]];
+    const int64_t launch = region_owner.saved.ps() * std::ssize(move.nodes) / std::ssize(part);
     move.least = move.cost - region_owner.saved + Duration::picoseconds(launch);
   }
 }

@@ -9,9 +9,9 @@
 namespace collage::place {
 namespace {
 
-/// The format with one instance in the place of the other; -1: it is not in the table.
-std::vector<FormatId> swapped_formats(const Problem& problem, const std::string& a, const std::string& b) {
-  std::vector<FormatId> result;
+/// The format with one instance in the place of the other; none: it is not in the table.
+Table<FormatId, FormatId> swapped_formats(const Problem& problem, const std::string& a, const std::string& b) {
+  Table<FormatId, FormatId> result;
   for (const ir::Format& format : problem.formats) {
     ir::Format other = format;
     if (format.space == a) {
@@ -20,19 +20,19 @@ std::vector<FormatId> swapped_formats(const Problem& problem, const std::string&
       other.space = a;
     }
     const auto at = std::find(problem.formats.begin(), problem.formats.end(), other);
-    result.push_back(at == problem.formats.end() ? -1 : static_cast<FormatId>(at - problem.formats.begin()));
+    result.push_back(at == problem.formats.end() ? FormatId() : FormatId(at - problem.formats.begin()));
   }
   return result;
 }
 
-using Formats = std::vector<std::pair<int, FormatId>>;
-using Twin = std::tuple<std::vector<int>, std::string, Duration, Formats, Formats, std::vector<int>, bool>;
+using Formats = std::vector<std::pair<ProblemValueId, FormatId>>;
+using Twin = std::tuple<std::vector<NodeId>, std::string, Duration, Formats, Formats, std::vector<ConstantId>, bool>;
 
-Twin describe(const Candidate& candidate, const std::vector<FormatId>* swapped) {
+Twin describe(const Candidate& candidate, const Table<FormatId, FormatId>* swapped) {
   const auto list = [&](const std::vector<ValueFormat>& items) {
     Formats result;
     for (const ValueFormat& item : items) {
-      result.emplace_back(item.value, swapped != nullptr ? (*swapped)[static_cast<size_t>(item.format)] : item.format);
+      result.emplace_back(item.value, swapped != nullptr ? (*swapped)[item.format] : item.format);
     }
     std::sort(result.begin(), result.end());
     return result;
@@ -44,41 +44,40 @@ Twin describe(const Candidate& candidate, const std::vector<FormatId>* swapped) 
 }  // namespace
 
 InstanceSymmetry::InstanceSymmetry(const Problem& problem) : places_(problem.formats.size()) {
-  std::map<std::string, std::vector<std::vector<int>>> groups;  // by backend: owners that are equal
-  for (size_t o = 0; o < problem.owners.size(); ++o) {
+  using Equals = Table<MemberId, OwnerId>;
+  std::map<std::string, std::vector<Equals>> groups;  // by backend
+  for (OwnerId o : problem.owners.ids()) {
     if (problem.owners[o].instance == "host") continue;
-    std::vector<std::vector<int>>& known = groups[problem.owners[o].backend];
-    const auto at = std::find_if(known.begin(), known.end(), [&](const std::vector<int>& group) {
-      return are_equal(problem, group.front(), static_cast<int>(o));
-    });
+    std::vector<Equals>& known = groups[problem.owners[o].backend];
+    const auto at = std::find_if(known.begin(), known.end(),
+                                 [&](const Equals& group) { return are_equal(problem, group.front(), o); });
     if (at == known.end()) {
-      known.push_back({static_cast<int>(o)});
+      known.push_back({o});
     } else {
-      at->push_back(static_cast<int>(o));
+      at->push_back(o);
     }
   }
   for (const auto& [backend, known] : groups) {
-    for (const std::vector<int>& group : known) {
+    for (const Equals& group : known) {
       if (group.size() > 1) add_group(problem, group);
     }
   }
 }
 
-bool InstanceSymmetry::are_equal(const Problem& problem, int a, int b) const {
-  const Owner& x = problem.owners[static_cast<size_t>(a)];
-  const Owner& y = problem.owners[static_cast<size_t>(b)];
+bool InstanceSymmetry::are_equal(const Problem& problem, OwnerId a, OwnerId b) const {
+  const Owner& x = problem.owners[a];
+  const Owner& y = problem.owners[b];
   if (x.memory != y.memory || x.joins != y.joins || x.instance == y.instance) return false;
-  const auto conflicts_with = [](const Owner& owner, int other) {
+  const auto conflicts_with = [](const Owner& owner, OwnerId other) {
     return std::find(owner.conflicts.begin(), owner.conflicts.end(), other) != owner.conflicts.end();
   };
-  for (size_t o = 0; o < problem.owners.size(); ++o) {
-    const int other = static_cast<int>(o);
+  for (OwnerId other : problem.owners.ids()) {
     if (other != a && other != b && conflicts_with(x, other) != conflicts_with(y, other)) return false;
     // A third backend on one of the two would tell them apart.
-    const std::string& instance = problem.owners[o].instance;
+    const std::string& instance = problem.owners[other].instance;
     if (other != a && other != b && (instance == x.instance || instance == y.instance)) return false;
   }
-  const std::vector<FormatId> swapped = swapped_formats(problem, x.instance, y.instance);
+  const Table<FormatId, FormatId> swapped = swapped_formats(problem, x.instance, y.instance);
   std::vector<Twin> mine, theirs;
   for (const Candidate& candidate : problem.candidates) {
     if (candidate.owner == a) mine.push_back(describe(candidate, nullptr));
@@ -92,7 +91,7 @@ bool InstanceSymmetry::are_equal(const Problem& problem, int a, int b) const {
     std::vector<Edge> edges, others;
     for (const ConversionEdge& edge : value.conversions) {
       edges.emplace_back(edge.from, edge.to, edge.cost);
-      others.emplace_back(swapped[static_cast<size_t>(edge.from)], swapped[static_cast<size_t>(edge.to)], edge.cost);
+      others.emplace_back(swapped[edge.from], swapped[edge.to], edge.cost);
     }
     std::sort(edges.begin(), edges.end());
     std::sort(others.begin(), others.end());
@@ -101,35 +100,35 @@ bool InstanceSymmetry::are_equal(const Problem& problem, int a, int b) const {
   return true;
 }
 
-void InstanceSymmetry::add_group(const Problem& problem, const std::vector<int>& owners) {
-  const int group = static_cast<int>(formats_of_.size());
-  formats_of_.emplace_back(owners.size());
-  const std::string& first = problem.owners[static_cast<size_t>(owners.front())].instance;
-  for (size_t f = 0; f < problem.formats.size(); ++f) {
+void InstanceSymmetry::add_group(const Problem& problem, const Table<MemberId, OwnerId>& owners) {
+  const GroupId group = formats_of_.add(Table<MemberId, Table<KindId, FormatId>>(owners.size()));
+  const std::string& first = problem.owners[owners.front()].instance;
+  for (FormatId f : problem.formats.ids()) {
     if (problem.formats[f].space != first) continue;
-    const int kind = static_cast<int>(formats_of_.back().front().size());
-    for (size_t i = 0; i < owners.size(); ++i) {
-      const std::string& instance = problem.owners[static_cast<size_t>(owners[i])].instance;
-      const FormatId format = i == 0 ? static_cast<FormatId>(f) : swapped_formats(problem, first, instance)[f];
-      formats_of_.back()[i].push_back(format);
-      if (format >= 0) places_[static_cast<size_t>(format)] = {group, static_cast<int>(i), kind};
+    for (MemberId i : owners.ids()) {
+      const std::string& instance = problem.owners[owners[i]].instance;
+      const FormatId format = i == 0 ? f : swapped_formats(problem, first, instance)[f];
+      const KindId kind = formats_of_[group][i].add(format);
+      if (format.is_valid()) places_[format] = {group, i, kind};
     }
   }
 }
 
 InstanceSymmetry::Renaming::Renaming(const InstanceSymmetry& symmetry)
     : symmetry_(symmetry), next_(symmetry.formats_of_.size(), 0) {
-  for (const auto& group : symmetry.formats_of_) name_.emplace_back(group.size(), -1);
+  for (const auto& group : symmetry.formats_of_) name_.push_back(Table<MemberId, MemberId>(group.size()));
 }
 
 FormatId InstanceSymmetry::Renaming::operator()(FormatId format) {
-  if (format < 0) return format;
-  const Place& place = symmetry_.places_[static_cast<size_t>(format)];
-  if (place.group < 0) return format;
-  int& name = name_[static_cast<size_t>(place.group)][static_cast<size_t>(place.instance)];
-  if (name < 0) name = next_[static_cast<size_t>(place.group)]++;
-  return symmetry_
-      .formats_of_[static_cast<size_t>(place.group)][static_cast<size_t>(name)][static_cast<size_t>(place.kind)];
+  if (!format.is_valid()) return format;
+  const Place& place = symmetry_.places_[format];
+  if (!place.group.is_valid()) return format;
+  MemberId& name = name_[place.group][place.member];
+  if (!name.is_valid()) {
+    name = next_[place.group];
+    next_[place.group] = advance(name, 1);
+  }
+  return symmetry_.formats_of_[place.group][name][place.kind];
 }
 
 }  // namespace collage::place

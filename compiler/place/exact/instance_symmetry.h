@@ -22,6 +22,13 @@ class InstanceSymmetry {
 
   bool exists() const { return !formats_of_.empty(); }
 
+  /// Of equal instances.
+  using GroupId = Id<struct GroupTag>;
+  /// An instance of a group.
+  using MemberId = Id<struct MemberTag>;
+  /// Which format of an instance, whichever it is.
+  using KindId = Id<struct KindTag>;
+
   /// Gives names in order of appearance.
   class Renaming {
    public:
@@ -30,21 +37,21 @@ class InstanceSymmetry {
 
    private:
     const InstanceSymmetry& symmetry_;
-    std::vector<std::vector<int>> name_;  ///< by group and instance; -1: not mentioned yet
-    std::vector<int> next_;               ///< by group
+    Table<GroupId, Table<MemberId, MemberId>> name_;  ///< none: not mentioned yet
+    Table<GroupId, MemberId> next_;
   };
 
  private:
   struct Place {
-    int group = -1;  ///< of equal instances; -1: none
-    int instance = 0;
-    int kind = 0;  ///< which format, whatever the instance
+    GroupId group;  ///< none: its instance has no equal
+    MemberId member = 0;
+    KindId kind = 0;
   };
-  bool are_equal(const Problem& problem, int a, int b) const;
-  void add_group(const Problem& problem, const std::vector<int>& owners);
+  bool are_equal(const Problem& problem, OwnerId a, OwnerId b) const;
+  void add_group(const Problem& problem, const Table<MemberId, OwnerId>& owners);
 
-  std::vector<Place> places_;                                   ///< by format
-  std::vector<std::vector<std::vector<FormatId>>> formats_of_;  ///< by group, instance, kind
+  Table<FormatId, Place> places_;
+  Table<GroupId, Table<MemberId, Table<KindId, FormatId>>> formats_of_;
 };
 
 }  // namespace collage::place

@@ -27,7 +27,9 @@ constexpr double kLatePart = 0.6;
 /// One of many searches need not prove much.
 constexpr uint64_t kMaxStatesOfPart = 2'000;
 /// With more nodes, partial solutions that are never merged are too many to get far.
-constexpr int kMaxNodesUnmerged = 64;
+constexpr size_t kMaxNodesUnmerged = 64;
+
+using InstanceId = MemoryLimits::InstanceId;
 
 class MemorySearch {
  public:
@@ -65,49 +67,50 @@ class MemorySearch {
 
  private:
   /// Bytes of resident constants that a candidate surely adds: of constants that no second candidate could hold there.
-  std::vector<int64_t> sure_bytes() const {
-    const size_t constants = problem_.constant_bytes.size(), instances = limits_.instances().size();
-    // Nodes that all candidates with a constant have in common.
-    std::vector<std::vector<int>> common(constants * instances);
-    std::vector<char> seen(constants * instances, 0);
-    for (size_t c = 0; c < problem_.candidates.size(); ++c) {
-      const int instance = limits_.instance_of(static_cast<int>(c));
-      if (instance < 0) continue;
+  Table<CandidateId, int64_t> sure_bytes() const {
+    // What all candidates with a constant have in common.
+    struct Holders {
+      bool exist = false;
+      std::vector<NodeId> nodes;
+    };
+    using OfConstants = Table<ConstantId, Holders>;
+    Table<InstanceId, OfConstants> common(limits_.instances().size(), OfConstants(problem_.constant_bytes.size()));
+    for (CandidateId c : problem_.candidates.ids()) {
+      const InstanceId instance = limits_.instance_of(c);
+      if (!instance.is_valid()) continue;
       const Candidate& candidate = problem_.candidates[c];
-      for (int k : candidate.constants) {
-        const size_t slot = static_cast<size_t>(instance) * constants + static_cast<size_t>(k);
-        if (seen[slot] == 0) {
-          common[slot] = candidate.nodes;
-          seen[slot] = 1;
+      for (ConstantId k : candidate.constants) {
+        Holders& known = common[instance][k];
+        if (!known.exist) {
+          known = {true, candidate.nodes};
         } else {
-          std::erase_if(common[slot], [&](int node) {
+          std::erase_if(known.nodes, [&](NodeId node) {
             return !std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
           });
         }
       }
     }
-    std::vector<int64_t> bytes(problem_.candidates.size(), 0);
-    for (size_t c = 0; c < bytes.size(); ++c) {
-      const int instance = limits_.instance_of(static_cast<int>(c));
-      if (instance < 0) continue;
-      for (int k : problem_.candidates[c].constants) {
-        const size_t slot = static_cast<size_t>(instance) * constants + static_cast<size_t>(k);
-        if (!common[slot].empty()) bytes[c] += problem_.constant_bytes[static_cast<size_t>(k)];
+    Table<CandidateId, int64_t> bytes(problem_.candidates.size(), 0);
+    for (CandidateId c : bytes.ids()) {
+      const InstanceId instance = limits_.instance_of(c);
+      if (!instance.is_valid()) continue;
+      for (ConstantId k : problem_.candidates[c].constants) {
+        if (!common[instance][k].nodes.empty()) bytes[c] += problem_.constant_bytes[k];
       }
     }
     return bytes;
   }
 
   /// Prices rise for instances that are too full, and fall where there is room: a bound at every price, and solutions.
-  void price_bytes(const std::vector<int>& first) {
+  void price_bytes(const std::vector<CandidateId>& first) {
     sure_ = sure_bytes();
-    std::vector<double> price(limits_.instances().size(), 0);
-    std::vector<double> factor(price.size(), 4);
-    std::vector<int> chosen = first;
+    Table<InstanceId, double> price(limits_.instances().size(), 0);
+    Table<InstanceId, double> factor(price.size(), 4);
+    std::vector<CandidateId> chosen = first;
     for (uint64_t step = 0; step < kPriceSteps && !is_late(); ++step) {
-      for (size_t i = 0; i < price.size(); ++i) {
+      for (InstanceId i : price.ids()) {
         const int64_t capacity = std::max<int64_t>(1, limits_.instances()[i].bytes);
-        if (over(static_cast<int>(i), chosen) > 0) {
+        if (over(i, chosen) > 0) {
           price[i] =
               price[i] > 0 ? price[i] * factor[i] : kFirstPrice * total_cost(chosen) / static_cast<double>(capacity);
         } else if (price[i] > 0) {
@@ -118,7 +121,7 @@ class MemorySearch {
       }
       const Problem priced = with_prices(price);
       Duration credit;
-      for (size_t i = 0; i < price.size(); ++i) {
+      for (InstanceId i : price.ids()) {
         const double room = price[i] * static_cast<double>(limits_.instances()[i].bytes);
         credit += Duration::picoseconds(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
       }
@@ -139,27 +142,27 @@ class MemorySearch {
   /// Either all chosen ones work with less than t bytes, or the constants have t bytes less: a bound for every interval
   /// of t, the least of which holds.
   void bound_by_cases(Duration unlimited) {
-    int full = -1;
-    for (size_t i = 0; i < price_.size(); ++i) {
+    InstanceId full;
+    for (InstanceId i : price_.ids()) {
       if (price_[i] <= 0) continue;
-      if (full >= 0) return;
-      full = static_cast<int>(i);
+      if (full.is_valid()) return;
+      full = i;
     }
-    if (full < 0 || problem_.node_count <= kMaxNodesUnmerged) return;
-    const int64_t capacity = limits_.instances()[static_cast<size_t>(full)].bytes;
+    if (!full.is_valid() || problem_.node_count <= kMaxNodesUnmerged) return;
+    const int64_t capacity = limits_.instances()[full].bytes;
     Duration least = Duration::max();
     for (size_t k = 0; k < std::size(kCases); ++k) {
       const int64_t from = static_cast<int64_t>(kCases[k] * static_cast<double>(capacity));
       const int64_t to =
           k + 1 < std::size(kCases) ? static_cast<int64_t>(kCases[k + 1] * static_cast<double>(capacity)) : INT64_MAX;
-      const std::vector<int> kept = candidates_where(
-          problem_, [&](int c) { return limits_.instance_of(c) != full || limits_.working_bytes(c) < to; });
+      const std::vector<CandidateId> kept = candidates_where(
+          problem_, [&](CandidateId c) { return limits_.instance_of(c) != full || limits_.working_bytes(c) < to; });
       Duration bound = unlimited;
-      double price = price_[static_cast<size_t>(full)], factor = 2;
+      double price = price_[full], factor = 2;
       for (uint64_t step = 0; step < kCaseSteps; ++step) {
         if (is_late()) return;
-        std::vector<double> prices(price_.size(), 0);
-        prices[static_cast<size_t>(full)] = price;
+        Table<InstanceId, double> prices(price_.size(), 0);
+        prices[full] = price;
         const std::optional<Solution> found = search_unlimited(
             part_of(with_prices(prices), kept), part_of_budget(kCaseSteps * std::size(kCases)), nullptr, nullptr);
         if (!found) break;
@@ -167,11 +170,11 @@ class MemorySearch {
         const double room = price * static_cast<double>(capacity - from);
         bound = std::max(bound, found->bound - Duration::picoseconds(static_cast<int64_t>(std::ceil(room))));
         if (best_ && bound >= best_->cost) break;
-        std::vector<int> chosen;
+        std::vector<CandidateId> chosen;
         int64_t held = 0;
-        for (int c : found->chosen) {
-          chosen.push_back(kept[static_cast<size_t>(c)]);
-          if (limits_.instance_of(chosen.back()) == full) held += sure_[static_cast<size_t>(chosen.back())];
+        for (CandidateId c : found->chosen) {
+          chosen.push_back(kept[c.slot()]);
+          if (limits_.instance_of(chosen.back()) == full) held += sure_[chosen.back()];
         }
         consider(chosen, found->region);
         price = held > capacity - from ? price * factor : price / factor;
@@ -200,7 +203,7 @@ class MemorySearch {
     MemoryRule rule;
     rule.limits = &limits_;
     rule.sure_bytes = &sure_;
-    rule.on_solution = [this](const std::vector<int>& chosen, const std::vector<int>& region) {
+    rule.on_solution = [this](const std::vector<CandidateId>& chosen, const std::vector<RegionId>& region) {
       consider(chosen, region);
     };
     BeamSearch layers(search, chain, budget, rule);
@@ -217,12 +220,12 @@ class MemorySearch {
     states_ += budget.states();
   }
 
-  Problem with_prices(const std::vector<double>& price) const {
+  Problem with_prices(const Table<InstanceId, double>& price) const {
     Problem priced = problem_;
-    for (size_t c = 0; c < priced.candidates.size(); ++c) {
-      const int instance = limits_.instance_of(static_cast<int>(c));
-      if (instance < 0 || priced.candidates[c].cost >= Duration::max()) continue;
-      const double more = price[static_cast<size_t>(instance)] * static_cast<double>(sure_[c]);
+    for (CandidateId c : priced.candidates.ids()) {
+      const InstanceId instance = limits_.instance_of(c);
+      if (!instance.is_valid() || priced.candidates[c].cost >= Duration::max()) continue;
+      const double more = price[instance] * static_cast<double>(sure_[c]);
       // Rounded down, so that the bound stays one.
       priced.candidates[c].cost += Duration::picoseconds(static_cast<int64_t>(std::min(more, 1e15)));
     }
@@ -231,54 +234,52 @@ class MemorySearch {
 
   /// A solution that is a little too large may fit without one of its candidates: of those that hold enough, the ones
   /// that hold least are tried.
-  void drop_one(const Problem& priced, const std::vector<int>& chosen) {
-    int full = -1;
-    for (size_t i = 0; i < limits_.instances().size(); ++i) {
-      if (over(static_cast<int>(i), chosen) <= 0) continue;
-      if (full >= 0) return;
-      full = static_cast<int>(i);
+  void drop_one(const Problem& priced, const std::vector<CandidateId>& chosen) {
+    InstanceId full;
+    for (InstanceId i : limits_.instances().ids()) {
+      if (over(i, chosen) <= 0) continue;
+      if (full.is_valid()) return;
+      full = i;
     }
-    std::vector<std::pair<int64_t, int>> enough;
-    for (int c : chosen) {
+    std::vector<std::pair<int64_t, CandidateId>> enough;
+    for (CandidateId c : chosen) {
       if (limits_.instance_of(c) != full) continue;
       const int64_t bytes = held_bytes(c);
       if (bytes >= over(full, chosen)) enough.emplace_back(bytes, c);
     }
     std::sort(enough.begin(), enough.end());
     for (size_t i = 0; i < std::min(enough.size(), kDropsTried); ++i) {
-      std::vector<char> is_banned(problem_.candidates.size(), 0);
+      Table<CandidateId, char> is_banned(problem_.candidates.size(), 0);
       ban(enough[i].second, is_banned);
-      const std::vector<int> kept =
-          candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
+      const std::vector<CandidateId> kept =
+          candidates_where(problem_, [&](CandidateId c) { return is_banned[c] == 0; });
       const std::optional<Solution> found =
           search_unlimited(part_of(priced, kept), part_of_budget(kPriceSteps * kDropsTried), nullptr, nullptr);
       if (!found) continue;
       states_ += found->states;
-      std::vector<int> names;
-      for (int c : found->chosen) names.push_back(kept[static_cast<size_t>(c)]);
+      std::vector<CandidateId> names;
+      for (CandidateId c : found->chosen) names.push_back(kept[c.slot()]);
       consider(names, found->region);
     }
   }
 
-  int64_t over(int instance, const std::vector<int>& chosen) const {
-    return limits_.peak(instance, chosen) - limits_.instances()[static_cast<size_t>(instance)].bytes;
+  int64_t over(InstanceId instance, const std::vector<CandidateId>& chosen) const {
+    return limits_.peak(instance, chosen) - limits_.instances()[instance].bytes;
   }
 
-  int64_t held_bytes(int c) const {
+  int64_t held_bytes(CandidateId c) const {
     int64_t bytes = limits_.working_bytes(c);
-    for (int k : problem_.candidates[static_cast<size_t>(c)].constants) {
-      bytes += problem_.constant_bytes[static_cast<size_t>(k)];
-    }
+    for (ConstantId k : problem_.candidates[c].constants) bytes += problem_.constant_bytes[k];
     return bytes;
   }
 
   /// All that the candidate's instance has for any of its nodes.
-  void ban(int worst, std::vector<char>& is_banned) const {
-    const std::vector<int>& nodes = problem_.candidates[static_cast<size_t>(worst)].nodes;
-    for (size_t c = 0; c < is_banned.size(); ++c) {
-      if (limits_.instance_of(static_cast<int>(c)) != limits_.instance_of(worst)) continue;
-      const std::vector<int>& other = problem_.candidates[c].nodes;
-      const bool meets = std::any_of(other.begin(), other.end(), [&](int node) {
+  void ban(CandidateId worst, Table<CandidateId, char>& is_banned) const {
+    const std::vector<NodeId>& nodes = problem_.candidates[worst].nodes;
+    for (CandidateId c : is_banned.ids()) {
+      if (limits_.instance_of(c) != limits_.instance_of(worst)) continue;
+      const std::vector<NodeId>& other = problem_.candidates[c].nodes;
+      const bool meets = std::any_of(other.begin(), other.end(), [&](NodeId node) {
         return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
       });
       if (meets) is_banned[c] = 1;
@@ -295,39 +296,39 @@ class MemorySearch {
 
   /// Where prices do not help: what runs at full instances goes elsewhere, candidate by candidate, those first that
   /// hold most.
-  void avoid(std::vector<int> chosen) {
-    std::vector<char> is_banned(problem_.candidates.size(), 0);
+  void avoid(std::vector<CandidateId> chosen) {
+    Table<CandidateId, char> is_banned(problem_.candidates.size(), 0);
     for (size_t round = 0; round <= problem_.candidates.size(); ++round) {
-      int worst = -1;
-      for (size_t i = 0; i < limits_.instances().size(); ++i) {
-        if (over(static_cast<int>(i), chosen) <= 0) continue;
-        for (int c : chosen) {
-          const bool is_here = limits_.instance_of(c) == static_cast<int>(i);
-          if (is_here && (worst < 0 || held_bytes(c) > held_bytes(worst))) worst = c;
+      CandidateId worst;
+      for (InstanceId i : limits_.instances().ids()) {
+        if (over(i, chosen) <= 0) continue;
+        for (CandidateId c : chosen) {
+          const bool is_here = limits_.instance_of(c) == i;
+          if (is_here && (!worst.is_valid() || held_bytes(c) > held_bytes(worst))) worst = c;
         }
       }
-      if (worst < 0) return;
+      if (!worst.is_valid()) return;
       ban(worst, is_banned);
-      const std::vector<int> kept =
-          candidates_where(problem_, [&](int c) { return is_banned[static_cast<size_t>(c)] == 0; });
+      const std::vector<CandidateId> kept =
+          candidates_where(problem_, [&](CandidateId c) { return is_banned[c] == 0; });
       const std::optional<Solution> found =
           search_unlimited(part_of(problem_, kept), part_of_budget(kPriceSteps), nullptr, nullptr);
       if (!found) return;
       states_ += found->states;
       chosen.clear();
-      for (int c : found->chosen) chosen.push_back(kept[static_cast<size_t>(c)]);
+      for (CandidateId c : found->chosen) chosen.push_back(kept[c.slot()]);
       if (consider(chosen, found->region)) return;
     }
   }
 
-  double total_cost(const std::vector<int>& chosen) const {
+  double total_cost(const std::vector<CandidateId>& chosen) const {
     double cost = 0;
-    for (int c : chosen) cost += static_cast<double>(problem_.candidates[static_cast<size_t>(c)].cost.ps());
+    for (CandidateId c : chosen) cost += static_cast<double>(problem_.candidates[c].cost.ps());
     return cost;
   }
 
   /// Keeps a solution that fits and is better.
-  bool consider(const std::vector<int>& chosen, const std::vector<int>& region) {
+  bool consider(const std::vector<CandidateId>& chosen, const std::vector<RegionId>& region) {
     if (!limits_.fits(chosen)) return false;
     Solution solution;
     solution.chosen = chosen;
@@ -343,8 +344,8 @@ class MemorySearch {
   MemoryLimits limits_;
   const SearchOptions& options_;
   SearchBudget clock_{options_};
-  std::vector<int64_t> sure_;  ///< by candidate: `sure_bytes`
-  std::vector<double> price_;  ///< of a byte, by instance: those of the best bound, picoseconds
+  Table<CandidateId, int64_t> sure_;  ///< `sure_bytes`
+  Table<InstanceId, double> price_;   ///< of a byte: those of the best bound, picoseconds
   std::optional<Solution> best_;
   Duration bound_;
   uint64_t states_ = 0;
@@ -354,7 +355,7 @@ class MemorySearch {
 
 std::optional<Solution> search_within_memory(const Problem& problem, const SearchOptions& options) {
   const MemoryLimits limits(problem);
-  const std::vector<int> kept = candidates_where(problem, [&](int c) { return limits.could_fit({c}); });
+  const std::vector<CandidateId> kept = candidates_where(problem, [&](CandidateId c) { return limits.could_fit({c}); });
   if (kept.size() == problem.candidates.size()) return MemorySearch(problem, options).solve();
   const Problem part = part_of(problem, kept);
   std::optional<Solution> solution = MemorySearch(part, options).solve();

@@ -13,7 +13,7 @@ std::optional<Solution> search_optimal(const Problem& problem, const SearchOptio
   return search_unlimited(problem, options, nullptr, nullptr);
 }
 
-std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+std::optional<Solution> search_among(const Problem& problem, const std::vector<CandidateId>& kept,
                                      const SearchOptions& options) {
   std::optional<Solution> solution = search_optimal(part_of(problem, kept), options);
   if (solution) name_whole(kept, *solution);

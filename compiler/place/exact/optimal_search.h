@@ -25,7 +25,7 @@ namespace collage::place {
 std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options = {});
 
 /// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
-std::optional<Solution> search_among(const Problem& problem, const std::vector<int>& kept,
+std::optional<Solution> search_among(const Problem& problem, const std::vector<CandidateId>& kept,
                                      const SearchOptions& options);
 
 }  // namespace collage::place

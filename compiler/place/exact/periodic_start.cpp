@@ -26,16 +26,14 @@ uint64_t mix(uint64_t hash, uint64_t word) {
 }
 
 uint64_t signature(const IndexedProblem& search, const Problem& problem, const IndexedCandidate& move) {
-  const int base = move.nodes.front();
-  uint64_t hash = mix(0, static_cast<uint64_t>(problem.candidates[static_cast<size_t>(move.source)].owner));
+  const Position base = move.nodes.front();
+  uint64_t hash = mix(0, problem.candidates[move.source].owner.slot());
   hash = mix(hash, static_cast<uint64_t>(move.cost.ps()));
-  for (int node : move.nodes) hash = mix(hash, static_cast<uint64_t>(node - base));
+  for (Position node : move.nodes) hash = mix(hash, node.slot() - base.slot());
   for (const ValueUse& use : move.uses) {
-    hash = mix(hash, static_cast<uint64_t>(search.values[static_cast<size_t>(use.value)].writer - base));
-    hash = mix(hash, static_cast<uint64_t>(use.format) * 2 + (use.written ? 1 : 0));
-    for (FormatId format : search.conversions.formats(use.value, use.wanted)) {
-      hash = mix(hash, static_cast<uint64_t>(format));
-    }
+    hash = mix(hash, search.values[use.value].writer.slot() - base.slot());
+    hash = mix(hash, use.format.slot() * 2 + (use.written ? 1 : 0));
+    for (FormatId format : search.conversions.formats(use.value, use.wanted)) hash = mix(hash, format.slot());
   }
   return hash;
 }
@@ -53,34 +51,35 @@ class Windows {
 
  private:
   void sign() {
-    std::vector<uint64_t> at(static_cast<size_t>(search_.node_count));
+    Table<Position, uint64_t> at(search_.node_count);
     for (const IndexedCandidate& move : search_.moves) signatures_.push_back(signature(search_, problem_, move));
-    for (size_t p = 0; p < at.size(); ++p) {
-      for (int m : search_.moves_at[p]) at[p] = mix(at[p], signatures_[static_cast<size_t>(m)]);
+    for (Position p : at.ids()) {
+      for (MoveId m : search_.moves_at[p]) at[p] = mix(at[p], signatures_[m]);
     }
     for (int radius : kRadii) {
-      std::vector<uint64_t> context(at.size());
-      for (int p = 0; p < search_.node_count; ++p) {
-        for (int q = std::max(0, p - radius); q <= std::min(search_.node_count - 1, p + radius); ++q) {
-          context[static_cast<size_t>(p)] = mix(context[static_cast<size_t>(p)], at[static_cast<size_t>(q)]);
-        }
+      Table<Position, uint64_t> context(at.size());
+      for (Position p : context.ids()) {
+        for (Position q : around(p, radius)) context[p] = mix(context[p], at[q]);
       }
       contexts_.push_back(std::move(context));
     }
   }
 
+  IdRange<Position> around(Position p, int radius) const {
+    const Position end = search_.order.next_id();
+    return {std::max(Position(0), advance(p, -radius)), std::min(end, advance(p, radius + 1))};
+  }
+
   /// The first position of every context, with all around it.
   bool choose_positions() {
     std::set<uint64_t> seen;
-    std::vector<char> inside(static_cast<size_t>(search_.node_count), 0);
-    for (int p = 0; p < search_.node_count; ++p) {
-      if (!seen.insert(contexts_[0][static_cast<size_t>(p)]).second) continue;
-      for (int q = std::max(0, p - kRadii[0]); q <= std::min(search_.node_count - 1, p + kRadii[0]); ++q) {
-        inside[static_cast<size_t>(q)] = 1;
-      }
+    Table<Position, char> inside(search_.node_count, 0);
+    for (Position p : inside.ids()) {
+      if (!seen.insert(contexts_[0][p]).second) continue;
+      for (Position q : around(p, kRadii[0])) inside[q] = 1;
     }
-    for (int p = 0; p < search_.node_count; ++p) {
-      if (inside[static_cast<size_t>(p)] != 0) positions_.push_back(p);
+    for (Position p : inside.ids()) {
+      if (inside[p] != 0) positions_.push_back(p);
     }
     return positions_.size() * kWindowPart <= inside.size();
   }
@@ -88,7 +87,7 @@ class Windows {
   /// The windows as a problem of their own: values from outside are its inputs, readers outside are forgotten.
   Problem cut() {
     Problem part;
-    part.node_count = static_cast<int>(positions_.size());
+    part.node_count = positions_.size();
     part.formats = problem_.formats;
     part.host_plain = problem_.host_plain;
     part.owners = problem_.owners;
@@ -97,48 +96,45 @@ class Windows {
       owner.conflicts.clear();
       owner.memory.reset();
     }
-    std::vector<int> node_of(static_cast<size_t>(problem_.node_count), -1);
-    for (size_t i = 0; i < positions_.size(); ++i) {
-      node_of[static_cast<size_t>(search_.order[static_cast<size_t>(positions_[i])])] = static_cast<int>(i);
-    }
-    std::vector<int> value_of(problem_.values.size(), -1);
-    for (size_t v = 0; v < problem_.values.size(); ++v) {
+    Table<NodeId, NodeId> node_of(problem_.node_count);
+    for (NodeId node : positions_.ids()) node_of[search_.order[positions_[node]]] = node;
+    Table<ProblemValueId, ProblemValueId> value_of(problem_.values.size());
+    for (ProblemValueId v : problem_.values.ids()) {
       const ProblemValue& value = problem_.values[v];
       ProblemValue kept;
       kept.is_output = value.is_output;
-      kept.writer = value.writer < 0 ? -1 : node_of[static_cast<size_t>(value.writer)];
-      for (int reader : value.readers) {
-        if (node_of[static_cast<size_t>(reader)] >= 0) kept.readers.push_back(node_of[static_cast<size_t>(reader)]);
+      if (value.writer.is_valid()) kept.writer = node_of[value.writer];
+      for (NodeId reader : value.readers) {
+        if (node_of[reader].is_valid()) kept.readers.push_back(node_of[reader]);
       }
-      if (kept.writer < 0 && kept.readers.empty()) continue;
+      if (!kept.writer.is_valid() && kept.readers.empty()) continue;
       std::sort(kept.readers.begin(), kept.readers.end());
       kept.conversions = value.conversions;
-      value_of[v] = static_cast<int>(part.values.size());
-      values_.push_back(static_cast<int>(v));
-      part.values.push_back(std::move(kept));
+      value_of[v] = part.values.add(std::move(kept));
+      values_.push_back(v);
     }
-    for (size_t m = 0; m < search_.moves.size(); ++m) {
-      const Candidate& candidate = problem_.candidates[static_cast<size_t>(search_.moves[m].source)];
+    for (MoveId m : search_.moves.ids()) {
+      const Candidate& candidate = problem_.candidates[search_.moves[m].source];
       const bool is_inside = std::all_of(candidate.nodes.begin(), candidate.nodes.end(),
-                                         [&](int node) { return node_of[static_cast<size_t>(node)] >= 0; });
+                                         [&](NodeId node) { return node_of[node].is_valid(); });
       if (!is_inside) continue;
       Candidate kept = candidate;
       kept.constants.clear();
-      for (int& node : kept.nodes) node = node_of[static_cast<size_t>(node)];
+      for (NodeId& node : kept.nodes) node = node_of[node];
       std::sort(kept.nodes.begin(), kept.nodes.end());
       for (auto* list : {&kept.reads, &kept.writes}) {
-        for (ValueFormat& item : *list) item.value = value_of[static_cast<size_t>(item.value)];
+        for (ValueFormat& item : *list) item.value = value_of[item.value];
       }
       part.candidates.push_back(std::move(kept));
-      moves_.push_back(static_cast<int>(m));
+      moves_.push_back(m);
     }
     return part;
   }
 
   double tune() {
     const Problem part = cut();
-    std::vector<int> order(positions_.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    Table<Position, NodeId> order;
+    for (NodeId node : part.nodes()) order.push_back(node);
     IndexedProblem search(part, std::move(order));
     ChainBound bound(search);
     SearchOptions options;
@@ -158,67 +154,68 @@ class Windows {
 
   void copy(const IndexedProblem& part, const ChainBound& tuned) {
     constexpr size_t kLevels = std::size(kRadii);
-    std::unordered_map<uint64_t, int> runs[kLevels];    // first run of a move of the part
-    std::unordered_map<uint64_t, int> prices[kLevels];  // price of the part
-    for (size_t m = 0; m < part.moves.size(); ++m) {
-      if (tuned.first_run(static_cast<int>(m) + 1) - tuned.first_run(static_cast<int>(m)) < 2) continue;
-      const int original = moves_[static_cast<size_t>(part.moves[m].source)];
+    std::unordered_map<uint64_t, RunId> runs[kLevels];      // first of a move of the part
+    std::unordered_map<uint64_t, PriceId> prices[kLevels];  // of the part
+    for (MoveId m : part.moves.ids()) {
+      if (tuned.runs_of(m).size() < 2) continue;
+      const MoveId original = moves_[part.moves[m].source];
       for (size_t level = 0; level < kLevels; ++level) {
-        runs[level].emplace(move_key(original, level), tuned.first_run(static_cast<int>(m)));
+        runs[level].emplace(move_key(original, level), tuned.runs_of(m).front());
       }
     }
-    each_price(part, tuned.layout(), [&](int v, int reader, FormatId format, int price) {
-      const int value = values_[static_cast<size_t>(v)];
-      const int position = positions_[static_cast<size_t>(reader)];
+    each_price(part, tuned.layout(), [&](ProblemValueId v, Position reader, FormatId format, PriceId price) {
+      const Position position = positions_[part.order[reader]];
       for (size_t level = 0; level < kLevels; ++level) {
-        prices[level].emplace(price_key(value, position, format, level), price);
+        prices[level].emplace(price_key(values_[v], position, format, level), price);
       }
     });
     Multipliers multipliers = bound_.multipliers();
-    for (size_t m = 0; m < search_.moves.size(); ++m) {
-      const int first = bound_.first_run(static_cast<int>(m)), last = bound_.first_run(static_cast<int>(m) + 1);
-      if (last - first < 2) continue;
+    for (MoveId m : search_.moves.ids()) {
+      if (bound_.runs_of(m).size() < 2) continue;
       for (size_t level = 0; level < kLevels; ++level) {
-        const auto known = runs[level].find(move_key(static_cast<int>(m), level));
+        const auto known = runs[level].find(move_key(m, level));
         if (known == runs[level].end()) continue;
-        for (int r = first; r < last; ++r) {
-          multipliers.shares[static_cast<size_t>(r)] = tuned.share(known->second + r - first);
+        RunId from = known->second;
+        for (RunId r : bound_.runs_of(m)) {
+          multipliers.shares[r] = tuned.share(from);
+          from = advance(from, 1);
         }
         break;
       }
     }
-    each_price(search_, bound_.layout(), [&](int v, int reader, FormatId format, int price) {
+    each_price(search_, bound_.layout(), [&](ProblemValueId v, Position reader, FormatId format, PriceId price) {
       for (size_t level = 0; level < kLevels; ++level) {
         const auto known = prices[level].find(price_key(v, reader, format, level));
         if (known == prices[level].end()) continue;
-        multipliers.prices[static_cast<size_t>(price)] = tuned.price(known->second);
+        multipliers.prices[price] = tuned.price(known->second);
         break;
       }
     });
     bound_.set(std::move(multipliers));
   }
 
-  uint64_t move_key(int m, size_t level) const {
-    const IndexedCandidate& move = search_.moves[static_cast<size_t>(m)];
-    return mix(contexts_[level][static_cast<size_t>(move.nodes.front())], signatures_[static_cast<size_t>(m)]);
+  uint64_t move_key(MoveId m, size_t level) const {
+    return mix(contexts_[level][search_.moves[m].nodes.front()], signatures_[m]);
   }
 
-  uint64_t price_key(int v, int reader, FormatId format, size_t level) const {
-    const int writer = search_.values[static_cast<size_t>(v)].writer;
-    uint64_t hash = contexts_[level][static_cast<size_t>(std::max(0, writer))];
-    hash = mix(hash, static_cast<uint64_t>(reader - writer));
-    return mix(hash, static_cast<uint64_t>(format));
+  uint64_t price_key(ProblemValueId v, Position reader, FormatId format, size_t level) const {
+    const Position writer = search_.values[v].writer;
+    uint64_t hash = contexts_[level][std::max(Position(0), writer)];
+    hash = mix(hash, reader.slot() - writer.slot());
+    return mix(hash, format.slot());
   }
 
   template <typename Visit>
   static void each_price(const IndexedProblem& search, const ChainLayout& layout, const Visit& visit) {
-    for (size_t v = 0; v < search.values.size(); ++v) {
-      for (size_t r = 0; r < search.values[v].readers.size(); ++r) {
+    for (ProblemValueId v : search.values.ids()) {
+      const SearchValue& value = search.values[v];
+      for (ReaderId r : value.readers.ids()) {
         const ChainLayout::Reader& reader = layout.values[v].readers[r];
-        if (reader.first_price < 0) continue;
-        int price = reader.first_price;
-        for (FormatId format : search.conversions.formats(static_cast<int>(v), reader.wants)) {
-          visit(static_cast<int>(v), search.values[v].readers[r], format, price++);
+        if (!reader.first_price.is_valid()) continue;
+        PriceId price = reader.first_price;
+        for (FormatId format : search.conversions.formats(v, reader.wants)) {
+          visit(v, value.readers[r], format, price);
+          price = advance(price, 1);
         }
       }
     }
@@ -227,11 +224,12 @@ class Windows {
   const Problem& problem_;
   const IndexedProblem& search_;
   ChainBound& bound_;
-  std::vector<uint64_t> signatures_;             ///< by move
-  std::vector<std::vector<uint64_t>> contexts_;  ///< by radius, then position
-  std::vector<int> positions_;                   ///< of the windows, ascending
-  std::vector<int> values_;                      ///< of the part -> of the problem
-  std::vector<int> moves_;                       ///< candidate of the part -> move
+  Table<MoveId, uint64_t> signatures_;
+  std::vector<Table<Position, uint64_t>> contexts_;  ///< by radius
+  // Of what is in the windows, ascending: where the part has it, and where the problem or its search.
+  Table<NodeId, Position> positions_;
+  Table<ProblemValueId, ProblemValueId> values_;
+  Table<CandidateId, MoveId> moves_;
 };
 
 }  // namespace

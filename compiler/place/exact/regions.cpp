@@ -14,26 +14,26 @@ namespace {
 /// all but one, one, or none.
 constexpr size_t kMaxRegionsForSubsets = 8;
 
-bool contains(const std::vector<int>& sorted, int item) {
+bool contains(const std::vector<Position>& sorted, Position item) {
   return std::binary_search(sorted.begin(), sorted.end(), item);
 }
 
-bool intersect(const std::vector<int>& a, const std::vector<int>& b) {
-  return std::any_of(a.begin(), a.end(), [&](int item) { return contains(b, item); });
+bool intersect(const std::vector<Position>& a, const std::vector<Position>& b) {
+  return std::any_of(a.begin(), a.end(), [&](Position item) { return contains(b, item); });
 }
 
-void insert(std::vector<int>& sorted, int item) {
+void insert(std::vector<Position>& sorted, Position item) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), item);
   if (at == sorted.end() || *at != item) sorted.insert(at, item);
 }
 
-void insert_all(std::vector<int>& sorted, const std::vector<int>& items) {
-  for (int item : items) insert(sorted, item);
+void insert_all(std::vector<Position>& sorted, const std::vector<Position>& items) {
+  for (Position item : items) insert(sorted, item);
 }
 
 /// Whether something was there to erase.
-bool erase_all(std::vector<int>& sorted, const std::vector<int>& items) {
-  return std::erase_if(sorted, [&](int item) { return contains(items, item); }) > 0;
+bool erase_all(std::vector<Position>& sorted, const std::vector<Position>& items) {
+  return std::erase_if(sorted, [&](Position item) { return contains(items, item); }) > 0;
 }
 
 bool is_one(FormatMask formats) {
@@ -76,27 +76,28 @@ void merge_held(std::vector<OpenRegion::Held>& into, const std::vector<OpenRegio
 
 }  // namespace
 
-bool Covered::holds(int node) const {
+bool Covered::holds(Position node) const {
   return node < position || contains(later, node);
 }
 
-std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
-                                                   bool& all) const {
+std::vector<std::vector<OpenRegionId>> RegionRules::choices(const OpenRegions& regions, const IndexedCandidate& move,
+                                                            bool& all) const {
   all = true;
-  std::vector<std::vector<int>> result;
-  if (move.region_owner >= 0) {
+  std::vector<std::vector<OpenRegionId>> result;
+  if (move.region_owner.is_valid()) {
     const std::vector<OpenRegion::Held> touched = held_by(move);
-    std::vector<int> near;
-    for (size_t r = 0; r < regions.size(); ++r) {
+    std::vector<OpenRegionId> near;
+    for (OpenRegionId r : regions.ids()) {
       const OpenRegion& region = regions[r];
       if (region.region_owner != move.region_owner || !exchange(region.held, touched) || disagree(region.held, touched))
         continue;
-      if (std::any_of(move.nodes.begin(), move.nodes.end(), [&](int node) { return is_lost(region, node); })) continue;
-      near.push_back(static_cast<int>(r));
+      if (std::any_of(move.nodes.begin(), move.nodes.end(), [&](Position node) { return is_lost(region, node); }))
+        continue;
+      near.push_back(r);
     }
     if (near.size() <= kMaxRegionsForSubsets) {
       for (uint32_t set = (1u << near.size()) - 1; set > 0; --set) {
-        std::vector<int>& subset = result.emplace_back();
+        std::vector<OpenRegionId>& subset = result.emplace_back();
         for (size_t i = 0; i < near.size(); ++i) {
           if ((set >> i & 1) != 0) subset.push_back(near[i]);
         }
@@ -105,10 +106,10 @@ std::vector<std::vector<int>> RegionRules::choices(const std::vector<OpenRegion>
       all = false;
       result.push_back(near);
       for (size_t i = 0; i < near.size(); ++i) {
-        result.push_back(near);
-        result.back().erase(result.back().begin() + static_cast<std::ptrdiff_t>(i));
+        std::vector<OpenRegionId>& others = result.emplace_back(near);
+        others.erase(others.begin() + i);
       }
-      for (int r : near) result.push_back({r});
+      for (OpenRegionId r : near) result.push_back({r});
     }
   }
   result.emplace_back();
@@ -119,15 +120,15 @@ OpenRegion RegionRules::made_of(const IndexedCandidate& move, const Covered& cov
   OpenRegion region;
   region.first = move.nodes.front();
   region.region_owner = move.region_owner;
-  for (int node : move.nodes) {
-    for (int other : problem_.graph.predecessors[static_cast<size_t>(node)]) {
+  for (Position node : move.nodes) {
+    for (Position other : problem_.graph.predecessors[node]) {
       if (!covered.holds(other)) insert(region.before, other);
     }
-    for (int other : problem_.graph.successors[static_cast<size_t>(node)]) {
+    for (Position other : problem_.graph.successors[node]) {
       if (!covered.holds(other)) insert(region.after, other);
     }
   }
-  if (move.region_owner >= 0) region.held = held_by(move);
+  if (move.region_owner.is_valid()) region.held = held_by(move);
   return region;
 }
 
@@ -136,22 +137,21 @@ std::vector<OpenRegion::Held> RegionRules::held_by(const IndexedCandidate& move)
   for (const ValueUse& use : move.uses) {
     if (!use.written) {
       held.push_back({use.value, true, use.wanted});
-    } else if (use.format >= 0) {
+    } else if (use.format.is_valid()) {
       held.push_back({use.value, false, problem_.conversions.bit(use.value, use.format)});
     }
   }
   return held;
 }
 
-bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
-                         std::span<const int> joined, const Covered& covered, std::vector<OpenRegion>& after) const {
+bool RegionRules::choose(const OpenRegions& regions, const IndexedCandidate& move, std::span<const OpenRegionId> joined,
+                         const Covered& covered, OpenRegions& after) const {
   OpenRegion added = made_of(move, covered);
   const std::vector<OpenRegion::Held> touched = added.held;
-  std::vector<int> names;
-  for (int r : joined) insert(names, regions[static_cast<size_t>(r)].first);
+  std::vector<Position> names;
+  for (OpenRegionId r : joined) insert(names, regions[r].first);
   after.clear();
-  for (size_t r = 0; r < regions.size(); ++r) {
-    const OpenRegion& region = regions[r];
+  for (const OpenRegion& region : regions) {
     if (!contains(names, region.first)) {
       after.push_back(region);
       continue;
@@ -165,7 +165,7 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCa
     insert_all(added.apart, region.apart);
   }
   if (intersect(added.apart, names)) return false;
-  for (std::vector<int>* list : {&added.before, &added.after, &added.beyond}) erase_all(*list, move.nodes);
+  for (std::vector<Position>* list : {&added.before, &added.after, &added.beyond}) erase_all(*list, move.nodes);
 
   // What it reaches, then what reaches it.
   for (const OpenRegion& other : after) {
@@ -179,7 +179,7 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCa
         intersect(move.nodes, other.after) || intersect(move.nodes, other.beyond) || intersect(other.reaches, names);
     const bool is_reached = contains(added.reaches, other.first);
     if (reaches && is_reached) return false;
-    for (std::vector<int>* list : {&other.before, &other.after, &other.beyond}) erase_all(*list, move.nodes);
+    for (std::vector<Position>* list : {&other.before, &other.after, &other.beyond}) erase_all(*list, move.nodes);
     if (is_reached) {
       insert_all(added.beyond, other.after);
       insert_all(added.beyond, other.beyond);
@@ -188,7 +188,7 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCa
     if (reaches) insert(other.reaches, added.first);
     const bool was_apart = erase_all(other.apart, names);
     const bool parts =
-        other.region_owner >= 0 && other.region_owner == added.region_owner && disagree(other.held, touched);
+        other.region_owner.is_valid() && other.region_owner == added.region_owner && disagree(other.held, touched);
     if (was_apart || parts) {
       insert(other.apart, added.first);
       insert(added.apart, other.first);
@@ -212,28 +212,28 @@ bool RegionRules::choose(const std::vector<OpenRegion>& regions, const IndexedCa
 
 /// A path leaves it through another partition and leads to a node before it.
 bool RegionRules::waits_for_itself(const OpenRegion& region) const {
-  return std::any_of(region.before.begin(), region.before.end(), [&](int node) { return is_lost(region, node); });
+  return std::any_of(region.before.begin(), region.before.end(), [&](Position node) { return is_lost(region, node); });
 }
 
 /// The node can not be part of the region.
-bool RegionRules::is_lost(const OpenRegion& region, int node) const {
+bool RegionRules::is_lost(const OpenRegion& region, Position node) const {
   return std::any_of(region.beyond.begin(), region.beyond.end(),
-                     [&](int from) { return problem_.reach.reaches(from, node); });
+                     [&](Position from) { return problem_.reach.reaches(from, node); });
 }
 
 bool RegionRules::is_joinable(const OpenRegion& region, const Covered& covered) const {
-  if (region.region_owner < 0) return false;
-  const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(region.region_owner)];
+  if (!region.region_owner.is_valid()) return false;
+  const RegionOwner& region_owner = problem_.region_owners[region.region_owner];
   return std::any_of(region.held.begin(), region.held.end(), [&](const OpenRegion::Held& held) {
     if (!is_one(held.formats)) return false;
-    const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
-    const RegionOwner::Uses& uses = region_owner.uses[static_cast<size_t>(held.value)];
+    const SearchValue& value = problem_.values[held.value];
+    const RegionOwner::Uses& uses = region_owner.uses[held.value];
     if (held.read) {
-      return value.writer >= 0 && !covered.holds(value.writer) && (uses.written & held.formats) != 0 &&
+      return value.writer.is_valid() && !covered.holds(value.writer) && (uses.written & held.formats) != 0 &&
              !is_lost(region, value.writer);
     }
-    for (size_t r = 0; r < value.readers.size(); ++r) {
-      const int reader = value.readers[r];
+    for (ReaderId r : value.readers.ids()) {
+      const Position reader = value.readers[r];
       if (!covered.holds(reader) && (uses.read[r] & held.formats) != 0 && !is_lost(region, reader)) return true;
     }
     return false;
@@ -241,29 +241,28 @@ bool RegionRules::is_joinable(const OpenRegion& region, const Covered& covered) 
 }
 
 /// Forgets what no future depends on.
-void RegionRules::close(std::vector<OpenRegion>& regions, const Covered& covered) const {
-  std::vector<int> closed, gone;
+void RegionRules::close(OpenRegions& regions, const Covered& covered) const {
+  std::vector<Position> closed, gone;
   for (OpenRegion& region : regions) {
-    if (region.region_owner >= 0) {
-      const std::vector<RegionOwner::Uses>& uses =
-          problem_.region_owners[static_cast<size_t>(region.region_owner)].uses;
+    if (region.region_owner.is_valid()) {
+      const Table<ProblemValueId, RegionOwner::Uses>& uses = problem_.region_owners[region.region_owner].uses;
       std::erase_if(region.held, [&](const OpenRegion::Held& held) {
-        const SearchValue& value = problem_.values[static_cast<size_t>(held.value)];
-        const bool writer_open = value.writer >= 0 && !covered.holds(value.writer);
-        if (held.read && !writer_open && !uses[static_cast<size_t>(held.value)].varied) return true;
+        const SearchValue& value = problem_.values[held.value];
+        const bool writer_open = value.writer.is_valid() && !covered.holds(value.writer);
+        if (held.read && !writer_open && !uses[held.value].varied) return true;
         return !(held.read && writer_open) && std::all_of(value.readers.begin(), value.readers.end(),
-                                                          [&](int reader) { return covered.holds(reader); });
+                                                          [&](Position reader) { return covered.holds(reader); });
       });
       if (!is_joinable(region, covered)) {
-        region.region_owner = -1;
+        region.region_owner = {};
         region.held.clear();
         region.apart.clear();
         insert(closed, region.first);
       }
     }
-    if (region.region_owner < 0 && region.before.empty()) insert(gone, region.first);
+    if (!region.region_owner.is_valid() && region.before.empty()) insert(gone, region.first);
   }
-  std::erase_if(regions, [&](const OpenRegion& region) { return contains(gone, region.first); });
+  std::erase_if(regions.items(), [&](const OpenRegion& region) { return contains(gone, region.first); });
   for (OpenRegion& region : regions) {
     erase_all(region.reaches, gone);
     erase_all(region.apart, closed);
@@ -272,16 +271,16 @@ void RegionRules::close(std::vector<OpenRegion>& regions, const Covered& covered
 
 /// In a part with open regions, later units may all be joined with them: their shares of a launch are not paid. Open
 /// regions may be joined with each other; those that cannot be end in as many.
-Duration RegionRules::may_save(const std::vector<OpenRegion>& regions, const Covered& covered) const {
+Duration RegionRules::may_save(const OpenRegions& regions, const Covered& covered) const {
   struct Part {
     int64_t count = 0;
     std::vector<const OpenRegion*> separate;
   };
-  std::map<std::pair<int, int>, Part> open;
+  std::map<std::pair<RegionOwnerId, RegionPartId>, Part> open;
   for (const OpenRegion& region : regions) {
-    if (region.region_owner < 0) continue;
-    const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(region.region_owner)];
-    Part& part = open[{region.region_owner, region_owner.part_of[static_cast<size_t>(region.first)]}];
+    if (!region.region_owner.is_valid()) continue;
+    const RegionOwner& region_owner = problem_.region_owners[region.region_owner];
+    Part& part = open[{region.region_owner, region_owner.part_of[region.first]}];
     ++part.count;
     const bool from_all = std::all_of(part.separate.begin(), part.separate.end(), [&](const OpenRegion* other) {
       return contains(region.reaches, other->first) || contains(other->reaches, region.first) ||
@@ -291,31 +290,31 @@ Duration RegionRules::may_save(const std::vector<OpenRegion>& regions, const Cov
   }
   int64_t saved = 0;
   for (const auto& [key, part] : open) {
-    const RegionOwner& region_owner = problem_.region_owners[static_cast<size_t>(key.first)];
-    const std::vector<int>& nodes = region_owner.parts[static_cast<size_t>(key.second)];
+    const RegionOwner& region_owner = problem_.region_owners[key.first];
+    const std::vector<Position>& nodes = region_owner.parts[key.second];
     int64_t later = nodes.end() - std::lower_bound(nodes.begin(), nodes.end(), covered.position);
-    for (int node : covered.later) later -= contains(nodes, node) ? 1 : 0;
-    saved += region_owner.saved.ps() * (part.count - static_cast<int64_t>(part.separate.size()));
-    saved += region_owner.saved.ps() * later / static_cast<int64_t>(nodes.size());
+    for (Position node : covered.later) later -= contains(nodes, node) ? 1 : 0;
+    saved += region_owner.saved.ps() * (part.count - std::ssize(part.separate));
+    saved += region_owner.saved.ps() * later / std::ssize(nodes);
   }
   return Duration::picoseconds(saved);
 }
 
-void RegionRules::add_to_key(const std::vector<OpenRegion>& regions, std::vector<int64_t>& key) {
-  const auto add_names = [&](const std::vector<int>& names) {
+void RegionRules::add_to_key(const OpenRegions& regions, std::vector<int64_t>& key) {
+  const auto add_names = [&](const std::vector<Position>& names) {
     key.push_back(-1);
-    for (size_t r = 0; r < regions.size(); ++r) {
-      if (contains(names, regions[r].first)) key.push_back(static_cast<int64_t>(r));
+    for (OpenRegionId r : regions.ids()) {
+      if (contains(names, regions[r].first)) key.push_back(r.index);
     }
   };
   for (const OpenRegion& region : regions) {
-    key.insert(key.end(), {-3, region.region_owner});
+    key.insert(key.end(), {-3, region.region_owner.index});
     for (const OpenRegion::Held& held : region.held) {
-      key.insert(key.end(), {held.value, held.read ? 1 : 0, static_cast<int64_t>(held.formats)});
+      key.insert(key.end(), {held.value.index, held.read ? 1 : 0, static_cast<int64_t>(held.formats)});
     }
-    for (const std::vector<int>* list : {&region.before, &region.after, &region.beyond}) {
+    for (const std::vector<Position>* list : {&region.before, &region.after, &region.beyond}) {
       key.push_back(-1);
-      key.insert(key.end(), list->begin(), list->end());
+      for (Position node : *list) key.push_back(node.index);
     }
     add_names(region.reaches);
     add_names(region.apart);

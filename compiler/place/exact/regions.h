@@ -22,33 +22,37 @@
 
 namespace collage::place {
 
+/// Of those open in one partial solution.
+using OpenRegionId = Id<struct OpenRegion>;
+
 struct OpenRegion {
   /// A value at its rim.
   struct Held {
-    int value = 0;
+    ProblemValueId value = 0;
     bool read = false;       ///< written otherwise
     FormatMask formats = 0;  ///< one, or it is joined with no other region that touches the value
 
     friend auto operator<=>(const Held&, const Held&) = default;
   };
 
-  int first = 0;            ///< its smallest node: a name, not part of keys
-  int region_owner = -1;    ///< -1: nothing can join it any more
-  std::vector<Held> held;   ///< by value
-  std::vector<int> before;  ///< uncovered nodes with an edge into it
-  std::vector<int> after;   ///< uncovered nodes with an edge from it
-  std::vector<int> beyond;  ///< uncovered nodes with an edge from another partition that it reaches
+  Position first = 0;            ///< its smallest node: a name, not part of keys
+  RegionOwnerId region_owner;    ///< none: nothing can join it any more
+  std::vector<Held> held;        ///< by value
+  std::vector<Position> before;  ///< uncovered nodes with an edge into it
+  std::vector<Position> after;   ///< uncovered nodes with an edge from it
+  std::vector<Position> beyond;  ///< uncovered nodes with an edge from another partition that it reaches
   // Names, ascending.
-  std::vector<int> reaches;  ///< open regions that it reaches through covered nodes
-  std::vector<int> apart;    ///< with which it touches a value in different formats
+  std::vector<Position> reaches;  ///< open regions that it reaches through covered nodes
+  std::vector<Position> apart;    ///< with which it touches a value in different formats
 };
+using OpenRegions = Table<OpenRegionId, OpenRegion>;
 
 /// What has been covered.
 struct Covered {
-  int position = 0;               ///< all before it is covered
-  const std::vector<int>& later;  ///< beyond it, ascending
+  Position position = 0;               ///< all before it is covered
+  const std::vector<Position>& later;  ///< beyond it, ascending
 
-  bool holds(int node) const;
+  bool holds(Position node) const;
 };
 
 class RegionRules {
@@ -58,28 +62,28 @@ class RegionRules {
   /// Some owner's candidates may be joined.
   bool apply() const { return !problem_.region_owners.empty(); }
 
-  /// Sets of open regions that the unit may be joined with, by index; some may turn out to close a cycle. The last is
-  /// empty. `all`: no set was left out.
-  std::vector<std::vector<int>> choices(const std::vector<OpenRegion>& regions, const IndexedCandidate& move,
-                                        bool& all) const;
+  /// Sets of open regions that the unit may be joined with; some may turn out to close a cycle. The last is empty.
+  /// `all`: no set was left out.
+  std::vector<std::vector<OpenRegionId>> choices(const OpenRegions& regions, const IndexedCandidate& move,
+                                                 bool& all) const;
 
   /// Open regions after the move was chosen and joined with some of them. `covered`: with the move. False: a cycle, or
   /// one that nothing can avoid any more.
-  bool choose(const std::vector<OpenRegion>& regions, const IndexedCandidate& move, std::span<const int> joined,
-              const Covered& covered, std::vector<OpenRegion>& after) const;
+  bool choose(const OpenRegions& regions, const IndexedCandidate& move, std::span<const OpenRegionId> joined,
+              const Covered& covered, OpenRegions& after) const;
 
   /// What joins with open regions can save at most that the least costs of later units do not count.
-  Duration may_save(const std::vector<OpenRegion>& regions, const Covered& covered) const;
+  Duration may_save(const OpenRegions& regions, const Covered& covered) const;
 
-  static void add_to_key(const std::vector<OpenRegion>& regions, std::vector<int64_t>& key);
+  static void add_to_key(const OpenRegions& regions, std::vector<int64_t>& key);
 
  private:
   OpenRegion made_of(const IndexedCandidate& move, const Covered& covered) const;
   std::vector<OpenRegion::Held> held_by(const IndexedCandidate& move) const;
   bool is_joinable(const OpenRegion& region, const Covered& covered) const;
   bool waits_for_itself(const OpenRegion& region) const;
-  bool is_lost(const OpenRegion& region, int node) const;
-  void close(std::vector<OpenRegion>& regions, const Covered& covered) const;
+  bool is_lost(const OpenRegion& region, Position node) const;
+  void close(OpenRegions& regions, const Covered& covered) const;
 
   const IndexedProblem& problem_;
 };

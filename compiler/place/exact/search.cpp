@@ -52,21 +52,21 @@ class OptimalSearch {
 
   /// A solution to begin with, in the order of its first positions.
   void start_from(const Solution& known) {
-    const std::vector<int> move_of = moves_of_candidates(stage_->search);
+    const Table<CandidateId, MoveId> move_of = moves_of_candidates(stage_->search);
     const Verdict verdict = evaluate(problem_, known);
     if (!std::holds_alternative<Duration>(verdict)) return;
-    std::vector<std::pair<int, int>> moves;  // with the region
+    std::vector<std::pair<MoveId, RegionId>> moves;
     for (size_t i = 0; i < known.chosen.size(); ++i) {
-      const int move = move_of[static_cast<size_t>(known.chosen[i])];
-      if (move < 0) return;
-      moves.emplace_back(move, known.region.empty() ? static_cast<int>(i) : known.region[i]);
+      const MoveId move = move_of[known.chosen[i]];
+      if (!move.is_valid()) return;
+      moves.emplace_back(move, known.region.empty() ? RegionId(i) : known.region[i]);
     }
     std::sort(moves.begin(), moves.end());
     best_.cost = std::get<Duration>(verdict);
-    best_.count = static_cast<int>(known.chosen.size());
-    std::map<int, int> first_of;
+    best_.count = known.chosen.size();
+    std::map<RegionId, RegionId> first_of;
     for (const auto& [move, region] : moves) {
-      best_.regions.push_back(first_of.emplace(region, static_cast<int>(best_.moves.size())).first->second);
+      best_.regions.push_back(first_of.emplace(region, RegionId(best_.moves.size())).first->second);
       best_.moves.push_back(move);
     }
   }
@@ -83,7 +83,7 @@ class OptimalSearch {
     for (size_t width = 4; !is_done(); width *= 4) run(layers, width);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
-    for (int move : best_.moves) solution.chosen.push_back(source(move));
+    for (MoveId move : best_.moves) solution.chosen.push_back(source(move));
     if (joins_) solution.region = best_.regions;
     solution.cost = best_.cost;
     if (is_complete_) {
@@ -97,14 +97,12 @@ class OptimalSearch {
   }
 
  private:
-  int source(int move) const { return stage_->search.moves[static_cast<size_t>(move)].source; }
+  CandidateId source(MoveId move) const { return stage_->search.moves[move].source; }
 
-  /// By candidate of the whole problem; -1: none.
-  std::vector<int> moves_of_candidates(const IndexedProblem& search) const {
-    std::vector<int> move_of(problem_.candidates.size(), -1);
-    for (size_t m = 0; m < search.moves.size(); ++m) {
-      move_of[static_cast<size_t>(search.moves[m].source)] = static_cast<int>(m);
-    }
+  /// By candidate of the whole problem, which may have no move.
+  Table<CandidateId, MoveId> moves_of_candidates(const IndexedProblem& search) const {
+    Table<CandidateId, MoveId> move_of(problem_.candidates.size());
+    for (MoveId m : search.moves.ids()) move_of[search.moves[m].source] = m;
     return move_of;
   }
 
@@ -142,28 +140,28 @@ class OptimalSearch {
       run(is_narrow && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
       if ((best_.cost - bound_).ps() > best_.cost.ps() / kMaxGapDivisor) continue;
-      const std::vector<Duration> lower = stage_->chain.lower_with_moves();
-      const auto gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
-      if (static_cast<size_t>(gone) * 100 >= kMinRemovedPercent * lower.size()) reduce(lower, tuner);
+      const Table<MoveId, Duration> lower = stage_->chain.lower_with_moves();
+      const size_t gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
+      if (gone * 100 >= kMinRemovedPercent * lower.size()) reduce(lower, tuner);
     }
   }
 
   /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
   /// move cost at least.
-  void reduce(const std::vector<Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
+  void reduce(const Table<MoveId, Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
     certificate_.add_round(stage_->search, stage_->chain);
-    std::vector<int> kept;
-    for (size_t m = 0; m < lower.size(); ++m) {
-      if (lower[m] <= best_.cost) kept.push_back(source(static_cast<int>(m)));
+    std::vector<CandidateId> kept;
+    for (MoveId m : lower.ids()) {
+      if (lower[m] <= best_.cost) kept.push_back(source(m));
     }
     std::sort(kept.begin(), kept.end());
     auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
-    for (IndexedCandidate& move : next->search.moves) move.source = kept[static_cast<size_t>(move.source)];
+    for (IndexedCandidate& move : next->search.moves) move.source = kept[move.source.slot()];
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
-    const std::vector<int> move_of = moves_of_candidates(next->search);
-    for (int& move : best_.moves) move = move_of[static_cast<size_t>(source(move))];
+    const Table<CandidateId, MoveId> move_of = moves_of_candidates(next->search);
+    for (MoveId& move : best_.moves) move = move_of[source(move)];
     stage_ = std::move(next);
     raise(std::min(best_.cost, stage_->chain.lower()));
   }

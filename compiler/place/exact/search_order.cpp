@@ -6,38 +6,34 @@
 
 namespace collage::place {
 
-std::vector<int> search_order(const NodeGraph& graph) {
-  const size_t count = graph.successors.size();
-  std::vector<int> depth(count, 0);
-  for (size_t node = 0; node < count; ++node) {
-    for (int next : graph.successors[node]) {
-      depth[static_cast<size_t>(next)] = std::max(depth[static_cast<size_t>(next)], depth[node] + 1);
-    }
+Table<Position, NodeId> search_order(const NodeGraph& graph) {
+  Table<NodeId, int> depth(graph.size(), 0);
+  for (NodeId node : depth.ids()) {
+    for (NodeId next : graph.successors[node]) depth[next] = std::max(depth[next], depth[node] + 1);
   }
-  const auto deepest_first = [&](std::vector<int> nodes) {
-    std::stable_sort(nodes.begin(), nodes.end(),
-                     [&](int a, int b) { return depth[static_cast<size_t>(a)] > depth[static_cast<size_t>(b)]; });
+  const auto deepest_first = [&](std::vector<NodeId> nodes) {
+    std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return depth[a] > depth[b]; });
     return nodes;
   };
 
   struct Visit {
-    int node;
-    std::vector<int> operands;
+    NodeId node;
+    std::vector<NodeId> operands;
     size_t next = 0;
   };
-  std::vector<int> order;
-  std::vector<bool> seen(count, false);
+  Table<Position, NodeId> order;
+  Table<NodeId, char> seen(graph.size(), 0);
   std::vector<Visit> stack;
-  const auto enter = [&](int node) {
-    if (seen[static_cast<size_t>(node)]) return;
-    seen[static_cast<size_t>(node)] = true;
-    stack.push_back({node, deepest_first(graph.predecessors[static_cast<size_t>(node)])});
+  const auto enter = [&](NodeId node) {
+    if (seen[node] != 0) return;
+    seen[node] = 1;
+    stack.push_back({node, deepest_first(graph.predecessors[node])});
   };
-  std::vector<int> sinks;
-  for (size_t node = 0; node < count; ++node) {
-    if (graph.successors[node].empty()) sinks.push_back(static_cast<int>(node));
+  std::vector<NodeId> sinks;
+  for (NodeId node : graph.successors.ids()) {
+    if (graph.successors[node].empty()) sinks.push_back(node);
   }
-  for (int sink : deepest_first(sinks)) {
+  for (NodeId sink : deepest_first(sinks)) {
     enter(sink);
     while (!stack.empty()) {
       Visit& top = stack.back();

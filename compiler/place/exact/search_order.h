@@ -4,13 +4,10 @@
 // whether the search closes on networks of many branches.
 #pragma once
 
-#include <vector>
-
 #include "compiler/place/problem/quotient.h"
 
 namespace collage::place {
 
-/// Nodes in search order.
-std::vector<int> search_order(const NodeGraph& graph);
+Table<Position, NodeId> search_order(const NodeGraph& graph);
 
 }  // namespace collage::place

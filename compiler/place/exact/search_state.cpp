@@ -7,33 +7,40 @@
 namespace collage::place {
 namespace {
 
-bool contains(const std::vector<int>& sorted, int item) {
+template <typename I>
+bool contains(const std::vector<I>& sorted, I item) {
   return std::binary_search(sorted.begin(), sorted.end(), item);
 }
 
-bool is_uncovered(const SearchState& state, int node) {
+bool is_uncovered(const SearchState& state, Position node) {
   return node >= state.position && !contains(state.covered, node);
 }
 
-auto find_live(std::vector<LiveValue>& live, int value) {
+auto find_live(std::vector<LiveValue>& live, ProblemValueId value) {
   return std::lower_bound(live.begin(), live.end(), value,
-                          [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
+                          [](const LiveValue& entry, ProblemValueId wanted) { return entry.value < wanted; });
 }
 
-const LiveValue* find_live(const std::vector<LiveValue>& live, int value) {
+const LiveValue* find_live(const std::vector<LiveValue>& live, ProblemValueId value) {
   const auto it = std::lower_bound(live.begin(), live.end(), value,
-                                   [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
+                                   [](const LiveValue& entry, ProblemValueId wanted) { return entry.value < wanted; });
   return it != live.end() && it->value == value ? &*it : nullptr;
+}
+
+template <typename I>
+void append(std::vector<int64_t>& key, const std::vector<I>& ids) {
+  for (I id : ids) key.push_back(id.index);
 }
 
 }  // namespace
 
 std::vector<int64_t> Transitions::key(const SearchState& state) const {
   std::vector<int64_t> key;
-  key.reserve(3 + state.covered.size() + 3 * state.live.size() + state.open.size() + state.used.size());
-  key.push_back(static_cast<int64_t>(state.covered.size()));
-  key.insert(key.end(), state.covered.begin(), state.covered.end());
-  key.push_back(static_cast<int64_t>(state.live.size()));
+  key.reserve(3 + state.covered.size() + 3 * state.live.size() + state.open.size() + state.counters.size() +
+              state.flags.size());
+  key.push_back(std::ssize(state.covered));
+  append(key, state.covered);
+  key.push_back(std::ssize(state.live));
   if (problem_.symmetry.exists() && state.regions.empty()) {
     InstanceSymmetry::Renaming rename(problem_.symmetry);
     for (const LiveValue& entry : state.live) {
@@ -42,81 +49,86 @@ std::vector<int64_t> Transitions::key(const SearchState& state) const {
       for (FormatId format : problem_.conversions.formats(entry.value, entry.wanted)) {
         wanted |= problem_.conversions.bit(entry.value, rename(format));
       }
-      key.insert(key.end(), {entry.value, written, static_cast<int64_t>(wanted)});
+      key.insert(key.end(), {entry.value.index, written.index, static_cast<int64_t>(wanted)});
     }
   } else {
     for (const LiveValue& entry : state.live) {
-      key.insert(key.end(), {entry.value, entry.written, static_cast<int64_t>(entry.wanted)});
+      key.insert(key.end(), {entry.value.index, entry.written.index, static_cast<int64_t>(entry.wanted)});
     }
   }
-  key.insert(key.end(), state.open.begin(), state.open.end());
+  append(key, state.open);
   key.push_back(-1);
-  key.insert(key.end(), state.used.begin(), state.used.end());
+  key.insert(key.end(), state.counters.begin(), state.counters.end());
+  key.insert(key.end(), state.flags.begin(), state.flags.end());
   RegionRules::add_to_key(state.regions, key);
   return key;
 }
 
 SearchState Transitions::initial() const {
   SearchState state;
-  state.used.resize(problem_.counter_limits.size() + static_cast<size_t>(problem_.flag_count), 0);
+  state.counters.resize(problem_.counter_limits.size());
+  state.flags.resize(problem_.flag_count);
   return state;
 }
 
-std::optional<SearchState> Transitions::choose(const SearchState& state, int move_index, std::span<const int> joined) {
-  const IndexedCandidate& move = problem_.moves[static_cast<size_t>(move_index)];
-  for (int node : move.nodes) {
+std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId move_id,
+                                               std::span<const OpenRegionId> joined) {
+  const IndexedCandidate& move = problem_.moves[move_id];
+  for (Position node : move.nodes) {
     if (contains(state.covered, node)) return std::nullopt;
   }
   if (!within_limits(state, move)) return std::nullopt;
   if (move.opaque && !state.open.empty()) {
-    std::vector<const std::vector<int>*> sets;
-    for (int other : state.open) sets.push_back(&problem_.moves[static_cast<size_t>(other)].nodes);
+    std::vector<const std::vector<Position>*> sets;
+    for (MoveId other : state.open) sets.push_back(&problem_.moves[other].nodes);
     if (!stays_acyclic(problem_.reach, sets, move.nodes)) return std::nullopt;
   }
 
   SearchState after;
   after.cost = state.cost + move.cost;
   if (after.cost >= Duration::max()) return std::nullopt;
-  std::vector<int> all;
+  std::vector<Position> all;
   std::set_union(state.covered.begin(), state.covered.end(), move.nodes.begin(), move.nodes.end(),
                  std::back_inserter(all));
-  size_t passed = 0;
+  auto passed = all.begin();
   after.position = state.position;
-  while (passed < all.size() && all[passed] == after.position) {
+  while (passed != all.end() && *passed == after.position) {
     ++passed;
-    ++after.position;
+    after.position = advance(after.position, 1);
   }
-  after.covered.assign(all.begin() + static_cast<std::ptrdiff_t>(passed), all.end());
+  after.covered.assign(passed, all.end());
   if (regions_.apply()) {
     const Covered covered{after.position, after.covered};
     if (!regions_.choose(state.regions, move, joined, covered, after.regions)) return std::nullopt;
     for (size_t i = 0; i < joined.size(); ++i) {
-      after.cost -= problem_.region_owners[static_cast<size_t>(move.region_owner)].saved;
+      after.cost -= problem_.region_owners[move.region_owner].saved;
     }
   }
 
-  after.used = state.used;
-  if (move.counter >= 0) ++after.used[static_cast<size_t>(move.counter)];
-  if (move.flag >= 0) after.used[problem_.counter_limits.size() + static_cast<size_t>(move.flag)] = 1;
+  after.counters = state.counters;
+  after.flags = state.flags;
+  if (move.counter.is_valid()) ++after.counters[move.counter];
+  if (move.flag.is_valid()) after.flags[move.flag] = 1;
 
   for (const PendingCost& pending : state.pending) {
     if (pending.last >= after.position) after.pending.push_back(pending);
   }
-  const auto begin_of = [&](int run) { return chain_.runs()[static_cast<size_t>(run)].begin; };
-  for (int run : state.runs_ahead) {
+  const auto begin_of = [&](RunId run) { return chain_.runs()[run].begin; };
+  for (RunId run : state.runs_ahead) {
     if (begin_of(run) >= after.position) after.runs_ahead.push_back(run);
   }
-  for (int r = chain_.first_run(move_index); r < chain_.first_run(move_index + 1); ++r) {
-    const Run& run = chain_.runs()[static_cast<size_t>(r)];
+  for (RunId r : chain_.runs_of(move_id)) {
+    const Run& run = chain_.runs()[r];
     if (run.begin < after.position) continue;
     after.runs_ahead.push_back(r);
     const ChainLayout& layout = chain_.layout();
-    for (int i = layout.reads_from[static_cast<size_t>(r)]; i < layout.reads_from[static_cast<size_t>(r) + 1]; ++i) {
-      const PricedRead& read = layout.reads[static_cast<size_t>(i)];
+    for (PricedReadId i : layout.reads_of[r]) {
+      const PricedRead& read = layout.reads[i];
       if (read.writer < run.begin) after.pending.push_back({read.writer, run.begin, chain_.price(read.price)});
     }
   }
-  std::sort(after.runs_ahead.begin(), after.runs_ahead.end(), [&](int a, int b) { return begin_of(a) < begin_of(b); });
+  std::sort(after.runs_ahead.begin(), after.runs_ahead.end(),
+            [&](RunId a, RunId b) { return begin_of(a) < begin_of(b); });
   after.live = state.live;
   for (const ValueUse& use : move.uses) {
     if (!decide_value(state, after, use)) return std::nullopt;
@@ -128,32 +140,28 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, int mov
 }
 
 bool Transitions::within_limits(const SearchState& state, const IndexedCandidate& move) const {
-  if (move.counter >= 0) {
-    const size_t slot = static_cast<size_t>(move.counter);
-    if (state.used[slot] >= problem_.counter_limits[slot]) return false;
-  }
-  return std::none_of(move.conflicts.begin(), move.conflicts.end(), [&](int flag) {
-    return state.used[problem_.counter_limits.size() + static_cast<size_t>(flag)] != 0;
-  });
+  if (move.counter.is_valid() && state.counters[move.counter] >= problem_.counter_limits[move.counter]) return false;
+  return std::none_of(move.conflicts.begin(), move.conflicts.end(),
+                      [&](FlagId flag) { return state.flags[flag] != 0; });
 }
 
 bool Transitions::decide_value(const SearchState& before, SearchState& after, const ValueUse& use) {
-  const SearchValue& value = problem_.values[static_cast<size_t>(use.value)];
+  const SearchValue& value = problem_.values[use.value];
   LiveValue now;
   now.value = use.value;
   now.wanted = problem_.conversions.base(use.value);
-  if (value.writer < 0) now.written = problem_.host_plain;
+  if (!value.writer.is_valid()) now.written = problem_.host_plain;
   if (const LiveValue* known = find_live(before.live, use.value)) now = *known;
 
   Duration charge;
   bool leaves = true;
   if (use.written) {
     now.written = use.format;
-    leaves = use.format >= 0;
+    leaves = use.format.is_valid();
     if (leaves) charge = problem_.conversions.cost(use.value, now.written, now.wanted);
   } else {
     const FormatMask wanted = now.wanted | use.wanted;
-    if (now.written >= 0) {
+    if (now.written.is_valid()) {
       charge = problem_.conversions.increment(use.value, now.written, now.wanted, use.wanted);
     }
     now.wanted = wanted;
@@ -161,13 +169,13 @@ bool Transitions::decide_value(const SearchState& before, SearchState& after, co
   if (charge >= Duration::max()) return false;
   after.cost += charge;
   if (after.cost >= Duration::max()) return false;
-  if (charge > Duration() && value.writer >= after.position) after.pending.push_back({-1, value.writer, charge});
+  if (charge > Duration() && value.writer >= after.position) after.pending.push_back({{}, value.writer, charge});
 
   const auto it = find_live(after.live, use.value);
   const bool present = it != after.live.end() && it->value == use.value;
   bool open_readers = false;
   const FormatMask possible = still_wanted(after, use.value, open_readers);
-  const bool writer_known = now.written >= 0 || !leaves;
+  const bool writer_known = now.written.is_valid() || !leaves;
   if (writer_known && (!open_readers || !leaves)) {
     if (present) after.live.erase(it);
     return true;
@@ -181,10 +189,10 @@ bool Transitions::decide_value(const SearchState& before, SearchState& after, co
   return true;
 }
 
-FormatMask Transitions::still_wanted(const SearchState& state, int value, bool& open_readers) const {
-  const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
+FormatMask Transitions::still_wanted(const SearchState& state, ProblemValueId value, bool& open_readers) const {
+  const SearchValue& entry = problem_.values[value];
   FormatMask wanted = 0;
-  for (size_t r = 0; r < entry.readers.size(); ++r) {
+  for (ReaderId r : entry.readers.ids()) {
     if (!is_uncovered(state, entry.readers[r])) continue;
     open_readers = true;
     wanted |= entry.reader_wants[r];
@@ -196,25 +204,23 @@ FormatMask Transitions::still_wanted(const SearchState& state, int value, bool& 
 /// can lie before them.
 void Transitions::keep_open(SearchState& state) const {
   if (state.open.empty()) return;
-  const auto nodes_of = [&](int move) -> const std::vector<int>& {
-    return problem_.moves[static_cast<size_t>(move)].nodes;
-  };
-  std::vector<int> reached;
-  std::vector<int> rest;
-  for (int move : state.open) {
+  const auto nodes_of = [&](MoveId move) -> const std::vector<Position>& { return problem_.moves[move].nodes; };
+  std::vector<MoveId> reached;
+  std::vector<MoveId> rest;
+  for (MoveId move : state.open) {
     bool hit = false;
-    for (int node = state.position; node < nodes_of(move).back() && !hit; ++node) {
+    for (Position node = state.position; node < nodes_of(move).back() && !hit; node = advance(node, 1)) {
       hit = is_uncovered(state, node) && problem_.reach.reaches({node}, nodes_of(move));
     }
     (hit ? reached : rest).push_back(move);
   }
   for (size_t i = 0; i < reached.size(); ++i) {
-    for (size_t j = 0; j < rest.size();) {
-      if (problem_.reach.reaches(nodes_of(reached[i]), nodes_of(rest[j]))) {
-        reached.push_back(rest[j]);
-        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(j));
+    for (auto other = rest.begin(); other != rest.end();) {
+      if (problem_.reach.reaches(nodes_of(reached[i]), nodes_of(*other))) {
+        reached.push_back(*other);
+        other = rest.erase(other);
       } else {
-        ++j;
+        ++other;
       }
     }
   }
@@ -224,28 +230,29 @@ void Transitions::keep_open(SearchState& state) const {
 
 Duration Transitions::bound(const SearchState& state, Duration enough) {
   const ChainLayout& layout = chain_.layout();
-  const std::vector<int>& crossing = layout.crossing[static_cast<size_t>(state.position)];
-  const auto [first, last] = chain_.starts_at(state.position);
+  const std::vector<ProblemValueId>& crossing = layout.crossing[state.position];
+  const IdRange<StartId> starts = chain_.starts_at(state.position);
   // What live values still cost: by start for those that cross, and the others.
-  crossing_costs_.assign(static_cast<size_t>(last - first), 0);
+  crossing_costs_.assign(starts.size(), 0);
   for (size_t i = 0; i < crossing.size(); ++i) {
     LiveValue entry{crossing[i], problem_.host_plain, problem_.conversions.base(crossing[i])};
     if (const LiveValue* known = find_live(state.live, crossing[i])) entry = *known;
     later_readers(state, entry.value);
     const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
-    for (int start = first; start < last; ++start) {
-      int64_t& cost = crossing_costs_[static_cast<size_t>(start - first)];
-      const FormatMask next = layout.start[static_cast<size_t>(start)][i];
+    int64_t* cost = crossing_costs_.data();
+    for (StartId start : starts) {
+      const FormatMask next = layout.start[start][i];
       const int64_t more = is_exact
                                ? completions_[layout.subset_of(entry.value, next)]
                                : to_cell(chain_.completion(entry.value, entry.written, entry.wanted, undecided_, next));
-      cost = std::min(kNoWay, cost + more);
+      *cost = std::min(kNoWay, *cost + more);
+      ++cost;
     }
   }
   int64_t others = 0;
   for (const LiveValue& entry : state.live) {
-    const SearchValue& value = problem_.values[static_cast<size_t>(entry.value)];
-    if (entry.written < 0 || value.writer >= state.position || contains(crossing, entry.value)) continue;
+    const SearchValue& value = problem_.values[entry.value];
+    if (!entry.written.is_valid() || value.writer >= state.position || contains(crossing, entry.value)) continue;
     later_readers(state, entry.value);
     const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
     const int64_t more = is_exact ? completions_[0]
@@ -259,21 +266,19 @@ Duration Transitions::bound(const SearchState& state, Duration enough) {
   const Duration may_save = regions_.may_save(state.regions, {state.position, state.covered});
   const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
     int64_t chain = kNoWay;
-    for (int s = 0; s < last - first; ++s) {
-      chain = std::min(chain, rests[s] + crossing_costs_[static_cast<size_t>(s)]);
-    }
+    for (size_t s = 0; s < starts.size(); ++s) chain = std::min(chain, rests[s] + crossing_costs_[s]);
     if (is_no_way(chain)) return Duration::max();
     return state.cost + std::max(Duration(), Duration::picoseconds(chain + others - counted_twice)) - may_save;
   };
   int64_t shares = 0;
-  for (int run : state.runs_ahead) shares += chain_.share(run).ps();
-  const Duration quick = with_rests(chain_.rests_of_starts(first), shares);
+  for (RunId run : state.runs_ahead) shares += chain_.share(run).ps();
+  const Duration quick = with_rests(chain_.rests_of_starts(starts.front()), shares);
   if (!looks_ahead_ || state.runs_ahead.empty() || quick > enough || quick >= Duration::max()) return quick;
   return std::max(quick, with_rests(rest(state).data(), 0));
 }
 
 const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
-  auto& known = rests_[static_cast<size_t>(state.position)];
+  auto& known = rests_[state.position];
   const auto at = known.find(state.runs_ahead);
   if (at != known.end()) return at->second;
   constexpr size_t kMaxKnownRests = 1'000'000;
@@ -285,10 +290,11 @@ const std::vector<int64_t>& Transitions::rest(const SearchState& state) {
 }
 
 /// Sets `undecided_`: which readers are still uncovered, but for the one right after the writer.
-void Transitions::later_readers(const SearchState& state, int value) {
-  const SearchValue& entry = problem_.values[static_cast<size_t>(value)];
+void Transitions::later_readers(const SearchState& state, ProblemValueId value) {
+  const SearchValue& entry = problem_.values[value];
   undecided_.clear();
-  for (int reader : entry.readers) undecided_.push_back(reader != entry.writer + 1 && is_uncovered(state, reader));
+  const Position next = advance(entry.writer, 1);
+  for (Position reader : entry.readers) undecided_.push_back(reader != next && is_uncovered(state, reader));
 }
 
 }  // namespace collage::place

@@ -27,8 +27,8 @@
 namespace collage::place {
 
 struct LiveValue {
-  int value = 0;
-  FormatId written = -1;  ///< -1: the writer is not chosen yet
+  ProblemValueId value = 0;
+  FormatId written;  ///< none: the writer is not chosen yet
   FormatMask wanted = 0;
 
   friend bool operator==(const LiveValue&, const LiveValue&) = default;
@@ -37,27 +37,28 @@ struct LiveValue {
 /// A cost that is counted already, or that falls away. The chain bound counts it again from positions after `from` up to
 /// `last`.
 struct PendingCost {
-  int from = -1;
-  int last = 0;
+  Position from;  ///< none: it counts from the first position on
+  Position last = 0;
   Duration cost;
 };
 
 struct SearchState {
-  int position = 0;             ///< the first uncovered node
-  std::vector<int> covered;     ///< beyond it, ascending
-  std::vector<LiveValue> live;  ///< by value
-  std::vector<int> open;        ///< shapes, ascending
-  std::vector<int> used;        ///< counters, then flags
-  std::vector<OpenRegion> regions;
+  Position position = 0;          ///< the first uncovered node
+  std::vector<Position> covered;  ///< beyond it, ascending
+  std::vector<LiveValue> live;    ///< by value
+  std::vector<MoveId> open;       ///< shapes, ascending
+  Table<CounterId, int> counters;
+  Table<FlagId, char> flags;
+  OpenRegions regions;
   std::vector<PendingCost> pending;  ///< not part of the key
-  std::vector<int> runs_ahead;       ///< of chosen moves, that begin past `position`, ascending; not part of the key
+  std::vector<RunId> runs_ahead;     ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Duration cost;
 };
 
 class Transitions {
  public:
   Transitions(IndexedProblem& problem, const ChainBound& chain)
-      : problem_(problem), chain_(chain), regions_(problem), rests_(static_cast<size_t>(problem.node_count) + 1) {}
+      : problem_(problem), chain_(chain), regions_(problem), rests_(problem.node_count + 1) {}
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
   void look_ahead(bool wanted) { looks_ahead_ = wanted; }
@@ -66,9 +67,9 @@ class Transitions {
   std::vector<int64_t> key(const SearchState& state) const;
 
   SearchState initial() const;
-  /// The state after choosing a move that covers the first uncovered node, joined with some open regions (by index);
-  /// nothing if it cannot be chosen.
-  std::optional<SearchState> choose(const SearchState& state, int move, std::span<const int> joined = {});
+  /// The state after choosing a move that covers the first uncovered node, joined with some open regions; nothing if it
+  /// cannot be chosen.
+  std::optional<SearchState> choose(const SearchState& state, MoveId move, std::span<const OpenRegionId> joined = {});
   const RegionRules& regions() const { return regions_; }
   /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
   Duration bound(const SearchState& state, Duration enough = Duration::max());
@@ -77,8 +78,8 @@ class Transitions {
   bool within_limits(const SearchState& state, const IndexedCandidate& move) const;
   bool decide_value(const SearchState& before, SearchState& after, const ValueUse& use);
   void keep_open(SearchState& state) const;
-  void later_readers(const SearchState& state, int value);
-  FormatMask still_wanted(const SearchState& state, int value, bool& open_readers) const;
+  void later_readers(const SearchState& state, ProblemValueId value);
+  FormatMask still_wanted(const SearchState& state, ProblemValueId value, bool& open_readers) const;
 
   const std::vector<int64_t>& rest(const SearchState& state);
 
@@ -87,11 +88,11 @@ class Transitions {
   RegionRules regions_;
   bool looks_ahead_ = true;
   // Room for `bound`.
-  std::vector<char> undecided_;
+  Table<ReaderId, char> undecided_;
   std::vector<int64_t> crossing_costs_;
   std::vector<int64_t> completions_;
-  /// By position: the cheapest chains through given runs ahead (relaxation_bound.h, `rest_with_runs`).
-  std::vector<std::map<std::vector<int>, std::vector<int64_t>>> rests_;
+  /// The cheapest chains through given runs ahead (relaxation_bound.h, `rest_with_runs`).
+  Table<Position, std::map<std::vector<RunId>, std::vector<int64_t>>> rests_;
   size_t rest_count_ = 0;
 };
 

@@ -20,7 +20,7 @@ namespace collage::place {
 
 struct Objective {
   /// The problem with other prices than times. Returns nullopt after an error.
-  using Price = std::optional<BuiltProblem> (*)(const ir::Graph& graph, const std::vector<ActiveBackend>& backends,
+  using Price = std::optional<BuiltProblem> (*)(const ir::Graph& graph, const ActiveBackends& backends,
                                                 const BuiltProblem& built, support::Diagnostics& diags);
 
   std::string_view name;

@@ -21,34 +21,35 @@ class ConversionCosts {
   explicit ConversionCosts(const Problem& problem);
 
   /// The bit of a wanted format; 0 if no candidate wants it, or if it is past the 64th that the value is wanted in.
-  FormatMask bit(int value, FormatId format) const;
+  FormatMask bit(ProblemValueId value, FormatId format) const;
   /// What a value needs before any reader is known: `host` plain for model outputs.
-  FormatMask base(int value) const;
+  FormatMask base(ProblemValueId value) const;
   /// `Duration::max()` if some wanted format cannot be reached.
-  Duration cost(int value, FormatId written, FormatMask wanted);
+  Duration cost(ProblemValueId value, FormatId written, FormatMask wanted);
   /// cost(written, have | more) - cost(written, have); `Duration::max()` if it cannot be had.
-  Duration increment(int value, FormatId written, FormatMask have, FormatMask more);
+  Duration increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more);
   /// A subset of `have` that makes every increment over subsets of `possible` the same as `have` does: the same one for
   /// all sets between which no future choice can tell.
-  FormatMask canonical(int value, FormatId written, FormatMask have, FormatMask possible);
+  FormatMask canonical(ProblemValueId value, FormatId written, FormatMask have, FormatMask possible);
 
-  std::vector<FormatId> formats(int value, FormatMask mask) const;
+  std::vector<FormatId> formats(ProblemValueId value, FormatMask mask) const;
   /// How many formats the value is wanted in, `host` plain among them.
-  size_t wanted_formats(int value) const { return group(value).wanted.size(); }
+  size_t wanted_formats(ProblemValueId value) const { return group(value).wanted.size(); }
 
  private:
   struct Group {
     std::vector<ConversionEdge> edges;
-    std::vector<FormatId> wanted;                                 // bit -> format
-    std::vector<std::unordered_map<FormatMask, Duration>> costs;  // by written format
+    std::vector<FormatId> wanted;                                     // bit -> format
+    Table<FormatId, std::unordered_map<FormatMask, Duration>> costs;  // by written format
     std::map<std::vector<FormatMask>, FormatMask> canonical;
   };
-  Group& group(int value) { return groups_[group_of_[static_cast<size_t>(value)]]; }
-  const Group& group(int value) const { return groups_[group_of_[static_cast<size_t>(value)]]; }
+  using GroupId = Id<Group>;
+  Group& group(ProblemValueId value) { return groups_[group_of_[value]]; }
+  const Group& group(ProblemValueId value) const { return groups_[group_of_[value]]; }
 
   const Problem& problem_;
-  std::vector<Group> groups_;
-  std::vector<size_t> group_of_;
+  Table<GroupId, Group> groups_;
+  Table<ProblemValueId, GroupId> group_of_;
 };
 
 }  // namespace collage::place

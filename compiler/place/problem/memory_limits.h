@@ -19,30 +19,31 @@ class MemoryLimits {
     std::string name;
     int64_t bytes = 0;
   };
+  using InstanceId = Id<Instance>;
   /// Those with a limit.
-  const std::vector<Instance>& instances() const { return instances_; }
-  /// Index of the instance where a candidate runs; -1: it has no limit.
-  int instance_of(int candidate) const;
+  const Table<InstanceId, Instance>& instances() const { return instances_; }
+  /// Where a candidate runs; none: it has no limit.
+  InstanceId instance_of(CandidateId candidate) const;
 
   /// Some choice of candidates could need more than there is.
   bool can_bind() const;
   /// Bytes that an instance needs for all candidates of a solution, at its worst step.
-  int64_t peak(int instance, const std::vector<int>& chosen) const;
+  int64_t peak(InstanceId instance, const std::vector<CandidateId>& chosen) const;
   /// Whether a whole solution fits everywhere.
-  bool fits(const std::vector<int>& chosen) const;
+  bool fits(const std::vector<CandidateId>& chosen) const;
   /// Whether candidates could be part of a solution that fits: constants and the worst step alone.
-  bool could_fit(const std::vector<int>& chosen) const;
+  bool could_fit(const std::vector<CandidateId>& chosen) const;
   /// What a candidate holds while it runs, beside its constants: what it makes and what it reads.
-  int64_t working_bytes(int candidate) const;
+  int64_t working_bytes(CandidateId candidate) const;
 
  private:
-  int64_t constants(int instance, const std::vector<int>& chosen) const;
-  std::vector<int> execution_order(const std::vector<int>& chosen) const;
+  int64_t constants(InstanceId instance, const std::vector<CandidateId>& chosen) const;
+  std::vector<CandidateId> execution_order(const std::vector<CandidateId>& chosen) const;
 
   const Problem& problem_;
-  std::vector<Instance> instances_;
-  std::vector<int> instance_of_owner_;
-  std::vector<std::vector<int>> written_at_;  ///< values by node
+  Table<InstanceId, Instance> instances_;
+  Table<OwnerId, InstanceId> instance_of_owner_;
+  Table<NodeId, std::vector<ProblemValueId>> written_at_;
 };
 
 }  // namespace collage::place

@@ -16,9 +16,8 @@ class NodeSet {
   NodeSet() = default;
   explicit NodeSet(size_t node_count) : words_((node_count + 63) / 64) {}
 
-  void insert(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
-  bool contains(size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
-  bool contains(ir::NodeId node) const { return contains(node.slot()); }
+  void insert(ir::NodeId node) { words_[node.slot() / 64] |= uint64_t{1} << (node.slot() % 64); }
+  bool contains(ir::NodeId node) const { return (words_[node.slot() / 64] >> (node.slot() % 64) & 1) != 0; }
 
   NodeSet& operator|=(const NodeSet& other) {
     for (size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
@@ -50,7 +49,7 @@ class NodeSet {
     std::vector<ir::NodeId> ids;
     for (size_t w = 0; w < words_.size(); ++w) {
       for (uint64_t bits = words_[w]; bits != 0; bits &= bits - 1) {
-        ids.emplace_back(static_cast<int64_t>(w * 64 + static_cast<size_t>(std::countr_zero(bits))));
+        ids.emplace_back(w * 64 + size_t{static_cast<unsigned>(std::countr_zero(bits))});
       }
     }
     return ids;

@@ -34,8 +34,8 @@
 //   - every other value that candidates there read and that is made elsewhere, from the first such step to the last;
 //   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
 //
-// Nodes are 0 … node_count-1 in topological order. Nothing here knows operators, rules or files, so tests can build
-// random problems directly.
+// Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here knows
+// operators, rules or files, so tests can build random problems directly.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,26 @@
 #include <vector>
 
 #include "compiler/ir/placement.h"
+#include "compiler/support/ids.h"
 #include "runtime/core/duration.h"
 
 namespace collage::place {
 
 using runtime::Duration;
 
-/// Index into Problem::formats.
-using FormatId = int32_t;
+using ir::NodeId;
+using support::Id;
+using support::IdRange;
+using support::Table;
+
+/// Of a value of the problem: not every value of a graph is one.
+using ProblemValueId = Id<struct ProblemValue>;
+using FormatId = Id<ir::Format>;
+using OwnerId = Id<struct Owner>;
+using CandidateId = Id<struct Candidate>;
+using ConstantId = Id<struct ProblemConstantTag>;
+/// A number that chosen candidates of one region share.
+using RegionId = Id<struct RegionTag>;
 
 struct ConversionEdge {
   FormatId from = 0;
@@ -61,36 +73,38 @@ struct ConversionEdge {
 
 /// A value that could cross a boundary: not a constant, written by a node or a model input.
 struct ProblemValue {
-  int writer = -1;                          ///< node, or -1: a model input
-  std::vector<int> readers;                 ///< nodes, ascending, each once
+  NodeId writer;                            ///< none: a model input
+  std::vector<NodeId> readers;              ///< ascending, each once
   bool is_output = false;                   ///< also wanted in `host_plain`
   std::vector<ConversionEdge> conversions;  ///< edges of its graph of formats, with this value's costs
   int64_t bytes = 0;                        ///< in any format; counts where a memory is limited
 };
 
 struct ValueFormat {
-  int value = 0;
+  ProblemValueId value = 0;
   FormatId format = 0;
+
+  friend auto operator<=>(const ValueFormat&, const ValueFormat&) = default;
 };
 
 /// What a candidate on several instances needs of one of them. It reads and writes in host memory.
 struct Share {
-  int owner = 0;          ///< a single instance
+  OwnerId owner = 0;      ///< a single instance
   int64_t constants = 0;  ///< bytes, its own: resident
   int64_t bytes = 0;      ///< of its values, at the candidate's step
 };
 
 /// A set of nodes that one backend instance runs as a unit, or several, each a part of all (`shares`).
 struct Candidate {
-  std::vector<int> nodes;  ///< ascending, not empty
+  std::vector<NodeId> nodes;  ///< ascending, not empty
   Duration cost;
   std::vector<ValueFormat> reads;   ///< every value read inside and written outside, by value
   std::vector<ValueFormat> writes;  ///< every value written inside that is read outside or an output, by value
-  int owner = 0;                    ///< index into Problem::owners
-  std::string rule;                 ///< breaks ties: smaller first
-  std::vector<int> constants;       ///< indices into Problem::constant_bytes, ascending: resident where it runs
-  bool may_join = false;            ///< a unit of its owner's regions; costs `joins` or more
-  std::vector<Share> shares;        ///< one for each of the owner's members; empty: it runs on one instance
+  OwnerId owner = 0;
+  std::string rule;                           ///< breaks ties: smaller first
+  std::vector<ConstantId> constants;          ///< ascending: resident where it runs
+  bool may_join = false;                      ///< a unit of its owner's regions; costs `joins` or more
+  std::vector<Share> shares;                  ///< one for each of the owner's members; empty: it runs on one instance
   std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
 };
 
@@ -100,22 +114,24 @@ struct Owner {
   std::string backend;
   std::string instance;
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
-  std::vector<int> conflicts;                    ///< owners of backends that may not be in one plan with this one
+  std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one plan with this one
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
   std::optional<Duration> joins = std::nullopt;
-  std::vector<int> members{};  ///< of a group: the owners of its instances
+  std::vector<OwnerId> members{};  ///< of a group: the owners of its instances
 };
 
 struct Problem {
-  int node_count = 0;
-  std::vector<ProblemValue> values;
-  std::vector<ir::Format> formats;  ///< formats[host_plain] is `host` plain
+  size_t node_count = 0;
+  Table<ProblemValueId, ProblemValue> values;
+  Table<FormatId, ir::Format> formats;  ///< formats[host_plain] is `host` plain
   FormatId host_plain = 0;
-  std::vector<Owner> owners;
-  std::vector<Candidate> candidates;
-  std::vector<int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
+  Table<OwnerId, Owner> owners;
+  Table<CandidateId, Candidate> candidates;
+  Table<ConstantId, int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
+
+  IdRange<NodeId> nodes() const { return support::first_ids<NodeId>(node_count); }
 };
 
 /// Multipliers that prove a lower bound (relaxation_bound.h has the formula), in terms of the problem alone. A checker that
@@ -127,12 +143,12 @@ struct Problem {
 /// of readers of model inputs, and of the reader right after the writer, always are.
 struct Certificate {
   struct Share {
-    int candidate = 0;
+    CandidateId candidate = 0;
     std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's least cost
   };
   struct Price {
-    int value = 0;
-    int reader = 0;  ///< node
+    ProblemValueId value = 0;
+    NodeId reader = 0;
     FormatId format = 0;
     Duration price;
   };
@@ -140,20 +156,20 @@ struct Certificate {
     std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
     std::vector<Price> prices;  ///< that are not zero
   };
-  std::vector<int> order;  ///< node at each position: topological
+  std::vector<NodeId> order;  ///< node at each position: topological
   std::vector<Round> rounds;
   Duration bound;  ///< the least of what the last round proves and the solution's cost
 };
 
 /// Candidates of one solution, ascending by their first node, and what they cost.
 struct Solution {
-  std::vector<int> chosen;
-  std::vector<int> region;  ///< of each chosen one, by any number; empty: each is its own
-  Duration cost;            ///< of candidates and conversions together, less what joins save
-  Duration bound;           ///< proven: no solution costs less
-  bool optimal = false;     ///< cost == bound
-  uint64_t states = 0;      ///< expanded by the search
-  Certificate certificate;  ///< of a bound, mostly a little below `bound`; its order is empty where there is none
+  std::vector<CandidateId> chosen;
+  std::vector<RegionId> region;  ///< of each chosen one, by any number; empty: each is its own
+  Duration cost;                 ///< of candidates and conversions together, less what joins save
+  Duration bound;                ///< proven: no solution costs less
+  bool optimal = false;          ///< cost == bound
+  uint64_t states = 0;           ///< expanded by the search
+  Certificate certificate;       ///< of a bound, mostly a little below `bound`; its order is empty where there is none
 };
 
 }  // namespace collage::place

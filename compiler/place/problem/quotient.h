@@ -14,23 +14,32 @@
 
 namespace collage::place {
 
-struct NodeGraph {
-  std::vector<std::vector<int>> successors;  ///< ascending, each once
-  std::vector<std::vector<int>> predecessors;
+/// In a topological order of the nodes.
+using Position = Id<struct PositionTag>;
+
+/// `Node` in all that follows: NodeId, or Position in a graph renumbered to some order.
+template <typename Node>
+struct Neighbours {
+  Table<Node, std::vector<Node>> successors;  ///< ascending, each once
+  Table<Node, std::vector<Node>> predecessors;
+
+  size_t size() const { return successors.size(); }
 };
+using NodeGraph = Neighbours<NodeId>;
 
 NodeGraph node_graph(const Problem& problem);
 
 /// Reflexive and transitive.
+template <typename Node>
 class Reachability {
  public:
-  explicit Reachability(const NodeGraph& graph);
+  explicit Reachability(const Neighbours<Node>& graph);
 
-  bool reaches(int from, int to) const {
-    const uint64_t word = rows_[static_cast<size_t>(from) * words_ + static_cast<size_t>(to) / 64];
-    return (word >> (static_cast<size_t>(to) % 64) & 1) != 0;
+  bool reaches(Node from, Node to) const {
+    const uint64_t word = rows_[from.slot() * words_ + to.slot() / 64];
+    return (word >> (to.slot() % 64) & 1) != 0;
   }
-  bool reaches(const std::vector<int>& from, const std::vector<int>& to) const;
+  bool reaches(const std::vector<Node>& from, const std::vector<Node>& to) const;
 
  private:
   size_t words_ = 0;
@@ -38,13 +47,16 @@ class Reachability {
 };
 
 /// No path leaves the set and comes back. `nodes` ascending.
-bool is_convex(const NodeGraph& graph, const Reachability& reach, const std::vector<int>& nodes);
+template <typename Node>
+bool is_convex(const Neighbours<Node>& graph, const Reachability<Node>& reach, const std::vector<Node>& nodes);
 /// Every node of the set that reads from outside reaches every node of it that is read outside.
-bool is_transparent(const NodeGraph& graph, const Reachability& reach, const std::vector<int>& nodes);
+template <typename Node>
+bool is_transparent(const Neighbours<Node>& graph, const Reachability<Node>& reach, const std::vector<Node>& nodes);
 
 /// Whether the quotient with all other nodes as singletons stays acyclic when `added` joins the disjoint `sets`, all of
 /// them convex, `sets` without a cycle among themselves.
-bool stays_acyclic(const Reachability& reach, const std::vector<const std::vector<int>*>& sets,
-                   const std::vector<int>& added);
+template <typename Node>
+bool stays_acyclic(const Reachability<Node>& reach, const std::vector<const std::vector<Node>*>& sets,
+                   const std::vector<Node>& added);
 
 }  // namespace collage::place

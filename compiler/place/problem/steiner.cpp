@@ -26,22 +26,26 @@ bool reachable(const Price& price) {
 
 /// How a best price came about: over an edge, by splitting the wanted set, or not at all.
 struct Origin {
-  int edge = -1;
+  const ConversionEdge* edge = nullptr;
   size_t part = 0;
 };
 
-class Table {
+/// A format by its place among those of one call, ascending.
+using SteinerSlot = Id<struct SteinerSlotTag>;
+
+class SteinerTable {
  public:
-  Table(const std::vector<ConversionEdge>& edges, FormatId root, const std::vector<FormatId>& wanted)
+  SteinerTable(const std::vector<ConversionEdge>& edges, FormatId root, const std::vector<FormatId>& wanted)
       : edges_(edges), wanted_(wanted) {
-    formats_.push_back(root);
+    std::vector<FormatId> formats = {root};
     for (const ConversionEdge& edge : edges) {
-      formats_.push_back(edge.from);
-      formats_.push_back(edge.to);
+      formats.push_back(edge.from);
+      formats.push_back(edge.to);
     }
-    formats_.insert(formats_.end(), wanted.begin(), wanted.end());
-    std::sort(formats_.begin(), formats_.end());
-    formats_.erase(std::unique(formats_.begin(), formats_.end()), formats_.end());
+    formats.insert(formats.end(), wanted.begin(), wanted.end());
+    std::sort(formats.begin(), formats.end());
+    formats.erase(std::unique(formats.begin(), formats.end()), formats.end());
+    formats_ = Table<SteinerSlot, FormatId>(std::move(formats));
     const size_t cells = formats_.size() << wanted.size();
     prices_.resize(cells);
     origins_.resize(cells);
@@ -60,42 +64,42 @@ class Table {
       todo.pop_back();
       const size_t set = at / formats_.size();
       const Origin& origin = origins_[at];
-      if (origin.edge >= 0) {
-        const ConversionEdge& edge = edges_[static_cast<size_t>(origin.edge)];
-        result.edges.push_back(edge);
-        todo.push_back(cell(set, slot(edge.to)));
+      if (origin.edge != nullptr) {
+        result.edges.push_back(*origin.edge);
+        todo.push_back(cell(set, slot(origin.edge->to)));
       } else if (origin.part != 0) {
-        todo.push_back(cell(set ^ origin.part, at % formats_.size()));
-        todo.push_back(cell(origin.part, at % formats_.size()));
+        const SteinerSlot format(at % formats_.size());
+        todo.push_back(cell(set ^ origin.part, format));
+        todo.push_back(cell(origin.part, format));
       }
     }
     return result;
   }
 
  private:
-  size_t slot(FormatId format) const {
-    return static_cast<size_t>(std::lower_bound(formats_.begin(), formats_.end(), format) - formats_.begin());
+  SteinerSlot slot(FormatId format) const {
+    return SteinerSlot(std::lower_bound(formats_.begin(), formats_.end(), format) - formats_.begin());
   }
-  size_t cell(size_t set, size_t format) const { return set * formats_.size() + format; }
+  size_t cell(size_t set, SteinerSlot format) const { return set * formats_.size() + format.slot(); }
 
   void fill(size_t set) {
     for (size_t t = 0; t < wanted_.size(); ++t) {
       if (set == size_t{1} << t) prices_[cell(set, slot(wanted_[t]))] = {Duration(), 0};
     }
     for (size_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
-      for (size_t u = 0; u < formats_.size(); ++u) {
+      for (SteinerSlot u : formats_.ids()) {
         const Price& a = prices_[cell(part, u)];
         const Price& b = prices_[cell(set ^ part, u)];
-        if (reachable(a) && reachable(b)) improve(cell(set, u), {a.cost + b.cost, a.edges + b.edges}, {-1, part});
+        if (reachable(a) && reachable(b)) improve(cell(set, u), {a.cost + b.cost, a.edges + b.edges}, {nullptr, part});
       }
     }
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t e = 0; e < edges_.size(); ++e) {
-        const Price& next = prices_[cell(set, slot(edges_[e].to))];
+      for (const ConversionEdge& edge : edges_) {
+        const Price& next = prices_[cell(set, slot(edge.to))];
         if (!reachable(next)) continue;
-        const Price price = {edges_[e].cost + next.cost, next.edges + 1};
-        changed |= improve(cell(set, slot(edges_[e].from)), price, {static_cast<int>(e), 0});
+        const Price price = {edge.cost + next.cost, next.edges + 1};
+        changed |= improve(cell(set, slot(edge.from)), price, {&edge, 0});
       }
     }
   }
@@ -109,7 +113,7 @@ class Table {
 
   const std::vector<ConversionEdge>& edges_;
   const std::vector<FormatId>& wanted_;
-  std::vector<FormatId> formats_;
+  Table<SteinerSlot, FormatId> formats_;
   std::vector<Price> prices_;
   std::vector<Origin> origins_;
 };
@@ -126,7 +130,7 @@ Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId r
   std::sort(edges.begin(), edges.end(), [](const ConversionEdge& a, const ConversionEdge& b) {
     return std::tie(a.from, a.to, a.cost) < std::tie(b.from, b.to, b.cost);
   });
-  return Table(edges, root, wanted).read(root);
+  return SteinerTable(edges, root, wanted).read(root);
 }
 
 }  // namespace collage::place

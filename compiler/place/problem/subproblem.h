@@ -9,14 +9,14 @@
 
 namespace collage::place {
 
-std::vector<int> all_candidates(const Problem& problem);
-/// Indices, ascending.
-std::vector<int> candidates_where(const Problem& problem, const std::function<bool(int)>& keep);
+std::vector<CandidateId> all_candidates(const Problem& problem);
+/// Ascending.
+std::vector<CandidateId> candidates_where(const Problem& problem, const std::function<bool(CandidateId)>& keep);
 
 /// The problem with the `kept` candidates only, in that order.
-Problem part_of(const Problem& problem, const std::vector<int>& kept);
+Problem part_of(const Problem& problem, const std::vector<CandidateId>& kept);
 
 /// Turns a solution of `part_of(problem, kept)` into one of the problem.
-void name_whole(const std::vector<int>& kept, Solution& solution);
+void name_whole(const std::vector<CandidateId>& kept, Solution& solution);
 
 }  // namespace collage::place

@@ -8,6 +8,9 @@
 namespace collage::place {
 namespace {
 
+/// Between the nodes of a path: before each of them, and after the last.
+using Joint = Id<struct JointTag>;
+
 Duration sum(Duration a, Duration b) {
   return a < Duration::max() - b ? a + b : Duration::max();
 }
@@ -17,9 +20,9 @@ class Chains {
  public:
   explicit Chains(const Problem& problem) : problem_(problem) {}
 
-  Duration length(int value, FormatId from, FormatId to) {
+  Duration length(ProblemValueId value, FormatId from, FormatId to) {
     auto [it, is_new] = known_.try_emplace({value, from});
-    if (is_new) it->second = from_one(problem_.values[static_cast<size_t>(value)].conversions, from);
+    if (is_new) it->second = from_one(problem_.values[value].conversions, from);
     const auto found = it->second.find(to);
     return found == it->second.end() ? Duration::max() : found->second;
   }
@@ -40,25 +43,25 @@ class Chains {
   }
 
   const Problem& problem_;
-  std::map<std::pair<int, FormatId>, std::map<FormatId, Duration>> known_;
+  std::map<std::pair<ProblemValueId, FormatId>, std::map<FormatId, Duration>> known_;
 };
 
-/// A value that `writer` makes (-1: a model input) and `reader` reads; -1: none.
-int link(const Problem& problem, int writer, int reader) {
-  for (size_t v = 0; v < problem.values.size(); ++v) {
+/// A value that `writer` makes (none: a model input) and `reader` reads, if there is one.
+ProblemValueId link(const Problem& problem, NodeId writer, NodeId reader) {
+  for (ProblemValueId v : problem.values.ids()) {
     const ProblemValue& value = problem.values[v];
     if (value.writer != writer) continue;
-    if (std::binary_search(value.readers.begin(), value.readers.end(), reader)) return static_cast<int>(v);
+    if (std::binary_search(value.readers.begin(), value.readers.end(), reader)) return v;
   }
-  return -1;
+  return {};
 }
 
 }  // namespace
 
-Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const std::vector<int>& weights) {
+Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const Table<ResourceId, int>& weights) {
   const auto times = [&](Duration cost, const std::vector<int>& held) {
     int64_t factor = 0;
-    for (int resource : held) factor += weights[static_cast<size_t>(resource)];
+    for (int resource : held) factor += weights[ResourceId(int64_t{resource})];
     if (factor > 0 && cost.ps() >= Duration::max().ps() / factor) return Duration::max();
     return Duration::picoseconds(cost.ps() * factor);
   };
@@ -70,77 +73,79 @@ Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, con
   return result;
 }
 
-std::vector<int> longest_path(const Problem& problem, const std::vector<Duration>& length) {
-  const auto count = static_cast<size_t>(problem.node_count);
-  std::vector<Duration> best(count);
-  std::vector<int> before(count, -1);
-  std::vector<std::vector<int>> operands(count);
+std::vector<NodeId> longest_path(const Problem& problem, const Table<NodeId, Duration>& length) {
+  Table<NodeId, Duration> best(problem.node_count);
+  Table<NodeId, NodeId> before(problem.node_count);
+  Table<NodeId, std::vector<NodeId>> operands(problem.node_count);
   for (const ProblemValue& value : problem.values) {
-    if (value.writer < 0) continue;
-    for (int reader : value.readers) operands[static_cast<size_t>(reader)].push_back(value.writer);
+    if (!value.writer.is_valid()) continue;
+    for (NodeId reader : value.readers) operands[reader].push_back(value.writer);
   }
-  size_t last = 0;
-  for (size_t node = 0; node < count; ++node) {
-    for (int operand : operands[node]) {
-      if (before[node] >= 0 && best[static_cast<size_t>(operand)] <= best[static_cast<size_t>(before[node])]) continue;
+  NodeId last;
+  for (NodeId node : problem.nodes()) {
+    for (NodeId operand : operands[node]) {
+      if (before[node].is_valid() && best[operand] <= best[before[node]]) continue;
       before[node] = operand;
     }
     best[node] = length[node];
-    if (before[node] >= 0) best[node] = sum(best[node], best[static_cast<size_t>(before[node])]);
-    if (best[node] > best[last]) last = node;
+    if (before[node].is_valid()) best[node] = sum(best[node], best[before[node]]);
+    if (!last.is_valid() || best[node] > best[last]) last = node;
   }
-  std::vector<int> path;
-  for (int node = count == 0 ? -1 : static_cast<int>(last); node >= 0; node = before[static_cast<size_t>(node)]) {
-    path.push_back(node);
-  }
+  std::vector<NodeId> path;
+  for (NodeId node = last; node.is_valid(); node = before[node]) path.push_back(node);
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-Duration path_bound(const Problem& problem, const std::vector<int>& path) {
+Duration path_bound(const Problem& problem, const std::vector<NodeId>& path) {
   if (path.empty()) return {};
-  constexpr FormatId kAny = -1;  // what the path starts from costs nothing
-  std::vector<int> place(static_cast<size_t>(problem.node_count), -1);
-  for (size_t i = 0; i < path.size(); ++i) place[static_cast<size_t>(path[i])] = static_cast<int>(i);
-  // The value between position i-1 and i; after the last, an output of the last node.
-  std::vector<int> between(path.size() + 1, -1);
-  for (size_t i = 0; i < path.size(); ++i) between[i] = link(problem, i == 0 ? -1 : path[i - 1], path[i]);
-  for (size_t v = 0; v < problem.values.size(); ++v) {
-    if (problem.values[v].writer == path.back() && problem.values[v].is_output) between.back() = static_cast<int>(v);
+  constexpr FormatId kAny;                         // what the path starts from costs nothing
+  Table<NodeId, Joint> place(problem.node_count);  // before the node
+  // The value at each joint; after the last node, an output of it.
+  Table<Joint, ProblemValueId> between;
+  NodeId before;
+  for (NodeId node : path) {
+    place[node] = between.add(link(problem, before, node));
+    before = node;
+  }
+  const Joint end = between.add({});
+  for (ProblemValueId v : problem.values.ids()) {
+    if (problem.values[v].writer == path.back() && problem.values[v].is_output) between[end] = v;
   }
   struct Run {
     const Candidate* candidate;
-    size_t end;
+    Joint end;
   };
-  std::vector<std::vector<Run>> starting(path.size());
+  Table<Joint, std::vector<Run>> starting(between.size());
   for (const Candidate& candidate : problem.candidates) {
-    int first = -1, last = -1, count = 0;
-    for (int node : candidate.nodes) {
-      const int at = place[static_cast<size_t>(node)];
-      if (at < 0) continue;
-      first = first < 0 ? at : std::min(first, at);
+    Joint first, last;
+    int count = 0;
+    for (NodeId node : candidate.nodes) {
+      const Joint at = place[node];
+      if (!at.is_valid()) continue;
+      first = first.is_valid() ? std::min(first, at) : at;
       last = std::max(last, at);
       ++count;
     }
-    if (count > 0 && last - first + 1 == count) {
-      starting[static_cast<size_t>(first)].push_back({&candidate, static_cast<size_t>(last) + 1});
+    if (count > 0 && last.index - first.index + 1 == count) {
+      starting[first].push_back({&candidate, advance(last, 1)});
     }
   }
   Chains chains(problem);
-  std::vector<std::map<FormatId, Duration>> reached(path.size() + 1);  // by the format of the value between
-  reached[0][between[0] < 0 ? kAny : problem.host_plain] = Duration();
-  const auto entering = [&](const Candidate& candidate, int value, FormatId from) {
+  Table<Joint, std::map<FormatId, Duration>> reached(between.size());  // by the format of the value between
+  reached.front()[between.front().is_valid() ? problem.host_plain : kAny] = Duration();
+  const auto entering = [&](const Candidate& candidate, ProblemValueId value, FormatId from) {
     Duration most;
     for (const ValueFormat& read : candidate.reads) {
       if (read.value == value) most = std::max(most, chains.length(value, from, read.format));
     }
     return most;
   };
-  for (size_t i = 0; i < path.size(); ++i) {
-    for (const auto& [format, cost] : reached[i]) {
-      for (const Run& run : starting[i]) {
+  for (Joint at : between.ids()) {
+    for (const auto& [format, cost] : reached[at]) {
+      for (const Run& run : starting[at]) {
         Duration total = sum(cost, run.candidate->cost);
-        if (format != kAny) total = sum(total, entering(*run.candidate, between[i], format));
+        if (format != kAny) total = sum(total, entering(*run.candidate, between[at], format));
         if (total >= Duration::max()) continue;
         FormatId made = kAny;
         for (const ValueFormat& write : run.candidate->writes) {

@@ -24,13 +24,13 @@
 namespace collage::place {
 
 /// The problem whose costs are weighted: a cost of t becomes t * the weights of what it holds.
-Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const std::vector<int>& weights);
+Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const Table<ResourceId, int>& weights);
 
 /// Nodes from a model input on, each reading a value of the one before: the longest path where node v takes
 /// `length[v]`.
-std::vector<int> longest_path(const Problem& problem, const std::vector<Duration>& length);
+std::vector<NodeId> longest_path(const Problem& problem, const Table<NodeId, Duration>& length);
 
 /// The bound by a path; `Duration::max()` proves that there is no solution.
-Duration path_bound(const Problem& problem, const std::vector<int>& path);
+Duration path_bound(const Problem& problem, const std::vector<NodeId>& path);
 
 }  // namespace collage::place

@@ -23,11 +23,13 @@ constexpr size_t kTaskBudget = 400'000;  ///< tasks that the steps may schedule 
 constexpr uint64_t kStateShare = 16;     ///< a weighted search may expand one part in so many of the states
 
 /// Searches of weighted problems: few where each takes long.
-int rounds_for(int node_count) {
+int rounds_for(size_t node_count) {
   return node_count <= 200 ? 32 : node_count <= 2000 ? 12 : 4;
 }
 
-using Chosen = std::vector<int>;
+using Chosen = std::vector<CandidateId>;
+/// A candidate by its place in a Chosen.
+using ChosenPart = Id<struct ChosenPartTag>;
 
 class ParallelSearch {
  public:
@@ -37,9 +39,7 @@ class ParallelSearch {
     options_.max_states = std::max<uint64_t>(options.max_states / kStateShare, 1);
     options_.tie_states = 0;
     if (options.max_seconds) options_.max_seconds = *options.max_seconds / rounds_for(problem.node_count);
-    for (size_t c = 0; c < problem.candidates.size(); ++c) {
-      by_nodes_[problem.candidates[c].nodes].push_back(static_cast<int>(c));
-    }
+    for (CandidateId c : problem.candidates.ids()) by_nodes_[problem.candidates[c].nodes].push_back(c);
   }
 
   ParallelResult run(const Solution& start) {
@@ -79,7 +79,8 @@ class ParallelSearch {
 
   /// Takes the solution if it is better than the best and within all limits.
   bool consider(Chosen chosen) {
-    std::sort(chosen.begin(), chosen.end(), [&](int a, int b) { return first_node(a) < first_node(b); });
+    std::sort(chosen.begin(), chosen.end(),
+              [&](CandidateId a, CandidateId b) { return first_node(a) < first_node(b); });
     if (chosen == best_.chosen) return false;
     const std::optional<Score> found = score(chosen);
     if (!found || *found >= score_) return false;
@@ -98,14 +99,13 @@ class ParallelSearch {
   /// Multiplicative weights: what is busy in the solution found weighs more in the next search. Instances of one device
   /// take turns in being busy, so that every second round gives them equal weights.
   void search_weighted() {
-    const size_t count = scheduler_.resources().size();
-    std::vector<double> share(count, 0.1);
+    Table<ResourceId, double> share(scheduler_.resources().size(), 0.1);
     for (const Candidate& candidate : problem_.candidates) {
-      for (int resource : scheduler_.work_of(candidate)) share[static_cast<size_t>(resource)] = 1.0;
+      for (int resource : scheduler_.work_of(candidate)) share[ResourceId(int64_t{resource})] = 1.0;
     }
     const int rounds = rounds_for(problem_.node_count);
     for (int round = 0; round < rounds; ++round) {
-      const std::vector<int> weights = whole(round % 2 == 0 ? equal_for_instances(share) : share);
+      const Table<ResourceId, int> weights = whole(round % 2 == 0 ? equal_for_instances(share) : share);
       std::optional<Solution> found = search_optimal(weighted(problem_, scheduler_, weights), options_);
       if (!found) return;
       states_ += found->states;
@@ -114,12 +114,12 @@ class ParallelSearch {
       consider(found->chosen);
       if (!made) return;
       remember(found->chosen);
-      std::vector<Duration> busy = busy_times(made->tasks);
-      busy.resize(count);
+      Table<ResourceId, Duration> busy(busy_times(made->tasks));
+      busy.resize(share.size());
       const double most = static_cast<double>(std::max_element(busy.begin(), busy.end())->ps());
       if (most <= 0) return;
       const double step = 2.0 / (1.0 + round);
-      for (size_t r = 0; r < count; ++r) {
+      for (ResourceId r : share.ids()) {
         share[r] *= std::exp(step * (static_cast<double>(busy[r].ps()) / most - 0.5));
       }
     }
@@ -132,18 +132,18 @@ class ParallelSearch {
   }
 
   /// `npu[0]` and `npu[1]` get their mean, so do their queues and links.
-  std::vector<double> equal_for_instances(const std::vector<double>& share) const {
+  Table<ResourceId, double> equal_for_instances(const Table<ResourceId, double>& share) const {
     const auto device = [](std::string name) {
       std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
       return name;
     };
     std::map<std::string, std::pair<double, int>> sums;
-    for (size_t r = 0; r < share.size(); ++r) {
-      auto& [sum, count] = sums[device(scheduler_.resources()[r])];
+    for (ResourceId r : share.ids()) {
+      auto& [sum, count] = sums[device(scheduler_.resources()[r.slot()])];
       sum += share[r];
       ++count;
     }
-    std::vector<double> result;
+    Table<ResourceId, double> result;
     for (const std::string& name : scheduler_.resources()) {
       const auto& [sum, count] = sums.at(device(name));
       result.push_back(sum / count);
@@ -152,18 +152,17 @@ class ParallelSearch {
   }
 
   /// Whole weights that add up to kWeight: each rounded down, the rest to the largest, one each, over and over.
-  static std::vector<int> whole(const std::vector<double>& share) {
+  static Table<ResourceId, int> whole(const Table<ResourceId, double>& share) {
     double all = 0;
     for (double one : share) all += one;
-    std::vector<int> weights;
+    Table<ResourceId, int> weights;
     int rest = kWeight;
     for (double one : share) {
       weights.push_back(static_cast<int>(kWeight * one / all));
       rest -= weights.back();
     }
-    std::vector<size_t> order(share.size());
-    for (size_t r = 0; r < order.size(); ++r) order[r] = r;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return share[a] > share[b]; });
+    std::vector<ResourceId> order(share.ids().begin(), share.ids().end());
+    std::stable_sort(order.begin(), order.end(), [&](ResourceId a, ResourceId b) { return share[a] > share[b]; });
     const double largest = share[order.front()];
     while (order.size() > 1 && share[order.back()] < largest / 2) order.pop_back();
     for (size_t i = 0; rest > 0; i = (i + 1) % order.size(), --rest) ++weights[order[i]];
@@ -171,23 +170,23 @@ class ParallelSearch {
   }
 
   /// Each node of a chain reads a value of the one before.
-  bool is_chain(const std::vector<int>& nodes) const {
+  bool is_chain(const std::vector<NodeId>& nodes) const {
     for (size_t i = 1; i < nodes.size(); ++i) {
-      const std::vector<int>& readers = readers_[static_cast<size_t>(nodes[i - 1])];
+      const std::vector<NodeId>& readers = readers_[nodes[i - 1]];
       if (std::find(readers.begin(), readers.end(), nodes[i]) == readers.end()) return false;
     }
     return true;
   }
 
   void search_chains() {
-    readers_.assign(static_cast<size_t>(problem_.node_count), {});
+    readers_.assign(problem_.node_count, {});
     for (const ProblemValue& value : problem_.values) {
-      if (value.writer < 0) continue;
-      auto& readers = readers_[static_cast<size_t>(value.writer)];
+      if (!value.writer.is_valid()) continue;
+      auto& readers = readers_[value.writer];
       readers.insert(readers.end(), value.readers.begin(), value.readers.end());
     }
-    const std::vector<int> kept =
-        candidates_where(problem_, [&](int c) { return is_chain(problem_.candidates[static_cast<size_t>(c)].nodes); });
+    const std::vector<CandidateId> kept =
+        candidates_where(problem_, [&](CandidateId c) { return is_chain(candidate(c).nodes); });
     if (kept.size() == problem_.candidates.size()) return;
     std::optional<Solution> found = search_among(problem_, kept, options_);
     if (!found) return;
@@ -218,45 +217,46 @@ class ParallelSearch {
     }
   }
 
-  /// Sets of chosen partitions of one owner, as indices into `chosen`, smaller ones first.
-  std::vector<std::vector<size_t>> groups() const {
-    const Chosen& chosen = best_.chosen;
-    std::vector<int> part_of(static_cast<size_t>(problem_.node_count), -1);
-    for (size_t p = 0; p < chosen.size(); ++p) {
-      for (int node : candidate(chosen[p]).nodes) part_of[static_cast<size_t>(node)] = static_cast<int>(p);
+  /// Sets of chosen partitions of one owner, smaller ones first.
+  std::vector<std::vector<ChosenPart>> groups() const {
+    const Table<ChosenPart, CandidateId> chosen(best_.chosen);
+    Table<NodeId, ChosenPart> part_of(problem_.node_count);
+    for (ChosenPart p : chosen.ids()) {
+      for (NodeId node : candidate(chosen[p]).nodes) part_of[node] = p;
     }
-    std::vector<std::set<size_t>> next(chosen.size()), before(chosen.size());
+    Table<ChosenPart, std::set<ChosenPart>> next(chosen.size()), before(chosen.size());
     for (const ProblemValue& value : problem_.values) {
-      if (value.writer < 0) continue;
-      const auto from = static_cast<size_t>(part_of[static_cast<size_t>(value.writer)]);
-      for (int reader : value.readers) {
-        const auto to = static_cast<size_t>(part_of[static_cast<size_t>(reader)]);
+      if (!value.writer.is_valid()) continue;
+      const ChosenPart from = part_of[value.writer];
+      for (NodeId reader : value.readers) {
+        const ChosenPart to = part_of[reader];
         if (from == to) continue;
         next[from].insert(to);
         before[to].insert(from);
       }
     }
-    std::set<std::vector<size_t>> seen;
-    std::vector<std::vector<size_t>> result;
-    const auto add = [&](std::vector<size_t> group) {
+    std::set<std::vector<ChosenPart>> seen;
+    std::vector<std::vector<ChosenPart>> result;
+    const auto add = [&](std::vector<ChosenPart> group) {
       std::sort(group.begin(), group.end());
       if (!group.empty() && seen.insert(group).second) result.push_back(std::move(group));
     };
-    const auto owner = [&](size_t p) { return candidate(chosen[p]).owner; };
-    for (size_t p = 0; p < chosen.size(); ++p) add({p});
-    for (size_t p = 0; p < chosen.size(); ++p) {
-      std::vector<size_t> chain = {p};
+    const auto owner = [&](ChosenPart p) { return candidate(chosen[p]).owner; };
+    for (ChosenPart p : chosen.ids()) add({p});
+    for (ChosenPart p : chosen.ids()) {
+      std::vector<ChosenPart> chain = {p};
       while (next[chain.back()].size() == 1) {
-        const size_t reader = *next[chain.back()].begin();
+        const ChosenPart reader = *next[chain.back()].begin();
         if (before[reader].size() != 1 || owner(reader) != owner(p)) break;
         chain.push_back(reader);
       }
       add(chain);
     }
     const size_t step = chosen.size() / 128 + 1;
-    for (size_t p = 0; p < chosen.size(); p += step) {  // all of an owner from p on, and all up to p
-      std::vector<size_t> later, earlier;
-      for (size_t q = 0; q < chosen.size(); ++q) {
+    for (ChosenPart p : chosen.ids()) {  // all of an owner from p on, and all up to p
+      if (p.slot() % step != 0) continue;
+      std::vector<ChosenPart> later, earlier;
+      for (ChosenPart q : chosen.ids()) {
         if (owner(q) == owner(p)) (q >= p ? later : earlier).push_back(q);
       }
       add(later);
@@ -266,15 +266,16 @@ class ParallelSearch {
   }
 
   bool move_group() {
-    for (const std::vector<size_t>& group : groups()) {
-      for (size_t owner = 0; owner < problem_.owners.size(); ++owner) {
+    for (const std::vector<ChosenPart>& group : groups()) {
+      for (OwnerId owner : problem_.owners.ids()) {
         if (scheduled_ >= kTaskBudget) return false;
         Chosen moved = best_.chosen;
         bool changes = false;
-        for (size_t p : group) {
-          const int twin = cheapest_twin(moved[p], static_cast<int>(owner));
-          if (twin < 0 || twin == moved[p]) continue;
-          moved[p] = twin;
+        for (ChosenPart p : group) {
+          CandidateId& part = moved[p.slot()];
+          const CandidateId twin = cheapest_twin(part, owner);
+          if (!twin.is_valid() || twin == part) continue;
+          part = twin;
           changes = true;
         }
         if (changes && consider(std::move(moved))) return true;
@@ -283,26 +284,26 @@ class ParallelSearch {
     return false;
   }
 
-  /// The cheapest candidate of the owner with the same nodes, -1 if it has none.
-  int cheapest_twin(int c, int owner) const {
-    int best = -1;
-    for (int other : by_nodes_.at(candidate(c).nodes)) {
+  /// The cheapest candidate of the owner with the same nodes, if it has one.
+  CandidateId cheapest_twin(CandidateId c, OwnerId owner) const {
+    CandidateId best;
+    for (CandidateId other : by_nodes_.at(candidate(c).nodes)) {
       if (candidate(other).owner != owner) continue;
-      if (best < 0 || candidate(other).cost < candidate(best).cost) best = other;
+      if (!best.is_valid() || candidate(other).cost < candidate(best).cost) best = other;
     }
     return best;
   }
 
   /// One more candidate; what overlaps it goes.
   bool bring_in() {
-    for (size_t c = 0; c < problem_.candidates.size(); ++c) {
+    for (CandidateId c : problem_.candidates.ids()) {
       if (scheduled_ >= kTaskBudget) return false;
       scheduled_ += best_.chosen.size() / 8 + 1;
-      const std::vector<int>& nodes = candidate(static_cast<int>(c)).nodes;
-      Chosen chosen = {static_cast<int>(c)};
-      for (int old : best_.chosen) {
-        const std::vector<int>& others = candidate(old).nodes;
-        const bool is_apart = std::none_of(others.begin(), others.end(), [&](int node) {
+      const std::vector<NodeId>& nodes = candidate(c).nodes;
+      Chosen chosen = {c};
+      for (CandidateId old : best_.chosen) {
+        const std::vector<NodeId>& others = candidate(old).nodes;
+        const bool is_apart = std::none_of(others.begin(), others.end(), [&](NodeId node) {
           return std::binary_search(nodes.begin(), nodes.end(), node);
         });
         if (is_apart) chosen.push_back(old);
@@ -316,21 +317,21 @@ class ParallelSearch {
   /// cheap where different resources are expensive.
   void cross() {
     constexpr size_t kKept = 6;
-    constexpr int kCuts = 12;
+    constexpr size_t kCuts = 12;
     std::stable_sort(pool_.begin(), pool_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     if (pool_.size() > kKept) pool_.resize(kKept);
     scheduled_ = 0;
     for (const auto& [score_a, a] : pool_) {
       for (const auto& [score_b, b] : pool_) {
-        for (int from = 0; from < kCuts; ++from) {
-          for (int to = from + 1; to <= kCuts && scheduled_ < kTaskBudget; ++to) {
+        for (size_t from = 0; from < kCuts; ++from) {
+          for (size_t to = from + 1; to <= kCuts && scheduled_ < kTaskBudget; ++to) {
             if (&a == &b) continue;
-            const int begin = problem_.node_count * from / kCuts, end = problem_.node_count * to / kCuts;
+            const NodeId begin(problem_.node_count * from / kCuts), end(problem_.node_count * to / kCuts);
             Chosen chosen;
-            for (int c : a) {
+            for (CandidateId c : a) {
               if (candidate(c).nodes.back() < begin || candidate(c).nodes.front() >= end) chosen.push_back(c);
             }
-            for (int c : b) {
+            for (CandidateId c : b) {
               if (candidate(c).nodes.front() >= begin && candidate(c).nodes.back() < end) chosen.push_back(c);
             }
             if (fill(&chosen)) consider(std::move(chosen));
@@ -342,26 +343,26 @@ class ParallelSearch {
 
   /// Covers what is not covered by the cheapest candidates a node. Drops candidates that overlap those before them.
   bool fill(Chosen* chosen) {
-    std::vector<bool> is_covered(static_cast<size_t>(problem_.node_count), false);
-    const auto is_free = [&](int one) {
+    Table<NodeId, bool> is_covered(problem_.node_count, false);
+    const auto is_free = [&](CandidateId one) {
       return std::none_of(candidate(one).nodes.begin(), candidate(one).nodes.end(),
-                          [&](int node) { return is_covered[static_cast<size_t>(node)]; });
+                          [&](NodeId node) { return is_covered[node]; });
     };
     Chosen result;
-    const auto take = [&](int one) {
-      for (int node : candidate(one).nodes) is_covered[static_cast<size_t>(node)] = true;
+    const auto take = [&](CandidateId one) {
+      for (NodeId node : candidate(one).nodes) is_covered[node] = true;
       result.push_back(one);
     };
-    for (int one : *chosen) {
+    for (CandidateId one : *chosen) {
       if (is_free(one)) take(one);
     }
-    for (int node = 0; node < problem_.node_count; ++node) {
-      if (is_covered[static_cast<size_t>(node)]) continue;
-      int best = -1;
-      for (int one : holding(node)) {
-        if (is_free(one) && (best < 0 || is_cheaper(one, best))) best = one;
+    for (NodeId node : problem_.nodes()) {
+      if (is_covered[node]) continue;
+      CandidateId best;
+      for (CandidateId one : holding(node)) {
+        if (is_free(one) && (!best.is_valid() || is_cheaper(one, best))) best = one;
       }
-      if (best < 0) return false;
+      if (!best.is_valid()) return false;
       take(best);
     }
     *chosen = std::move(result);
@@ -369,53 +370,50 @@ class ParallelSearch {
   }
 
   /// By time a node, compared crosswise.
-  bool is_cheaper(int a, int b) const {
+  bool is_cheaper(CandidateId a, CandidateId b) const {
     const double x = static_cast<double>(candidate(a).cost.ps()) / static_cast<double>(candidate(a).nodes.size());
     const double y = static_cast<double>(candidate(b).cost.ps()) / static_cast<double>(candidate(b).nodes.size());
     return x < y;
   }
 
-  const std::vector<int>& holding(int node) {
+  const std::vector<CandidateId>& holding(NodeId node) {
     if (holding_.empty()) {
-      holding_.resize(static_cast<size_t>(problem_.node_count));
-      for (size_t c = 0; c < problem_.candidates.size(); ++c) {
-        for (int n : problem_.candidates[c].nodes) holding_[static_cast<size_t>(n)].push_back(static_cast<int>(c));
+      holding_.resize(problem_.node_count);
+      for (CandidateId c : problem_.candidates.ids()) {
+        for (NodeId n : candidate(c).nodes) holding_[n].push_back(c);
       }
     }
-    return holding_[static_cast<size_t>(node)];
+    return holding_[node];
   }
 
   /// Two paths: the longest by the cheapest share of each node, and by the shares of the solution found.
   void bound_by_paths() {
-    std::vector<Duration> cheapest(static_cast<size_t>(problem_.node_count), Duration::max()), found = cheapest;
+    Table<NodeId, Duration> cheapest(problem_.node_count, Duration::max()), found = cheapest;
     const auto share = [](const Candidate& c) {
       return Duration::picoseconds(c.cost.ps() / static_cast<int64_t>(c.nodes.size()));
     };
     for (const Candidate& c : problem_.candidates) {
-      for (int node : c.nodes) {
-        Duration& least = cheapest[static_cast<size_t>(node)];
-        least = std::min(least, share(c));
-      }
+      for (NodeId node : c.nodes) cheapest[node] = std::min(cheapest[node], share(c));
     }
-    for (int c : best_.chosen) {
-      for (int node : candidate(c).nodes) found[static_cast<size_t>(node)] = share(candidate(c));
+    for (CandidateId c : best_.chosen) {
+      for (NodeId node : candidate(c).nodes) found[node] = share(candidate(c));
     }
-    for (const std::vector<Duration>* lengths : {&cheapest, &found}) {
+    for (const Table<NodeId, Duration>* lengths : {&cheapest, &found}) {
       bound_ = std::max(bound_, path_bound(problem_, longest_path(problem_, *lengths)));
     }
   }
 
-  const Candidate& candidate(int c) const { return problem_.candidates[static_cast<size_t>(c)]; }
-  int first_node(int c) const { return candidate(c).nodes.front(); }
+  const Candidate& candidate(CandidateId c) const { return problem_.candidates[c]; }
+  NodeId first_node(CandidateId c) const { return candidate(c).nodes.front(); }
 
   const Problem& problem_;
   SolutionScheduler scheduler_;
   const ScheduleValue& objective_;
   SearchOptions options_;
   const std::function<bool(const Solution&)>& fits_;
-  std::map<std::vector<int>, std::vector<int>> by_nodes_;
-  std::vector<std::vector<int>> readers_;       ///< by node
-  std::vector<std::vector<int>> holding_;       ///< candidates by node
+  std::map<std::vector<NodeId>, std::vector<CandidateId>> by_nodes_;
+  Table<NodeId, std::vector<NodeId>> readers_;
+  Table<NodeId, std::vector<CandidateId>> holding_;
   std::vector<std::pair<Score, Chosen>> pool_;  ///< what the exact searches found
   size_t scheduled_ = 0;
   Solution best_;

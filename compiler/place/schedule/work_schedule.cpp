@@ -15,9 +15,12 @@ namespace {
 
 using runtime::Task;
 
+/// A candidate by its place among the chosen ones.
+using ScheduledPart = Id<struct ScheduledPartTag>;
+
 /// Partitions in the order of execution, with what they read and write.
 struct Part {
-  int id = 0;  ///< candidate, or index of the partition
+  CandidateId id;  ///< none: of a partition that was written
   Duration cost;
   const std::vector<int>* resources = nullptr;
   std::vector<ValueFormat> reads;
@@ -28,7 +31,8 @@ struct Part {
 class Emitter {
  public:
   using Resources = std::function<std::vector<int>(FormatId from, FormatId to)>;
-  Emitter(const std::vector<std::vector<ConversionEdge>>& conversions, FormatId host_plain, Resources resources)
+  using Conversions = Table<ProblemValueId, std::vector<ConversionEdge>>;
+  Emitter(const Conversions& conversions, FormatId host_plain, Resources resources)
       : conversions_(conversions), host_plain_(host_plain), resources_(std::move(resources)) {}
 
   bool emit(const Part& part) {
@@ -38,43 +42,42 @@ class Emitter {
     }
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
-    add({part.cost, *part.resources, std::move(after)}, part.id);
-    for (const ValueFormat& write : part.writes) maker_[{write.value, write.format}] = last();
+    const TaskId task = add({part.cost, *part.resources, std::move(after)}, part.id);
+    for (const ValueFormat& write : part.writes) maker_[write] = task;
     return true;
   }
-  void has_input(int value) { maker_[{value, host_plain_}] = -1; }
-  bool output(int value) {
+  void has_input(ProblemValueId value) { maker_[{value, host_plain_}] = {}; }
+  bool output(ProblemValueId value) {
     std::vector<int> after;
     return provide(value, host_plain_, &after);
   }
   SolutionScheduler::Tasks take() { return std::move(made_); }
 
  private:
-  int last() const { return static_cast<int>(made_.tasks.size()) - 1; }
-  void add(Task task, int id) {
+  TaskId add(Task task, CandidateId id) {
     made_.tasks.push_back(std::move(task));
-    made_.candidate_of.push_back(id);
+    return made_.candidate_of.add(id);
   }
 
-  bool provide(int value, FormatId format, std::vector<int>* after) {
+  bool provide(ProblemValueId value, FormatId format, std::vector<int>* after) {
     auto known = maker_.find({value, format});
     if (known == maker_.end()) {
-      const auto& edges = conversions_[static_cast<size_t>(value)];
+      const auto& edges = conversions_[value];
       const auto edge = std::find_if(edges.begin(), edges.end(), [&](const auto& e) { return e.to == format; });
       if (edge == edges.end()) return false;
       std::vector<int> source;
       if (!provide(value, edge->from, &source)) return false;
-      add({edge->cost, resources_(edge->from, format), std::move(source)}, -1);
-      known = maker_.emplace(std::pair(value, format), last()).first;
+      const TaskId task = add({edge->cost, resources_(edge->from, format), std::move(source)}, {});
+      known = maker_.emplace(ValueFormat{value, format}, task).first;
     }
-    if (known->second >= 0) after->push_back(known->second);
+    if (known->second.is_valid()) after->push_back(known->second.index);
     return true;
   }
 
-  const std::vector<std::vector<ConversionEdge>>& conversions_;
+  const Conversions& conversions_;
   FormatId host_plain_;
   Resources resources_;
-  std::map<std::pair<int, FormatId>, int> maker_;  ///< task that makes a value in a format; -1: a model input
+  std::map<ValueFormat, TaskId> maker_;  ///< of a value in a format; none: a model input
   SolutionScheduler::Tasks made_;
 };
 
@@ -95,112 +98,112 @@ SolutionScheduler::SolutionScheduler(const Problem& problem, runtime::Machine ma
     : problem_(problem), machine_(std::move(machine)) {
   for (const Owner& owner : problem.owners) of_owner_.push_back(work_on(machine_, owner.instance));
   for (const ir::Format& from : problem.formats) {
-    auto& row = of_conversion_.emplace_back();
+    Table<FormatId, std::vector<int>> row;
     for (const ir::Format& to : problem.formats) row.push_back(machine_.of_conversion(from.space, to.space));
+    of_conversion_.push_back(std::move(row));
   }
 }
 
-const std::vector<ConversionEdge>& SolutionScheduler::tree(int value, FormatId written, std::vector<FormatId> wanted,
-                                                           bool* reachable) {
+const std::vector<ConversionEdge>& SolutionScheduler::tree(ProblemValueId value, FormatId written,
+                                                           std::vector<FormatId> wanted, bool* reachable) {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   auto [it, is_new] = trees_.try_emplace({value, written, wanted});
   if (is_new) {
-    Arborescence found =
-        cheapest_arborescence(problem_.values[static_cast<size_t>(value)].conversions, written, wanted);
+    Arborescence found = cheapest_arborescence(problem_.values[value].conversions, written, wanted);
     it->second = {found.reachable(), std::move(found.edges)};
   }
   *reachable = it->second.first;
   return it->second.second;
 }
 
-std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vector<int>& chosen) {
-  const auto candidate = [&](int p) -> const Candidate& {
-    return problem_.candidates[static_cast<size_t>(chosen[static_cast<size_t>(p)])];
-  };
-  const int count = static_cast<int>(chosen.size());
-  std::vector<int> part_of(static_cast<size_t>(problem_.node_count), -1);
-  for (int p = 0; p < count; ++p) {
+std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vector<CandidateId>& chosen) {
+  const IdRange<ScheduledPart> parts = support::first_ids<ScheduledPart>(chosen.size());
+  const auto candidate = [&](ScheduledPart p) -> const Candidate& { return problem_.candidates[chosen[p.slot()]]; };
+  Table<NodeId, ScheduledPart> part_of(problem_.node_count);
+  for (ScheduledPart p : parts) {
     if (candidate(p).cost >= Duration::max()) return std::nullopt;
-    for (int node : candidate(p).nodes) part_of[static_cast<size_t>(node)] = p;
+    for (NodeId node : candidate(p).nodes) part_of[node] = p;
   }
-  std::vector<FormatId> written(problem_.values.size(), problem_.host_plain);
-  std::vector<std::vector<FormatId>> wanted(problem_.values.size());
-  std::vector<std::vector<int>> next(chosen.size());
-  std::vector<int> waits(chosen.size());
-  for (int p = 0; p < count; ++p) {
-    for (const ValueFormat& write : candidate(p).writes) written[static_cast<size_t>(write.value)] = write.format;
+  Table<ProblemValueId, FormatId> written(problem_.values.size(), problem_.host_plain);
+  Table<ProblemValueId, std::vector<FormatId>> wanted(problem_.values.size());
+  Table<ScheduledPart, std::vector<ScheduledPart>> next(chosen.size());
+  Table<ScheduledPart, size_t> waits(chosen.size());
+  for (ScheduledPart p : parts) {
+    for (const ValueFormat& write : candidate(p).writes) written[write.value] = write.format;
     for (const ValueFormat& read : candidate(p).reads) {
-      wanted[static_cast<size_t>(read.value)].push_back(read.format);
-      const int writer = problem_.values[static_cast<size_t>(read.value)].writer;
-      if (writer < 0) continue;
-      next[static_cast<size_t>(part_of[static_cast<size_t>(writer)])].push_back(p);
-      ++waits[static_cast<size_t>(p)];
+      wanted[read.value].push_back(read.format);
+      const NodeId writer = problem_.values[read.value].writer;
+      if (!writer.is_valid()) continue;
+      next[part_of[writer]].push_back(p);
+      ++waits[p];
     }
   }
-  std::vector<std::vector<ConversionEdge>> conversions(problem_.values.size());
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
+  Emitter::Conversions conversions(problem_.values.size());
+  for (ProblemValueId v : problem_.values.ids()) {
     if (problem_.values[v].is_output) wanted[v].push_back(problem_.host_plain);
     std::erase(wanted[v], written[v]);
     if (wanted[v].empty()) continue;
     bool reachable = false;
-    conversions[v] = tree(static_cast<int>(v), written[v], wanted[v], &reachable);
+    conversions[v] = tree(v, written[v], wanted[v], &reachable);
     if (!reachable) return std::nullopt;
   }
   Emitter emitter(conversions, problem_.host_plain, [&](FormatId from, FormatId to) { return work_of(from, to); });
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
-    if (problem_.values[v].writer < 0) emitter.has_input(static_cast<int>(v));
+  for (ProblemValueId v : problem_.values.ids()) {
+    if (!problem_.values[v].writer.is_valid()) emitter.has_input(v);
   }
-  using Ready = std::pair<int, int>;  // first node, part
+  using Ready = std::pair<NodeId, ScheduledPart>;  // by the first node
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-  for (int p = 0; p < count; ++p) {
-    if (waits[static_cast<size_t>(p)] == 0) ready.emplace(candidate(p).nodes.front(), p);
+  for (ScheduledPart p : parts) {
+    if (waits[p] == 0) ready.emplace(candidate(p).nodes.front(), p);
   }
-  int done = 0;
+  size_t done = 0;
   for (; !ready.empty(); ++done) {
-    const int p = ready.top().second;
+    const ScheduledPart p = ready.top().second;
     ready.pop();
     const Candidate& c = candidate(p);
-    if (!emitter.emit({chosen[static_cast<size_t>(p)], c.cost, &work_of(c), c.reads, c.writes})) return std::nullopt;
-    for (int reader : next[static_cast<size_t>(p)]) {
-      if (--waits[static_cast<size_t>(reader)] == 0) ready.emplace(candidate(reader).nodes.front(), reader);
+    if (!emitter.emit({chosen[p.slot()], c.cost, &work_of(c), c.reads, c.writes})) return std::nullopt;
+    for (ScheduledPart reader : next[p]) {
+      if (--waits[reader] == 0) ready.emplace(candidate(reader).nodes.front(), reader);
     }
   }
-  if (done != count) return std::nullopt;
-  for (size_t v = 0; v < problem_.values.size(); ++v) {
-    if (problem_.values[v].is_output && !emitter.output(static_cast<int>(v))) return std::nullopt;
+  if (done != chosen.size()) return std::nullopt;
+  for (ProblemValueId v : problem_.values.ids()) {
+    if (problem_.values[v].is_output && !emitter.output(v)) return std::nullopt;
   }
   return emitter.take();
 }
 
 std::vector<Task> tasks_of(const ir::Graph& graph, const ir::Placement& placement, runtime::Machine machine) {
-  std::vector<ir::Format> formats;
+  Table<FormatId, ir::Format> formats;
   const FormatId host_plain = intern_format(ir::kHostPlain, &formats);
+  // Here every value of the graph is one of the problem.
+  const auto named = [](ir::ValueId value) { return ProblemValueId(value.slot()); };
   const auto boundary = [&](const std::vector<ir::BoundaryValue>& list) {
     std::vector<ValueFormat> result;
     for (const ir::BoundaryValue& entry : list) {
-      result.push_back({entry.value.index, intern_format(entry.format, &formats)});
+      result.push_back({named(entry.value), intern_format(entry.format, &formats)});
     }
     return result;
   };
-  std::vector<std::vector<ConversionEdge>> conversions(graph.value_count());
+  Emitter::Conversions conversions(graph.value_count());
   for (const ir::Conversion& conversion : placement.conversions) {
-    conversions[conversion.value.slot()].push_back(
+    conversions[named(conversion.value)].push_back(
         {intern_format(conversion.from, &formats), intern_format(conversion.to, &formats), conversion.cost});
   }
   Emitter emitter(conversions, host_plain, [&](FormatId from, FormatId to) {
-    return machine.of_conversion(formats[static_cast<size_t>(from)].space, formats[static_cast<size_t>(to)].space);
+    return machine.of_conversion(formats[from].space, formats[to].space);
   });
-  for (ir::ValueId input : graph.inputs()) emitter.has_input(input.index);
+  for (ir::ValueId input : graph.inputs()) emitter.has_input(named(input));
   for (size_t p : ir::execution_order(graph, placement)) {
     const ir::Partition& partition = placement.partitions[p];
     const std::vector<int> resources = work_on(machine, partition.instance);
-    const bool good = emitter.emit(
-        {static_cast<int>(p), partition.cost, &resources, boundary(partition.inputs), boundary(partition.outputs)});
+    const bool good =
+        emitter.emit({{}, partition.cost, &resources, boundary(partition.inputs), boundary(partition.outputs)});
     COLLAGE_CHECK(good, "partition {} reads what nothing makes", partition.name);
   }
   for (ir::ValueId output : graph.outputs()) {
-    if (!graph.value(output).is_constant()) emitter.output(output.index);
+    if (!graph.value(output).is_constant()) emitter.output(named(output));
   }
   return emitter.take().tasks;
 }

@@ -16,6 +16,10 @@
 
 namespace collage::place {
 
+/// As runtime::Machine numbers them.
+using ResourceId = Id<struct ResourceTag>;
+using TaskId = Id<runtime::Task>;
+
 /// Tasks of solutions of one problem.
 class SolutionScheduler {
  public:
@@ -23,29 +27,27 @@ class SolutionScheduler {
 
   struct Tasks {
     std::vector<runtime::Task> tasks;
-    std::vector<int> candidate_of;  ///< by task: the candidate, or -1 of a conversion
+    Table<TaskId, CandidateId> candidate_of;  ///< none: of a conversion
   };
   /// Nothing where a candidate cannot run, the quotient has a cycle or a reader cannot be served. Expects every node to
   /// be covered once.
-  std::optional<Tasks> tasks(const std::vector<int>& chosen);
+  std::optional<Tasks> tasks(const std::vector<CandidateId>& chosen);
 
   const std::vector<std::string>& resources() const { return machine_.names(); }
   /// What the candidate, or a conversion between the formats, holds.
-  const std::vector<int>& work_of(const Candidate& candidate) const {
-    return of_owner_[static_cast<size_t>(candidate.owner)];
-  }
-  const std::vector<int>& work_of(FormatId from, FormatId to) const {
-    return of_conversion_[static_cast<size_t>(from)][static_cast<size_t>(to)];
-  }
+  const std::vector<int>& work_of(const Candidate& candidate) const { return of_owner_[candidate.owner]; }
+  const std::vector<int>& work_of(FormatId from, FormatId to) const { return of_conversion_[from][to]; }
 
  private:
-  const std::vector<ConversionEdge>& tree(int value, FormatId written, std::vector<FormatId> wanted, bool* reachable);
+  const std::vector<ConversionEdge>& tree(ProblemValueId value, FormatId written, std::vector<FormatId> wanted,
+                                          bool* reachable);
 
   const Problem& problem_;
   runtime::Machine machine_;
-  std::vector<std::vector<int>> of_owner_;
-  std::vector<std::vector<std::vector<int>>> of_conversion_;  ///< by formats
-  std::map<std::tuple<int, FormatId, std::vector<FormatId>>, std::pair<bool, std::vector<ConversionEdge>>> trees_;
+  Table<OwnerId, std::vector<int>> of_owner_;
+  Table<FormatId, Table<FormatId, std::vector<int>>> of_conversion_;
+  std::map<std::tuple<ProblemValueId, FormatId, std::vector<FormatId>>, std::pair<bool, std::vector<ConversionEdge>>>
+      trees_;
 };
 
 /// Tasks of a written placement. Expects one that `evaluate` finds no fault with.

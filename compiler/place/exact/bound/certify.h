@@ -21,10 +21,10 @@ class CertificateMaker {
 };
 
 /// Which run and which price of one search is which of another that has some of its candidates: by run and by price of
-/// the latter, the former's, or -1.
+/// the latter, the former's, or none.
 struct Correspondence {
-  std::vector<int> run;
-  std::vector<int> price;
+  Table<RunId, RunId> run;
+  Table<PriceId, PriceId> price;
 };
 Correspondence correspondence(const IndexedProblem& from_search, const ChainLayout& from,
                               const IndexedProblem& to_search, const ChainLayout& to);

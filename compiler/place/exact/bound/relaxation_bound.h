@@ -19,7 +19,6 @@
 
 #include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "compiler/place/exact/bound/relaxation_layout.h"
@@ -27,8 +26,8 @@
 namespace collage::place {
 
 struct Multipliers {
-  std::vector<Duration> shares;  ///< by run; those of one move add up to its least cost
-  std::vector<Duration> prices;
+  Table<RunId, Duration> shares;  ///< those of one move add up to its least cost
+  Table<PriceId, Duration> prices;
 };
 
 class ChainBound {
@@ -41,58 +40,53 @@ class ChainBound {
 
   /// No solution costs less; `Duration::max()`: there is none.
   Duration lower() const { return lower_; }
-  /// No solution that has the move costs less. By move; a forward pass, and short ones between the runs of a move.
-  std::vector<Duration> lower_with_moves() const;
+  /// No solution that has the move costs less. A forward pass, and short ones between the runs of a move.
+  Table<MoveId, Duration> lower_with_moves() const;
 
   const ChainLayout& layout() const { return layout_; }
-  const std::vector<Run>& runs() const { return layout_.runs; }
-  /// Indices of a move's runs: [first_run(m), first_run(m + 1)).
-  int first_run(int move) const { return layout_.first_run[static_cast<size_t>(move)]; }
-  Duration share(int run) const { return multipliers_.shares[static_cast<size_t>(run)]; }
-  Duration price(int index) const { return multipliers_.prices[static_cast<size_t>(index)]; }
+  const Table<RunId, Run>& runs() const { return layout_.runs; }
+  IdRange<RunId> runs_of(MoveId move) const { return layout_.runs_of[move]; }
+  Duration share(RunId run) const { return multipliers_.shares[run]; }
+  Duration price(PriceId price) const { return multipliers_.prices[price]; }
 
-  /// The ways in which runs that begin at a position read the values that cross there: [first, last) of
-  /// `layout().start`.
-  std::pair<int, int> starts_at(int position) const {
-    const size_t at = static_cast<size_t>(position);
-    return {layout_.starts_from[at], layout_.starts_from[at + 1]};
-  }
+  /// The ways in which runs that begin at a position read the values that cross there.
+  IdRange<StartId> starts_at(Position position) const { return layout_.starts_at[position]; }
   /// The cheapest chains from such starts on.
-  const int64_t* rests_of_starts(int first) const { return start_.data() + first; }
+  const int64_t* rests_of_starts(StartId first) const { return start_.data() + first.slot(); }
 
-  /// The cheapest chain from each start at `position` on that has all of `forced`, runs that begin at or after
-  /// `position`, apart and in order, whose shares do not count.
-  std::vector<int64_t> rest_with_runs(int position, std::span<const int> forced) const;
+  /// The cheapest chain from each start at `from` on that has all of `forced`, runs that begin at or after `from`,
+  /// apart and in order, whose shares do not count.
+  std::vector<int64_t> rest_with_runs(Position from, std::span<const RunId> forced) const;
 
   /// What a value that was written as `written`, before the position looked from, still costs at least, less the prices
   /// that its undecided readers may pay in the chain: `have` is there already, `next` is read next (0: nothing is).
-  /// `undecided`: by reader. `Duration::max()` if some reader cannot be served.
-  Duration completion(int value, FormatId written, FormatMask have, std::span<const char> undecided,
+  /// `Duration::max()` if some reader cannot be served.
+  Duration completion(ProblemValueId value, FormatId written, FormatMask have, const Table<ReaderId, char>& undecided,
                       FormatMask next) const;
   /// The same for every `next`, by subset (`kNoWay`). False, and nothing done, for a value with too many formats.
-  bool completions(int value, FormatId written, FormatMask have, std::span<const char> undecided,
+  bool completions(ProblemValueId value, FormatId written, FormatMask have, const Table<ReaderId, char>& undecided,
                    std::vector<int64_t>& table) const;
 
  private:
   /// `all`: those that no price changes too.
   void price_cells(bool all);
   void backward();
-  void forward(size_t from, size_t to, std::vector<int64_t>& start_costs, std::vector<int64_t>& end_costs,
-               const std::function<void(size_t)>& at_run) const;
-  void lower_through_all_runs(const std::vector<int64_t>& start, std::vector<Duration>& lower) const;
+  void forward(Position from, Position to, Table<StartId, int64_t>& start_costs, Table<EndId, int64_t>& end_costs,
+               const std::function<void(PassId)>& at_run) const;
+  void lower_through_all_runs(const Table<StartId, int64_t>& start, Table<MoveId, Duration>& lower) const;
   /// `start`: counted from the first at its position.
-  int64_t cells_of_link(int end, int start) const;
+  int64_t cells_of_link(EndId end, size_t start) const;
 
   IndexedProblem& problem_;
   ChainLayout layout_;
   Multipliers multipliers_;
   Duration lower_;
-  std::vector<int64_t> cells_;  ///< relaxation_layout.h: prices, then phi of every writing by subset
-  std::vector<int64_t> gains_;  ///< of readers, by subset of formats
-  std::vector<int64_t> local_;  ///< by run, in the order of the pass: share + cells
-  std::vector<int64_t> start_;  ///< the cheapest chain from a start on
-  std::vector<int64_t> end_;    ///< and from an end on
-  std::vector<int> pass_of_;    ///< by run: its place in the pass
+  Table<CellId, int64_t> cells_;  ///< relaxation_layout.h: prices, then phi of every writing by subset
+  Table<GainId, int64_t> gains_;
+  Table<PassId, int64_t> local_;   ///< of the run: share + cells
+  Table<StartId, int64_t> start_;  ///< the cheapest chain from a start on
+  Table<EndId, int64_t> end_;      ///< and from an end on
+  Table<RunId, PassId> pass_of_;
 };
 
 }  // namespace collage::place

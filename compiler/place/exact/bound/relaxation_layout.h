@@ -14,24 +14,43 @@
 
 namespace collage::place {
 
+using support::Groups;
+
+using RunId = Id<struct Run>;
+using PricedReadId = Id<struct PricedRead>;
+/// Of Multipliers::prices.
+using PriceId = Id<struct PriceTag>;
+/// Of the numbers that a pass adds up.
+using CellId = Id<struct CellTag>;
+/// Of the gains of readers, by subset of formats each.
+using GainId = Id<struct GainTag>;
+using WritingId = Id<struct WritingTag>;
+/// How the values that cross there are read at a position, and how they were written.
+using StartId = Id<struct StartTag>;
+using EndId = Id<struct EndTag>;
+/// The place of a run in the order of the pass: by begin, then by start, then by move.
+using PassId = Id<struct PassTag>;
+using TermId = Id<struct TermTag>;
+using LinkId = Id<struct LinkTag>;
+
 struct Run {
-  int move = 0;
-  int begin = 0;
-  int end = 0;  ///< past its last position
+  MoveId move = 0;
+  Position begin = 0;
+  Position end = 0;  ///< past its last position
 };
 
 /// A read that pays a price.
 struct PricedRead {
-  int writer = 0;  ///< position of the value's writer
-  int price = 0;   ///< index into Multipliers::prices
+  Position writer = 0;  ///< of the value
+  PriceId price = 0;
 };
 
 struct ChainLayout {
   explicit ChainLayout(IndexedProblem& problem);
 
   struct Reader {
-    int first_price = -1;  ///< of its first format; -1: it pays none
-    int gains = -1;        ///< offset of its table of gains by subset; where it pays
+    PriceId first_price;   ///< of its first format; none: it pays nothing
+    GainId gains;          ///< where its table of gains by subset begins; where it pays
     FormatMask wants = 0;  ///< it must get one of these, where it reads from outside
     uint32_t wanted = 0;   ///< the same over ValueFormats::bits
   };
@@ -39,57 +58,58 @@ struct ChainLayout {
     bool exact = false;            ///< few enough formats for tables over their subsets
     uint32_t always = 0;           ///< what outputs want
     std::vector<FormatMask> bits;  ///< of the formats that matter, one each
-    std::vector<Reader> readers;
+    Table<ReaderId, Reader> readers;
   };
   /// A value as some moves write it: equal formats, equal readers outside.
   struct Writing {
-    int value = 0;
-    FormatId written = -1;
-    std::vector<int> outside;   ///< later readers, as indices into SearchValue::readers
-    std::vector<int64_t> base;  ///< St(written, F) by subset
-    int cells = 0;              ///< offset of phi by subset
-    bool pays = false;          ///< some reader outside pays a price: phi changes with the multipliers
+    ProblemValueId value = 0;
+    FormatId written;
+    std::vector<ReaderId> outside;  ///< later readers
+    std::vector<int64_t> base;      ///< St(written, F) by subset
+    CellId cells = 0;               ///< where phi by subset begins
+    bool pays = false;              ///< some reader outside pays a price: phi changes with the multipliers
   };
 
-  std::vector<Run> runs;  ///< by move
-  std::vector<int> first_run;
-  std::vector<int> reads_from;  ///< by run: its priced reads are [reads_from[r], reads_from[r+1])
-  std::vector<PricedRead> reads;
+  Groups<MoveId, RunId> runs_of;
+  Table<RunId, Run> runs;
+  Groups<RunId, PricedReadId> reads_of;
+  Table<PricedReadId, PricedRead> reads;
 
-  std::vector<ValueFormats> values;
-  std::vector<int> value_of_price;
-  std::vector<Writing> writings;
-  std::vector<std::vector<int>> writings_of;  ///< by value
-  std::vector<int> input_cells;               ///< of model inputs that are not read at position 0
-  int cell_count = 0;
-  int gain_count = 0;
+  Table<ProblemValueId, ValueFormats> values;
+  Table<PriceId, ProblemValueId> value_of_price;
+  Table<WritingId, Writing> writings;
+  Table<ProblemValueId, std::vector<WritingId>> writings_of;
+  std::vector<CellId> input_cells;  ///< of model inputs that are not read at position 0
+  size_t cell_count = 0;
+  size_t gain_count = 0;
 
-  /// Values written at position-1 (at 0: model inputs) and read at `position`.
-  std::vector<std::vector<int>> crossing;
+  /// Values written at position-1 (at 0: model inputs) and read at the position.
+  Table<Position, std::vector<ProblemValueId>> crossing;
 
-  // By run, in the order of the pass: by begin, then by start, then by move.
-  std::vector<int> pass_runs;   ///< run
-  std::vector<int> pass_from;   ///< by position
-  std::vector<int> start_from;  ///< by start: its runs are [start_from[s], start_from[s+1]) of the pass
-  std::vector<int> pass_start;  ///< its start
-  std::vector<int> pass_end;    ///< its end
-  std::vector<int> terms_from;
-  std::vector<int> terms;  ///< cells: prices paid, phi of values that are not read next
+  // Positions go up to the one past the last node.
+  Groups<Position, PassId> pass_at;
+  Groups<StartId, PassId> pass_of;  ///< of the runs that begin so
+  Table<PassId, RunId> pass_runs;
+  Table<PassId, StartId> pass_start;
+  Table<PassId, EndId> pass_end;
+  Groups<PassId, TermId> terms_of;
+  Table<TermId, CellId> terms;  ///< prices paid, phi of values that are not read next
 
-  // Starts: how the values of `crossing` are read at a position. Ends: how they were written.
-  std::vector<int> starts_from;                ///< by position
-  std::vector<std::vector<FormatMask>> start;  ///< reads, parallel to `crossing`
-  std::vector<int> ends_from;
-  std::vector<std::vector<int>> end;  ///< writings, parallel to `crossing`
-  std::vector<int> link_from;         ///< by end
-  std::vector<int> links;             ///< by start at the same position, then by crossing value: cells
+  Groups<Position, StartId> starts_at;
+  Table<StartId, std::vector<FormatMask>> start;  ///< reads, parallel to `crossing`
+  Groups<Position, EndId> ends_at;
+  Table<EndId, std::vector<WritingId>> end;  ///< parallel to `crossing`
+  Groups<EndId, LinkId> links_of;
+  Table<LinkId, CellId> links;  ///< by start at the same position, then by crossing value
 
+  /// Prices are the first cells.
+  static CellId cell_of(PriceId price) { return CellId(price.slot()); }
   /// Cell of phi(writing, next).
-  int cell(int writing, FormatMask next) const;
-  uint32_t subset_of(int value, FormatMask mask) const;
+  CellId cell(WritingId writing, FormatMask next) const;
+  uint32_t subset_of(ProblemValueId value, FormatMask mask) const;
   /// St(written, F) by subset, of a value with tables that some candidate writes so.
-  const std::vector<int64_t>& base_of(int value, FormatId written) const;
-  FormatMask mask_of(int value, uint32_t subset) const;
+  const std::vector<int64_t>& base_of(ProblemValueId value, FormatId written) const;
+  FormatMask mask_of(ProblemValueId value, uint32_t subset) const;
 
  private:
   struct Builder;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "compiler/place/exact/bound/relaxation_cells.h"
 
@@ -38,163 +39,154 @@ double to_double(int64_t cell) {
 
 }  // namespace
 
-SmoothChain::SmoothChain(const ChainLayout& layout, int node_count)
+SmoothChain::SmoothChain(const ChainLayout& layout, size_t node_count)
     : layout_(layout),
-      node_count_(static_cast<size_t>(node_count)),
-      cells_(static_cast<size_t>(layout.cell_count)),
-      gains_(static_cast<size_t>(layout.gain_count)),
+      node_count_(node_count),
+      cells_(layout.cell_count),
+      gains_(layout.gain_count),
       start_(layout.start.size()),
       end_(layout.end.size()),
       weight_(layout.pass_runs.size()),
       chance_of_start_(layout.start.size()),
       chance_of_end_(layout.end.size()),
-      chance_of_cell_(static_cast<size_t>(layout.cell_count)),
-      writing_of_cell_(static_cast<size_t>(layout.cell_count), -1) {
-  for (size_t w = 0; w < layout.writings.size(); ++w) {
+      chance_of_cell_(layout.cell_count),
+      writing_of_cell_(layout.cell_count) {
+  for (WritingId w : layout.writings.ids()) {
     const ChainLayout::Writing& writing = layout.writings[w];
-    for (size_t i = 0; i < writing.base.size(); ++i) {
-      writing_of_cell_[static_cast<size_t>(writing.cells) + i] = static_cast<int>(w);
+    for (CellId cell : IdRange(writing.cells, advance(writing.cells, std::ssize(writing.base)))) {
+      writing_of_cell_[cell] = w;
     }
   }
-  int total = 0;
-  for (size_t q = 0; q <= node_count_; ++q) {
-    const int starts = layout.starts_from[q + 1] - layout.starts_from[q];
-    for (int e = layout.ends_from[q]; e < layout.ends_from[q + 1]; ++e) {
-      link_weights_from_.push_back(total);
-      total += starts;
+  LinkWeightId total = 0;
+  for (Position q : layout.crossing.ids()) {
+    for (size_t e = 0; e < layout.ends_at[q].size(); ++e) {
+      total = advance(total, layout.starts_at[q].size());
+      link_weights_of_.close(total);
     }
   }
-  link_weight_.resize(static_cast<size_t>(total));
+  link_weight_.resize(total.slot());
 }
 
-double SmoothChain::evaluate(const std::vector<double>& point, double temperature, std::vector<double>& slope) {
-  std::copy(point.begin() + static_cast<std::ptrdiff_t>(layout_.runs.size()), point.end(), cells_.begin());
+double SmoothChain::evaluate(const SmoothPoint& point, double temperature, SmoothPoint& slope) {
+  std::copy(point.prices.begin(), point.prices.end(), cells_.begin());
   price_cells(layout_, kNever, !is_priced_, gains_, cells_);
   is_priced_ = true;
   backward(point, temperature);
-  std::fill(slope.begin(), slope.end(), 0.0);
+  std::fill(slope.shares.begin(), slope.shares.end(), 0.0);
+  std::fill(slope.prices.begin(), slope.prices.end(), 0.0);
   forward(slope);
   give_back(temperature, slope);
   double value = end_[0];
-  for (int cell : layout_.input_cells) value += cells_[static_cast<size_t>(cell)];
+  for (CellId cell : layout_.input_cells) value += cells_[cell];
   return value;
 }
 
-void SmoothChain::backward(const std::vector<double>& point, double temperature) {
+void SmoothChain::backward(const SmoothPoint& point, double temperature) {
   const double scale = 1 / temperature;
-  for (size_t q = node_count_ + 1; q-- > 0;) {
-    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
-    for (int s = first; s < last; ++s) {
-      const size_t from = static_cast<size_t>(layout_.start_from[static_cast<size_t>(s)]);
-      const size_t to = static_cast<size_t>(layout_.start_from[static_cast<size_t>(s) + 1]);
+  const Position past(node_count_);
+  for (Position q = past; q.is_valid(); q = advance(q, -1)) {
+    const IdRange<StartId> starts = layout_.starts_at[q];
+    for (StartId s : starts) {
+      const IdRange<PassId> pass = layout_.pass_of[s];
       double least = kNever;
-      for (size_t k = from; k < to; ++k) {
-        double cost = point[static_cast<size_t>(layout_.pass_runs[k])] + end_[static_cast<size_t>(layout_.pass_end[k])];
-        for (int t = layout_.terms_from[k]; t < layout_.terms_from[k + 1]; ++t) {
-          cost += cells_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])];
-        }
+      for (PassId k : pass) {
+        double cost = point.shares[layout_.pass_runs[k]] + end_[layout_.pass_end[k]];
+        for (TermId t : layout_.terms_of[k]) cost += cells_[layout_.terms[t]];
         weight_[k] = cost;
         least = std::min(least, cost);
       }
       if (is_never(least)) {
-        start_[static_cast<size_t>(s)] = from == to && q == node_count_ ? 0 : kNever;
-        std::fill(weight_.begin() + static_cast<std::ptrdiff_t>(from),
-                  weight_.begin() + static_cast<std::ptrdiff_t>(to), 0.0);
+        start_[s] = pass.empty() && q == past ? 0 : kNever;
+        for (PassId k : pass) weight_[k] = 0;
         continue;
       }
       double sum = 0;
-      for (size_t k = from; k < to; ++k) {
+      for (PassId k : pass) {
         const double above = (weight_[k] - least) * scale;
         weight_[k] = above < kMaxTemperaturesAbove ? decay(above) : 0;
         sum += weight_[k];
       }
       const double norm = 1 / sum;
-      for (size_t k = from; k < to; ++k) weight_[k] *= norm;
-      start_[static_cast<size_t>(s)] = least - temperature * std::log(sum);
+      for (PassId k : pass) weight_[k] *= norm;
+      start_[s] = least - temperature * std::log(sum);
     }
-    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
-      const size_t at = static_cast<size_t>(e);
-      double* weights = link_weight_.data() + link_weights_from_[at];
-      const size_t width = layout_.end[at].size();
-      const int* link = layout_.links.data() + layout_.link_from[at];
+    for (EndId e : layout_.ends_at[q]) {
+      const std::span<double> weights(link_weight_.data() + link_weights_of_[e].front().slot(), starts.size());
+      const size_t width = layout_.end[e].size();
+      const CellId* link = layout_.links.data() + layout_.links_of[e].front().slot();
       double least = kNever;
-      for (int s = first; s < last; ++s) {
-        double cost = start_[static_cast<size_t>(s)];
-        for (size_t i = 0; i < width; ++i) cost += cells_[static_cast<size_t>(*link++)];
-        weights[s - first] = cost;
+      double* weight = weights.data();
+      for (StartId s : starts) {
+        double cost = start_[s];
+        for (size_t i = 0; i < width; ++i) cost += cells_[*link++];
+        *weight++ = cost;
         least = std::min(least, cost);
       }
       if (is_never(least)) {
-        end_[at] = kNever;
-        std::fill(weights, weights + (last - first), 0.0);
+        end_[e] = kNever;
+        std::fill(weights.begin(), weights.end(), 0.0);
         continue;
       }
       double sum = 0;
-      for (int s = 0; s < last - first; ++s) {
-        const double above = (weights[s] - least) * scale;
-        weights[s] = above < kMaxTemperaturesAbove ? decay(above) : 0;
-        sum += weights[s];
+      for (double& of_start : weights) {
+        const double above = (of_start - least) * scale;
+        of_start = above < kMaxTemperaturesAbove ? decay(above) : 0;
+        sum += of_start;
       }
-      for (int s = 0; s < last - first; ++s) weights[s] /= sum;
-      end_[at] = least - temperature * std::log(sum);
+      for (double& of_start : weights) of_start /= sum;
+      end_[e] = least - temperature * std::log(sum);
     }
   }
 }
 
-void SmoothChain::forward(std::vector<double>& slope) {
+void SmoothChain::forward(SmoothPoint& slope) {
   std::fill(chance_of_start_.begin(), chance_of_start_.end(), 0.0);
   std::fill(chance_of_end_.begin(), chance_of_end_.end(), 0.0);
   std::fill(chance_of_cell_.begin(), chance_of_cell_.end(), 0.0);
   chance_of_end_[0] = 1;
-  for (size_t q = 0; q < node_count_; ++q) {
-    const int first = layout_.starts_from[q], last = layout_.starts_from[q + 1];
-    for (int e = layout_.ends_from[q]; e < layout_.ends_from[q + 1]; ++e) {
-      const size_t at = static_cast<size_t>(e);
-      if (chance_of_end_[at] < kMinChance) continue;
-      const double* weights = link_weight_.data() + link_weights_from_[at];
-      const size_t width = layout_.end[at].size();
-      const int* link = layout_.links.data() + layout_.link_from[at];
-      for (int s = first; s < last; ++s, link += width) {
-        const double chance = chance_of_end_[at] * weights[s - first];
-        chance_of_start_[static_cast<size_t>(s)] += chance;
-        if (chance < kMinChance) continue;
-        for (size_t i = 0; i < width; ++i) chance_of_cell_[static_cast<size_t>(link[i])] += chance;
+  for (Position q : support::first_ids<Position>(node_count_)) {
+    const IdRange<StartId> starts = layout_.starts_at[q];
+    for (EndId e : layout_.ends_at[q]) {
+      if (chance_of_end_[e] < kMinChance) continue;
+      const double* weight = link_weight_.data() + link_weights_of_[e].front().slot();
+      const size_t width = layout_.end[e].size();
+      const CellId* link = layout_.links.data() + layout_.links_of[e].front().slot();
+      for (StartId s : starts) {
+        const double chance = chance_of_end_[e] * *weight++;
+        chance_of_start_[s] += chance;
+        if (chance >= kMinChance) {
+          for (size_t i = 0; i < width; ++i) chance_of_cell_[link[i]] += chance;
+        }
+        link += width;
       }
     }
-    for (int k = layout_.pass_from[q]; k < layout_.pass_from[q + 1]; ++k) {
-      const size_t at = static_cast<size_t>(k);
-      if (weight_[at] <= 0) continue;
-      const double chance = chance_of_start_[static_cast<size_t>(layout_.pass_start[at])] * weight_[at];
+    for (PassId k : layout_.pass_at[q]) {
+      if (weight_[k] <= 0) continue;
+      const double chance = chance_of_start_[layout_.pass_start[k]] * weight_[k];
       if (chance < kMinChance) continue;
-      slope[static_cast<size_t>(layout_.pass_runs[at])] = chance;
-      chance_of_end_[static_cast<size_t>(layout_.pass_end[at])] += chance;
-      for (int t = layout_.terms_from[at]; t < layout_.terms_from[at + 1]; ++t) {
-        chance_of_cell_[static_cast<size_t>(layout_.terms[static_cast<size_t>(t)])] += chance;
-      }
+      slope.shares[layout_.pass_runs[k]] = chance;
+      chance_of_end_[layout_.pass_end[k]] += chance;
+      for (TermId t : layout_.terms_of[k]) chance_of_cell_[layout_.terms[t]] += chance;
     }
   }
 }
 
-void SmoothChain::give_back(double temperature, std::vector<double>& slope) {
-  const size_t runs = layout_.runs.size();
-  const size_t prices = layout_.value_of_price.size();
-  for (size_t p = 0; p < prices; ++p) slope[runs + p] = chance_of_cell_[p];
+void SmoothChain::give_back(double temperature, SmoothPoint& slope) {
+  for (PriceId p : slope.prices.ids()) slope.prices[p] = chance_of_cell_[ChainLayout::cell_of(p)];
   std::vector<double> weights;
-  for (size_t cell = prices; cell < chance_of_cell_.size(); ++cell) {
+  for (CellId cell : IdRange(CellId(slope.prices.size()), chance_of_cell_.next_id())) {
     const double chance = chance_of_cell_[cell];
     if (chance < kMinChance) continue;
-    const ChainLayout::Writing& writing = layout_.writings[static_cast<size_t>(writing_of_cell_[cell])];
+    const ChainLayout::Writing& writing = layout_.writings[writing_of_cell_[cell]];
     if (!writing.pays) continue;
-    const ChainLayout::ValueFormats& value = layout_.values[static_cast<size_t>(writing.value)];
-    const uint32_t needs = static_cast<uint32_t>(cell - static_cast<size_t>(writing.cells)) | value.always;
+    const ChainLayout::ValueFormats& value = layout_.values[writing.value];
+    const size_t needs = (cell.slot() - writing.cells.slot()) | value.always;
     weights.assign(writing.base.size(), kNever);
     double least = kNever, sum = 0;
     for (uint32_t subset = 0; subset < weights.size(); ++subset) {
       if ((subset & needs) != needs) continue;
       double cost = to_double(writing.base[subset]);
-      for (int r : writing.outside) {
-        cost -= gains_[static_cast<size_t>(value.readers[static_cast<size_t>(r)].gains) + subset];
-      }
+      for (ReaderId r : writing.outside) cost -= gains_[advance(value.readers[r].gains, subset)];
       weights[subset] = cost;
       least = std::min(least, cost);
     }
@@ -207,15 +199,18 @@ void SmoothChain::give_back(double temperature, std::vector<double>& slope) {
     for (uint32_t subset = 0; subset < weights.size(); ++subset) {
       const double share = chance * weights[subset] / sum;
       if (share < kMinChance) continue;
-      for (int r : writing.outside) {
-        const ChainLayout::Reader& reader = value.readers[static_cast<size_t>(r)];
-        if (reader.first_price < 0) continue;
-        int price = reader.first_price, highest = -1;
-        for (uint32_t wanted = reader.wanted; wanted != 0; wanted &= wanted - 1, ++price) {
-          if ((subset & wanted & -wanted) == 0) continue;
-          if (highest < 0 || cells_[static_cast<size_t>(price)] > cells_[static_cast<size_t>(highest)]) highest = price;
+      for (ReaderId r : writing.outside) {
+        const ChainLayout::Reader& reader = value.readers[r];
+        if (!reader.first_price.is_valid()) continue;
+        const auto amount = [&](PriceId price) { return cells_[ChainLayout::cell_of(price)]; };
+        PriceId price = reader.first_price, highest;
+        for (uint32_t wanted = reader.wanted; wanted != 0; wanted &= wanted - 1) {
+          if ((subset & wanted & -wanted) != 0 && (!highest.is_valid() || amount(price) > amount(highest))) {
+            highest = price;
+          }
+          price = advance(price, 1);
         }
-        if (highest >= 0) slope[runs + static_cast<size_t>(highest)] -= share;
+        if (highest.is_valid()) slope.prices[highest] -= share;
       }
     }
   }

@@ -14,33 +14,41 @@
 
 namespace collage::place {
 
+/// A number for each multiplier.
+struct SmoothPoint {
+  Table<RunId, double> shares;
+  Table<PriceId, double> prices;
+};
+
 class SmoothChain {
  public:
-  SmoothChain(const ChainLayout& layout, int node_count);
+  SmoothChain(const ChainLayout& layout, size_t node_count);
 
-  /// `point`: shares by run, then prices; picoseconds, as `temperature`. `slope`: by the same, how often each is paid
-  /// less how often it is got back. Returns the soft minimum.
-  double evaluate(const std::vector<double>& point, double temperature, std::vector<double>& slope);
+  /// `point`: the multipliers; picoseconds, as `temperature`. `slope`, of the same size: how often each is paid less
+  /// how often it is got back. Returns the soft minimum.
+  double evaluate(const SmoothPoint& point, double temperature, SmoothPoint& slope);
 
  private:
-  void backward(const std::vector<double>& point, double temperature);
-  void forward(std::vector<double>& slope);
-  void give_back(double temperature, std::vector<double>& slope);
+  void backward(const SmoothPoint& point, double temperature);
+  void forward(SmoothPoint& slope);
+  void give_back(double temperature, SmoothPoint& slope);
 
   const ChainLayout& layout_;
   size_t node_count_;
-  std::vector<double> cells_;
+  Table<CellId, double> cells_;
   bool is_priced_ = false;  ///< cells that no price changes are set
-  std::vector<double> gains_;
-  std::vector<double> start_;        ///< soft cost from a start on
-  std::vector<double> end_;          ///< and from an end on
-  std::vector<double> weight_;       ///< by run of the pass: of its start, how likely it is
-  std::vector<double> link_weight_;  ///< by end, then start at its position: how likely it is
-  std::vector<int> link_weights_from_;
-  std::vector<double> chance_of_start_;
-  std::vector<double> chance_of_end_;
-  std::vector<double> chance_of_cell_;
-  std::vector<int> writing_of_cell_;
+  Table<GainId, double> gains_;
+  Table<StartId, double> start_;  ///< soft cost from a start on
+  Table<EndId, double> end_;      ///< and from an end on
+  Table<PassId, double> weight_;  ///< of its start, how likely the run is
+  /// Of an end and a start at its position.
+  using LinkWeightId = Id<struct LinkWeightTag>;
+  Groups<EndId, LinkWeightId> link_weights_of_;
+  Table<LinkWeightId, double> link_weight_;  ///< of the end, how likely the start is
+  Table<StartId, double> chance_of_start_;
+  Table<EndId, double> chance_of_end_;
+  Table<CellId, double> chance_of_cell_;
+  Table<CellId, WritingId> writing_of_cell_;  ///< none: a price
 };
 
 }  // namespace collage::place

@@ -32,46 +32,43 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, double 
       smooth_(bound.layout(), problem.node_count),
       best_(bound.multipliers()),
       temperature_(temperature) {
-  for (size_t m = 0; m < problem.moves.size(); ++m) {
-    if (bound.first_run(static_cast<int>(m) + 1) - bound.first_run(static_cast<int>(m)) > 1) {
-      free_moves_.push_back(static_cast<int>(m));
-    }
+  for (MoveId m : problem.moves.ids()) {
+    if (bound.runs_of(m).size() > 1) free_moves_.push_back(m);
   }
-  for (Duration share : bound.multipliers().shares) point_.push_back(static_cast<double>(share.ps()));
-  for (Duration price : bound.multipliers().prices) point_.push_back(static_cast<double>(price.ps()));
-  speed_.resize(point_.size());
-  slope_.resize(point_.size());
+  for (Duration share : bound.multipliers().shares) point_.shares.push_back(static_cast<double>(share.ps()));
+  for (Duration price : bound.multipliers().prices) point_.prices.push_back(static_cast<double>(price.ps()));
+  for (SmoothPoint* zero : {&speed_, &slope_}) {
+    zero->shares.resize(point_.shares.size());
+    zero->prices.resize(point_.prices.size());
+  }
 }
 
 BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other,
                        const Correspondence& same)
     : BoundTuner(problem, bound) {
-  const size_t runs = same.run.size(), other_runs = other.bound_.runs().size();
-  const auto take = [&](size_t at, size_t from) {
-    point_[at] = other.point_[from];
-    speed_[at] = other.speed_[from];
-  };
-  for (size_t r = 0; r < runs; ++r) {
-    if (same.run[r] >= 0) take(r, static_cast<size_t>(same.run[r]));
-  }
-  for (size_t p = 0; p < same.price.size(); ++p) {
-    if (same.price[p] >= 0) take(runs + p, other_runs + static_cast<size_t>(same.price[p]));
-  }
   temperature_ = other.temperature_;
   value_ = other.value_;
   Multipliers best = best_;
-  for (size_t r = 0; r < runs; ++r) {
-    if (same.run[r] >= 0) best.shares[r] = other.best_.shares[static_cast<size_t>(same.run[r])];
+  for (RunId r : same.run.ids()) {
+    const RunId from = same.run[r];
+    if (!from.is_valid()) continue;
+    point_.shares[r] = other.point_.shares[from];
+    speed_.shares[r] = other.speed_.shares[from];
+    best.shares[r] = other.best_.shares[from];
   }
-  for (size_t p = 0; p < same.price.size(); ++p) {
-    if (same.price[p] >= 0) best.prices[p] = other.best_.prices[static_cast<size_t>(same.price[p])];
+  for (PriceId p : same.price.ids()) {
+    const PriceId from = same.price[p];
+    if (!from.is_valid()) continue;
+    point_.prices[p] = other.point_.prices[from];
+    speed_.prices[p] = other.speed_.prices[from];
+    best.prices[p] = other.best_.prices[from];
   }
   best_ = best;
   bound_.set(std::move(best));
 }
 
 bool BoundTuner::ascend(Duration upper, int steps) {
-  const double nodes = std::max(1, problem_.node_count);
+  const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
   const double most = static_cast<double>(upper.ps());
   if (temperature_ <= 0) {
     temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).ps()) / nodes);
@@ -100,39 +97,36 @@ void BoundTuner::step(double temperature) {
   value_ = smooth_.evaluate(point_, temperature, slope_);
   const double stride = kStride * temperature;
   // Shares of one move keep their sum: the slope within that plane.
-  for (int move : free_moves_) {
-    const int first = bound_.first_run(move), last = bound_.first_run(move + 1);
+  for (MoveId move : free_moves_) {
+    const IdRange<RunId> runs = bound_.runs_of(move);
     double mean = 0;
-    for (int r = first; r < last; ++r) mean += slope_[static_cast<size_t>(r)];
-    mean /= last - first;
-    for (int r = first; r < last; ++r) {
-      const size_t at = static_cast<size_t>(r);
-      speed_[at] = kMomentum * speed_[at] + stride * (slope_[at] - mean);
-      point_[at] += speed_[at];
+    for (RunId r : runs) mean += slope_.shares[r];
+    mean /= static_cast<double>(runs.size());
+    for (RunId r : runs) {
+      speed_.shares[r] = kMomentum * speed_.shares[r] + stride * (slope_.shares[r] - mean);
+      point_.shares[r] += speed_.shares[r];
     }
   }
-  for (size_t at = bound_.runs().size(); at < point_.size(); ++at) {
-    speed_[at] = kMomentum * speed_[at] + stride * slope_[at];
-    point_[at] += speed_[at];
+  for (PriceId p : point_.prices.ids()) {
+    speed_.prices[p] = kMomentum * speed_.prices[p] + stride * slope_.prices[p];
+    point_.prices[p] += speed_.prices[p];
   }
 }
 
 /// Whole picoseconds, shares with their exact sums.
 Multipliers BoundTuner::rounded() const {
   Multipliers result = bound_.multipliers();
-  for (int move : free_moves_) {
-    Duration rest = problem_.moves[static_cast<size_t>(move)].least;
-    const int last = bound_.first_run(move + 1) - 1;
-    for (int r = bound_.first_run(move); r < last; ++r) {
-      result.shares[static_cast<size_t>(r)] = Duration::picoseconds(std::llround(point_[static_cast<size_t>(r)]));
-      rest -= result.shares[static_cast<size_t>(r)];
+  for (MoveId move : free_moves_) {
+    Duration rest = problem_.moves[move].least;
+    const IdRange<RunId> runs = bound_.runs_of(move);
+    const RunId last = advance(runs.last_plus_one(), -1);
+    for (RunId r : IdRange(runs.front(), last)) {
+      result.shares[r] = Duration::picoseconds(std::llround(point_.shares[r]));
+      rest -= result.shares[r];
     }
-    result.shares[static_cast<size_t>(last)] = rest;
+    result.shares[last] = rest;
   }
-  const size_t runs = bound_.runs().size();
-  for (size_t p = 0; p < result.prices.size(); ++p) {
-    result.prices[p] = Duration::picoseconds(std::llround(point_[runs + p]));
-  }
+  for (PriceId p : result.prices.ids()) result.prices[p] = Duration::picoseconds(std::llround(point_.prices[p]));
   return result;
 }
 

@@ -36,10 +36,10 @@ class BoundTuner {
   const IndexedProblem& problem_;
   ChainBound& bound_;
   SmoothChain smooth_;
-  std::vector<int> free_moves_;  ///< of several runs
-  std::vector<double> point_;    ///< picoseconds: shares by run, then prices
-  std::vector<double> speed_;
-  std::vector<double> slope_;
+  std::vector<MoveId> free_moves_;  ///< of several runs
+  SmoothPoint point_;               ///< picoseconds
+  SmoothPoint speed_;
+  SmoothPoint slope_;
   Multipliers best_;
   double temperature_ = 0;  ///< picoseconds; 0: not begun
   double value_ = 0;        ///< of the smoothed bound at the last step

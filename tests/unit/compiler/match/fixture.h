@@ -50,8 +50,8 @@ struct Case {
 
   const ir::Backend& backend() const { return rules.backends.at(0); }
 
-  std::vector<place::ActiveBackend> active() const {
-    std::vector<place::ActiveBackend> all;
+  place::ActiveBackends active() const {
+    place::ActiveBackends all;
     for (const ir::Backend& backend : rules.backends) all.push_back({&backend, {}});
     return all;
   }
@@ -85,8 +85,8 @@ struct Case {
   }
 
   place::BackendCandidates candidates(const place::GrowthLimits& limits = {}) const {
-    std::vector<place::ActiveBackend> all = active();
-    return place::find_candidates(graph, all.at(0), place::layouts_in_play(all), {limits});
+    place::ActiveBackends all = active();
+    return place::find_candidates(graph, all.items().at(0), place::layouts_in_play(all), {limits});
   }
 
   /// Node sets of the first backend's candidates, sorted.

@@ -93,9 +93,9 @@ class Strategies : public testing::Test {
     return solution->cost.ps();
   }
   Sketch sketch_;
-  int npu_ = 0;
-  int library_ = 0;
-  FormatId device_ = 0;
+  OwnerId npu_;
+  OwnerId library_;
+  FormatId device_;
 };
 
 TEST_F(Strategies, OptimalWeighsEverything) {
@@ -151,8 +151,8 @@ TEST(GreedySearch, GivesUpAChoiceThatLeavesNoWay) {
 
 TEST(GreedySearch, CountsPartitions) {
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
-  sketch.problem.owners[static_cast<size_t>(npu)].max_partitions = 1;
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
+  sketch.problem.owners[npu].max_partitions = 1;
   sketch.add_singletons(10);
   sketch.add_singletons(1, npu);
   const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
@@ -171,11 +171,13 @@ int mock_cost(int unit, size_t operators) {
 /// A chain of `length` operators; each target has every run of up to its depth.
 class TvmChain : public testing::Test {
  protected:
-  void add_target(Sketch& sketch, const std::string& name, int unit, int depth) {
-    const int owner = sketch.add_owner(name, "host");
-    for (int begin = 0; begin < sketch.problem.node_count; ++begin) {
-      std::vector<int> nodes;
-      for (int node = begin; node < std::min(begin + depth, sketch.problem.node_count); ++node) {
+  void add_target(Sketch& sketch, const std::string& name, int unit, size_t depth) {
+    const OwnerId owner = sketch.add_owner(name, "host");
+    const IdRange<NodeId> all = sketch.problem.nodes();
+    for (NodeId begin : all) {
+      std::vector<NodeId> nodes;
+      for (NodeId node : IdRange<NodeId>(begin, all.last_plus_one())) {
+        if (nodes.size() == depth) break;
         nodes.push_back(node);
         sketch.add(nodes, mock_cost(unit, nodes.size()), owner);
       }
@@ -184,15 +186,15 @@ class TvmChain : public testing::Test {
   /// `hook{0} llvm{1,2}` in the order of execution.
   static std::string text(const Problem& problem, const std::optional<Solution>& solution) {
     std::string text;
-    for (int c : solution.value().chosen) {
-      const Candidate& candidate = problem.candidates[static_cast<size_t>(c)];
-      text += (text.empty() ? "" : " ") + problem.owners[static_cast<size_t>(candidate.owner)].backend + "{";
-      for (int node : candidate.nodes) text += (text.back() == '{' ? "" : ",") + std::to_string(node);
+    for (CandidateId c : solution.value().chosen) {
+      const Candidate& candidate = problem.candidates[c];
+      text += (text.empty() ? "" : " ") + problem.owners[candidate.owner].backend + "{";
+      for (NodeId node : candidate.nodes) text += (text.back() == '{' ? "" : ",") + std::to_string(node.index);
       text += "}";
     }
     return text;
   }
-  std::string chosen_by_tvm(int llvm, int llvm_depth, int hook, int hook_depth) {
+  std::string chosen_by_tvm(int llvm, size_t llvm_depth, int hook, size_t hook_depth) {
     Sketch sketch(3, {{0, 1}, {1, 2}});
     add_target(sketch, "llvm", llvm, llvm_depth);
     add_target(sketch, "hook", hook, hook_depth);
@@ -215,13 +217,13 @@ TEST_F(TvmChain, DepthOfTheExternalTarget) {  // its case A5
 TEST_F(TvmChain, PruningKeepsTheMaximal) {  // its case A10: two relu in a row, two adds with a tap each
   Sketch sketch(4, {{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}});
   for (const auto& [name, unit] : {std::pair("llvm", 2), std::pair("hook", 1)}) {
-    const int owner = sketch.add_owner(name, "host");
-    for (const std::vector<int>& nodes :
-         std::vector<std::vector<int>>{{0}, {1}, {2}, {3}, {2, 3}, {1, 2, 3}, {0, 1, 2, 3}}) {
+    const OwnerId owner = sketch.add_owner(name, "host");
+    for (const std::vector<NodeId>& nodes :
+         std::vector<std::vector<NodeId>>{{0}, {1}, {2}, {3}, {2, 3}, {1, 2, 3}, {0, 1, 2, 3}}) {
       sketch.add(nodes, mock_cost(unit, nodes.size()), owner);
     }
   }
-  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<int>{6, 13}));
+  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<CandidateId>{6, 13}));
   const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
   EXPECT_EQ(text(sketch.problem, solution), "hook{0,1,2,3}");
   EXPECT_EQ(solution->cost.ps(), 3439);
@@ -229,9 +231,9 @@ TEST_F(TvmChain, PruningKeepsTheMaximal) {  // its case A10: two relu in a row, 
 
 TEST_F(TvmChain, TwinsKillEachOther) {  // probe X1: a pattern of two, and the union of two patterns of one
   Sketch sketch(2, {{0, 1}});
-  const int llvm = sketch.add_owner("llvm", "host");
-  const int hook = sketch.add_owner("hook", "host");
-  for (const std::vector<int>& nodes : std::vector<std::vector<int>>{{0}, {1}, {0, 1}}) {
+  const OwnerId llvm = sketch.add_owner("llvm", "host");
+  const OwnerId hook = sketch.add_owner("hook", "host");
+  for (const std::vector<NodeId>& nodes : std::vector<std::vector<NodeId>>{{0}, {1}, {0, 1}}) {
     sketch.add(nodes, mock_cost(10, nodes.size()), llvm);
     sketch.add(nodes, mock_cost(1, nodes.size()), hook, 0, "union");
   }
@@ -244,7 +246,7 @@ TEST_F(TvmChain, TwinsKillEachOther) {  // probe X1: a pattern of two, and the u
 
 TEST_F(TvmChain, FormatsAreNoTwins) {
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId plain = sketch.add_format("npu[0]"), blocked = sketch.add_format("npu[0]", "NHWC");
   for (FormatId format : {plain, blocked}) {
     sketch.convert(0, format, format == plain ? 2 : 1);
@@ -253,7 +255,7 @@ TEST_F(TvmChain, FormatsAreNoTwins) {
   }
   sketch.add_singletons(50);
   // Nothing is lost (the singletons of the host come in a later round), and the one that is cheaper to feed is taken.
-  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<CandidateId>{0, 1, 2, 3}));
   EXPECT_EQ(solve(sketch.problem, {Strategy::Kind::Tvm, {}})->cost.ps(), 1 + 5 + 3);
 }
 
@@ -287,8 +289,8 @@ TEST_F(TvmChain, AChoiceThatClosesACycleIsNoPlan) {
 
 TEST_F(TvmChain, LimitsAreUnknownToIt) {
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
-  sketch.problem.owners[static_cast<size_t>(npu)].max_partitions = 1;
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
+  sketch.problem.owners[npu].max_partitions = 1;
   sketch.add_singletons(10);
   sketch.add_singletons(1, npu);
   std::string why;

@@ -36,10 +36,10 @@ class Network {
     plan_.placement.partitions.push_back(std::move(all));
   }
 
-  size_t backend_count() const { return active_.size(); }
+  support::IdRange<place::BackendId> backends() const { return active_.ids(); }
 
   /// Compares the three reasons of each node that the backend cannot run. Returns how many the summary counts.
-  size_t check(size_t backend) {
+  size_t check(place::BackendId backend) {
     const place::ActiveBackend& active = active_[backend];
     const place::BackendCandidates& found = built_.backends[backend];
     const std::map<ir::NodeId, match::NearMiss> counted = counted_refusals(graph_, active, found);
@@ -80,7 +80,7 @@ class Network {
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
   ir::RuleSet rules_;
-  std::vector<place::ActiveBackend> active_;
+  place::ActiveBackends active_;
   ir::Graph graph_;
   place::BuiltProblem built_;
   ir::Placement written_;
@@ -96,7 +96,7 @@ TEST(Refusals, ThreePlacesGiveOneReason) {
     if (entry.path().extension() != ".ir") continue;
     SCOPED_TRACE(entry.path().filename());
     Network network(entry.path());
-    for (size_t b = 0; b < network.backend_count(); ++b) counted += network.check(b);
+    for (place::BackendId b : network.backends()) counted += network.check(b);
     ++networks;
   }
   EXPECT_GE(networks, 9u);

@@ -21,7 +21,7 @@ double distance(const Genome& genome, const Genome& goal) {
 }
 
 TEST(Evolve, FindsTheBest) {
-  const std::vector<int> choices(12, 3);
+  const std::vector<size_t> choices(12, 3);
   const Genome goal{1, 0, 2, 1, 0, 0, 2, 2, 1, 0, 1, 2};
   EvolveOptions options;
   options.evaluations = 2'000;
@@ -38,7 +38,7 @@ TEST(Evolve, EqualMeasurementsGiveEqualResults) {
     EvolveOptions options;
     options.evaluations = 60;
     evolve(
-        std::vector<int>(8, 4), {Genome(8, 0)},
+        std::vector<size_t>(8, 4), {Genome(8, 0)},
         [&](const Genome& genome) {
           measured.push_back(genome);
           return distance(genome, Genome(8, 3));
@@ -54,7 +54,7 @@ TEST(Evolve, NoGenomeIsMeasuredTwiceAndTheBudgetHolds) {
   EvolveOptions options;
   options.evaluations = 40;
   const Evolved found = evolve(
-      std::vector<int>(6, 2), {Genome(6, 0), Genome(6, 1)},
+      std::vector<size_t>(6, 2), {Genome(6, 0), Genome(6, 1)},
       [&](const Genome& genome) {
         measured.insert(genome);
         return distance(genome, Genome(6, 1));
@@ -79,9 +79,9 @@ TEST(Evolve, WhatDoesNotRunNeverWins) {
   EvolveOptions options;
   options.evaluations = 50;
   const Evolved found = evolve(
-      std::vector<int>(5, 2), {Genome(5, 0)},
-      [&](const Genome& genome) { return genome[0] == 1 ? never : distance(genome, Genome(5, 1)); }, options);
-  EXPECT_EQ(found.best[0], 0);
+      std::vector<size_t>(5, 2), {Genome(5, 0)},
+      [&](const Genome& genome) { return genome[0] == ChoiceId(1) ? never : distance(genome, Genome(5, 1)); }, options);
+  EXPECT_EQ(found.best[0], ChoiceId(0));
   EXPECT_TRUE(std::isfinite(found.fitness));
 }
 
@@ -110,15 +110,15 @@ class PlanGenome : public testing::Test {
     plan_ = search_optimal(sketch_.problem).value();
   }
   Sketch sketch_;
-  int lib_ = 0;
-  int npu_ = 0;
+  OwnerId lib_;
+  OwnerId npu_;
   Solution plan_;
 };
 
 TEST_F(PlanGenome, APartitionStaysIsTakenApartOrMoves) {
   EXPECT_EQ(plan_.cost.ps(), 1 + 5);
   const PlanGenes genes(sketch_.problem, plan_);
-  EXPECT_EQ(genes.choices(), (std::vector<int>{4, 2}));  // stay, host, apart, npu; stay, npu
+  EXPECT_EQ(genes.choices(), (std::vector<size_t>{4, 2}));  // stay, host, apart, npu; stay, npu
   EXPECT_EQ(genes.plan_of({0, 0}, {})->cost.ps(), 1 + 5);
   EXPECT_EQ(genes.plan_of({1, 0}, {})->cost.ps(), 5 + 5 + 5);
   EXPECT_EQ(genes.plan_of({2, 0}, {})->cost.ps(), 4 + 4 + 5);
@@ -130,7 +130,7 @@ TEST_F(PlanGenome, NeighboursThatMoveMayMerge) {
   const std::optional<Solution> both = genes.plan_of({3, 1}, {});
   ASSERT_TRUE(both.has_value());
   EXPECT_EQ(both->cost.ps(), 2 + 9 + 2);
-  EXPECT_EQ(chosen_sets(sketch_.problem, *both), (std::set<std::vector<int>>{{0, 1, 2}}));
+  EXPECT_EQ(chosen_sets(sketch_.problem, *both), (std::set<std::vector<NodeId>>{{0, 1, 2}}));
 }
 
 TEST_F(PlanGenome, AnotherPlanAsAGenome) {

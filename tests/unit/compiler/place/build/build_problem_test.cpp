@@ -106,8 +106,7 @@ TEST(BuildProblem, ConversionsOfAValue) {
   const place::Problem& problem = built->problem;
   auto cost = [&](const std::string& from, const std::string& to) {
     for (const place::ConversionEdge& edge : problem.values[0].conversions) {
-      if (problem.formats[static_cast<size_t>(edge.from)].space == from &&
-          problem.formats[static_cast<size_t>(edge.to)].space == to) {
+      if (problem.formats[edge.from].space == from && problem.formats[edge.to].space == to) {
         return edge.cost;
       }
     }
@@ -132,17 +131,17 @@ TEST(BuildProblem, ReordersExistOnBothSidesOfACopy) {
 }
 
 /// All that leads from a format to another, by their texts.
-Duration cheapest(const place::Problem& problem, int value, const std::string& from, const Sets& to) {
+Duration cheapest(const place::Problem& problem, place::ProblemValueId value, const std::string& from, const Sets& to) {
   auto find = [&](const std::string& text) {
-    for (size_t f = 0; f < problem.formats.size(); ++f) {
-      if (ir::to_string(problem.formats[f]) == text) return static_cast<place::FormatId>(f);
+    for (place::FormatId f : problem.formats.ids()) {
+      if (ir::to_string(problem.formats[f]) == text) return f;
     }
     ADD_FAILURE() << "no format " << text;
     return place::FormatId(0);
   };
   std::vector<place::FormatId> wanted;
   for (const std::string& text : to) wanted.push_back(find(text));
-  return place::cheapest_arborescence(problem.values[static_cast<size_t>(value)].conversions, find(from), wanted).cost;
+  return place::cheapest_arborescence(problem.values[value].conversions, find(from), wanted).cost;
 }
 
 TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
@@ -151,7 +150,7 @@ TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
       .add_rules(
           "backend npu {\n runtime sim\n device npu { link host bandwidth 1 GB/s latency 1 us }\n"
           " rule r { match y = Relu(v) format v: f16, y: f16 cost 1 us lower \"r\" }\n}\n");
-  std::vector<place::ActiveBackend> active = setup.active();
+  place::ActiveBackends active = setup.active();
   active[0].allowed = {runtime::StorageType::F16};
   auto built = place::build_problem(setup.graph, setup.rules, active, setup.diags);
   ASSERT_TRUE(built);
@@ -176,8 +175,8 @@ TEST(BuildProblem, ConflictsAndPartitionCounts) {
   ASSERT_TRUE(built);
   ASSERT_EQ(built->problem.owners.size(), 3u);
   EXPECT_EQ(built->problem.owners[1].max_partitions, 3);
-  EXPECT_EQ(built->problem.owners[1].conflicts, std::vector<int>{2});
-  EXPECT_EQ(built->problem.owners[2].conflicts, std::vector<int>{1});
+  EXPECT_EQ(built->problem.owners[1].conflicts, std::vector<place::OwnerId>{2});
+  EXPECT_EQ(built->problem.owners[2].conflicts, std::vector<place::OwnerId>{1});
   EXPECT_TRUE(built->problem.owners[0].conflicts.empty());
 }
 
@@ -293,7 +292,7 @@ TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
     auto best = place::search_optimal(built->problem);
     ASSERT_TRUE(best);
     EXPECT_EQ(best->cost, Duration::picoseconds(2000));
-    for (int c : best->chosen) EXPECT_FALSE(built->origin(static_cast<size_t>(c)).unmeasured);
+    for (place::CandidateId c : best->chosen) EXPECT_FALSE(built->origin(c).unmeasured);
     EXPECT_EQ(built->lazy.not_needed + distinct(source).size(), 4u);
   }
 }
@@ -308,7 +307,7 @@ TEST(LazyMeasuring, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   auto built = measured_problem(setup, costs, &lazy);
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->origin(0).backend, -1);
+  EXPECT_FALSE(built->origin(0).backend.is_valid());
   place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
 }
@@ -359,7 +358,7 @@ TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   auto built = measured_problem(setup, costs);
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->origin(0).backend, -1);
+  EXPECT_FALSE(built->origin(0).backend.is_valid());
   EXPECT_GT(built->problem.candidates[0].cost, Duration());
   place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
@@ -467,7 +466,7 @@ TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
   EXPECT_EQ(lines(setup, *built), (Sets{"npu npu[0] {a, y} 4us rules relu, relu reads %x: npu[0] writes %y: npu[0]"}));
-  EXPECT_EQ(built->origin(0).fixed, 0);
+  EXPECT_EQ(built->origin(0).fixed, place::PartitionId(0));
   setup.placement.partitions[0].cost = Duration::picoseconds(5);
   EXPECT_EQ(setup.problem()->problem.candidates[0].cost, Duration::picoseconds(5));
 }

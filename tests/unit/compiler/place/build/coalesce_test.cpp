@@ -20,16 +20,16 @@ ir::Graph graph_of(const Problem& problem) {
   ir::Graph graph;
   const ir::TensorType type{runtime::DType::F32, {4}};
   graph.add_input("x", type);
-  for (int node = 0; node < problem.node_count; ++node) {
+  for (NodeId node : problem.nodes()) {
     std::vector<ir::ValueId> inputs;
-    for (size_t v = 0; v < problem.values.size(); ++v) {
-      const std::vector<int>& readers = problem.values[v].readers;
-      if (std::count(readers.begin(), readers.end(), node) != 0) inputs.emplace_back(static_cast<int64_t>(v));
+    for (ProblemValueId v : problem.values.ids()) {
+      const std::vector<NodeId>& readers = problem.values[v].readers;
+      if (std::count(readers.begin(), readers.end(), node) != 0) inputs.emplace_back(v.slot());
     }
-    graph.add_node(kOp, inputs, {}, {"v" + std::to_string(node)}, {type});
+    graph.add_node(kOp, inputs, {}, {"v" + std::to_string(node.index)}, {type});
   }
-  for (size_t v = 0; v < problem.values.size(); ++v) {
-    if (problem.values[v].is_output) graph.mark_output(ir::ValueId(static_cast<int64_t>(v)));
+  for (ProblemValueId v : problem.values.ids()) {
+    if (problem.values[v].is_output) graph.mark_output(ir::ValueId(v.slot()));
   }
   return graph;
 }
@@ -44,8 +44,9 @@ Plan plan_of(const Problem& problem) {
   Plan plan{graph_of(problem), {}, {}};
   const Solution solution = search_optimal(problem).value();
   plan.cost = solution.cost;
-  plan.placement = to_placement(problem, solution, plan.graph, plan.graph.value_ids(), [&](int c) {
-    return std::vector<ir::ChosenMatch>{{problem.candidates[static_cast<size_t>(c)].rule}};
+  const Table<ProblemValueId, ir::ValueId> values(plan.graph.value_ids());
+  plan.placement = to_placement(problem, solution, plan.graph, values, [&](CandidateId c) {
+    return std::vector<ir::ChosenMatch>{{problem.candidates[c].rule}};
   });
   return plan;
 }
@@ -56,12 +57,11 @@ std::string judged(const ir::Graph& graph, const ir::Placement& placement) {
   return std::to_string(std::get<Duration>(verdict).ps());
 }
 
-std::vector<std::vector<int>> nodes_of(const ir::Placement& placement) {
-  std::vector<std::vector<int>> result;
-  for (const ir::Partition& partition : placement.partitions) {
-    result.emplace_back();
-    for (ir::NodeId node : partition.nodes) result.back().push_back(node.index);
-  }
+using NodeSets = std::vector<std::vector<NodeId>>;
+
+NodeSets nodes_of(const ir::Placement& placement) {
+  NodeSets result;
+  for (const ir::Partition& partition : placement.partitions) result.push_back(partition.nodes);
   return result;
 }
 
@@ -70,15 +70,15 @@ bool on_npu(const ir::Partition& partition) {
 }
 
 /// Every node alone: `npu_nodes` on the device, the others on the host.
-Sketch placed(int node_count, const std::vector<std::pair<int, int>>& edges, const std::vector<int>& npu_nodes) {
+Sketch placed(size_t node_count, const std::vector<Sketch::Edge>& edges, const std::vector<NodeId>& npu_nodes) {
   Sketch sketch(node_count, edges);
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 2);
   sketch.convert(device, 0, 3);
-  for (int node = 0; node < node_count; ++node) {
+  for (NodeId node : sketch.problem.nodes()) {
     const bool there = std::count(npu_nodes.begin(), npu_nodes.end(), node) != 0;
-    sketch.add({node}, 1 + node, there ? npu : 0, there ? device : 0, there ? "fast" : "any");
+    sketch.add({node}, 1 + node.index, there ? npu : OwnerId(0), there ? device : FormatId(0), there ? "fast" : "any");
   }
   return sketch;
 }
@@ -126,9 +126,9 @@ TEST(EvaluatePlacement, FindsACycle) {
   const Plan plan = plan_of(sketch.problem);
   ir::Placement placement = plan.placement;
   placement.partitions.resize(2);
-  for (int p = 0; p < 2; ++p) {
-    ir::Partition& partition = placement.partitions[static_cast<size_t>(p)];
-    partition.nodes = {ir::NodeId(p), ir::NodeId(p + 2)};
+  for (size_t p = 0; p < 2; ++p) {
+    ir::Partition& partition = placement.partitions[p];
+    partition.nodes = {NodeId(p), NodeId(p + 2)};
     partition.inputs.clear();
     partition.outputs.clear();
     for (ir::ValueId value : ir::boundary_inputs(plan.graph, partition.nodes)) partition.inputs.push_back({value, {}});
@@ -142,7 +142,7 @@ TEST(Coalesce, AWriterWithTwoReadersTakesBoth) {
   Plan plan = plan_of(placed(3, {{0, 1}, {0, 2}}, {0, 1, 2}).problem);
   const std::string cost = judged(plan.graph, plan.placement);
   coalesce(plan.graph, plan.placement, on_npu);
-  EXPECT_EQ(nodes_of(plan.placement), (std::vector<std::vector<int>>{{0, 1, 2}}));
+  EXPECT_EQ(nodes_of(plan.placement), (NodeSets{{0, 1, 2}}));
   EXPECT_EQ(plan.placement.partitions[0].outputs.size(), 2u);
   EXPECT_EQ(plan.placement.partitions[0].cost.ps(), 1 + 2 + 3);
   EXPECT_EQ(plan.placement.partitions[0].matches.size(), 3u);
@@ -154,7 +154,7 @@ TEST(Coalesce, AValueReadElsewhereStaysAResult) {
   Plan plan = plan_of(placed(4, {{0, 1}, {1, 2}, {0, 3}}, {0, 1}).problem);
   const std::string cost = judged(plan.graph, plan.placement);
   coalesce(plan.graph, plan.placement, on_npu);
-  EXPECT_EQ(nodes_of(plan.placement), (std::vector<std::vector<int>>{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(nodes_of(plan.placement), (NodeSets{{0, 1}, {2}, {3}}));
   EXPECT_EQ(plan.placement.partitions[0].outputs.size(), 2u);
   EXPECT_EQ(judged(plan.graph, plan.placement), cost);
 }
@@ -172,7 +172,7 @@ TEST(Coalesce, JoinedPartitionsAreLookedAtAgain) {
   // 1 cannot take 3 while 2 stands between; once 1 has taken 2 it can.
   Plan plan = plan_of(placed(4, {{0, 1}, {1, 2}, {2, 3}, {1, 3}}, {1, 2, 3}).problem);
   coalesce(plan.graph, plan.placement, on_npu);
-  EXPECT_EQ(nodes_of(plan.placement), (std::vector<std::vector<int>>{{0}, {1, 2, 3}}));
+  EXPECT_EQ(nodes_of(plan.placement), (NodeSets{{0}, {1, 2, 3}}));
 }
 
 TEST(Coalesce, OnlyWhereAllowedAndInOneFormat) {
@@ -182,7 +182,7 @@ TEST(Coalesce, OnlyWhereAllowedAndInOneFormat) {
   EXPECT_EQ(refused.partitions.size(), 2u);
 
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId plain = sketch.add_format("npu[0]");
   const FormatId rows = sketch.add_format("npu[0]", "NHWC");
   sketch.convert(0, plain, 1);

@@ -11,7 +11,7 @@ constexpr const char* kImage = "(%x: f32[1, 3, 8, 8]) -> (%y: f32[1, 3, 8, 8])";
 
 /// `x NHWC -> y plain` for each candidate of the first backend.
 Sets formats(const Case& setup) {
-  std::vector<place::ActiveBackend> active = setup.active();
+  place::ActiveBackends active = setup.active();
   place::LayoutTable layouts = place::layouts_in_play(active);
   Sets result;
   for (const auto& candidate : place::find_candidates(setup.graph, active[0], layouts).candidates) {
@@ -114,7 +114,7 @@ constexpr const char* kHalf = "rule r { match y = Relu(v) format v: NHWC f16, y:
 
 /// The first backend may round to these.
 Sets formats_with(const Case& setup, const std::set<runtime::StorageType>& allowed, std::string* why = nullptr) {
-  std::vector<place::ActiveBackend> active = setup.active();
+  place::ActiveBackends active = setup.active();
   active[0].allowed = allowed;
   place::LayoutTable layouts = place::layouts_in_play(active);
   auto found = place::find_candidates(setup.graph, active[0], layouts);

@@ -68,7 +68,7 @@ TEST(SplitCandidates, PowersOfTwoOfNeighbours) {
   ASSERT_TRUE(built);
   std::vector<std::string> owners;
   for (const place::Candidate& candidate : built->problem.candidates) {
-    if (candidate.split) owners.push_back(built->problem.owners[static_cast<size_t>(candidate.owner)].instance);
+    if (candidate.split) owners.push_back(built->problem.owners[candidate.owner].instance);
   }
   EXPECT_EQ(owners,
             (std::vector<std::string>{"npu[0]+npu[1]", "npu[2]+npu[3]", "npu[4]+npu[5]", "npu[0]+npu[1]+npu[2]+npu[3]",
@@ -92,7 +92,7 @@ TEST(SplitCandidates, SharesOfMemory) {
   auto split = std::find_if(built->problem.candidates.begin(), built->problem.candidates.end(),
                             [](const place::Candidate& candidate) { return candidate.split.has_value(); });
   ASSERT_NE(split, built->problem.candidates.end());
-  const place::Owner& group = built->problem.owners[static_cast<size_t>(split->owner)];
+  const place::Owner& group = built->problem.owners[split->owner];
   ASSERT_EQ(split->shares.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(split->shares[i].owner, group.members[i]);
@@ -116,11 +116,11 @@ TEST(SplitCandidates, SharesOfMemory) {
 std::pair<Duration, bool> best(Case& setup, bool may_split) {
   auto built = setup.problem();
   EXPECT_TRUE(built);
-  std::erase_if(built->problem.candidates, [&](const place::Candidate& c) { return c.split && !may_split; });
+  if (!may_split) built->keep_if([&](place::CandidateId c) { return !built->problem.candidates[c].split; });
   auto solution = place::solve(built->problem, {});
   EXPECT_TRUE(solution);
   bool splits = std::any_of(solution->chosen.begin(), solution->chosen.end(),
-                            [&](int c) { return built->problem.candidates[static_cast<size_t>(c)].split.has_value(); });
+                            [&](place::CandidateId c) { return built->problem.candidates[c].split.has_value(); });
   return {solution->cost, splits};
 }
 
@@ -155,7 +155,7 @@ TEST(SplitCandidates, LeftOutWhereAMemoryCouldBeFull) {
   EXPECT_EQ(refusals(*built),
             std::vector<std::string>{"2 parts along channels: the memory of npu[1] might not be enough for all"});
   EXPECT_EQ(built->problem.candidates.size(), whole - 1);
-  EXPECT_EQ(built->candidate_count(), whole - 1);
+  EXPECT_EQ(built->problem.candidates.size(), whole - 1);
 }
 
 TEST(SplitCandidates, LeftOutOfOtherObjectives) {
@@ -171,7 +171,7 @@ TEST(SplitCandidates, LeftOutOfOtherObjectives) {
 TEST(SplitCandidates, NotOfRoundedValues) {
   Case setup;
   std::string rules = npu(2, "format y: f16 split c along channels into devices(npu)");
-  std::vector<place::ActiveBackend> all = setup.model(kHead, kConv).add_rules(rules).active();
+  place::ActiveBackends all = setup.model(kHead, kConv).add_rules(rules).active();
   all[0].allowed = {runtime::StorageType::F16};
   place::BackendCandidates found = place::find_candidates(setup.graph, all[0], place::layouts_in_play(all), {});
   EXPECT_TRUE(std::none_of(found.candidates.begin(), found.candidates.end(), [](const auto& c) { return c.split; }));
@@ -202,8 +202,8 @@ TEST(SplitCandidates, AGroupIsOnePartition) {
                    .problem();
   ASSERT_TRUE(built);
   place::Solution both;
-  for (int c = 0; c < static_cast<int>(built->problem.candidates.size()); ++c) {
-    if (built->problem.candidates[static_cast<size_t>(c)].split) both.chosen.push_back(c);
+  for (place::CandidateId c : built->candidate_ids()) {
+    if (built->problem.candidates[c].split) both.chosen.push_back(c);
   }
   ASSERT_EQ(both.chosen.size(), 2u);
   place::Verdict verdict = place::evaluate(built->problem, both);

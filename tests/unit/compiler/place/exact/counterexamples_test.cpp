@@ -37,11 +37,11 @@ TEST(Counterexamples, ConvexCandidatesCanFormACycle) {
   const Reachability reach(graph);
   EXPECT_TRUE(is_convex(graph, reach, {P, Q}));
   EXPECT_TRUE(is_convex(graph, reach, {R, S}));
-  const std::vector<int> first = {P, Q};
+  const std::vector<NodeId> first = {P, Q};
   EXPECT_FALSE(stays_acyclic(reach, {&first}, {R, S}));
   const Solution solution = solved(sketch.problem);
   EXPECT_EQ(solution.cost.ps(), 21);
-  EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<int>>{{P, Q}, {R}, {S}}));
+  EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{P, Q}, {R}, {S}}));
 }
 
 TEST(Counterexamples, TheCoveredSetIsNoKey) {
@@ -56,7 +56,7 @@ TEST(Counterexamples, TheCoveredSetIsNoKey) {
   sketch.add({R, S}, 1);
   const Solution solution = solved(sketch.problem);
   EXPECT_EQ(solution.cost.ps(), 8);
-  EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<int>>{{P0, Q}, {P}, {R, S}}));
+  EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{P0, Q}, {P}, {R, S}}));
 }
 
 TEST(Counterexamples, ThreePairsInARing) {
@@ -73,7 +73,7 @@ TEST(Counterexamples, ReadersMayBeChosenBeforeTheWriter) {
   // The first candidate covers the source and its far reader; the value between is written afterwards, in another
   // format. 0 -> 3, 1 -> 2 -> 3: whatever the order, {0, 3} demands the result of 2 before or after 2 is placed.
   Sketch sketch(4, {{0, 3}, {1, 2}, {2, 3}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 4);
   sketch.convert(device, 0, 5);
@@ -87,7 +87,7 @@ TEST(Counterexamples, ReadersMayBeChosenBeforeTheWriter) {
 
 TEST(Counterexamples, ASharedConversionIsChargedOnce) {
   Sketch sketch(3, {{0, 1}, {0, 2}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 6);
   sketch.convert(device, 0, 0);
@@ -102,7 +102,7 @@ TEST(Counterexamples, ASharedConversionIsChargedOnce) {
 
 TEST(Counterexamples, OneCopyFeedsTwoReorders) {
   Sketch sketch(3, {{0, 1}, {0, 2}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   const FormatId rows = sketch.add_format("npu[0]", "NHWC");
   const FormatId columns = sketch.add_format("npu[0]", "NCHW8c");
@@ -122,7 +122,7 @@ TEST(Counterexamples, OneCopyFeedsTwoReorders) {
 TEST(Counterexamples, MoreFormatsPaidForAreNotSimplyBetter) {
   // Nodes 0 and 1 can be had for 3 with the value on the host only, or for 5 with a copy on the device that 3 can use.
   Sketch sketch(4, {{0, 1}, {0, 3}, {1, 2}, {2, 3}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 3);
   sketch.convert(device, 0, 0);
@@ -145,7 +145,7 @@ TEST(Counterexamples, TwoSmallerPartitionsBeatOneLarge) {
   sketch.add({2}, 4);
   EXPECT_EQ(solution.cost.ps(), 9);
   EXPECT_EQ(solution.chosen.size(), 1u) << "equal costs: fewer partitions";
-  EXPECT_EQ(chosen_sets(sketch.problem, solved(sketch.problem)), (std::set<std::vector<int>>{{0, 1}, {2}}));
+  EXPECT_EQ(chosen_sets(sketch.problem, solved(sketch.problem)), (std::set<std::vector<NodeId>>{{0, 1}, {2}}));
 }
 
 TEST(Counterexamples, EqualInstancesAreInterchangeable) {
@@ -153,7 +153,7 @@ TEST(Counterexamples, EqualInstancesAreInterchangeable) {
   FormatId device[2];
   for (int i = 0; i < 2; ++i) {
     const std::string name = fmt::format("npu[{}]", i);
-    const int npu = sketch.add_owner("npu", name);
+    const OwnerId npu = sketch.add_owner("npu", name);
     device[i] = sketch.add_format(name);
     sketch.convert(0, device[i], 3);
     sketch.convert(device[i], 0, 3);
@@ -164,10 +164,8 @@ TEST(Counterexamples, EqualInstancesAreInterchangeable) {
   sketch.add_singletons(4);
   const Solution solution = solved(sketch.problem);
   EXPECT_EQ(solution.cost.ps(), 6 + 3 + 3 + 3);
-  for (int c : solution.chosen) {
-    EXPECT_EQ(
-        sketch.problem.owners[static_cast<size_t>(sketch.problem.candidates[static_cast<size_t>(c)].owner)].instance,
-        "npu[0]")
+  for (CandidateId c : solution.chosen) {
+    EXPECT_EQ(sketch.problem.owners[sketch.problem.candidates[c].owner].instance, "npu[0]")
         << "of equal instances the first";
   }
 }
@@ -175,8 +173,8 @@ TEST(Counterexamples, EqualInstancesAreInterchangeable) {
 TEST(Counterexamples, CountsAreLimitedOverAllInstances) {
   Sketch sketch(3, {{0, 1}, {1, 2}});
   for (int i = 0; i < 2; ++i) {
-    const int npu = sketch.add_owner("npu", fmt::format("npu[{}]", i));
-    sketch.problem.owners[static_cast<size_t>(npu)].max_partitions = 1;
+    const OwnerId npu = sketch.add_owner("npu", fmt::format("npu[{}]", i));
+    sketch.problem.owners[npu].max_partitions = 1;
     sketch.add_singletons(1, npu);
   }
   sketch.add_singletons(10);
@@ -187,9 +185,9 @@ TEST(Counterexamples, CountsAreLimitedOverAllInstances) {
 
 TEST(Counterexamples, ConflictsHoldBothWays) {
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
-  const int dsp = sketch.add_owner("dsp", "dsp[0]");
-  sketch.problem.owners[static_cast<size_t>(dsp)].conflicts = {npu};
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId dsp = sketch.add_owner("dsp", "dsp[0]");
+  sketch.problem.owners[dsp].conflicts = {npu};
   sketch.add_singletons(10);
   sketch.add({0}, 1, npu);
   sketch.add({1}, 2, dsp);
@@ -198,7 +196,7 @@ TEST(Counterexamples, ConflictsHoldBothWays) {
 
 TEST(Counterexamples, TiesGoByRuleNameWhateverTheOrder) {
   Sketch sketch(3, {{0, 1}, {1, 2}});
-  const int hook = sketch.add_owner("hook", "host");
+  const OwnerId hook = sketch.add_owner("hook", "host");
   sketch.add_singletons(100, 0, 0, "llvm");
   sketch.add_singletons(99, hook, 0, "hook");
   sketch.add({0, 1}, 190, 0, 0, "llvm");
@@ -206,14 +204,14 @@ TEST(Counterexamples, TiesGoByRuleNameWhateverTheOrder) {
   for (int round = 0; round < 2; ++round) {
     const Solution solution = solved(sketch.problem);
     EXPECT_EQ(solution.cost.ps(), 289);
-    EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<int>>{{0}, {1, 2}}));
+    EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{0}, {1, 2}}));
     std::reverse(sketch.problem.candidates.begin(), sketch.problem.candidates.end());
   }
 }
 
 TEST(Counterexamples, NoSolutionIsNoAnswer) {
   Sketch sketch(2, {{0, 1}});
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 1);
   sketch.add({0}, 1);
@@ -223,17 +221,19 @@ TEST(Counterexamples, NoSolutionIsNoAnswer) {
 
 TEST(Counterexamples, ATruncatedSearchStatesABound) {
   Sketch sketch(40, [] {
-    std::vector<std::pair<int, int>> edges;
-    for (int node = 0; node + 2 < 40; ++node) edges.insert(edges.end(), {{node, node + 1}, {node, node + 2}});
+    std::vector<Sketch::Edge> edges;
+    for (NodeId node : support::first_ids<NodeId>(38)) {
+      edges.insert(edges.end(), {{node, advance(node, 1)}, {node, advance(node, 2)}});
+    }
     return edges;
   }());
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   const FormatId device = sketch.add_format("npu[0]");
   sketch.convert(0, device, 3);
   sketch.convert(device, 0, 3);
-  for (int node = 0; node < 40; ++node) {
-    sketch.add({node}, 4 + node * 7 % 5);
-    sketch.add({node}, 2 + node * 5 % 7, npu, device);
+  for (NodeId node : sketch.problem.nodes()) {
+    sketch.add({node}, 4 + node.index * 7 % 5);
+    sketch.add({node}, 2 + node.index * 5 % 7, npu, device);
   }
   SearchOptions tight;
   tight.max_states = 45;

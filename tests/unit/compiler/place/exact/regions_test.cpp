@@ -11,23 +11,23 @@ namespace {
 
 /// A Sketch with an engine in host memory: units cost 5, a join saves 4, everything else costs `others`.
 struct Engine : Sketch {
-  Engine(int node_count, const std::vector<std::pair<int, int>>& edges, const std::vector<int>& units, int others = 100)
+  Engine(size_t node_count, const std::vector<Edge>& edges, const std::vector<NodeId>& units, int others = 100)
       : Sketch(node_count, edges) {
     owner = add_owner("big", "host");
     problem.owners.back().joins = Duration::picoseconds(4);
-    for (int node = 0; node < node_count; ++node) {
+    for (NodeId node : problem.nodes()) {
       if (std::count(units.begin(), units.end(), node) == 0) add({node}, others);
     }
-    for (int node : units) unit({node});
+    for (NodeId node : units) unit({node});
   }
 
-  int unit(const std::vector<int>& nodes, FormatId format = 0) {
-    const int c = add(nodes, 5, owner, format);
+  CandidateId unit(const std::vector<NodeId>& nodes, FormatId format = 0) {
+    const CandidateId c = add(nodes, 5, owner, format);
     problem.candidates.back().may_join = true;
     return c;
   }
 
-  int owner = 0;
+  OwnerId owner = 0;
 };
 
 int64_t cost(const Problem& problem) {
@@ -54,10 +54,10 @@ TEST(JoinedRegions, TwoRegionsMeetInOneReader) {
 TEST(JoinedRegions, TwoEnginesDoNotWaitForEachOther) {
   // p -> q, r -> s, p -> s, r -> q: the one engine has {p, q}, the other {r, s}. Only one of them can be joined.
   Engine sketch(4, {{0, 2}, {1, 3}, {0, 3}, {1, 2}}, {0, 2});
-  std::erase_if(sketch.problem.candidates, [](const Candidate& c) { return c.owner == 0; });
-  const int other = sketch.add_owner("large", "host");
+  std::erase_if(sketch.problem.candidates.items(), [](const Candidate& c) { return c.owner == 0; });
+  const OwnerId other = sketch.add_owner("large", "host");
   sketch.problem.owners.back().joins = Duration::picoseconds(3);
-  for (int node : {1, 3}) {
+  for (NodeId node : {NodeId(1), NodeId(3)}) {
     sketch.add({node}, 5, other);
     sketch.problem.candidates.back().may_join = true;
   }
@@ -79,7 +79,7 @@ TEST(JoinedRegions, FormatsMustAgree) {
 }
 
 TEST(JoinedRegions, EvaluatorSaysWhatIsWrong) {
-  const auto reason = [](const Problem& problem, std::vector<int> chosen, std::vector<int> region) {
+  const auto reason = [](const Problem& problem, std::vector<CandidateId> chosen, std::vector<RegionId> region) {
     Solution solution;
     solution.chosen = std::move(chosen);
     solution.region = std::move(region);
@@ -103,11 +103,11 @@ TEST(JoinedRegions, EvaluatorSaysWhatIsWrong) {
 }
 
 TEST(JoinedRegions, ALongChainTakesFewStates) {
-  std::vector<std::pair<int, int>> edges;
-  std::vector<int> units;
-  for (int node = 0; node < 2'000; ++node) {
-    if (node > 0) edges.emplace_back(node - 1, node);
-    if (node % 4 == 3) edges.emplace_back(node - 3, node);
+  std::vector<Sketch::Edge> edges;
+  std::vector<NodeId> units;
+  for (NodeId node : support::first_ids<NodeId>(2'000)) {
+    if (node > 0) edges.push_back({advance(node, -1), node});
+    if (node.index % 4 == 3) edges.push_back({advance(node, -3), node});
     units.push_back(node);
   }
   Engine sketch(2'000, edges, units);
@@ -115,7 +115,7 @@ TEST(JoinedRegions, ALongChainTakesFewStates) {
   const Solution solution = search_optimal(sketch.problem).value();
   EXPECT_EQ(solution.cost.ps(), 2'000 + 4);
   EXPECT_TRUE(solution.optimal);
-  EXPECT_EQ(std::set<int>(solution.region.begin(), solution.region.end()).size(), 1u);
+  EXPECT_EQ(std::set<RegionId>(solution.region.begin(), solution.region.end()).size(), 1u);
   EXPECT_LT(solution.states, 40'000u);
 }
 

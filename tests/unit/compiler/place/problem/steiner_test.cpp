@@ -20,7 +20,7 @@ TEST(Steiner, OneCopyThenTwoReorders) {
   const Arborescence tree = cheapest_arborescence(edges, 0, {3, 2});
   EXPECT_EQ(tree.cost.ps(), 11);
   ASSERT_EQ(tree.edges.size(), 3u);
-  EXPECT_EQ(tree.edges[0].to, 1);
+  EXPECT_EQ(tree.edges[0].to, FormatId(1));
 }
 
 TEST(Steiner, AWantedFormatCanFeedAnother) {
@@ -46,7 +46,7 @@ TEST(Steiner, FreeConversionsMakeNoDetour) {
 TEST(Steiner, TooManyWantedFormatsAreRefusedNotTried) {
   std::vector<ConversionEdge> edges;
   std::vector<FormatId> wanted;
-  for (FormatId f = 1; f <= 40; ++f) {
+  for (FormatId f : IdRange<FormatId>(1, 41)) {
     edges.push_back(edge(0, f, 1));
     wanted.push_back(f);
   }

@@ -17,31 +17,41 @@ namespace collage::place {
 namespace {
 
 /// Diamonds in a row; an accelerator may take pairs that are no neighbours in the order.
-Sketch diamonds(int count, bool with_npu = true) {
-  std::vector<std::pair<int, int>> edges;
-  for (int d = 0; d < count; ++d) {
-    const int a = 4 * d;
-    edges.insert(edges.end(), {{a, a + 1}, {a, a + 2}, {a + 1, a + 3}, {a + 2, a + 3}});
-    if (d > 0) edges.emplace_back(a - 1, a);
+Sketch diamonds(size_t count, bool with_npu = true) {
+  std::vector<Sketch::Edge> edges;
+  for (size_t d = 0; d < count; ++d) {
+    const NodeId a(4 * d);
+    const NodeId b = advance(a, 1), c = advance(a, 2), e = advance(a, 3);
+    edges.insert(edges.end(), {{a, b}, {a, c}, {b, e}, {c, e}});
+    if (d > 0) edges.push_back({advance(a, -1), a});
   }
   Sketch sketch(4 * count, edges);
   const FormatId device = sketch.add_format("npu[0]");
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   sketch.convert(0, device, 700);
   sketch.convert(device, 0, 700);
-  for (int n = 0; n < 4 * count; ++n) {
-    sketch.add({n}, 1000 + 37 * (n % 4), 0, 0);
-    if (with_npu) sketch.add({n}, 900 - 11 * (n % 4), npu, device);
+  for (NodeId n : sketch.problem.nodes()) {
+    sketch.add({n}, 1000 + 37 * (n.index % 4), 0, 0);
+    if (with_npu) sketch.add({n}, 900 - 11 * (n.index % 4), npu, device);
   }
-  for (int d = 0; with_npu && d < count; ++d) {
-    const int a = 4 * d;
-    sketch.add({a, a + 1}, 1200, npu, device);
-    sketch.add({a, a + 2}, 1210, npu, device);
-    sketch.add({a, a + 1, a + 3}, 2900, npu, device);
-    sketch.add({a + 1, a + 3}, 1330, npu, device);
-    sketch.add({a, a + 1, a + 2, a + 3}, 2500, npu, device);
+  for (size_t d = 0; with_npu && d < count; ++d) {
+    const NodeId a(4 * d);
+    const NodeId b = advance(a, 1), c = advance(a, 2), e = advance(a, 3);
+    sketch.add({a, b}, 1200, npu, device);
+    sketch.add({a, c}, 1210, npu, device);
+    sketch.add({a, b, e}, 2900, npu, device);
+    sketch.add({b, e}, 1330, npu, device);
+    sketch.add({a, b, c, e}, 2500, npu, device);
   }
   return sketch;
+}
+
+/// Its shares, and prices of zero.
+SmoothPoint shares_of(const ChainBound& bound) {
+  SmoothPoint point;
+  for (Duration share : bound.multipliers().shares) point.shares.push_back(static_cast<double>(share.ps()));
+  point.prices.resize(bound.multipliers().prices.size());
+  return point;
 }
 
 TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
@@ -49,17 +59,16 @@ TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
   IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   SmoothChain smooth(bound.layout(), search.node_count);
-  std::vector<double> point;
-  for (Duration share : bound.multipliers().shares) point.push_back(static_cast<double>(share.ps()));
-  for (size_t p = 0; p < bound.multipliers().prices.size(); ++p) point.push_back(13.0 * static_cast<double>(p % 5));
-  std::vector<double> slope(point.size()), other(point.size());
+  SmoothPoint point = shares_of(bound);
+  for (PriceId p : point.prices.ids()) point.prices[p] = 13.0 * (p.index % 5);
+  SmoothPoint slope = point, other = point;
   const double temperature = 150, step = 0.01;
   const double value = smooth.evaluate(point, temperature, slope);
   // Shares only: what values get back is a hard minimum, with a soft slope.
-  for (size_t i = 0; i < bound.runs().size(); ++i) {
-    std::vector<double> moved = point;
-    moved[i] += step;
-    EXPECT_NEAR((smooth.evaluate(moved, temperature, other) - value) / step, slope[i], 2e-3) << i;
+  for (RunId r : bound.runs().ids()) {
+    SmoothPoint moved = point;
+    moved.shares[r] += step;
+    EXPECT_NEAR((smooth.evaluate(moved, temperature, other) - value) / step, slope.shares[r], 2e-3) << r.index;
   }
 }
 
@@ -68,10 +77,8 @@ TEST(SmoothChain, LiesBelowTheHardBoundAndMeetsItWhenCold) {
   IndexedProblem search(sketch.problem);
   ChainBound bound(search);
   SmoothChain smooth(bound.layout(), search.node_count);
-  std::vector<double> point;
-  for (Duration share : bound.multipliers().shares) point.push_back(static_cast<double>(share.ps()));
-  point.resize(point.size() + bound.multipliers().prices.size());
-  std::vector<double> slope(point.size());
+  const SmoothPoint point = shares_of(bound);
+  SmoothPoint slope = point;
   const double hard = static_cast<double>(bound.lower().ps());
   double last = -1e9;
   for (double temperature : {1000.0, 100.0, 10.0, 1.0, 0.01}) {
@@ -142,19 +149,22 @@ TEST(OptimalSearch, LargeGraphWithinAPercentOfItsBoundOnASmallBudget) {
 }
 
 /// Chains side by side, each better off on an accelerator of its own.
-Problem parallel_chains(int chains, bool equal) {
-  std::vector<std::pair<int, int>> edges;
-  for (int c = 0; c < chains; ++c) edges.insert(edges.end(), {{3 * c, 3 * c + 1}, {3 * c + 1, 3 * c + 2}});
+Problem parallel_chains(size_t chains, bool equal) {
+  std::vector<Sketch::Edge> edges;
+  for (size_t c = 0; c < chains; ++c) {
+    const NodeId first(3 * c), second = advance(first, 1);
+    edges.insert(edges.end(), {{first, second}, {second, advance(second, 1)}});
+  }
   Sketch sketch(3 * chains, edges);
   for (int i = 0; i < 3; ++i) {
     const std::string instance = "npu[" + std::to_string(i) + "]";
     const FormatId device = sketch.add_format(instance);
-    const int npu = sketch.add_owner("npu", instance);
+    const OwnerId npu = sketch.add_owner("npu", instance);
     sketch.convert(0, device, 100);
     sketch.convert(device, 0, 100);
-    for (int n = 0; n < 3 * chains; ++n) sketch.add({n}, 700 + (equal ? 0 : i * (1 + n)), npu, device);
+    for (NodeId n : sketch.problem.nodes()) sketch.add({n}, 700 + (equal ? 0 : i * (1 + n.index)), npu, device);
   }
-  for (int n = 0; n < 3 * chains; ++n) sketch.add({n}, 760, 0, 0);
+  for (NodeId n : sketch.problem.nodes()) sketch.add({n}, 760, 0, 0);
   return sketch.problem;
 }
 
@@ -172,50 +182,50 @@ TEST(InstanceSymmetry, NamesInOrderOfAppearance) {
   const Problem problem = parallel_chains(2, true);
   const InstanceSymmetry symmetry(problem);
   InstanceSymmetry::Renaming rename(symmetry);
-  EXPECT_EQ(rename(0), 0);
-  EXPECT_EQ(rename(3), 1);
-  EXPECT_EQ(rename(1), 2);
-  EXPECT_EQ(rename(3), 1);
-  EXPECT_EQ(rename(2), 3);
+  EXPECT_EQ(rename(0), FormatId(0));
+  EXPECT_EQ(rename(3), FormatId(1));
+  EXPECT_EQ(rename(1), FormatId(2));
+  EXPECT_EQ(rename(3), FormatId(1));
+  EXPECT_EQ(rename(2), FormatId(3));
 }
 
 /// What a candidate holds beside the rest decides: memory in the search, not after it.
 TEST(MemorySearch, LeavesOutWhatEarnsLeastForItsBytes) {
   Sketch sketch(4, {{0, 1}, {1, 2}, {2, 3}});
   const FormatId device = sketch.add_format("npu[0]");
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   sketch.convert(0, device, 1);
   sketch.convert(device, 0, 1);
   sketch.problem.constant_bytes = {60, 50, 40, 10};
-  for (int n = 0; n < 4; ++n) {
+  for (NodeId n : sketch.problem.nodes()) {
     sketch.add({n}, 100, 0, 0);
-    const int c = sketch.add({n}, 50 - 5 * n, npu, device);
-    sketch.problem.candidates[static_cast<size_t>(c)].constants = {n};
+    const CandidateId c = sketch.add({n}, 50 - 5 * n.index, npu, device);
+    sketch.problem.candidates[c].constants = {ConstantId(n.slot())};
   }
-  sketch.problem.owners[static_cast<size_t>(npu)].memory = 100;
+  sketch.problem.owners[npu].memory = 100;
   const std::optional<Solution> best = search_optimal(sketch.problem);
   ASSERT_TRUE(best);
   EXPECT_TRUE(best->optimal);
   // 50 + 40 + 10 bytes: the last three nodes, one copy in and one out.
   EXPECT_EQ(best->cost.ps(), 100 + 45 + 40 + 35 + 2);
-  sketch.problem.owners[static_cast<size_t>(npu)].memory = 9;
+  sketch.problem.owners[npu].memory = 9;
   EXPECT_EQ(search_optimal(sketch.problem)->cost.ps(), 400);
 }
 
 TEST(MemorySearch, CountsValuesWhileTheyLive) {
   Sketch sketch(3, {{0, 1}, {0, 2}, {1, 2}});
   const FormatId device = sketch.add_format("npu[0]");
-  const int npu = sketch.add_owner("npu", "npu[0]");
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
   sketch.convert(0, device, 0);
   sketch.convert(device, 0, 0);
   for (ProblemValue& value : sketch.problem.values) value.bytes = 10;
-  for (int n = 0; n < 3; ++n) {
+  for (NodeId n : sketch.problem.nodes()) {
     sketch.add({n}, 100, 0, 0);
     sketch.add({n}, 10, npu, device);
   }
   // Node 1 alone reads one value and makes one; node 2 reads two and makes one while the first still lives.
   for (const auto& [bytes, cost] : {std::pair(30, 30), std::pair(29, 120), std::pair(19, 300)}) {
-    sketch.problem.owners[static_cast<size_t>(npu)].memory = bytes;
+    sketch.problem.owners[npu].memory = bytes;
     const std::optional<Solution> best = search_optimal(sketch.problem);
     ASSERT_TRUE(best);
     EXPECT_TRUE(best->optimal);
