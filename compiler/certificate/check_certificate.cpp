@@ -92,13 +92,13 @@ Result<Judgement> check_plan(const CertificateFile& file) {
 }
 
 std::string node_text(const CertificateFile& file, place::NodeId node) {
-  const std::string& name = file.names.nodes[node];
-  return name.empty() ? fmt::format("node {}", node.index) : fmt::format("`%{}`", name);
+  const bool has_name = file.names.nodes.holds(node) && !file.names.nodes[node].empty();
+  return has_name ? fmt::format("`%{}`", file.names.nodes[node]) : fmt::format("node {}", node.index);
 }
 
 std::string value_text(const CertificateFile& file, place::ProblemValueId value) {
-  const std::string& name = file.names.values[value];
-  return name.empty() ? fmt::format("value {}", value.index) : fmt::format("value `%{}`", name);
+  const bool has_name = file.names.values.holds(value) && !file.names.values[value].empty();
+  return has_name ? fmt::format("value `%{}`", file.names.values[value]) : fmt::format("value {}", value.index);
 }
 
 std::string candidate_text(const CertificateFile& file, place::CandidateId candidate) {

@@ -10,8 +10,7 @@
 //     %c = Conv(%i, %w)  %r = Relu(%c)           =>   %c {x, Conv(x, const)}   %r {x, Relu(2)}: the first rule
 //
 // Of a rule with several patterns the first counts. Names are not compared and of commuting operands some assignment is
-// enough, so a rule told here may still not match
-// (`derivation.h` decides); one that is not told cannot.
+// enough, so a rule that is listed here may still not match (`derivation.h` decides); one that is not listed cannot.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ bool Derivation::is_exhausted() {
   return truncated_;
 }
 
-/// Most failures are told to nobody, so `why` makes its text when asked.
+/// Most failures are never shown, so `why` makes its text when asked.
 template <typename Text>
 void Derivation::fail(const Text& why) {
   if (!explains_ || (!failure_.empty() && matched_.size() <= failure_depth_)) return;

@@ -18,8 +18,8 @@ struct Environment {
   std::map<std::string, int, std::less<>> backends;           ///< active, with their versions
 };
 
-/// Below, equal or above zero as `a` is an older, the same or a newer version than `b`. Numbers with dots between; what
-/// lacks a number has 0 there, and text behind a blank does not count. Nothing if one is no version.
+/// Returns a number below, equal to or above zero if `a` is an older, the same or a newer version than `b`. A version is
+/// numbers separated by dots; missing numbers are 0, and text after a blank is ignored. Returns nullopt if one is no version.
 std::optional<int> compare_versions(std::string_view a, std::string_view b);
 
 /// Why the need is not met; empty if it is.

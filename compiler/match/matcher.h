@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds where the rules of a backend match a graph (section 5 of the design, "Match" and "Inside").
 //
-// A match starts at a root node, the one whose results the pattern stands for, and follows operands upwards; further
-// patterns of a rule are looked for below the values that they share with those before. Every way
-// to derive the pattern is a match; of equal node sets the cheapest stays. What does not match leaves a refusal behind:
-// the material of the column "top refusal" and of `--why-not`.
+// A match starts at a root node, the one whose results the pattern describes, and follows operands upwards; further
+// patterns of a rule are searched below the values that they share with earlier ones. Every way to derive the pattern is
+// a match; of equal node sets the cheapest stays. A pattern that does not match produces a refusal, which the column
+// "top refusal" and `--why-not` show.
 #pragma once
 
 #include <cstdint>

@@ -109,7 +109,7 @@ class FormatChooser {
     return layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage});
   }
 
-  /// What a clause asks for. `as x` follows x's clauses; a circle of them ends after as many steps as there are
+  /// What a clause asks for. `as x` follows x's clauses; a cycle of them ends after as many steps as there are
   /// clauses.
   LayoutId layout_of_clause(const ir::FormatClause* clause) const {
     ValueId value = value_of(clause->capture);

@@ -188,8 +188,8 @@ bool Builder::dies(int id) const {
          schedule_.slots[static_cast<size_t>(slot)].kind == Slot::Kind::Scratch;
 }
 
-/// Operators behind `index` that each are the only reader of what is before them, of the same shape, and whose other
-/// operands exist already.
+/// Operators after `index`, each the only reader of the one before it and of the same shape, whose other operands exist
+/// already.
 std::vector<Builder::Follower> Builder::followers(int index) const {
   std::vector<Follower> chain;
   int last = op(index).outputs[0];
