@@ -1,9 +1,10 @@
-# collage_library(NAME [OWN_OPTIONS] [SINGLY] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library of one floor, `collage_NAME`, with
+# collage_library(NAME [OWN_OPTIONS] [SINGLY] [COLD] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library of one floor, `collage_NAME`, with
 # the alias `collage::NAME`, from every .cpp file in and below the folder that calls it: a new file needs no row here.
 # DEPENDS are the lower floors whose headers its own headers show. WITHOUT leaves out sources whose path, relative to the
 # folder, matches. SINGLY: its files repeat local names, so that they cannot be compiled in groups.
+# COLD: it runs for an instant only, and compiling it with -O1 takes two thirds of the time.
 #
-# collage_executable(NAME [OWN_OPTIONS] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp files of the folder.
+# collage_executable(NAME [OWN_OPTIONS] [COLD] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp files of the folder.
 
 add_library(collage_options INTERFACE)
 target_include_directories(collage_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -73,15 +74,18 @@ endfunction()
 # parsed and generated once for all of them. The preset `dev` compiles each alone: a change costs one file, and a missing
 # include shows.
 option(COLLAGE_UNITY "Compile the sources of a library in groups" ON)
-set(collage_unity_group 6)
+set(collage_unity_group 8)
 function(collage_compile_in_groups target)
   if(COLLAGE_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${collage_unity_group})
   endif()
 endfunction()
 
+set(COLLAGE_COLD_OPTIONS $<$<CONFIG:Release>:-O1> CACHE STRING "Of code that runs for an instant only")
+mark_as_advanced(COLLAGE_COLD_OPTIONS)
+
 function(collage_library name)
-  cmake_parse_arguments(ARG "OWN_OPTIONS;SINGLY" "" "DEPENDS;PRIVATE_DEPENDS;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS;SINGLY;COLD" "" "DEPENDS;PRIVATE_DEPENDS;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   foreach(without IN LISTS ARG_WITHOUT)
     list(FILTER sources EXCLUDE REGEX ${without})
@@ -93,17 +97,23 @@ function(collage_library name)
   if(NOT ARG_SINGLY)
     collage_compile_in_groups(collage_${name})
   endif()
+  if(ARG_COLD)
+    target_compile_options(collage_${name} PRIVATE ${COLLAGE_COLD_OPTIONS})
+  endif()
   collage_precompile(collage_${name} "${ARG_OWN_OPTIONS}")
 endfunction()
 
 function(collage_executable name)
-  cmake_parse_arguments(ARG "OWN_OPTIONS" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS;COLD" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE collage_options collage_warnings ${ARG_DEPENDS})
   collage_compile_in_groups(${name})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${COLLAGE_COLD_OPTIONS})
+  endif()
   collage_precompile(${name} "${ARG_OWN_OPTIONS}")
 endfunction()
 
