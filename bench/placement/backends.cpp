@@ -11,6 +11,7 @@ namespace {
 
 using place::Candidate;
 using place::ConversionEdge;
+using place::Cost;
 using place::FormatId;
 using place::OwnerId;
 using place::Problem;
@@ -76,8 +77,8 @@ class ProblemMaker {
     added.is_output = value.is_output;
     added.bytes = static_cast<int64_t>(value.bytes);
     const auto edge = [&](FormatId a, FormatId b, double seconds) {
-      added.conversions.push_back({a, b, Duration::seconds(seconds)});
-      added.conversions.push_back({b, a, Duration::seconds(seconds)});
+      added.conversions.push_back({a, b, Cost::time(Duration::seconds(seconds))});
+      added.conversions.push_back({b, a, Cost::time(Duration::seconds(seconds))});
     };
     const double reorder = 1e-6 + 2 * value.bytes / 10e9;
     edge(kPlain, kLast, reorder);
@@ -224,7 +225,7 @@ class ProblemMaker {
     }
     std::sort(c.writes.begin(), c.writes.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
     for (ValueId v : reads) c.reads.push_back({v, in});
-    c.cost = cost(owner, nodes, reads);
+    c.cost = Cost::time(cost(owner, nodes, reads));
     c.nodes = std::move(nodes);
     p_.candidates.push_back(std::move(c));
   }

@@ -22,7 +22,7 @@
 namespace {
 
 using namespace collage;
-using place::Duration;
+using place::Cost;
 
 std::optional<bench::Skeleton> read_model(const std::string& path) {
   support::SourceManager sources;
@@ -40,8 +40,9 @@ std::optional<bench::Skeleton> read_model(const std::string& path) {
   return bench::skeleton_of(*graph, file.stem().string());
 }
 
-double percent(Duration cost, Duration bound) {
-  return cost.ps() == 0 ? 0 : 100.0 * static_cast<double>((cost - bound).ps()) / static_cast<double>(cost.ps());
+double percent(Cost cost, Cost bound) {
+  return cost.count() == 0 ? 0
+                           : 100.0 * static_cast<double>((cost - bound).count()) / static_cast<double>(cost.count());
 }
 
 void measure(const bench::Skeleton& skeleton, char setting, double budget, bool trace, bool certifies) {
@@ -52,7 +53,7 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
   if (trace) {
     options.on_progress = [](const place::SearchProgress& now) {
       fmt::print("    {:8.3f} s {:>8} states {:>8} candidates {:>10} gap {:.4f} %\n", now.seconds, now.states,
-                 now.candidates, runtime::human(now.cost), percent(now.cost, now.bound));
+                 now.candidates, human(now.cost), percent(now.cost, now.bound));
     };
   }
   const auto start = std::chrono::steady_clock::now();
@@ -63,20 +64,20 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
     return;
   }
   const place::Verdict verdict = place::evaluate(problem, *found);
-  const bool right = std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) == found->cost;
+  const bool right = std::holds_alternative<Cost>(verdict) && std::get<Cost>(verdict) == found->cost;
   fmt::print("{:<22}{:>2}{:>7}{:>8}{:>9.2f} s{:>9.3f} %{:>10} states  {:>10}{}\n", skeleton.name, setting,
              problem.node_count, problem.candidates.size(), took.count(), percent(found->cost, found->bound),
-             found->states, runtime::human(found->cost), right ? "" : "  WRONG");
+             found->states, human(found->cost), right ? "" : "  WRONG");
   if (certifies) {
-    check_plan::CertificateFile file;
+    certificate::CertificateFile file;
     file.problem = problem;
     file.solution = *found;
     file.proof = "search";
-    const auto judged = check_plan::check_plan(file);
+    const auto judged = certificate::check_certificate(file);
     if (!judged) {
       fmt::print("    REFUSED: {}\n", judged.message());
     } else if (judged->bound) {
-      const auto bound = Duration::picoseconds(static_cast<int64_t>(*judged->bound));
+      const auto bound = problem.cost_of(static_cast<int64_t>(*judged->bound));
       fmt::print("    certificate of {} rounds checked: gap {:.4f} % by the multipliers alone\n",
                  found->certificate.rounds.size(), percent(found->cost, bound));
     }
@@ -87,7 +88,7 @@ void measure(const bench::Skeleton& skeleton, char setting, double budget, bool 
 /// What simpler strategies cost next to the optimum, and what they take.
 void compare(const bench::Skeleton& skeleton, char setting, double budget) {
   const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
-  Duration best;
+  Cost best;
   std::string line = fmt::format("{:<22}{:>2}", skeleton.name, setting);
   for (const place::Strategy& strategy : place::compared_strategies(place::backend_names(problem))) {
     place::SearchOptions options;
@@ -103,7 +104,7 @@ void compare(const bench::Skeleton& skeleton, char setting, double budget) {
     }
     if (place::is_exact(strategy)) best = found->cost;
     line += fmt::format("  {} {:.3f} ({:.2f} s)", place::to_string(strategy).substr(0, 15),
-                        found->cost.seconds() / best.seconds(), took.count());
+                        found->cost.value() / best.value(), took.count());
   }
   fmt::print("{}\n", line);
   std::fflush(stdout);

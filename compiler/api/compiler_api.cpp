@@ -181,15 +181,15 @@ collage_placement* collage_place(const collage_model* model) {
 double collage_placement_value(const collage_placement* placement) {
   if (placement == nullptr) return 0;
   const api::PlacedModel& placed = *placement->placed;
-  if (placed.found) return placed.found->predicted.seconds();
+  if (placed.found) return placed.found->predicted.value();
   return guarded(*placed.state, 0.0, [&] {
-    return driver::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).seconds();
+    return driver::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).value();
   });
 }
 
 double collage_placement_bound(const collage_placement* placement) {
   const bool is_found = placement != nullptr && placement->placed->found.has_value();
-  return is_found ? placement->placed->found->bound.seconds() : 0;
+  return is_found ? placement->placed->found->bound.value() : 0;
 }
 
 char* collage_placement_summary(const collage_placement* placement) {

@@ -67,12 +67,13 @@ std::optional<std::string> explain(const PlacedModel& placed, const driver::Ques
       driver::read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
   if (!questions) return std::nullopt;
   const place::Strategy& strategy = compilation.strategy();
-  std::optional<driver::FoundPlan> found = placed.found;
+  std::optional<driver::FoundPlacement> found = placed.found;
   if (!found) found = compilation.find_placement(*placed.candidates, strategy, diags);
   if (!found) return std::nullopt;
   const driver::SearchInput input = compilation.search_input(*placed.candidates);
   const bool measures = compilation.costs() != nullptr;
-  const driver::ExplainedPlan explained{input, strategy, compilation.active(), *found, placed.state->sources, measures};
+  const driver::ExplainedPlacement explained{input,   strategy, compilation.active(), *found, placed.state->sources,
+                                             measures};
   return driver::answer_why(*questions, explained) + driver::answer_why_not(*questions, explained);
 }
 

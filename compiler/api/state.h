@@ -43,7 +43,7 @@ struct PlacedModel {
   std::shared_ptr<CompilerState> state;
   std::unique_ptr<driver::Compilation> compilation;
   std::optional<driver::Candidates> candidates;
-  std::optional<driver::FoundPlan> found;  ///< absent where the model came placed
+  std::optional<driver::FoundPlacement> found;  ///< absent where the model came placed
   ir::Placement placement;
 };
 

@@ -2,21 +2,23 @@
 // The certificate file: a placement problem, the plan that was found for it, and multipliers that prove a lower bound.
 // `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
-// JSON. Nodes, values, formats, owners, constants and candidates go by their index. Times are whole picoseconds, null
-// where there is none. Values of equal conversions share a table.
+// JSON. Nodes, values, formats, owners, constants and candidates go by their index. A COST is whole picoseconds, or
+// picojoules where `unit` is `J`; null where there is none. Values of equal conversions share a table.
 //
-//     {"collage_certificate": 1, "model": "digits",
+//     {"collage_certificate": 1, "model": "digits", "unit": "s",
 //      "nodes": ["conv1", …], "formats": ["host", "npu[0] NHWC", …], "host_plain": 0,
 //      "owners": [{"backend": "npu", "instance": "npu[0]", "max_partitions": 8, "conflicts": [3], "memory": 8388608}],
-//      "conversions": [[[FROM, TO, TIME], …], …],
+//      "conversions": [[[FROM, TO, COST], …], …],
 //      "values": [{"name": "x", "writer": -1, "readers": [0, 4], "output": false, "bytes": 256, "conversions": 0}],
 //      "constants": [BYTES, …],
-//      "candidates": [{"owner": 1, "rule": "conv", "nodes": [0], "cost": TIME, "reads": [[VALUE, FORMAT], …],
+//      "candidates": [{"owner": 1, "rule": "conv", "nodes": [0], "cost": COST, "reads": [[VALUE, FORMAT], …],
 //                      "writes": [[VALUE, FORMAT], …], "constants": [0]}],
-//      "plan": {"chosen": [CANDIDATE, …], "cost": TIME, "bound": TIME, "optimal": true, "proof": "multipliers"},
-//      "multipliers": {"order": [NODE, …], "bound": TIME,
-//                      "rounds": [{"shares": [[CANDIDATE, [TIME, …]], …],
-//                                  "prices": [[VALUE, READER, FORMAT, TIME], …]}, …]}}
+//      "plan": {"chosen": [CANDIDATE, …], "cost": COST, "bound": COST, "optimal": true, "proof": "multipliers"},
+//      "multipliers": {"order": [NODE, …], "bound": COST,
+//                      "rounds": [{"shares": [[CANDIDATE, [COST, …]], …],
+//                                  "prices": [[VALUE, READER, FORMAT, COST], …]}, …]}}
+//
+// `unit` is written of energies alone.
 //
 // `proof` of the plan's bound: `multipliers` alone; `search`: it needs that nothing was left to search, which no one
 // can see from outside; `none`: there is no bound.
@@ -29,7 +31,7 @@
 #include "compiler/place/problem/problem.h"
 #include "runtime/core/status.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 struct Names {
   std::string model;
@@ -46,7 +48,7 @@ struct CertificateFile {
 
 std::string to_json(const Names& names, const place::Problem& problem, const place::Solution& solution);
 
-/// After: every index is in range and every time one that can be added up. Nothing else is known of it yet.
+/// After: every index is in range and every cost one that can be added up. Nothing else is known of it yet.
 runtime::Result<CertificateFile> read_certificate(std::string_view text);
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 using place::Candidate;
 using place::FormatId;
@@ -125,7 +125,7 @@ const FormatTrees* ChainPass::trees_of(ProblemValueId v) {
   std::vector<int64_t> key;
   for (FormatId format : formats) key.push_back(format.index);
   for (const place::ConversionEdge& edge : edges) {
-    key.insert(key.end(), {-1, edge.from.index, edge.to.index, edge.cost.ps()});
+    key.insert(key.end(), {-1, edge.from.index, edge.to.index, edge.cost.count()});
   }
   const auto [it, is_new] = trees_.try_emplace(std::move(key));
   if (is_new) it->second.emplace(edges, formats.items());
@@ -152,16 +152,16 @@ Status ChainPass::set_shares(const place::Certificate::Round& round) {
     const std::string who = candidate_text(file_, share.candidate);
     const Candidate& sharing = candidate(share.candidate);
     if (!shares_.emplace(share.candidate, &share).second) return Status::error(who + " has shares twice");
-    if (sharing.cost >= place::Duration::max()) return Status::error(who + " has shares and no cost");
+    if (sharing.cost >= place::Cost::max()) return Status::error(who + " has shares and no cost");
     const size_t runs = order_.runs[share.candidate].size();
     if (share.runs.size() != runs) {
       return Status::error(fmt::format("{} has {} shares and {} runs", who, share.runs.size(), runs));
     }
     Wide sum = 0;
-    for (place::Duration run : share.runs) sum += run.ps();
-    if (sum != sharing.cost.ps()) {
-      return Status::error(
-          fmt::format("the shares of {} add up to {}, it costs {}", who, time_text(sum), time_text(sharing.cost.ps())));
+    for (place::Cost run : share.runs) sum += run.count();
+    if (sum != sharing.cost.count()) {
+      return Status::error(fmt::format("the shares of {} add up to {}, it costs {}", who, cost_text(file_, sum),
+                                       cost_text(file_, sharing.cost.count())));
     }
   }
   return Status::ok();
@@ -187,7 +187,7 @@ Status ChainPass::set_prices(const place::Certificate::Round& round) {
     if (reader->prices.empty()) reader->prices.resize(priced.formats.size());
     Wide& price = reader->prices[lowest(format)];
     if (price != 0) return refuse("it stands there twice");
-    price = given.price.ps();
+    price = given.price.count();
   }
   return Status::ok();
 }
@@ -197,14 +197,14 @@ void ChainPass::cut_into_runs() {
     const CandidateId c = candidates_[i];
     const auto share = shares_.find(c);
     const std::vector<Stretch>& stretches = order_.runs[c];
-    const Wide each = Wide{candidate(c).cost.ps()} / candidate(c).nodes.size();
+    const Wide each = Wide{candidate(c).cost.count()} / candidate(c).nodes.size();
     const std::map<ProblemValueId, Formats> reads = reads_of(c);
     mark(c);
-    Wide rest = candidate(c).cost.ps();
+    Wide rest = candidate(c).cost.count();
     for (size_t r = 0; r < stretches.size(); ++r) {
       // Without shares: by length.
       Wide own = each * stretches[r].size();
-      if (share != shares_.end()) own = share->second->runs[r].ps();
+      if (share != shares_.end()) own = share->second->runs[r].count();
       if (r + 1 == stretches.size()) own = rest;
       rest -= own;
       add_run(i, stretches[r], own, reads);
@@ -449,4 +449,4 @@ Table<EntryId, Wide> ChainPass::lower_with() {
   return lower;
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -28,7 +28,7 @@
 #include "compiler/certificate/check_certificate.h"
 #include "compiler/support/ids.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 using place::CandidateId;
 using place::NodeId;
@@ -158,4 +158,4 @@ class ChainPass {
   support::Groups<EntryId, RunId> runs_of_;
 };
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -18,7 +18,7 @@
 
 #include "compiler/certificate/chain_pass.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
 using place::Candidate;
@@ -42,7 +42,7 @@ class Judge {
     place_candidates();
     choose_candidates();
     const place::Certificate& certificate = file_.solution.certificate;
-    const Wide claimed = certificate.bound >= place::Duration::max() ? kUnreachable : Wide{certificate.bound.ps()};
+    const Wide claimed = certificate.bound >= place::Cost::max() ? kUnreachable : Wide{certificate.bound.count()};
     if (certificate.rounds.empty()) return Status::error("there is an order, and there are no multipliers");
     Wide proven = 0;
     for (size_t round = 0; round < certificate.rounds.size(); ++round) {
@@ -115,7 +115,7 @@ class Judge {
     // Hash of what a candidate covers, reads and writes -> candidates.
     std::unordered_map<uint64_t, std::vector<CandidateId>> alike;
     for (CandidateId c : problem_.candidates.ids()) {
-      if (candidate(c).cost >= place::Duration::max() || !is_convex(c)) continue;
+      if (candidate(c).cost >= place::Cost::max() || !is_convex(c)) continue;
       const auto limit = memory.find(problem_.owners[candidate(c).owner].instance);
       if (limit != memory.end() && bytes_alone(c) > limit->second) continue;
       std::vector<CandidateId>& known = alike[hash(c)];
@@ -220,4 +220,4 @@ runtime::Result<Wide> bound_of_multipliers(const CertificateFile& file) {
   return Judge(file).run();
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

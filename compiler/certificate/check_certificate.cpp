@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 using runtime::Result;
 using runtime::Status;
@@ -19,7 +19,7 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
   Wide total = 0;
   for (place::CandidateId c : file.solution.chosen) {
     const place::Candidate& candidate = problem.candidates[c];
-    total += candidate.cost.ps();
+    total += candidate.cost.count();
     for (const place::ValueFormat& write : candidate.writes) written[write.value] = write.format;
     for (const place::ValueFormat& read : candidate.reads) wanted[read.value].push_back(read.format);
   }
@@ -45,7 +45,7 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
   return total;
 }
 
-Result<Judgement> check_plan(const CertificateFile& file) {
+Result<Judgement> check_certificate(const CertificateFile& file) {
   const place::Solution& solution = file.solution;
   if (Status status = check_problem(file); !status) return status;
   if (Status status = check_execution(file); !status) return status;
@@ -53,13 +53,13 @@ Result<Judgement> check_plan(const CertificateFile& file) {
   const Result<Wide> cost = cost_of_plan(file);
   if (!cost) return cost.status();
   judgement.cost = *cost;
-  if (*cost != solution.cost.ps()) {
-    return Status::error(
-        fmt::format("the plan costs {}, the file says {}", time_text(*cost), time_text(solution.cost.ps())));
+  if (*cost != solution.cost.count()) {
+    return Status::error(fmt::format("the plan costs {}, the file says {}", cost_text(file, *cost),
+                                     cost_text(file, solution.cost.count())));
   }
   if (solution.bound > solution.cost) {
-    return Status::error(fmt::format("the bound {} is above the cost {}", time_text(solution.bound.ps()),
-                                     time_text(solution.cost.ps())));
+    return Status::error(fmt::format("the bound {} is above the cost {}", cost_text(file, solution.bound.count()),
+                                     cost_text(file, solution.cost.count())));
   }
   if (solution.optimal != (solution.bound == solution.cost)) {
     return Status::error(solution.optimal ? "the plan is called optimal, and its bound is below its cost"
@@ -70,22 +70,23 @@ Result<Judgement> check_plan(const CertificateFile& file) {
     const Result<Wide> bound = bound_of_multipliers(file);
     if (!bound) return bound.status();
     judgement.bound = *bound;
-    if (*bound < solution.certificate.bound.ps()) {
-      return Status::error(fmt::format("the multipliers prove {}, the file says {}", time_text(*bound),
-                                       time_text(solution.certificate.bound.ps())));
+    if (*bound < solution.certificate.bound.count()) {
+      return Status::error(fmt::format("the multipliers prove {}, the file says {}", cost_text(file, *bound),
+                                       cost_text(file, solution.certificate.bound.count())));
     }
     if (*bound > *cost) {
       return Status::error(fmt::format("the multipliers prove {}, above the cost of the plan: this judge is at fault",
-                                       time_text(*bound)));
+                                       cost_text(file, *bound)));
     }
   }
-  if (file.proof == "multipliers" && (!has_multipliers || *judgement.bound < solution.bound.ps())) {
-    return Status::error(has_multipliers ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
-                                                       "prove {}",
-                                                       time_text(solution.bound.ps()), time_text(*judgement.bound))
-                                         : "the bound is said to be proven by multipliers, and there are none");
+  if (file.proof == "multipliers" && (!has_multipliers || *judgement.bound < solution.bound.count())) {
+    return Status::error(has_multipliers
+                             ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
+                                           "prove {}",
+                                           cost_text(file, solution.bound.count()), cost_text(file, *judgement.bound))
+                             : "the bound is said to be proven by multipliers, and there are none");
   }
-  if (file.proof == "none" && solution.bound.ps() > 0) {
+  if (file.proof == "none" && solution.bound.count() > 0) {
     return Status::error("there is a bound, and nothing is said to prove it");
   }
   return judgement;
@@ -107,9 +108,9 @@ std::string candidate_text(const CertificateFile& file, place::CandidateId candi
                      file.problem.owners[described.owner].instance);
 }
 
-std::string time_text(Wide time) {
-  if (time > INT64_MAX || time < INT64_MIN) return "a time beyond measure";
-  return runtime::to_string(place::Duration::picoseconds(static_cast<int64_t>(time)));
+std::string cost_text(const CertificateFile& file, Wide cost) {
+  if (cost > INT64_MAX || cost < INT64_MIN) return "a time beyond measure";
+  return to_string(file.problem.cost_of(static_cast<int64_t>(cost)));
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -12,7 +12,7 @@
 #include "compiler/certificate/certificate_file.h"
 #include "compiler/certificate/format_trees.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 /// What was found to hold.
 struct Judgement {
@@ -21,7 +21,7 @@ struct Judgement {
 };
 
 /// Or the first thing that is wrong.
-runtime::Result<Judgement> check_plan(const CertificateFile& file);
+runtime::Result<Judgement> check_certificate(const CertificateFile& file);
 
 // The parts of it, each with what is wrong. Each expects that those before it found nothing.
 
@@ -42,7 +42,7 @@ std::string node_text(const CertificateFile& file, place::NodeId node);
 std::string value_text(const CertificateFile& file, place::ProblemValueId value);
 /// `candidate 7 (conv_relu on npu[0])`
 std::string candidate_text(const CertificateFile& file, place::CandidateId candidate);
-/// `12.5us`
-std::string time_text(Wide time);
+/// `12.5us`; of energies, `12.5uJ`.
+std::string cost_text(const CertificateFile& file, Wide cost);
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

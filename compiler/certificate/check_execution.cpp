@@ -11,7 +11,7 @@
 
 #include "compiler/certificate/check_certificate.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
 using runtime::Status;
@@ -40,7 +40,7 @@ class Execution {
 
   Status check_cover() {
     for (PartId p : chosen_.ids()) {
-      if (chosen(p).cost >= place::Duration::max()) {
+      if (chosen(p).cost >= place::Cost::max()) {
         return Status::error(candidate_text(file_, chosen_[p]) + " is in the plan and has no cost");
       }
       for (place::NodeId node : chosen(p).nodes) {
@@ -185,4 +185,4 @@ Status check_execution(const CertificateFile& file) {
   return Execution(file).run();
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

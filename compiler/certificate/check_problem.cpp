@@ -6,7 +6,7 @@
 
 #include "compiler/certificate/check_certificate.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
 using runtime::Status;
@@ -115,4 +115,4 @@ Status check_problem(const CertificateFile& file) {
   return Checker(file).run();
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

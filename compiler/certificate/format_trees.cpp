@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 FormatTrees::FormatTrees(const std::vector<place::ConversionEdge>& edges, const std::vector<place::FormatId>& wanted) {
   const auto slot = [this](place::FormatId format) { return slots_.try_emplace(format, slots_.size()).first->second; };
   std::vector<Edge> used;
   for (const place::ConversionEdge& edge : edges) {
-    if (edge.cost < place::Duration::max()) used.push_back({slot(edge.from), slot(edge.to), edge.cost.ps()});
+    if (edge.cost < place::Cost::max()) used.push_back({slot(edge.from), slot(edge.to), edge.cost.count()});
   }
   for (place::FormatId format : wanted) slot_of_wanted_.push_back(slot(format));
   costs_.assign(slots_.size() << wanted.size(), kUnreachable);
@@ -48,4 +48,4 @@ Wide FormatTrees::cost(place::FormatId written, uint32_t set) const {
   return std::min(costs_[set * slots_.size() + it->second.slot()], kUnreachable);
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -12,7 +12,7 @@
 
 #include "compiler/place/problem/problem.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 
 /// Sums of times that cannot overflow.
 __extension__ using Wide = __int128;
@@ -44,4 +44,4 @@ class FormatTrees {
   std::vector<Wide> costs_;
 };
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -6,13 +6,13 @@
 
 #include "compiler/certificate/certificate_file.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
 using nlohmann::json;
 using place::CandidateId;
 using place::ConstantId;
-using place::Duration;
+using place::Cost;
 using place::FormatId;
 using place::NodeId;
 using place::OwnerId;
@@ -22,7 +22,7 @@ using support::Table;
 /// Conversions that values share.
 using ConversionsId = support::Id<struct ConversionsTag>;
 
-/// The largest time or number of bytes: sums of them fit into the 128 bits in which the checker adds them up.
+/// The largest cost or number of bytes: sums of them fit into the 128 bits in which the checker adds them up.
 constexpr int64_t kMaxAmount = int64_t{1} << 60;
 
 struct Range {
@@ -102,10 +102,10 @@ class Reader {
     return number(member(place, key), range, place, key);
   }
   /// null: there is none.
-  Duration time(const Place& place, const char* key) {
+  Cost cost(const Place& place, const char* key) {
     const json* value = member(place, key);
-    if (value != nullptr && value->is_null()) return Duration::max();
-    return Duration::picoseconds(number(value, kAmount, place, key));
+    if (value != nullptr && value->is_null()) return Cost::max();
+    return file_.problem.cost_of(number(value, kAmount, place, key));
   }
   std::string text(const Place& place, const char* key) { return text(member(place, key), place, key); }
   std::string text(const json* value, const Place& place, std::string_view key) {
@@ -159,6 +159,11 @@ class Reader {
   void read_problem(const Place& top) {
     place::Problem& problem = file_.problem;
     file_.names.model = text(top, "model");
+    if (has(top, "unit")) {
+      const std::string unit = text(top, "unit");
+      if (fault_.empty() && unit != "s" && unit != "J") fail("the file: `unit` is one of `s` and `J`");
+      if (unit == "J") problem.unit = Cost::Unit::Joules;
+    }
     each(top, "nodes", [&](const Place& p) { file_.names.nodes.push_back(text(&p.at, p, "name")); });
     problem.node_count = file_.names.nodes.size();
     each(top, "formats", [&](const Place& p) { problem.formats.push_back({text(&p.at, p, "name"), "plain"}); });
@@ -191,7 +196,7 @@ class Reader {
       if (!fault_.empty()) break;
       table.push_back({FormatId(number(edge[0], format_, place, "from")),
                        FormatId(number(edge[1], format_, place, "to")),
-                       Duration::picoseconds(number(edge[2], kAmount, place, "time"))});
+                       file_.problem.cost_of(number(edge[2], kAmount, place, "time"))});
     }
     return table;
   }
@@ -230,7 +235,7 @@ class Reader {
     candidate.owner = OwnerId(integer(place, "owner", owners));
     candidate.rule = text(place, "rule");
     candidate.nodes = numbers<NodeId>(place, "nodes", Range::index(file_.names.nodes.size()));
-    candidate.cost = time(place, "cost");
+    candidate.cost = cost(place, "cost");
     candidate.reads = read_formats(place, "reads");
     candidate.writes = read_formats(place, "writes");
     if (has(place, "constants")) {
@@ -247,8 +252,8 @@ class Reader {
     if (plan_member == nullptr || multipliers_member == nullptr) return;
     const Place plan{*plan_member, "plan"};
     solution.chosen = numbers<CandidateId>(plan, "chosen", candidates);
-    solution.cost = time(plan, "cost");
-    solution.bound = time(plan, "bound");
+    solution.cost = cost(plan, "cost");
+    solution.bound = cost(plan, "bound");
     solution.optimal = boolean(plan, "optimal");
     file_.proof = text(plan, "proof");
     if (file_.proof != "multipliers" && file_.proof != "search" && file_.proof != "none") {
@@ -267,7 +272,7 @@ class Reader {
         place::Certificate::Share share;
         share.candidate = CandidateId(number(pair[0], candidates, p, "candidate"));
         for (const json& run : array(pair[1], p, "runs")) {
-          share.runs.push_back(Duration::picoseconds(number(&run, kMultiplier, p, "runs")));
+          share.runs.push_back(file_.problem.cost_of(number(&run, kMultiplier, p, "runs")));
         }
         round.shares.push_back(std::move(share));
       });
@@ -278,12 +283,12 @@ class Reader {
         price.value = ProblemValueId(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
         price.reader = NodeId(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
         price.format = FormatId(number(row[2], format_, p, "format"));
-        price.price = Duration::picoseconds(number(row[3], kMultiplier, p, "price"));
+        price.price = file_.problem.cost_of(number(row[3], kMultiplier, p, "price"));
         round.prices.push_back(price);
       });
     });
     const bool has_none = multipliers_member->is_object() && multipliers_member->value("bound", json()).is_null();
-    certificate.bound = has_none ? Duration::max() : Duration::picoseconds(integer(multipliers, "bound", kMultiplier));
+    certificate.bound = has_none ? Cost::max() : file_.problem.cost_of(integer(multipliers, "bound", kMultiplier));
   }
 
   CertificateFile file_;
@@ -299,4 +304,4 @@ runtime::Result<CertificateFile> read_certificate(std::string_view text) {
   return Reader().read(text);
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

@@ -11,10 +11,10 @@
 
 #include "compiler/certificate/certificate_file.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
-using place::Duration;
+using place::Cost;
 
 class Writer {
  public:
@@ -24,6 +24,7 @@ class Writer {
   std::string write() {
     out_ = "{\"collage_certificate\": 1,\n\"model\": ";
     text(names_.model);
+    if (problem_.unit == Cost::Unit::Joules) out_ += ",\n\"unit\": \"J\"";
     list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
     list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
     put(",\n\"host_plain\": {}", problem_.host_plain.index);
@@ -44,8 +45,8 @@ class Writer {
   void text(const std::string& words) {
     out_ += nlohmann::json(words).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  void time(Duration duration) {
-    if (duration < Duration::max()) return put("{}", duration.ps());
+  void cost(Cost given) {
+    if (given < Cost::max()) return put("{}", given.count());
     out_ += "null";
   }
   /// `"key": [item, item]`, an item a line.
@@ -95,7 +96,7 @@ class Writer {
     for (const place::ProblemValue& value : problem_.values) {
       Conversions table;
       for (const place::ConversionEdge& edge : value.conversions) {
-        if (edge.cost < Duration::max()) table.emplace_back(edge.from, edge.to, edge.cost.ps());
+        if (edge.cost < Cost::max()) table.emplace_back(edge.from, edge.to, edge.cost.count());
       }
       std::sort(table.begin(), table.end());
       const auto [it, is_new] = index.try_emplace(table, tables.next_id());
@@ -130,7 +131,7 @@ class Writer {
     out_ += ", \"nodes\": ";
     ids(candidate.nodes);
     out_ += ", \"cost\": ";
-    time(candidate.cost);
+    cost(candidate.cost);
     out_ += ", \"reads\": [";
     write_formats(candidate.reads);
     out_ += "], \"writes\": [";
@@ -147,27 +148,27 @@ class Writer {
     out_ += ",\n\"plan\": {\"chosen\": ";
     ids(solution_.chosen);
     out_ += ", \"cost\": ";
-    time(solution_.cost);
+    cost(solution_.cost);
     out_ += ", \"bound\": ";
-    time(solution_.bound);
+    cost(solution_.bound);
     const bool has_multipliers = !solution_.certificate.order.empty();
     const bool suffice = has_multipliers && solution_.bound <= solution_.certificate.bound;
     put(", \"optimal\": {}, \"proof\": \"{}\"}}", solution_.optimal,
-        suffice                        ? "multipliers"
-        : solution_.bound > Duration() ? "search"
-                                       : "none");
+        suffice                    ? "multipliers"
+        : solution_.bound > Cost() ? "search"
+                                   : "none");
   }
 
   void write_round(const place::Certificate::Round& round) {
     out_ += "{\"shares\": [";
     separated(round.shares, ",\n", [this](const place::Certificate::Share& share) {
       put("[{},[", share.candidate.index);
-      separated(share.runs, ",", [this](Duration run) { put("{}", run.ps()); });
+      separated(share.runs, ",", [this](Cost run) { put("{}", run.count()); });
       out_ += "]]";
     });
     out_ += "],\n\"prices\": [";
     separated(round.prices, ",\n", [this](const place::Certificate::Price& price) {
-      put("[{},{},{},{}]", price.value.index, price.reader.index, price.format.index, price.price.ps());
+      put("[{},{},{},{}]", price.value.index, price.reader.index, price.format.index, price.price.count());
     });
     out_ += "]}";
   }
@@ -178,7 +179,7 @@ class Writer {
     ids(certificate.order);
     list("rounds", certificate.rounds, [this](const place::Certificate::Round& round) { write_round(round); });
     out_ += ",\n\"bound\": ";
-    time(certificate.bound);
+    cost(certificate.bound);
     out_ += '}';
   }
 
@@ -194,4 +195,4 @@ std::string to_json(const Names& names, const place::Problem& problem, const pla
   return Writer(names, problem, solution).write();
 }
 
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

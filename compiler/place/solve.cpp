@@ -93,7 +93,7 @@ size_t peak_activations(const Graph& graph, const Placement& placement, const st
 struct Leaver {
   NodeId node;
   size_t bytes = 0;  ///< of its constants
-  double worth = 0;  ///< seconds that it takes on the host
+  double worth = 0;  ///< seconds or joules that it takes on the host
 };
 
 class MemoryFitter {
@@ -108,7 +108,7 @@ class MemoryFitter {
         host_cost_(graph.node_count()) {
     for (const Candidate& candidate : built.problem.candidates) {
       bool on_host = built.problem.owners[candidate.owner].instance == "host";
-      if (on_host && candidate.nodes.size() == 1) host_cost_[candidate.nodes[0]] = candidate.cost.seconds();
+      if (on_host && candidate.nodes.size() == 1) host_cost_[candidate.nodes[0]] = candidate.cost.value();
     }
   }
 

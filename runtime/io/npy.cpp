@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-struct TypeRow {
+struct NpyType {
   std::string_view descr;
   DType dtype;
   size_t width;  ///< in the file
   HalfKind half = HalfKind::None;
 };
 
-constexpr TypeRow kTypes[] = {
+constexpr NpyType kNpyTypes[] = {
 #define DTYPE(Id, word, T, NAME, onnx, npy) {sizeof(T) == 1 ? "|" npy : "<" npy, DType::Id, sizeof(T)},
 #include "runtime/core/dtypes.def"
     {"<f2", DType::F32, 2, HalfKind::Ieee},
 };
 
-const TypeRow* find_type(std::string_view descr) {
-  for (const TypeRow& row : kTypes) {
+const NpyType* find_type(std::string_view descr) {
+  for (const NpyType& row : kNpyTypes) {
     // One-byte types have no byte order, and some writers give them one.
     if (row.descr == descr || (row.width == 1 && descr.size() == 3 && row.descr.substr(1) == descr.substr(1)))
       return &row;
@@ -110,7 +110,7 @@ Result<Tensor> parse_npy(std::string_view bytes) {
   auto shape_text = field(header, "shape");
   if (!descr || !order || !shape_text) return Status::error("the .npy header lacks descr, fortran_order or shape");
   std::string_view type = descr->size() > 1 ? descr->substr(1, descr->find(descr->front(), 1) - 1) : std::string_view();
-  const TypeRow* row = find_type(type);
+  const NpyType* row = find_type(type);
   if (row == nullptr)
     return Status::error(".npy element type '" + std::string(type.substr(0, 20)) + "' is not supported");
   std::optional<Shape> shape = parse_shape(*shape_text);
@@ -135,7 +135,7 @@ Result<Tensor> read_npy(const std::string& path) {
 
 Status write_npy(const std::string& path, const Tensor& tensor) {
   std::string_view descr;
-  for (const TypeRow& row : kTypes) {
+  for (const NpyType& row : kNpyTypes) {
     if (row.dtype == tensor.dtype() && row.half == HalfKind::None) descr = row.descr;
   }
   std::string shape;

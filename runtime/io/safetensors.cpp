@@ -16,14 +16,14 @@ constexpr size_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kMaxHeaderDepth = 8;
 constexpr size_t kMaxRank = 64;
 
-struct TypeRow {
+struct SafetensorsType {
   std::string_view name;
   DType dtype;
   size_t width;
   HalfKind half = HalfKind::None;
 };
 
-constexpr TypeRow kTypes[] = {
+constexpr SafetensorsType kSafetensorsTypes[] = {
 #define DTYPE(Id, word, T, NAME, onnx, npy) {#NAME, DType::Id, sizeof(T)},
 #include "runtime/core/dtypes.def"
     {"F16", DType::F32, 2, HalfKind::Ieee},
@@ -67,8 +67,8 @@ Result<Tensor> read_entry(const std::string& name, const json& entry, std::strin
   auto dtype = entry.find("dtype");
   if (dtype == entry.end() || !dtype->is_string()) return fail("no dtype");
   const auto& type_name = dtype->get_ref<const std::string&>();
-  const TypeRow* type = nullptr;
-  for (const TypeRow& row : kTypes) {
+  const SafetensorsType* type = nullptr;
+  for (const SafetensorsType& row : kSafetensorsTypes) {
     if (row.name == type_name) type = &row;
   }
   if (type == nullptr) return fail("dtype " + type_name.substr(0, 20) + " is not supported");
@@ -123,7 +123,7 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   size_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     std::string_view type_name;
-    for (const TypeRow& row : kTypes) {
+    for (const SafetensorsType& row : kSafetensorsTypes) {
       if (row.dtype == tensor.dtype() && row.half == HalfKind::None) type_name = row.name;
     }
     root[name] = {{"dtype", type_name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + tensor.bytes()}}};

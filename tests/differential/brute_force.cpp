@@ -21,8 +21,8 @@ class BruteForce {
       at_[candidate.nodes.front()].push_back(masks_.add(mask));
     }
     const uint32_t all = (1u << problem.node_count) - 1;
-    rest_.assign(size_t{all} + 1, Duration::max());
-    rest_[all] = Duration();
+    rest_.assign(size_t{all} + 1, Cost::max());
+    rest_[all] = Cost();
     for (uint32_t covered = all; covered-- > 0;) {
       for (CandidateId c : at_[first_open(covered)]) {
         if ((masks_[c] & covered) != 0) continue;
@@ -31,8 +31,8 @@ class BruteForce {
     }
   }
 
-  Duration solve() {
-    extend(0, Duration());
+  Cost solve() {
+    extend(0, Cost());
     return best_;
   }
 
@@ -42,9 +42,9 @@ class BruteForce {
   static bool holds(uint32_t mask, NodeId node) { return (mask & bit(node)) != 0; }
   static NodeId first_open(uint32_t covered) { return NodeId(int64_t{std::countr_one(covered)}); }
 
-  void extend(uint32_t covered, Duration cost) {
+  void extend(uint32_t covered, Cost cost) {
     if (cost + rest_[covered] >= best_) return;
-    const Duration now = cost + conversions(covered);
+    const Cost now = cost + conversions(covered);
     if (now + rest_[covered] >= best_) return;
     const NodeId first = first_open(covered);
     if (first.slot() == problem_.node_count) {
@@ -60,16 +60,16 @@ class BruteForce {
   }
 
   /// The cost of a unit as if it were joined with another; its region pays the rest once.
-  Duration least(CandidateId c) const {
+  Cost least(CandidateId c) const {
     const Candidate& candidate = problem_.candidates[c];
-    return candidate.cost - (may_join(c) ? *owner_of(c).joins : Duration());
+    return candidate.cost - (may_join(c) ? *owner_of(c).joins : Cost());
   }
 
   const Owner& owner_of(CandidateId c) const { return problem_.owners[problem_.candidates[c].owner]; }
   bool may_join(CandidateId c) const { return problem_.candidates[c].may_join && owner_of(c).joins; }
 
   /// Every way to divide the chosen candidates, from the i-th on, into regions.
-  void divide(size_t i, Duration cost) {
+  void divide(size_t i, Cost cost) {
     if (cost >= best_) return;
     if (i == chosen_.size()) {
       std::vector<uint32_t> masks;
@@ -83,7 +83,7 @@ class BruteForce {
     }
     const CandidateId c = chosen_[i];
     regions_.push_back({c});
-    divide(i + 1, cost + (may_join(c) ? *owner_of(c).joins : Duration()));
+    divide(i + 1, cost + (may_join(c) ? *owner_of(c).joins : Cost()));
     regions_.pop_back();
     for (size_t r = 0; r < regions_.size() && may_join(c); ++r) {
       if (!may_join(regions_[r].front()) || &owner_of(regions_[r].front()) != &owner_of(c)) continue;
@@ -257,10 +257,10 @@ class BruteForce {
   }
 
   /// Of the values written so far, for the readers chosen so far.
-  Duration conversions(uint32_t covered) {
-    Duration total;
+  Cost conversions(uint32_t covered) {
+    Cost total;
     for (ProblemValueId v : problem_.values.ids()) {
-      if (total >= Duration::max()) break;
+      if (total >= Cost::max()) break;
       const ProblemValue& value = problem_.values[v];
       if (value.writer.is_valid() && !holds(covered, value.writer)) continue;
       FormatId written = problem_.host_plain;
@@ -275,22 +275,22 @@ class BruteForce {
       }
       total += tree_cost(v, written, wanted);
     }
-    return std::min(total, Duration::max());
+    return std::min(total, Cost::max());
   }
 
-  Duration tree_cost(ProblemValueId v, FormatId written, uint32_t wanted) {
+  Cost tree_cost(ProblemValueId v, FormatId written, uint32_t wanted) {
     if ((wanted & ~bit(written)) == 0) return {};
     auto [it, is_new] = trees_.try_emplace({v, written});
     if (is_new) {
-      std::vector<Duration>& best = it->second;
-      best.assign(size_t{1} << problem_.formats.size(), Duration::max());
-      best[bit(written)] = Duration();
+      std::vector<Cost>& best = it->second;
+      best.assign(size_t{1} << problem_.formats.size(), Cost::max());
+      best[bit(written)] = Cost();
       // Every tree grows edge by edge, and a set only from smaller numbers.
       for (size_t set = 0; set < best.size(); ++set) {
-        if (best[set] >= Duration::max()) continue;
+        if (best[set] >= Cost::max()) continue;
         for (const ConversionEdge& edge : problem_.values[v].conversions) {
-          if ((set & bit(edge.from)) == 0 || (set & bit(edge.to)) != 0 || edge.cost >= Duration::max()) continue;
-          Duration& grown = best[set | bit(edge.to)];
+          if ((set & bit(edge.from)) == 0 || (set & bit(edge.to)) != 0 || edge.cost >= Cost::max()) continue;
+          Cost& grown = best[set | bit(edge.to)];
           grown = std::min(grown, best[set] + edge.cost);
         }
       }
@@ -305,16 +305,16 @@ class BruteForce {
   const Problem& problem_;
   Table<NodeId, std::vector<CandidateId>> at_;
   Table<CandidateId, uint32_t> masks_;
-  std::vector<Duration> rest_;  // by covered set
+  std::vector<Cost> rest_;  // by covered set
   std::vector<CandidateId> chosen_;
   std::vector<std::vector<CandidateId>> regions_;
-  std::map<std::pair<ProblemValueId, FormatId>, std::vector<Duration>> trees_;
-  Duration best_ = Duration::max();
+  std::map<std::pair<ProblemValueId, FormatId>, std::vector<Cost>> trees_;
+  Cost best_ = Cost::max();
 };
 
 }  // namespace
 
-Duration brute_force_cost(const Problem& problem) {
+Cost brute_force_cost(const Problem& problem) {
   return BruteForce(problem).solve();
 }
 

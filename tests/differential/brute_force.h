@@ -6,7 +6,7 @@
 
 namespace collage::place {
 
-/// The least cost over all solutions; `Duration::max()` if there is none. At most 20 nodes and 16 formats.
-Duration brute_force_cost(const Problem& problem);
+/// The least cost over all solutions; `Cost::max()` if there is none. At most 20 nodes and 16 formats.
+Cost brute_force_cost(const Problem& problem);
 
 }  // namespace collage::place

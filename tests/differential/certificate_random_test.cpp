@@ -15,11 +15,11 @@
 #include "tests/differential/multipliers.h"
 #include "tests/differential/random_problem.h"
 
-namespace collage::check_plan {
+namespace collage::certificate {
 namespace {
 
 using place::Certificate;
-using place::Duration;
+using place::Cost;
 using place::Problem;
 using place::RandomSource;
 using place::Solution;
@@ -43,7 +43,7 @@ std::string text_of(const Problem& problem, const Solution& solution) {
 runtime::Result<Judgement> judge(const std::string& text) {
   const runtime::Result<CertificateFile> file = read_certificate(text);
   if (!file) return file.status();
-  return check_plan(*file);
+  return check_certificate(*file);
 }
 
 /// Some problem with its best plan and a certificate.
@@ -76,13 +76,13 @@ TEST(CertificateRandom, AnyMultipliersProveWhatTheSearchSays) {
     const runtime::Status status = check_problem(*file);
     ASSERT_TRUE(status.is_ok()) << seed << ": " << status.message();
     const runtime::Result<Wide> bound = bound_of_multipliers(*file);
-    if (solution.certificate.bound >= Duration::max()) {
+    if (solution.certificate.bound >= Cost::max()) {
       ASSERT_FALSE(bound.is_ok()) << seed;
       continue;
     }
     ASSERT_TRUE(bound.is_ok()) << seed << ": " << bound.message();
     // Of more than six formats the search gives up on prices, and the judge does better.
-    const int64_t difference = static_cast<int64_t>(*bound) - solution.certificate.bound.ps();
+    const int64_t difference = static_cast<int64_t>(*bound) - solution.certificate.bound.count();
     ASSERT_GE(difference, 0) << seed;
     if (problem.formats.size() <= 6) {
       ASSERT_EQ(difference, 0) << seed;
@@ -104,17 +104,17 @@ TEST(CertificateRandom, RoundsNeverProveTooMuch) {
     file.names = names_of(file.problem);
     Certificate& certificate = file.solution.certificate;
     certificate = place::random_certificate(file.problem, random);
-    const Duration best = brute_force_cost(file.problem);
-    if (certificate.order.empty() || best >= Duration::max()) continue;
+    const Cost best = brute_force_cost(file.problem);
+    if (certificate.order.empty() || best >= Cost::max()) continue;
     for (int round = 1 + random.below(3); round > 0; --round) {
       certificate.rounds.push_back(place::random_certificate(file.problem, random).rounds.front());
     }
-    certificate.bound = best + Duration::picoseconds(random.below(9) - 5);
+    certificate.bound = best + Cost::of(random.below(9) - 5, Cost::Unit::Seconds);
     const runtime::Result<Wide> bound = bound_of_multipliers(file);
     ASSERT_TRUE(bound.is_ok()) << seed << ": " << bound.message();
-    ASSERT_LE(static_cast<int64_t>(*bound), best.ps()) << seed;
+    ASSERT_LE(static_cast<int64_t>(*bound), best.count()) << seed;
     ++all;
-    tight += *bound + 2 >= best.ps() ? 1 : 0;
+    tight += *bound + 2 >= best.count() ? 1 : 0;
   }
   EXPECT_GT(tight, all / 10);
 }
@@ -127,11 +127,11 @@ TEST(CertificateRandom, WhatTheSearchFindsIsAccepted) {
     if (!made) continue;
     const runtime::Result<Judgement> judgement = judge(text_of(made->problem, made->solution));
     ASSERT_TRUE(judgement.is_ok()) << seed << ": " << judgement.message();
-    const Duration best = brute_force_cost(made->problem);
-    ASSERT_EQ(static_cast<int64_t>(judgement->cost), best.ps()) << seed;
+    const Cost best = brute_force_cost(made->problem);
+    ASSERT_EQ(static_cast<int64_t>(judgement->cost), best.count()) << seed;
     ASSERT_TRUE(judgement->bound.has_value()) << seed;
-    ASSERT_GE(static_cast<int64_t>(*judgement->bound), made->solution.certificate.bound.ps()) << seed;
-    ASSERT_LE(static_cast<int64_t>(*judgement->bound), best.ps()) << seed;
+    ASSERT_GE(static_cast<int64_t>(*judgement->bound), made->solution.certificate.bound.count()) << seed;
+    ASSERT_LE(static_cast<int64_t>(*judgement->bound), best.count()) << seed;
     ++all;
     proven += *judgement->bound == judgement->cost ? 1 : 0;
   }
@@ -149,8 +149,8 @@ TEST(CertificateRandom, JudgesOfAPlanAgree) {
       Solution solution = place::random_cover(problem, random);
       if (solution.chosen.empty()) continue;
       const place::Verdict verdict = evaluate(problem, solution);
-      const bool is_valid = std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) < Duration::max();
-      if (is_valid) solution.cost = std::get<Duration>(verdict);
+      const bool is_valid = std::holds_alternative<Cost>(verdict) && std::get<Cost>(verdict) < Cost::max();
+      if (is_valid) solution.cost = std::get<Cost>(verdict);
       solution.optimal = solution.cost == solution.bound;
       const runtime::Result<Judgement> judgement = judge(text_of(problem, solution));
       ASSERT_EQ(judgement.is_ok(), is_valid)
@@ -169,7 +169,7 @@ struct Tampering {
   std::function<bool(RandomSource&, Case&)> act;  ///< false: this case has nothing to tamper with
 };
 
-const Duration kTick = Duration::picoseconds(1);
+const Cost kTick = Cost::of(1, Cost::Unit::Seconds);
 
 const Tampering kTamperings[] = {
     {"a partition is left out", "is not covered",
@@ -185,7 +185,7 @@ const Tampering kTamperings[] = {
     {"the cost is too low", "the plan costs",
      [](RandomSource&, Case& c) {
        c.solution.cost -= kTick;
-       return c.solution.cost >= Duration();
+       return c.solution.cost >= Cost();
      }},
     {"the cost is too high", "the plan costs",
      [](RandomSource&, Case& c) {
@@ -194,13 +194,13 @@ const Tampering kTamperings[] = {
      }},
     {"a chosen candidate costs less", "the plan costs",
      [](RandomSource& random, Case& c) {
-       Duration& cost = c.problem.candidates[random.pick(c.solution.chosen)].cost;
+       Cost& cost = c.problem.candidates[random.pick(c.solution.chosen)].cost;
        cost -= kTick;
-       return cost >= Duration();
+       return cost >= Cost();
      }},
     {"a chosen candidate has no cost", "has no cost",
      [](RandomSource& random, Case& c) {
-       c.problem.candidates[random.pick(c.solution.chosen)].cost = Duration::max();
+       c.problem.candidates[random.pick(c.solution.chosen)].cost = Cost::max();
        return true;
      }},
     {"the bound is above the cost", "is above the cost",
@@ -214,7 +214,7 @@ const Tampering kTamperings[] = {
      [](RandomSource&, Case& c) {
        c.solution.bound = c.solution.cost - kTick;
        c.solution.certificate.bound = std::min(c.solution.certificate.bound, c.solution.bound);
-       return c.solution.bound >= Duration() && c.solution.optimal;
+       return c.solution.bound >= Cost() && c.solution.optimal;
      }},
     {"the multipliers are said to prove more", "the multipliers prove",
      [](RandomSource&, Case& c) {
@@ -230,7 +230,7 @@ const Tampering kTamperings[] = {
     {"a share too many", "shares and",
      [](RandomSource& random, Case& c) {
        if (c.solution.certificate.rounds.front().shares.empty()) return false;
-       random.pick(c.solution.certificate.rounds.front().shares).runs.push_back(Duration());
+       random.pick(c.solution.certificate.rounds.front().shares).runs.push_back(Cost());
        return true;
      }},
     {"shares twice", "has shares twice",
@@ -413,7 +413,7 @@ void damage(RandomSource& random, std::string& text) {
 }
 
 bool is_small(const Problem& problem) {
-  const auto small = [](Duration cost) { return cost >= Duration::max() || cost.ps() < int64_t{1} << 40; };
+  const auto small = [](Cost cost) { return cost >= Cost::max() || cost.count() < int64_t{1} << 40; };
   return problem.node_count <= 9 && problem.formats.size() <= 8 &&
          std::all_of(problem.candidates.begin(), problem.candidates.end(),
                      [&](const place::Candidate& candidate) { return small(candidate.cost); }) &&
@@ -437,16 +437,16 @@ TEST(CertificateRandom, DamagedFilesAreRefusedOrStillRight) {
       continue;
     }
     ++read;
-    const runtime::Result<Judgement> judgement = check_plan(*file);
+    const runtime::Result<Judgement> judgement = check_certificate(*file);
     if (!judgement) continue;
     ++accepted;
     // What is still accepted must still be true.
     if (!is_small(file->problem)) continue;
     const place::Verdict verdict = evaluate(file->problem, file->solution);
-    ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << seed << ": " << std::get<std::string>(verdict);
-    ASSERT_EQ(std::get<Duration>(verdict).ps(), static_cast<int64_t>(judgement->cost)) << seed;
+    ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+    ASSERT_EQ(std::get<Cost>(verdict).count(), static_cast<int64_t>(judgement->cost)) << seed;
     if (judgement->bound) {
-      ASSERT_LE(static_cast<int64_t>(*judgement->bound), brute_force_cost(file->problem).ps()) << seed;
+      ASSERT_LE(static_cast<int64_t>(*judgement->bound), brute_force_cost(file->problem).count()) << seed;
     }
   }
   EXPECT_GT(read, rounds(6'000) / 10);
@@ -454,4 +454,4 @@ TEST(CertificateRandom, DamagedFilesAreRefusedOrStillRight) {
 }
 
 }  // namespace
-}  // namespace collage::check_plan
+}  // namespace collage::certificate

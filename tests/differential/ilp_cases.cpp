@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     options.max_states *= 20;
     options.max_seconds = 60;
     const std::optional<place::Solution> solution = place::search_optimal(problem, options);
-    check_plan::Names names{fmt::format("case {}", seed), {}, {}};
+    certificate::Names names{fmt::format("case {}", seed), {}, {}};
     names.nodes.resize(problem.node_count);
     names.values.resize(problem.values.size());
     if (!solution) {
@@ -51,9 +51,9 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::ofstream file(folder / fmt::format("case_{}.json", seed));
-    file << check_plan::to_json(names, problem, *solution);
+    file << certificate::to_json(names, problem, *solution);
     fmt::print("case {}: {} nodes, {} candidates, cost {} ps{}\n", seed, problem.node_count, problem.candidates.size(),
-               solution->cost.ps(), solution->optimal ? "" : ", not proven");
+               solution->cost.count(), solution->optimal ? "" : ", not proven");
   }
   return 0;
 }

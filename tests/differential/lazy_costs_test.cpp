@@ -51,12 +51,12 @@ class FakeMachine {
       return at->second;
     };
     for (const Candidate& candidate : problem.candidates) {
-      open.of_candidate.push_back(item_of(-1, candidate.owner.index, candidate.cost));
+      open.of_candidate.push_back(item_of(-1, candidate.owner.index, candidate.cost.time()));
     }
     for (const ProblemValue& value : problem.values) {
       std::vector<OpenCostId> edges;
       for (const ConversionEdge& edge : value.conversions) {
-        edges.push_back(item_of(edge.from.index, edge.to.index, edge.cost));
+        edges.push_back(item_of(edge.from.index, edge.to.index, edge.cost.time()));
       }
       open.of_conversion.push_back(std::move(edges));
     }
@@ -127,15 +127,15 @@ Tally compare(uint64_t first_seed, uint64_t count, const LazyOptions& options, M
       if (!is_spare && random.chance(percent_failing)) machine.cannot_run[machine.open.of_candidate[c]] = true;
     }
     for (CandidateId c : problem.candidates.ids()) {
-      if (machine.cannot_run[machine.open.of_candidate[c]]) problem.candidates[c].cost = Duration::max();
+      if (machine.cannot_run[machine.open.of_candidate[c]]) problem.candidates[c].cost = Cost::max();
     }
     const std::optional<Solution> expected = search_optimal(problem);
     const std::optional<Solution> found = machine.run(options);
     EXPECT_EQ(found.has_value(), expected.has_value()) << "seed " << seed;
     if (!found || !expected) continue;
-    EXPECT_EQ(found->cost.ps(), expected->cost.ps()) << "seed " << seed;
+    EXPECT_EQ(found->cost.count(), expected->cost.count()) << "seed " << seed;
     EXPECT_EQ(found->chosen, expected->chosen) << "seed " << seed;
-    EXPECT_EQ(std::get<Duration>(evaluate(problem, *found)).ps(), expected->cost.ps()) << "seed " << seed;
+    EXPECT_EQ(std::get<Cost>(evaluate(problem, *found)).count(), expected->cost.count()) << "seed " << seed;
     tally.asked += machine.asked.size();
     tally.distinct += machine.distinct();
     tally.below += machine.below;
@@ -219,7 +219,7 @@ TEST(Noise, TwentyCompilationsKeepThePlan) {
     Problem problem = truth;
     for (Candidate& candidate : problem.candidates) {
       // The median of nine runs is a third as uncertain as one.
-      candidate.cost += Duration::picoseconds(static_cast<int64_t>(noise(engine) / 3));
+      candidate.cost += ps(static_cast<int64_t>(noise(engine) / 3));
     }
     return problem;
   };
@@ -238,8 +238,8 @@ TEST(Noise, TwentyCompilationsKeepThePlan) {
     const std::optional<Solution> best = search_optimal(problem);
     ASSERT_TRUE(best);
     others += best->chosen != saved->chosen ? 1 : 0;
-    const Duration kept = std::get<Duration>(evaluate(problem, *saved));
-    if (kept - best->cost > noise_between(parts(*saved), parts(*best))) saved = best;
+    const Cost kept = std::get<Cost>(evaluate(problem, *saved));
+    if ((kept - best->cost).time() > noise_between(parts(*saved), parts(*best))) saved = best;
     EXPECT_EQ(saved->chosen, first) << "compilation " << compilation;
   }
   // The search alone would have gone to and fro.
@@ -247,11 +247,11 @@ TEST(Noise, TwentyCompilationsKeepThePlan) {
   // What is better by more than the noise is taken.
   Problem faster = truth;
   for (Candidate& candidate : faster.candidates) {
-    if (candidate.owner == OwnerId(1)) candidate.cost = times(candidate.cost, 0.8);
+    if (candidate.owner == OwnerId(1)) candidate.cost = Cost::time(times(candidate.cost.time(), 0.8));
   }
   const std::optional<Solution> best = search_optimal(faster);
   ASSERT_TRUE(best);
-  EXPECT_GT(std::get<Duration>(evaluate(faster, *saved)) - best->cost, noise_between(parts(*saved), parts(*best)));
+  EXPECT_GT((std::get<Cost>(evaluate(faster, *saved)) - best->cost).time(), noise_between(parts(*saved), parts(*best)));
 }
 
 }  // namespace

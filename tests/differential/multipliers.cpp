@@ -29,8 +29,8 @@ Certificate written(IndexedProblem& prepared, const ChainBound& bound) {
       PriceId id = readers[r].first_price;
       const NodeId reader = prepared.order[prepared.values[v].readers[r]];
       for (FormatId format : prepared.conversions.formats(v, readers[r].wants)) {
-        const Duration price = bound.price(id);
-        if (price != Duration()) round.prices.push_back({v, reader, format, price});
+        const Cost price = bound.price(id);
+        if (price != Cost()) round.prices.push_back({v, reader, format, price});
         id = advance(id, 1);
       }
     }
@@ -47,12 +47,12 @@ Certificate random_certificate(const Problem& problem, RandomSource& random) {
   Multipliers multipliers = bound.multipliers();
   constexpr int kReaches[] = {0, 3, 20, 2'000'000};
   const int reach = kReaches[random.below(4)];
-  const auto some = [&] { return Duration::picoseconds(random.below(2 * reach + 1) - reach); };
-  for (Duration& price : multipliers.prices) price = random.chance(70) ? some() : Duration();
+  const auto some = [&] { return random.below(2 * reach + 1) - reach; };
+  for (int64_t& price : multipliers.prices) price = random.chance(70) ? some() : 0;
   for (MoveId m : prepared.moves.ids()) {
     for (RunId r : bound.runs_of(m)) {
       if (r == bound.runs_of(m).front()) continue;
-      const Duration moved = some();
+      const int64_t moved = some();
       multipliers.shares[r] += moved;
       multipliers.shares[advance(r, -1)] -= moved;
     }

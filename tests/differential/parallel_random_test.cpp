@@ -43,14 +43,14 @@ void for_each_solution(const Problem& problem, const std::function<void(const So
     const NodeId node(std::find(is_covered.begin(), is_covered.end(), false) - is_covered.begin());
     if (node == is_covered.next_id()) {
       const Verdict verdict = evaluate(problem, solution);
-      if (std::holds_alternative<Duration>(verdict) && std::get<Duration>(verdict) < Duration::max()) visit(solution);
+      if (std::holds_alternative<Cost>(verdict) && std::get<Cost>(verdict) < Cost::max()) visit(solution);
       return;
     }
     for (CandidateId c : problem.candidates.ids()) {
       const Candidate& candidate = problem.candidates[c];
       const auto taken = [&](NodeId n) { return is_covered[n]; };
       if (!std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node)) continue;
-      if (candidate.cost >= Duration::max() || std::any_of(candidate.nodes.begin(), candidate.nodes.end(), taken)) {
+      if (candidate.cost >= Cost::max() || std::any_of(candidate.nodes.begin(), candidate.nodes.end(), taken)) {
         continue;
       }
       for (NodeId n : candidate.nodes) is_covered[n] = true;
@@ -98,9 +98,9 @@ void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   const ParallelResult found = search_parallel(problem, machine, objective, *start);
   const ParallelResult again = search_parallel(problem, machine, objective, *start);
   ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
-  ASSERT_TRUE(std::holds_alternative<Duration>(evaluate(problem, found.solution))) << name;
-  ASSERT_EQ(found.value, objective.value(scheduler.tasks(found.solution.chosen)->tasks)) << name;
-  ASSERT_LE(found.value, objective.value(scheduler.tasks(start->chosen)->tasks)) << name;
+  ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << name;
+  ASSERT_EQ(found.value.time(), objective.value(scheduler.tasks(found.solution.chosen)->tasks)) << name;
+  ASSERT_LE(found.value.time(), objective.value(scheduler.tasks(start->chosen)->tasks)) << name;
   Duration best = Duration::max(), least = Duration::max();
   for_each_solution(problem, [&](const Solution& solution) {
     const std::vector<runtime::Task> tasks = scheduler.tasks(solution.chosen)->tasks;
@@ -108,16 +108,16 @@ void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
     const std::vector<Duration> busy = busy_times(tasks);
     if (!busy.empty()) least = std::min(least, *std::max_element(busy.begin(), busy.end()));
     if (!objective.is_bound_by_paths) return;
-    ASSERT_LE(found.bound, makespan(reordered(tasks, random_order(random, tasks)))) << name;
+    ASSERT_LE(found.bound.time(), makespan(reordered(tasks, random_order(random, tasks)))) << name;
   });
-  ASSERT_LE(found.bound, best) << name;
-  ASSERT_GE(found.value, best) << name;
+  ASSERT_LE(found.bound.time(), best) << name;
+  ASSERT_GE(found.value.time(), best) << name;
   if (!objective.is_bound_by_paths) {
-    ASSERT_LE(found.bound, least) << name;
+    ASSERT_LE(found.bound.time(), least) << name;
   }
   ++tally->problems;
-  tally->found_best += found.value == best ? 1 : 0;
-  tally->bound_met += found.bound == best ? 1 : 0;
+  tally->found_best += found.value.time() == best ? 1 : 0;
+  tally->bound_met += found.bound.time() == best ? 1 : 0;
 }
 
 void check_all(const ScheduleValue& objective, uint64_t first_seed) {

@@ -24,22 +24,22 @@ uint64_t rounds(uint64_t usual) {
 }
 
 void check(const Problem& problem, const std::string& name, const SearchOptions& options = {}) {
-  const Duration expected = brute_force_cost(problem);
+  const Cost expected = brute_force_cost(problem);
   const std::optional<Solution> found = search_optimal(problem, options);
   const bool exact = options.max_states >= SearchOptions().max_states;
   if (found || exact) {
-    ASSERT_EQ(found.has_value(), expected < Duration::max()) << name;
+    ASSERT_EQ(found.has_value(), expected < Cost::max()) << name;
   }
   if (!found) return;
   const Verdict verdict = evaluate(problem, *found);
-  ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << name << ": " << std::get<std::string>(verdict);
-  ASSERT_EQ(std::get<Duration>(verdict).ps(), found->cost.ps()) << name;
-  ASSERT_LE(found->bound.ps(), expected.ps()) << name;
+  ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << name << ": " << std::get<std::string>(verdict);
+  ASSERT_EQ(std::get<Cost>(verdict).count(), found->cost.count()) << name;
+  ASSERT_LE(found->bound.count(), expected.count()) << name;
   if (exact) {
-    ASSERT_EQ(found->cost.ps(), expected.ps()) << name;
+    ASSERT_EQ(found->cost.count(), expected.count()) << name;
     ASSERT_TRUE(found->optimal) << name;
   } else {
-    ASSERT_GE(found->cost.ps(), expected.ps()) << name;
+    ASSERT_GE(found->cost.count(), expected.count()) << name;
     ASSERT_EQ(found->optimal, found->cost == found->bound) << name;
   }
   std::multiset<NodeId> covered;
@@ -121,19 +121,19 @@ TEST(PlacementRandom, WithinMemoryUpToFourteenNodes) {
 }
 
 /// The least cost of all covers, each judged by the evaluator.
-Duration least_verdict(const Problem& problem, Solution& partial, Table<NodeId, bool>& covered) {
+Cost least_verdict(const Problem& problem, Solution& partial, Table<NodeId, bool>& covered) {
   const NodeId first(std::find(covered.begin(), covered.end(), false) - covered.begin());
   if (first == covered.next_id()) {
     const Verdict verdict = evaluate(problem, partial);
-    const Duration* cost = std::get_if<Duration>(&verdict);
-    return cost != nullptr ? std::min(*cost, Duration::max()) : Duration::max();
+    const Cost* cost = std::get_if<Cost>(&verdict);
+    return cost != nullptr ? std::min(*cost, Cost::max()) : Cost::max();
   }
-  Duration least = Duration::max();
+  Cost least = Cost::max();
   for (CandidateId c : problem.candidates.ids()) {
     const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
     const bool fits =
         nodes.front() == first && std::none_of(nodes.begin(), nodes.end(), [&](NodeId n) { return covered[n]; });
-    if (!fits || problem.candidates[c].cost >= Duration::max()) continue;
+    if (!fits || problem.candidates[c].cost >= Cost::max()) continue;
     for (NodeId node : nodes) covered[node] = true;
     partial.chosen.push_back(c);
     least = std::min(least, least_verdict(problem, partial, covered));
@@ -149,13 +149,13 @@ TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
     RandomSource random(15'000'000 + seed);
     const size_t nodes = 1 + random.below(6u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-    const Duration free = brute_force_cost(problem);
+    const Cost free = brute_force_cost(problem);
     add_memory(random, problem);
-    const Duration limited = brute_force_cost(problem);
+    const Cost limited = brute_force_cost(problem);
     binding += limited > free ? 1 : 0;
     Solution partial;
     Table<NodeId, bool> covered(nodes, false);
-    ASSERT_EQ(least_verdict(problem, partial, covered).ps(), limited.ps()) << seed;
+    ASSERT_EQ(least_verdict(problem, partial, covered).count(), limited.count()) << seed;
   }
   EXPECT_GT(binding, rounds(2'000) / 10);  // a memory that is never too small would test nothing
 }
@@ -200,18 +200,18 @@ TEST(PlacementRandom, AnyMultipliersMakeABound) {
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(8'000'000 + seed);
     const Problem problem = random_problem(random, 2 + random.below(7u));
-    const Duration expected = brute_force_cost(problem);
+    const Cost expected = brute_force_cost(problem);
     IndexedProblem prepared(problem);
     ChainBound bound(prepared);
     if (!prepared.complete) continue;
     ASSERT_LE(bound.lower(), expected) << seed;
     Multipliers multipliers = bound.multipliers();
-    const auto some = [&] { return Duration::picoseconds(random.below(2'000'001) - 1'000'000); };
-    for (Duration& price : multipliers.prices) price = some();
+    const auto some = [&] { return random.below(2'000'001) - 1'000'000; };
+    for (int64_t& price : multipliers.prices) price = some();
     for (MoveId m : prepared.moves.ids()) {
       for (RunId r : bound.runs_of(m)) {
         if (r == bound.runs_of(m).front()) continue;
-        const Duration moved = some();
+        const int64_t moved = some();
         multipliers.shares[r] += moved;
         multipliers.shares[advance(r, -1)] -= moved;
       }
@@ -228,10 +228,10 @@ TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
     const Problem problem = random_problem(random, 3 + random.below(5u));
     IndexedProblem prepared(problem);
     ChainBound bound(prepared);
-    if (!prepared.complete || bound.lower() >= Duration::max()) continue;
+    if (!prepared.complete || bound.lower() >= Cost::max()) continue;
     BoundTuner tuner(prepared, bound);
     tuner.ascend(bound.lower() + bound.lower(), 25 * random.below(4));
-    const Table<MoveId, Duration> lower = bound.lower_with_moves();
+    const Table<MoveId, Cost> lower = bound.lower_with_moves();
     for (MoveId m : prepared.moves.ids()) {
       // Nothing else may touch its nodes.
       Problem forced = problem;
@@ -244,8 +244,8 @@ TEST(PlacementRandom, NoSolutionWithAMoveCostsLess) {
         if (!meets) kept.push_back(other);
       }
       forced.candidates = kept;
-      const Duration best = brute_force_cost(forced);
-      if (best < Duration::max()) {
+      const Cost best = brute_force_cost(forced);
+      if (best < Cost::max()) {
         ASSERT_LE(lower[m], best) << seed << " move " << m.index;
       }
     }
@@ -274,8 +274,8 @@ TEST(PlacementRandom, StrategiesGiveValidPlansNoneBetterThanOptimal) {
       }
       if (!found) continue;
       const Verdict verdict = evaluate(problem, *found);
-      ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << seed << ": " << std::get<std::string>(verdict);
-      ASSERT_EQ(std::get<Duration>(verdict).ps(), found->cost.ps()) << seed;
+      ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+      ASSERT_EQ(std::get<Cost>(verdict).count(), found->cost.count()) << seed;
       ASSERT_GE(found->cost, best->cost) << seed;
     }
   }

@@ -36,7 +36,6 @@
 namespace collage {
 namespace {
 
-using runtime::Duration;
 using runtime::Tensor;
 
 int rounds() {
@@ -71,7 +70,7 @@ class RandomModels : public ::testing::Test {
 
     auto solution = place::search_optimal(built->problem);
     ASSERT_TRUE(solution);
-    ASSERT_TRUE(solution->optimal) << solution->cost.ps() << " bound " << solution->bound.ps() << " states "
+    ASSERT_TRUE(solution->optimal) << solution->cost.count() << " bound " << solution->bound.count() << " states "
                                    << solution->states;
     EXPECT_EQ(solution->cost, place::brute_force_cost(built->problem));
     expect_verdict(place::evaluate(built->problem, *solution), solution->cost);
@@ -109,9 +108,9 @@ class RandomModels : public ::testing::Test {
     }
   }
 
-  static void expect_verdict(const place::Verdict& verdict, Duration cost) {
-    ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << std::get<std::string>(verdict);
-    EXPECT_EQ(std::get<Duration>(verdict), cost);
+  static void expect_verdict(const place::Verdict& verdict, place::Cost cost) {
+    ASSERT_TRUE(std::holds_alternative<place::Cost>(verdict)) << std::get<std::string>(verdict);
+    EXPECT_EQ(std::get<place::Cost>(verdict), cost);
   }
 
   static void expect_round_trip(const ir::Graph& graph, const ir::Placement& placement) {

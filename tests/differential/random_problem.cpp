@@ -11,8 +11,8 @@ namespace {
 
 constexpr OwnerId kHost = 0;
 
-Duration units(int64_t count) {
-  return Duration::picoseconds(count);
+Cost units(int64_t count) {
+  return Cost::of(count, Cost::Unit::Seconds);
 }
 
 void add_formats(RandomSource& random, Problem& problem) {
@@ -63,7 +63,7 @@ void add_conversions(RandomSource& random, Problem& problem) {
       if (from == to || random.chance(missing)) continue;
       const int base = random.below(scale + 1);
       for (ProblemValue& value : problem.values) {
-        const Duration cost = random.chance(2) ? Duration::max() : units(base + random.below(3));
+        const Cost cost = random.chance(2) ? Cost::max() : units(base + random.below(3));
         value.conversions.push_back({from, to, cost});
       }
     }
@@ -74,7 +74,7 @@ void add_candidate(RandomSource& random, Problem& problem, std::set<NodeId> node
   Candidate candidate;
   candidate.nodes.assign(nodes.begin(), nodes.end());
   candidate.owner = owner;
-  candidate.cost = random.chance(1) ? Duration::max() : units(random.below(cost_per_node * std::ssize(nodes) + 1));
+  candidate.cost = random.chance(1) ? Cost::max() : units(random.below(cost_per_node * std::ssize(nodes) + 1));
   candidate.rule = std::string("r") + std::to_string(random.below(4));
   const auto format = [&] { return owner == kHost ? problem.host_plain : random.pick(problem.formats.ids()); };
   const FormatId usual = format();
@@ -312,7 +312,7 @@ Problem joining_problem(RandomSource& random, size_t node_count) {
   for (Candidate& candidate : problem.candidates) {
     const Owner& owner = problem.owners[candidate.owner];
     candidate.may_join = owner.joins && random.chance(95);
-    if (candidate.may_join && candidate.cost < Duration::max()) candidate.cost += *owner.joins;
+    if (candidate.may_join && candidate.cost < Cost::max()) candidate.cost += *owner.joins;
   }
   return problem;
 }

@@ -27,12 +27,12 @@ std::optional<Candidates> read_candidates(Command& command) {
   });
 }
 
-std::optional<FoundPlan> follow_candidate_placement(Command& command, const place::Strategy& strategy,
-                                                    std::string* why) {
+std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
+                                                         std::string* why) {
   // The placement is only offered: that a constraint forbids it is no error.
   support::Diagnostics quiet(command.sources);
   std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
-  if (followed) return find_plan(command.compilation.search_input(*followed), strategy, why);
+  if (followed) return find_placement(command.compilation.search_input(*followed), strategy, why);
   if (!quiet.records().empty()) {
     const support::DiagnosticRecord& first = quiet.records().front();
     *why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);

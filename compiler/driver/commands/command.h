@@ -62,7 +62,7 @@ std::optional<ir::Placement> read_written(const Command& command, const std::str
 std::optional<Candidates> read_candidates(Command& command);
 /// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it cannot be
 /// followed, for the reason in `why`.
-std::optional<FoundPlan> follow_candidate_placement(Command& command, const place::Strategy& strategy,
-                                                    std::string* why);
+std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
+                                                         std::string* why);
 
 }  // namespace collage::driver

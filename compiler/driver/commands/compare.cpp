@@ -13,14 +13,14 @@ void add_candidate_placement(Command& command, const SearchInput& input, Compari
   const std::string& file = command.request.placement.consider;
   if (file.empty()) return;
   std::string why;
-  std::optional<FoundPlan> followed = follow_candidate_placement(command, {}, &why);
+  std::optional<FoundPlacement> followed = follow_candidate_placement(command, {}, &why);
   if (followed) add_row(input, file, std::move(*followed), comparison);
 }
 
 /// False after an error.
 bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
   EvolveReport report;
-  std::optional<FoundPlan> evolved =
+  std::optional<FoundPlacement> evolved =
       evolve_plan(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
                   command.inputs, &report, command.diags);
   if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);

@@ -14,7 +14,7 @@ std::optional<NamedPlacement> follow(Command& command, const std::string& path) 
       command.compilation.find_candidates(std::move(*written), nullptr, command.diags);
   if (!candidates) return std::nullopt;
   std::string why;
-  std::optional<FoundPlan> plan = find_plan(command.compilation.search_input(*candidates), {}, &why);
+  std::optional<FoundPlacement> plan = find_placement(command.compilation.search_input(*candidates), {}, &why);
   if (plan) return NamedPlacement{path, std::move(*plan)};
   return command.diags.error_at(support::Code::NoPlan, path, "no placement was found: {}", why);
 }

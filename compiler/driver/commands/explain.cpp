@@ -14,11 +14,12 @@ void explain(Command& command, const Candidates& candidates) {
       read_questions(command.request.questions, compilation.graph(), compilation.rules().rules,
                      compilation.activations(), command.diags);
   if (!questions) return;
-  std::optional<FoundPlan> plan = compilation.find_placement(candidates, compilation.strategy(), command.diags);
+  std::optional<FoundPlacement> plan = compilation.find_placement(candidates, compilation.strategy(), command.diags);
   if (!plan) return;
   const SearchInput input = compilation.search_input(candidates);
   const bool measures = compilation.costs() != nullptr;
-  const ExplainedPlan explained{input, compilation.strategy(), compilation.active(), *plan, command.sources, measures};
+  const ExplainedPlacement explained{input, compilation.strategy(), compilation.active(),
+                                     *plan, command.sources,        measures};
   const std::string why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
   if (!command.request.prints_json) {
     command.print_or_write(why + why_not);

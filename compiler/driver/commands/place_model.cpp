@@ -25,18 +25,18 @@ std::optional<PlacedModel> keep_written(const Command& command, const Candidates
 }
 
 /// Compares the outcome with the user's own placement, and keeps the cheaper of the two. Returns what was decided.
-std::string consider_candidate_placement(Command& command, const place::Strategy& strategy, FoundPlan* found) {
+std::string consider_candidate_placement(Command& command, const place::Strategy& strategy, FoundPlacement* found) {
   std::string why;
-  std::optional<FoundPlan> followed = follow_candidate_placement(command, strategy, &why);
-  const PlanVerdict verdict =
-      judge_candidate_plan(command.request.placement.consider, command.offered, std::move(followed), why, found);
+  std::optional<FoundPlacement> followed = follow_candidate_placement(command, strategy, &why);
+  const OfferVerdict verdict =
+      judge_offer(command.request.placement.consider, command.offered, std::move(followed), why, found);
   return to_string(verdict, found->predicted);
 }
 
 /// The placement of the strategy, with its certificate written. Returns nullopt after an error.
-std::optional<FoundPlan> search(const Command& command, const Candidates& candidates, const SearchInput& input,
-                                const place::Strategy& strategy) {
-  std::optional<FoundPlan> found = command.compilation.find_placement(candidates, strategy, command.diags);
+std::optional<FoundPlacement> search(const Command& command, const Candidates& candidates, const SearchInput& input,
+                                     const place::Strategy& strategy) {
+  std::optional<FoundPlacement> found = command.compilation.find_placement(candidates, strategy, command.diags);
   const std::string& certificate = command.request.placement.certificate;
   if (found && !certificate.empty() && !write_certificate(certificate, input, found->solution, command.diags)) {
     return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   place::Strategy strategy = compilation.strategy();
   const bool evolves = place::is_measured(strategy);
   if (evolves) strategy = place::Strategy{};
-  std::optional<FoundPlan> found = search(command, candidates, input, strategy);
+  std::optional<FoundPlacement> found = search(command, candidates, input, strategy);
   if (!found) return std::nullopt;
   std::string considered, evolved;
   if (!command.request.placement.consider.empty())

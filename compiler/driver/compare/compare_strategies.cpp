@@ -42,7 +42,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
   for (const Strategy& one : all) {
     CompareRow row;
     row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    row.plan = find_plan(input, one, &row.failure);
+    row.plan = find_placement(input, one, &row.failure);
     if (row.plan) row.macs = shares_of_macs(input.graph, row.plan->placement);
     for (const auto& [backend, share] : row.macs) used.insert(backend);
     comparison.rows.push_back(std::move(row));
@@ -55,7 +55,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
                         comparison.rows.front().failure);
 }
 
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison) {
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison) {
   CompareRow row;
   row.strategy = strategy;
   row.macs = shares_of_macs(input.graph, plan.placement);

@@ -29,7 +29,7 @@ struct Measured {
 
 struct CompareRow {
   std::string strategy;
-  std::optional<FoundPlan> plan;
+  std::optional<FoundPlacement> plan;
   std::string failure;                 ///< why there is no plan, or why it does not run
   std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
@@ -50,7 +50,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
                                              support::Diagnostics& diags);
 
 /// One more row, of a plan that was found otherwise.
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlan plan, Comparison& comparison);
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison);
 
 /// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results that
 /// differ from the reference are one.

@@ -47,8 +47,8 @@ std::string print(const Comparison& comparison) {
       text += trimmed(fmt::format("{}{:>11}   {}", line, "-", row.failure));
       continue;
     }
-    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(objective, row.plan->predicted),
-                        ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds()),
+    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(row.plan->predicted),
+                        ratio(row.plan->predicted.value(), best.plan->predicted.value()),
                         row.plan->placement.partitions.size(), row.plan->placement.conversions.size());
     for (const std::string& backend : comparison.backends)
       line += fmt::format("{:>{}}", percent(share_of(row, backend)), column(backend));
@@ -81,11 +81,11 @@ std::string to_json(const Comparison& comparison) {
       json["strategies"].push_back(std::move(one));
       continue;
     }
-    const std::string unit = comparison.objective->unit == "J" ? "_j" : "_s";
-    one["predicted" + unit] = row.plan->predicted.seconds();
-    one["ratio"] = ratio(row.plan->predicted.seconds(), best.plan->predicted.seconds());
+    const std::string unit = unit_name(row.plan->predicted) == "J" ? "_j" : "_s";
+    one["predicted" + unit] = row.plan->predicted.value();
+    one["ratio"] = ratio(row.plan->predicted.value(), best.plan->predicted.value());
     one["optimal"] = row.plan->optimal;
-    one["bound" + unit] = row.plan->bound.seconds();
+    one["bound" + unit] = row.plan->bound.value();
     one["partitions"] = row.plan->placement.partitions.size();
     one["conversions"] = row.plan->placement.conversions.size();
     one["mac_share"] = ordered_json::object();

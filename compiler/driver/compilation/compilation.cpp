@@ -173,10 +173,10 @@ SearchInput Compilation::search_input(const Candidates& candidates) const {
   return input;
 }
 
-std::optional<FoundPlan> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                                     support::Diagnostics& diags) const {
+std::optional<FoundPlacement> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
+                                                          support::Diagnostics& diags) const {
   std::string why;
-  std::optional<FoundPlan> found = find_plan(search_input(candidates), strategy, &why);
+  std::optional<FoundPlacement> found = driver::find_placement(search_input(candidates), strategy, &why);
   if (found) return found;
   return diags.error_at(Code::NoPlan, "--strategy=" + settings_.strategy, "no placement was found: {}", why);
 }

@@ -3,7 +3,7 @@
 // and given to later steps, several times and in any number:
 //
 //     Compilation::open  ->  run_passes  ->  find_candidates  ->  find_placement  ->  build_program  ->  load_program
-//     model, rules           graph           Candidates           FoundPlan           Program            Executor
+//     model, rules           graph           Candidates           FoundPlacement           Program            Executor
 //
 // Nothing here prints or exits. Errors and warnings go to the Diagnostics that a step is given.
 #pragma once
@@ -59,8 +59,8 @@ class Compilation {
   SearchInput search_input(const Candidates& candidates) const;
 
   /// The placement that a strategy finds, before anything is measured as a whole. Returns nullopt after an error.
-  std::optional<FoundPlan> find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                          support::Diagnostics& diags) const;
+  std::optional<FoundPlacement> find_placement(const Candidates& candidates, const place::Strategy& strategy,
+                                               support::Diagnostics& diags) const;
 
   const ModelFile& file() const { return model_; }
   const sema::Model& model() const { return model_.model; }

@@ -14,14 +14,13 @@ namespace collage::driver {
 namespace {
 
 /// The evaluator shares nothing with the search.
-Duration evaluated_cost(const ir::Graph& graph, const ir::Placement& placement) {
+Duration evaluated_time(const ir::Graph& graph, const ir::Placement& placement) {
   place::Verdict verdict = place::evaluate(graph, placement);
-  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
-                std::get<std::string>(verdict));
-  return std::get<Duration>(verdict);
+  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the plan does not hold: {}", std::get<std::string>(verdict));
+  return std::get<Cost>(verdict).time();
 }
 
-void add_search(const Compilation& compilation, const FoundPlan& found, Report& report) {
+void add_search(const Compilation& compilation, const FoundPlacement& found, Report& report) {
   report.search_seconds = found.seconds;
   report.value = found.predicted;
   report.bound = found.bound;
@@ -70,13 +69,13 @@ void add_refusals(const Compilation& compilation, const place::BuiltProblem& bui
 }  // namespace
 
 Report report_of(const Compilation& compilation, const Candidates& candidates, const ir::Placement& placement,
-                 const FoundPlan* found, const support::SourceManager& sources) {
+                 const FoundPlacement* found, const support::SourceManager& sources) {
   const SearchInput input = compilation.search_input(candidates);
   const ir::Graph& graph = compilation.graph();
   Report report;
   report.strategy = compilation.settings().strategy;
   report.rewrites = to_string(compilation.rewrites());
-  report.predicted = evaluated_cost(graph, placement);
+  report.predicted = evaluated_time(graph, placement);
   report.objective = compilation.settings().objective;
   report.searched = found != nullptr;
   if (found != nullptr) {

@@ -9,7 +9,7 @@ namespace collage::driver {
 
 /// `found`: the outcome of the search that `placement` comes from; null where the model came placed.
 Report report_of(const Compilation& compilation, const Candidates& candidates, const ir::Placement& placement,
-                 const FoundPlan* found, const support::SourceManager& sources);
+                 const FoundPlacement* found, const support::SourceManager& sources);
 
 /// Searches with simpler strategies for what they would have cost, where the placement has a bound to compare with.
 void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report);

@@ -48,19 +48,20 @@ std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
 
 }  // namespace
 
-Alternative plan_with(const ExplainedPlan& explained, const std::vector<NodeId>& nodes, const std::string& backend) {
+Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
+                      const std::string& backend) {
   auto built = std::make_shared<BuiltProblem>(explained.input.built);
   keep_on(nodes, backend, built.get());
   const SearchInput& in = explained.input;
   SearchInput input{in.graph, *built, in.rules, in.written, in.limits, in.options};
   Alternative alternative;
-  alternative.plan = find_plan(input, explained.strategy, &alternative.why_none);
+  alternative.plan = find_placement(input, explained.strategy, &alternative.why_none);
   alternative.built = std::move(built);
   return alternative;
 }
 
-std::optional<FoundPlan> plan_without(const ExplainedPlan& explained, const std::vector<Limit>& limits,
-                                      const std::vector<NodeId>& nodes, const std::string& backend) {
+std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
+                                           const std::vector<NodeId>& nodes, const std::string& backend) {
   BuiltProblem built = explained.input.built;
   keep_on(nodes, backend, &built);
   const SearchInput& in = explained.input;
@@ -73,10 +74,10 @@ std::optional<FoundPlan> plan_without(const ExplainedPlan& explained, const std:
     }
   }
   std::string why;
-  return find_plan(input, explained.strategy, &why);
+  return find_placement(input, explained.strategy, &why);
 }
 
-std::string over_memory(const ExplainedPlan& explained, const Alternative& alternative) {
+std::string over_memory(const ExplainedPlacement& explained, const Alternative& alternative) {
   const place::BuiltProblem& built = *alternative.built;
   place::Solution solution;
   solution.chosen = alternative.plan->chosen;
@@ -90,11 +91,11 @@ std::string over_memory(const ExplainedPlan& explained, const Alternative& alter
   return "";
 }
 
-std::string cost_change(const FoundPlan& plan, const FoundPlan& other) {
-  auto size = [](Duration change) { return change < Duration() ? Duration() - change : change; };
-  Duration total = other.predicted - plan.predicted;
+std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other) {
+  auto size = []<typename T>(T change) { return change < T() ? T() - change : change; };
+  const Cost total = other.predicted - plan.predicted;
   std::string text = "the same";
-  if (total != Duration()) text = human(size(total)) + (total < Duration() ? " less" : " more");
+  if (total != Cost()) text = human(size(total)) + (total < Cost() ? " less" : " more");
   std::map<std::string, Duration> changes = cost_by_kind(other.placement);
   for (const auto& [kind, cost] : cost_by_kind(plan.placement)) changes[kind] -= cost;
   std::vector<std::pair<std::string, Duration>> sorted(changes.begin(), changes.end());
@@ -109,12 +110,12 @@ std::string cost_change(const FoundPlan& plan, const FoundPlan& other) {
   return text;
 }
 
-std::string why_not_best(const ExplainedPlan& explained) {
-  const FoundPlan& plan = explained.plan;
+std::string why_not_best(const ExplainedPlacement& explained) {
+  const FoundPlacement& plan = explained.plan;
   if (!place::is_exact(explained.strategy)) {
     return fmt::format("`{}` does not look for the best plan", place::to_string(explained.strategy));
   }
-  double gap = plan.predicted.seconds() / plan.bound.seconds() - 1;
+  double gap = plan.predicted.value() / plan.bound.value() - 1;
   return fmt::format("the plan is not proven to be the best: it may cost {:.2g} % too much", 100 * gap);
 }
 

@@ -13,39 +13,40 @@
 namespace collage::driver {
 
 /// A finished search, to be explained.
-struct ExplainedPlan {
+struct ExplainedPlacement {
   const SearchInput& input;
   const place::Strategy& strategy;
   const place::ActiveBackends& active;  ///< as `input.built` was made from
-  const FoundPlan& plan;
+  const FoundPlacement& plan;
   const support::SourceManager& sources;
   bool measures = false;  ///< costs that rules call `measured` were
 };
 
 struct Alternative {
   std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` are candidates of it
-  std::optional<FoundPlan> plan;
+  std::optional<FoundPlacement> plan;
   std::string why_none;
 };
 
 /// The strategy's plan in which all of these nodes run on the backend.
-Alternative plan_with(const ExplainedPlan& explained, const std::vector<ir::NodeId>& nodes, const std::string& backend);
+Alternative plan_with(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
+                      const std::string& backend);
 
 /// Limits that do not come from rules. Lifting one shows what it costs.
 enum class Limit { Memory, MaxPartitions, Conflicts };
 /// The plan without these limits, and with `nodes` on `backend` if there are any.
-std::optional<FoundPlan> plan_without(const ExplainedPlan& explained, const std::vector<Limit>& limits,
-                                      const std::vector<ir::NodeId>& nodes, const std::string& backend);
+std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
+                                           const std::vector<ir::NodeId>& nodes, const std::string& backend);
 
 /// Which device's memory a plan does not fit, by `npu[0] has 64 MiB, needs 70.5 MiB`; empty if it fits all.
-std::string over_memory(const ExplainedPlan& explained, const Alternative& alternative);
+std::string over_memory(const ExplainedPlacement& explained, const Alternative& alternative);
 
 /// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
 /// first, without those that are below a hundredth of it.
-std::string cost_change(const FoundPlan& plan, const FoundPlan& other);
+std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other);
 
 /// Why an alternative can be cheaper than the plan that was found.
-std::string why_not_best(const ExplainedPlan& explained);
+std::string why_not_best(const ExplainedPlacement& explained);
 
 /// Some candidate of the backend holds the node.
 bool has_candidate(const place::Problem& problem, ir::NodeId node, const std::string& backend);

@@ -30,7 +30,7 @@ std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nod
   return named < nodes.size() ? fmt::format("{} and {} more", text, nodes.size() - named) : text;
 }
 
-std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained) {
+std::string rules_text(const ir::Partition& partition, const ExplainedPlacement& explained) {
   const place::BackendId id = backend_id(explained, partition.backend);
   if (partition.matches.empty() || !id.is_valid()) return "none: the host runs every operator";
   const ir::Backend& backend = *explained.active[id].backend;
@@ -46,7 +46,7 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlan& expl
   return listed.size() > kShown ? fmt::format("{} and {} more", list, listed.size() - kShown) : list;
 }
 
-std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+std::string rule_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                       const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
   const place::CandidateOrigin& origin = built.origin(candidate_of(built.problem, chosen, node));
   if (origin.fixed.is_valid()) return "a partition that the model or the plan fixes";
@@ -62,7 +62,7 @@ std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem&
   return "";
 }
 
-std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+std::string candidate_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                            const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
   const place::Candidate& candidate = built.problem.candidates[candidate_of(built.problem, chosen, node)];
   const place::Owner& owner = built.problem.owners[candidate.owner];
@@ -78,7 +78,7 @@ const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& p
   return placement.partitions[static_cast<size_t>(ir::partition_of_nodes(graph, placement)[node.slot()])];
 }
 
-place::BackendId backend_id(const ExplainedPlan& explained, const std::string& name) {
+place::BackendId backend_id(const ExplainedPlacement& explained, const std::string& name) {
   for (place::BackendId b : explained.active.ids()) {
     if (explained.active[b].backend->name == name) return b;
   }

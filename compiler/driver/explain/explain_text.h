@@ -22,21 +22,21 @@ std::string place_text(const ir::Partition& partition);
 std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, size_t shown = 4);
 
 /// `conv (rules/npu.rules:16), add (rules/npu.rules:76)`, each once; of a partition without rules, why it has none.
-std::string rules_text(const ir::Partition& partition, const ExplainedPlan& explained);
+std::string rules_text(const ir::Partition& partition, const ExplainedPlacement& explained);
 
 /// The partition that holds the node.
 const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node);
 
 /// `1.6 ms in onednn, with %g: matmul (rules/onednn.rules:104)`: the chosen candidate that holds the node, and the rule
 /// whose match does. `chosen` are candidates of `built`.
-std::string candidate_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+std::string candidate_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                            const std::vector<place::CandidateId>& chosen, ir::NodeId node);
 
 /// `matmul (rules/onednn.rules:104)`
-std::string rule_text(const ExplainedPlan& explained, const place::BuiltProblem& built,
+std::string rule_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                       const std::vector<place::CandidateId>& chosen, ir::NodeId node);
 
 /// The active backend of that name; none: the host without rules.
-place::BackendId backend_id(const ExplainedPlan& explained, const std::string& name);
+place::BackendId backend_id(const ExplainedPlacement& explained, const std::string& name);
 
 }  // namespace collage::driver

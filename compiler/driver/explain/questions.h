@@ -27,7 +27,7 @@ std::optional<Questions> read_questions(const QuestionRequest& request, const ir
                                         support::Diagnostics& diags);
 
 /// The answers as lines; empty where the question was not asked.
-std::string answer_why(const Questions& questions, const ExplainedPlan& explained);
-std::string answer_why_not(const Questions& questions, const ExplainedPlan& explained);
+std::string answer_why(const Questions& questions, const ExplainedPlacement& explained);
+std::string answer_why_not(const Questions& questions, const ExplainedPlacement& explained);
 
 }  // namespace collage::driver

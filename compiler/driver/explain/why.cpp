@@ -15,7 +15,7 @@ using ir::NodeId;
 
 class Reporter {
  public:
-  explicit Reporter(const ExplainedPlan& explained) : explained_(explained), graph_(explained.input.graph) {}
+  explicit Reporter(const ExplainedPlacement& explained) : explained_(explained), graph_(explained.input.graph) {}
 
   std::string report(const std::vector<NodeId>& nodes) {
     if (nodes.size() == 1) {
@@ -47,7 +47,7 @@ class Reporter {
   }
 
   void one(NodeId node) {
-    const FoundPlan& plan = explained_.plan;
+    const FoundPlacement& plan = explained_.plan;
     const ir::Partition& home = partition_of(graph_, plan.placement, node);
     for (const std::string& name : other_backends(home.backend)) label_width_ = std::max(label_width_, name.size() + 2);
     line("{} runs on {} in {}, {} of {}", node_text(graph_, node), place_text(home), home.name, human(home.cost),
@@ -173,7 +173,7 @@ class Reporter {
     for (const auto& [rule, seconds] : parts) {
       if (seconds > 0) text += fmt::format(", {} {}", rule, human(Duration::seconds(seconds)));
     }
-    Duration rest = candidate.cost - Duration::seconds(sum);
+    Duration rest = candidate.cost.time() - Duration::seconds(sum);
     if (!backend.policy.cost || std::abs(rest.seconds()) < 1e-9) return text;
     return fmt::format("{}; all by the formula of its partitions ({})", text,
                        location_text(backend.policy.cost->span, explained_.sources));
@@ -189,7 +189,7 @@ class Reporter {
     return cost_change(explained_.plan, *alternative.plan);
   }
 
-  const ExplainedPlan& explained_;
+  const ExplainedPlacement& explained_;
   const ir::Graph& graph_;
   size_t label_width_ = 8;
   std::string text_;
@@ -197,7 +197,7 @@ class Reporter {
 
 }  // namespace
 
-std::string why(const ExplainedPlan& explained, const std::vector<NodeId>& nodes) {
+std::string why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {
   return Reporter(explained).report(nodes);
 }
 

@@ -20,6 +20,6 @@
 namespace collage::driver {
 
 /// The answer, as lines. Of several nodes a line each.
-std::string why(const ExplainedPlan& explained, const std::vector<ir::NodeId>& nodes);
+std::string why(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes);
 
 }  // namespace collage::driver

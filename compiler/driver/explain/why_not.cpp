@@ -18,7 +18,7 @@ using match::NearMiss;
 
 class Answerer {
  public:
-  Answerer(const ExplainedPlan& explained, const std::string& backend)
+  Answerer(const ExplainedPlacement& explained, const std::string& backend)
       : explained_(explained), graph_(explained.input.graph), name_(backend), backend_(backend_id(explained, backend)) {
     if (!backend_.is_valid()) return;
     const place::ActiveBackend& active = explained.active[backend_];
@@ -229,7 +229,7 @@ class Answerer {
   }
 
   /// Conversions at the new partition that the plan does not need now; the three most expensive.
-  void new_conversions(const FoundPlan& other, NodeId node) {
+  void new_conversions(const FoundPlacement& other, NodeId node) {
     const ir::Partition& partition = partition_of(graph_, other.placement, node);
     std::vector<const ir::Conversion*> added;
     for (const ir::Conversion& conversion : other.placement.conversions) {
@@ -295,7 +295,7 @@ class Answerer {
                          [&](const place::Owner& owner) { return owner.backend == name_ && has(owner); });
     };
     auto blame_if = [&](Limit limit, const std::string& what) {
-      std::optional<FoundPlan> free = plan_without(explained_, {limit}, {}, name_);
+      std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.plan.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
       line("  {:<8}{}: without it this node would be there, the plan {}", "limit", what, human(free->predicted));
@@ -343,7 +343,7 @@ class Answerer {
     }
   }
 
-  const ExplainedPlan& explained_;
+  const ExplainedPlacement& explained_;
   const ir::Graph& graph_;
   std::string name_;
   place::BackendId backend_;  ///< none: not active
@@ -353,11 +353,11 @@ class Answerer {
 
 }  // namespace
 
-std::string why_not(const ExplainedPlan& explained, const std::vector<NodeId>& nodes, const std::string& backend) {
+std::string why_not(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes, const std::string& backend) {
   return Answerer(explained, backend).answer(nodes);
 }
 
-std::string short_reason(const ExplainedPlan& explained, NodeId node, const std::string& backend) {
+std::string short_reason(const ExplainedPlacement& explained, NodeId node, const std::string& backend) {
   return Answerer(explained, backend).short_reason(node);
 }
 

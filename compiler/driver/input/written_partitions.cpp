@@ -12,7 +12,7 @@ runtime::Duration edge_cost(const ir::Conversion& conversion, const place::Built
     if (built.values[v] != conversion.value) continue;
     for (const place::ConversionEdge& edge : built.problem.values[v].conversions) {
       if (built.problem.formats[edge.from] == conversion.from && built.problem.formats[edge.to] == conversion.to) {
-        return edge.cost;
+        return edge.cost.time();
       }
     }
   }
@@ -33,7 +33,7 @@ ir::Placement complete_costs(const ir::Placement& written, const place::BuiltPro
     const place::CandidateOrigin& origin = built.origin(c);
     if (!origin.fixed.is_valid()) continue;
     ir::Partition& partition = placement.partitions[origin.fixed.slot()];
-    if (partition.cost.ps() == 0) partition.cost = built.problem.candidates[c].cost;
+    if (partition.cost.ps() == 0) partition.cost = built.problem.candidates[c].cost.time();
     partition.matches = place::chosen_matches(built, c);
     partition.part_matches = origin.part_matches;
   }

@@ -83,7 +83,7 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
                          {"bytes", conversions.bytes},
                          {"predicted_s", conversions.cost.seconds()}};
   for (const auto& [strategy, value] : report.baselines) {
-    json["baselines"].push_back({{"strategy", strategy}, {"predicted", value.seconds()}});
+    json["baselines"].push_back({{"strategy", strategy}, {"predicted", value.value()}});
   }
   add_text(json, "rewrites", report.rewrites);
   add_text(json, "costs", report.costs);

@@ -71,8 +71,8 @@ std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a
   const ir::Placement& x = a.plan.placement;
   const ir::Placement& y = b.plan.placement;
   std::string change;
-  if (a.plan.predicted.ps() > 0) {
-    double ratio = b.plan.predicted.seconds() / a.plan.predicted.seconds();
+  if (a.plan.predicted.count() > 0) {
+    double ratio = b.plan.predicted.value() / a.plan.predicted.value();
     change = fmt::format("{:+.1f} %", 100 * (ratio - 1));
   }
   Table table;

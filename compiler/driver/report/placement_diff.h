@@ -20,7 +20,7 @@ namespace collage::driver {
 
 struct NamedPlacement {
   std::string name;
-  FoundPlan plan;
+  FoundPlacement plan;
 };
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);

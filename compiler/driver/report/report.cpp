@@ -52,7 +52,7 @@ std::string conversion_line(const ir::Graph& graph, const ir::Placement& placeme
 
 /// `13.14 us predicted`, `makespan 9.3 us predicted`, `energy 4.1 uJ predicted`.
 std::string value_text(const Report& report) {
-  std::string text = human(*report.objective, report.value) + " predicted";
+  std::string text = human(report.value) + " predicted";
   if (report.objective->sums_times()) return text;
   return std::string(report.objective->name) + " " + text;
 }
@@ -65,7 +65,7 @@ std::string besides(const Report& report) {
 }
 
 double gap(const Report& report) {
-  return static_cast<double>((report.value - report.bound).ps()) / static_cast<double>(report.bound.ps());
+  return static_cast<double>((report.value - report.bound).count()) / static_cast<double>(report.bound.count());
 }
 
 std::string search_line(const Report& report) {
@@ -76,8 +76,8 @@ std::string search_line(const Report& report) {
                                                : fmt::format("{:.3g} s", report.search_seconds);
   std::string bound;
   if (report.has_bound) {
-    bound = fmt::format(" (bound {}", human(*report.objective, report.bound));
-    if (!report.optimal && report.bound.ps() > 0) {
+    bound = fmt::format(" (bound {}", human(report.bound));
+    if (!report.optimal && report.bound.count() > 0) {
       const double percent = 100 * gap(report);
       bound += percent < 10 ? fmt::format(", gap {:.2g} %", percent) : fmt::format(", gap {:.0f} %", percent);
     }
@@ -123,7 +123,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   if (!report.baselines.empty()) {
     std::string others;
     for (const auto& [name, cost] : report.baselines)
-      others += (others.empty() ? "" : "   ") + name + " " + human(*report.objective, cost);
+      others += (others.empty() ? "" : "   ") + name + " " + human(cost);
     text += line("baselines", others);
   }
   if (!report.uncompiled.empty()) {
@@ -153,15 +153,15 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
   json["strategy"] = report.strategy;
   if (report.objective->sums_times()) {
     json["cost"] = {
-        {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.seconds()}, {"optimal", report.optimal}};
+        {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.value()}, {"optimal", report.optimal}};
   } else {
     json["cost"] = {{"predicted_s", report.predicted.seconds()}};
   }
   json["objective"] = {{"name", report.objective->name},
-                       {"unit", report.objective->unit},
-                       {"value", report.value.seconds()},
-                       {"bound", report.bound.seconds()},
-                       {"gap", report.bound.ps() > 0 ? ordered_json(gap(report)) : ordered_json()},
+                       {"unit", unit_name(report.value)},
+                       {"value", report.value.value()},
+                       {"bound", report.bound.value()},
+                       {"gap", report.bound.count() > 0 ? ordered_json(gap(report)) : ordered_json()},
                        {"optimal", report.optimal}};
   auto work_of_nodes = [&](const std::vector<ir::NodeId>& nodes) {
     ir::Work sum;

@@ -15,6 +15,7 @@
 
 namespace collage::driver {
 
+using place::Cost;
 using runtime::Duration;
 
 /// One active backend in the summary.
@@ -38,19 +39,19 @@ struct Report {
   size_t cached = 0;      ///< and those known from before
   size_t not_needed = 0;  ///< and those that the proof does not need
   const place::Objective* objective = &place::objective_latency;
-  Duration value;      ///< of the objective
+  Cost value;          ///< of the objective
   Duration predicted;  ///< latency: the steps in sequence
-  Duration bound;      ///< of `value`
+  Cost bound;          ///< of `value`
   bool optimal = false;
   bool has_bound = false;   ///< other strategies than `optimal` prove nothing
   bool is_stopped = false;  ///< the user ended the search
   bool searched = true;     ///< false: the model was placed already
   uint64_t states = 0;
   double search_seconds = 0;
-  std::vector<std::pair<std::string, Duration>> baselines;  ///< other strategies and their values
-  std::string considered;                                   ///< how `--candidate-placement` compares
-  std::string evolved;                                      ///< what `evolve` measured
-  std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
+  std::vector<std::pair<std::string, Cost>> baselines;  ///< other strategies and their values
+  std::string considered;                               ///< how `--candidate-placement` compares
+  std::string evolved;                                  ///< what `evolve` measured
+  std::map<std::string, size_t> uncompiled;             ///< nodes that the host runs on reference kernels, by operator
   std::string wrote;
 };
 

@@ -7,9 +7,9 @@
 
 namespace collage::driver {
 
-PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& offered,
-                                 std::optional<FoundPlan> followed, const std::string& why_not, FoundPlan* found) {
-  PlanVerdict verdict;
+OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, std::optional<FoundPlacement> followed,
+                         const std::string& why_not, FoundPlacement* found) {
+  OfferVerdict verdict;
   verdict.file = file;
   verdict.partitions = offered.partitions.size();
   if (!followed) {
@@ -17,7 +17,8 @@ PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& o
     return verdict;
   }
   verdict.predicted = followed->predicted;
-  verdict.noise = place::noise_between(followed->measured, found->measured);
+  // What is measured are times; an energy is taken to be as uncertain as that at 1 W.
+  verdict.noise = Cost::of(place::noise_between(followed->measured, found->measured).ps(), found->predicted.unit());
   if (followed->predicted - found->predicted <= verdict.noise) {
     verdict.is_kept = true;
     verdict.partitions_kept = verdict.partitions;
@@ -38,17 +39,17 @@ PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& o
   return verdict;
 }
 
-std::string to_string(const PlanVerdict& verdict, Duration outcome) {
+std::string to_string(const OfferVerdict& verdict, Cost outcome) {
   if (!verdict.why_not.empty()) return fmt::format("{}: cannot be followed: {}", verdict.file, verdict.why_not);
   if (verdict.is_kept && verdict.searched < verdict.predicted) {
-    const auto percent = [&](Duration part) { return 100 * part.seconds() / verdict.predicted.seconds(); };
+    const auto percent = [&](Cost part) { return 100 * part.value() / verdict.predicted.value(); };
     return fmt::format("{}: kept the saved plan: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
                        percent(verdict.predicted - verdict.searched), percent(verdict.noise));
   }
   if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);
-  const Duration gain = verdict.predicted - outcome;
+  const Cost gain = verdict.predicted - outcome;
   return fmt::format("{}: {} as it is; the search saves {} ({:.2g} %) and keeps {} of its {} partition{}", verdict.file,
-                     human(verdict.predicted), human(gain), 100 * gain.seconds() / verdict.predicted.seconds(),
+                     human(verdict.predicted), human(gain), 100 * gain.value() / verdict.predicted.value(),
                      verdict.partitions_kept, verdict.partitions, verdict.partitions == 1 ? "" : "s");
 }
 

@@ -11,12 +11,12 @@
 
 namespace collage::driver {
 
-struct PlanVerdict {
+struct OfferVerdict {
   std::string file;
   std::string why_not;   ///< it cannot be followed; empty where it can
-  Duration predicted;    ///< of the plan as it is
-  Duration noise;        ///< of its difference from the outcome of the search
-  Duration searched;     ///< of what the search found
+  Cost predicted;        ///< of the plan as it is
+  Cost noise;            ///< of its difference from the outcome of the search
+  Cost searched;         ///< of what the search found
   bool is_kept = false;  ///< it is the outcome
   size_t partitions = 0;
   size_t partitions_kept = 0;
@@ -25,10 +25,10 @@ struct PlanVerdict {
 /// What became of `offered`. `followed` is the outcome of following it, or nothing for the reason in `why_not`. Where
 /// it is predicted at no more than `found`, or above it by less than measured costs are uncertain by (place/costs/noise.h),
 /// it takes the place of that: ties are the user's, and a saved plan stays while costs are measured anew.
-PlanVerdict judge_candidate_plan(const std::string& file, const ir::Placement& offered,
-                                 std::optional<FoundPlan> followed, const std::string& why_not, FoundPlan* found);
+OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, std::optional<FoundPlacement> followed,
+                         const std::string& why_not, FoundPlacement* found);
 
 /// `a.plan: 41.2 us as it is; the search saves 3.1 us (7.5 %) and keeps 2 of its 3 partitions`
-std::string to_string(const PlanVerdict& verdict, Duration outcome);
+std::string to_string(const OfferVerdict& verdict, Cost outcome);
 
 }  // namespace collage::driver

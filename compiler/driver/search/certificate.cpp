@@ -8,7 +8,7 @@ namespace collage::driver {
 
 bool write_certificate(const std::string& path, const SearchInput& input, const place::Solution& solution,
                        support::Diagnostics& diags) {
-  check_plan::Names names;
+  certificate::Names names;
   names.model = input.graph.name;
   for (ir::NodeId node : input.graph.node_ids()) names.nodes.push_back(input.graph.node_name(node));
   for (ir::ValueId value : input.built.values) names.values.push_back(input.graph.value(value).name);
@@ -18,7 +18,7 @@ bool write_certificate(const std::string& path, const SearchInput& input, const 
       if (limit.instance == owner.instance) owner.memory = static_cast<int64_t>(limit.bytes);
     }
   }
-  return support::write_file(path, check_plan::to_json(names, problem, solution), diags);
+  return support::write_file(path, certificate::to_json(names, problem, solution), diags);
 }
 
 }  // namespace collage::driver

@@ -41,7 +41,7 @@ double spread(const std::vector<double>& seconds) {
 
 class PlanEvolution {
  public:
-  PlanEvolution(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
+  PlanEvolution(const SearchInput& input, const FoundPlacement& seed, const plan::PlanTargets& targets,
                 std::vector<runtime::Tensor> operands, EvolveReport* report)
       : input_(input),
         seed_(seed),
@@ -53,12 +53,12 @@ class PlanEvolution {
   }
 
   /// Nothing where no other plan ran.
-  std::optional<FoundPlan> search(int evaluations) {
+  std::optional<FoundPlacement> search(int evaluations) {
     std::vector<Genome> first{Genome(genes_.choices().size(), 0)};
     plans_.emplace(first[0], seed_);
     for (const Strategy& strategy : others()) {
       std::string why;
-      std::optional<FoundPlan> plan = find_plan(input_, strategy, &why);
+      std::optional<FoundPlacement> plan = find_placement(input_, strategy, &why);
       if (!plan) continue;
       Genome genome = genes_.like(solution_of(*plan));
       if (plans_.emplace(genome, std::move(*plan)).second) first.push_back(std::move(genome));
@@ -72,7 +72,7 @@ class PlanEvolution {
     latency_ = evolved.fitness;
     // The seed is measured first; it may well be the best.
     if (evolved.best == first[0] || evolved.fitness == std::numeric_limits<double>::infinity()) return std::nullopt;
-    FoundPlan best = plans_.at(evolved.best);
+    FoundPlacement best = plans_.at(evolved.best);
     best.seconds = seed_.seconds;
     best.states = seed_.states;
     best.bound = seed_.bound;
@@ -85,13 +85,13 @@ class PlanEvolution {
     return static_cast<int>(std::clamp<double>(fitting, kLeastFinalRuns, kMostFinalRuns));
   }
 
-  std::optional<PlanRunner> load(const FoundPlan& plan, support::Diagnostics& diags) const {
+  std::optional<PlanRunner> load(const FoundPlacement& plan, support::Diagnostics& diags) const {
     return load_runner(input_.graph, plan.placement, targets_, diags);
   }
   const std::vector<runtime::Tensor>& operands() const { return operands_; }
 
  private:
-  static Solution solution_of(const FoundPlan& plan) {
+  static Solution solution_of(const FoundPlacement& plan) {
     Solution solution;
     solution.chosen = plan.chosen;
     return solution;
@@ -104,21 +104,21 @@ class PlanEvolution {
     return all;
   }
 
-  const FoundPlan* plan_of(const Genome& genome) {
+  const FoundPlacement* plan_of(const Genome& genome) {
     const auto known = plans_.find(genome);
     if (known != plans_.end()) return &known->second;
     place::SearchOptions options = input_.options;
     options.max_states = std::min(options.max_states, kMaxStates);
     std::optional<Solution> solution = genes_.plan_of(genome, options);
     if (!solution) return nullptr;
-    return &plans_.emplace(genome, to_found_plan(input_, *solution)).first->second;
+    return &plans_.emplace(genome, to_found_placement(input_, *solution)).first->second;
   }
 
   double fitness(const Genome& genome) {
     // What a plan lacks, room on a device for instance, is a reason to leave it, and none to complain.
     support::SourceManager sources;
     support::Diagnostics quiet(sources);
-    const FoundPlan* plan = plan_of(genome);
+    const FoundPlacement* plan = plan_of(genome);
     std::optional<PlanRunner> runner;
     if (plan != nullptr) runner = load(*plan, quiet);
     if (!runner || !run_in_turn({&*runner}, operands_, kRuns)) {
@@ -129,23 +129,24 @@ class PlanEvolution {
   }
 
   const SearchInput& input_;
-  const FoundPlan& seed_;
+  const FoundPlacement& seed_;
   const plan::PlanTargets& targets_;
   std::vector<runtime::Tensor> operands_;
   EvolveReport* report_;
   place::PlanGenes genes_;
   double latency_ = 0;  ///< of the best, as it was measured first
-  std::map<Genome, FoundPlan> plans_;
+  std::map<Genome, FoundPlacement> plans_;
 };
 
 }  // namespace
 
-std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
-                                     const Settings& settings, const std::vector<BoundInput>& inputs,
-                                     EvolveReport* report, support::Diagnostics& diags) {
+std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
+                                          const plan::PlanTargets& targets, const Settings& settings,
+                                          const std::vector<BoundInput>& inputs, EvolveReport* report,
+                                          support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
   PlanEvolution evolution(input, seed, targets, inputs_of_run(input.graph, inputs, 0), report);
-  std::optional<FoundPlan> best = evolution.search(settings.evolve_evaluations);
+  std::optional<FoundPlacement> best = evolution.search(settings.evolve_evaluations);
   std::optional<PlanRunner> seed_runner = evolution.load(seed, diags);
   if (!seed_runner) return std::nullopt;
   std::vector<PlanRunner*> turn{&*seed_runner};

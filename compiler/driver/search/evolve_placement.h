@@ -28,9 +28,10 @@ struct EvolveReport {
 
 /// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an error:
 /// the seed does not run.
-std::optional<FoundPlan> evolve_plan(const SearchInput& input, const FoundPlan& seed, const plan::PlanTargets& targets,
-                                     const Settings& settings, const std::vector<BoundInput>& inputs,
-                                     EvolveReport* report, support::Diagnostics& diags);
+std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
+                                          const plan::PlanTargets& targets, const Settings& settings,
+                                          const std::vector<BoundInput>& inputs, EvolveReport* report,
+                                          support::Diagnostics& diags);
 
 /// `24 plans measured in 12.3 s, …`
 std::string to_string(const EvolveReport& report);

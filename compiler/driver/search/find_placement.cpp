@@ -91,23 +91,21 @@ std::string why_none(const SearchInput& input, const place::Strategy& strategy) 
 
 ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& built,
                            const place::Solution& solution) {
-  return place::to_placement(built, solution, input.graph);
+  return place::to_placement(built, solution, input.graph, &input.built.problem);
 }
 
 /// `12.3 ms, bound 12.1 ms, gap 1.6 %`
 std::string progress_text(const place::SearchProgress& now) {
-  if (now.cost == Duration::max()) return "no placement yet";
-  const double gap = now.bound.ps() > 0 ? now.cost.seconds() / now.bound.seconds() - 1 : 0;
-  const std::string gap_text = now.bound.ps() > 0 ? fmt::format(", gap {:.2g} %", 100 * gap) : "";
+  if (now.cost == Cost::max()) return "no placement yet";
+  const double gap = now.bound.count() > 0 ? now.cost.value() / now.bound.value() - 1 : 0;
+  const std::string gap_text = now.bound.count() > 0 ? fmt::format(", gap {:.2g} %", 100 * gap) : "";
   return fmt::format("{}, bound {}{}", human(now.cost), human(now.bound), gap_text);
 }
 
-/// The cost of a placement that must be valid.
-Duration checked_cost(const SearchInput& input, const ir::Placement& placement) {
-  place::Verdict verdict = place::evaluate(input.graph, placement);
-  COLLAGE_CHECK(std::holds_alternative<Duration>(verdict), "the plan does not hold: {}",
-                std::get<std::string>(verdict));
-  return std::get<Duration>(verdict);
+/// The cost of a plan that must be valid.
+Cost checked(const place::Verdict& verdict) {
+  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the plan does not hold: {}", std::get<std::string>(verdict));
+  return std::get<Cost>(verdict);
 }
 
 }  // namespace
@@ -123,18 +121,18 @@ std::optional<place::Solution> solve(const SearchInput& input, const place::Buil
   return place::solve_within_memory(input.graph, built, input.limits, strategy, options, why);
 }
 
-Duration objective_value(const SearchInput& input, const ir::Placement& placement) {
+Cost objective_value(const SearchInput& input, const ir::Placement& placement) {
   if (input.objective->is_concurrent()) {
-    return input.objective->schedule->value(place::tasks_of(input.graph, placement, input.machine));
+    return Cost::time(input.objective->schedule->value(place::tasks_of(input.graph, placement, input.machine)));
   }
   if (input.priced != nullptr) return place::priced_value(*input.priced, placement);
-  return checked_cost(input, placement);
+  return checked(place::evaluate(input.graph, placement));
 }
 
 namespace {
 
 /// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
-Duration improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
+Cost improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
   if (!place::is_exact(strategy)) return {};
   auto fits = [&](const place::Solution& other) {
     ir::Placement placement = placement_of(input, input.built, other);
@@ -154,7 +152,7 @@ Duration improve(const SearchInput& input, const place::Strategy& strategy, plac
 
 }  // namespace
 
-std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
+std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
   using Clock = std::chrono::steady_clock;
   why->clear();
   Clock::time_point start = Clock::now();
@@ -166,14 +164,14 @@ std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strate
   }
   if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  FoundPlan plan = to_found_plan(input, *solution);
+  FoundPlacement plan = to_found_placement(input, *solution);
   plan.seconds = seconds;
   return plan;
 }
 
-FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution) {
+FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution) {
   const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
-  FoundPlan plan;
+  FoundPlacement plan;
   for (place::CandidateId c : solution.chosen) {
     const place::CandidateOrigin& origin = built.origin(c);
     if (origin.measured && !origin.unmeasured) plan.measured.push_back({origin.measurement, origin.spread});
@@ -182,8 +180,8 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
   plan.chosen = solution.chosen;
   plan.states = solution.states;
   plan.placement = placement_of(input, built, solution);
-  const Duration additive = checked_cost(input, plan.placement);
-  if (input.priced != nullptr) place::restore_times(input.built, solution, &plan.placement);
+  const Cost time = checked(place::evaluate(input.graph, plan.placement));
+  const Cost additive = input.priced != nullptr ? checked(place::evaluate(input.priced->problem, solution)) : time;
   if (!input.objective->keeps_partitions_apart) {
     place::coalesce(
         input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
@@ -192,7 +190,7 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
         });
   }
   keep_written_names(input.written, plan.placement);
-  checked_cost(input, plan.placement);
+  checked(place::evaluate(input.graph, plan.placement));
   const bool overlaps = input.objective->is_concurrent();
   plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
   plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
@@ -200,12 +198,12 @@ FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solutio
   return plan;
 }
 
-std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input) {
+std::vector<std::pair<std::string, Cost>> simpler_plans(const SearchInput& input) {
   using Kind = place::Strategy::Kind;
-  std::vector<std::pair<std::string, Duration>> plans;
+  std::vector<std::pair<std::string, Cost>> plans;
   auto add = [&](const std::string& label, const place::Strategy& strategy) {
     std::string why;
-    std::optional<FoundPlan> plan = find_plan(input, strategy, &why);
+    std::optional<FoundPlacement> plan = find_placement(input, strategy, &why);
     if (!plan) return;
     const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
                                         [&](place::CandidateId c) { return input.built.origin(c).unmeasured; });

@@ -19,6 +19,7 @@
 
 namespace collage::driver {
 
+using place::Cost;
 using runtime::Duration;
 
 /// What all searches of one compilation share.
@@ -35,32 +36,32 @@ struct SearchInput {
   const WorkListener* listener = nullptr;       ///< null: none
 };
 
-struct FoundPlan {
+struct FoundPlacement {
   ir::Placement placement;                    ///< after partitions were joined where their backend wants it
   std::vector<place::CandidateId> chosen;     ///< candidates of the problem, as the search chose them
   place::Solution solution;                   ///< what it was made of, before partitions were joined
   std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
-  Duration predicted;  ///< what the objective says of the placement, by code that the searches do not share
-  Duration bound;
+  Cost predicted;  ///< what the objective says of the placement, by code that the searches do not share
+  Cost bound;
   bool optimal = false;
   uint64_t states = 0;
   double seconds = 0;  ///< of the search
 };
 
-/// The objective's value of a placement whose costs are times.
-Duration objective_value(const SearchInput& input, const ir::Placement& placement);
+/// The objective's value of a placement.
+Cost objective_value(const SearchInput& input, const ir::Placement& placement);
 
 /// `solve_within_memory` under the options of the input, reported to its listener.
 std::optional<place::Solution> solve(const SearchInput& input, const place::BuiltProblem& built,
                                      const place::Strategy& strategy, std::string* why = nullptr);
 
 /// Nothing if the strategy finds no placement; `why` then says so in one sentence.
-std::optional<FoundPlan> find_plan(const SearchInput& input, const place::Strategy& strategy, std::string* why);
+std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy, std::string* why);
 
 /// A solution of the problem as a placement: partitions joined where their backend wants it, and priced anew.
-FoundPlan to_found_plan(const SearchInput& input, const place::Solution& solution);
+FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution);
 
 /// What simpler strategies would have cost, as label and prediction: the price of not searching.
-std::vector<std::pair<std::string, Duration>> simpler_plans(const SearchInput& input);
+std::vector<std::pair<std::string, Cost>> simpler_plans(const SearchInput& input);
 
 }  // namespace collage::driver

@@ -124,7 +124,7 @@ PlanGenes::PlanGenes(const Problem& problem, Solution plan)
     for (const Candidate& candidate : problem.candidates) {
       const bool is_inside =
           std::includes(chosen.nodes.begin(), chosen.nodes.end(), candidate.nodes.begin(), candidate.nodes.end());
-      if (!is_inside || candidate.cost >= Duration::max()) continue;
+      if (!is_inside || candidate.cost >= Cost::max()) continue;
       if (candidate.owner == chosen.owner && candidate.nodes.size() == chosen.nodes.size()) continue;
       std::vector<NodeId>& nodes = has[candidate.owner];
       nodes.insert(nodes.end(), candidate.nodes.begin(), candidate.nodes.end());

@@ -44,7 +44,7 @@ class Greedy {
     const auto rank = [&](CandidateId c) {
       const Candidate& candidate = problem_.candidates[c];
       const Owner& owner = problem_.owners[candidate.owner];
-      using Rank = std::tuple<size_t, Duration, const std::string&, const std::string&, const std::string&,
+      using Rank = std::tuple<size_t, Cost, const std::string&, const std::string&, const std::string&,
                               const std::vector<NodeId>&>;
       return Rank(problem_.node_count - candidate.nodes.size(), candidate.cost, candidate.rule, owner.backend,
                   owner.instance, candidate.nodes);
@@ -59,7 +59,7 @@ class Greedy {
 
  private:
   bool fits(const Candidate& candidate) {
-    if (candidate.cost >= Duration::max()) return false;
+    if (candidate.cost >= Cost::max()) return false;
     if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) { return covered_[node]; })) {
       return false;
     }
@@ -88,7 +88,7 @@ class Greedy {
     for (const ValueFormat& read : candidate.reads) {
       const ProblemValueId v = read.value;
       const FormatMask wanted = wanted_[v] | conversions_.bit(read.value, read.format);
-      const auto feeds = [&](FormatId from) { return conversions_.cost(read.value, from, wanted) < Duration::max(); };
+      const auto feeds = [&](FormatId from) { return conversions_.cost(read.value, from, wanted) < Cost::max(); };
       if (written_[v].is_valid() ? !feeds(written_[v])
                                  : std::none_of(lone_writes_[v].begin(), lone_writes_[v].end(), feeds)) {
         return false;
@@ -97,7 +97,7 @@ class Greedy {
     for (const ValueFormat& write : candidate.writes) {
       const ProblemValueId v = write.value;
       const auto feeds = [&](FormatMask more) {
-        return conversions_.cost(write.value, write.format, wanted_[v] | more) < Duration::max();
+        return conversions_.cost(write.value, write.format, wanted_[v] | more) < Cost::max();
       };
       if (!feeds(0)) return false;
       for (NodeId reader : problem_.values[v].readers) {
@@ -159,7 +159,7 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
   for (;;) {
     std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
     if (solution) {
-      solution->bound = Duration();
+      solution->bound = Cost();
       solution->certificate = {};
       solution->optimal = false;
       return solution;

@@ -17,7 +17,7 @@ Table<NodeId, OwnerId> annotate(const Problem& problem) {
   const auto rank = [&](OwnerId owner) { return std::pair(problem.owners[owner].backend == "host", owner); };
   Table<NodeId, OwnerId> owners(problem.node_count);
   for (const Candidate& candidate : problem.candidates) {
-    if (candidate.nodes.size() != 1 || candidate.cost >= Duration::max()) continue;
+    if (candidate.nodes.size() != 1 || candidate.cost >= Cost::max()) continue;
     OwnerId& owner = owners[candidate.nodes.front()];
     if (!owner.is_valid() || rank(candidate.owner) < rank(owner)) owner = candidate.owner;
   }

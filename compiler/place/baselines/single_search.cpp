@@ -15,7 +15,7 @@ std::optional<Solution> solve_single(const StrategyInput& input) {
   };
   std::optional<Solution> solution = search_among(problem, candidates_where(problem, takes_part), input.options);
   if (solution) {
-    solution->bound = Duration();
+    solution->bound = Cost();
     solution->certificate = {};
     solution->optimal = false;
   }

@@ -34,7 +34,7 @@ using TvmInstance = Id<struct TvmInstanceTag>;
 struct Piece {
   const std::vector<NodeId>* nodes = nullptr;
   TvmInstance instance;
-  Duration cost;                      ///< of the cheapest variant
+  Cost cost;                          ///< of the cheapest variant
   bool is_valid = false;              ///< one exit, no tap
   std::vector<CandidateId> variants;  ///< that differ in formats only
 };
@@ -63,7 +63,7 @@ Pieces pieces_of(const Problem& problem) {
   Pieces pieces;
   for (CandidateId c : problem.candidates.ids()) {
     const Candidate& candidate = problem.candidates[c];
-    if (candidate.cost >= Duration::max() || !is_convex(graph, reach, candidate.nodes)) continue;
+    if (candidate.cost >= Cost::max() || !is_convex(graph, reach, candidate.nodes)) continue;
     const Owner& owner = problem.owners[candidate.owner];
     const TvmInstance instance =
         instances.emplace(std::pair(owner.backend, owner.instance), TvmInstance(instances.size())).first->second;
@@ -138,7 +138,7 @@ using StateId = Id<struct State>;
 struct State {
   NodeSet covered;
   NodeId next = 0;  ///< the first that is not covered
-  Duration cost;
+  Cost cost;
   StateId from;  ///< none: nothing is covered
   PieceId piece;
 };
@@ -160,7 +160,7 @@ class CoverSearch {
   /// Pieces of the cheapest path, or nothing and the reason.
   std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* failure) {
     const Clock::time_point start = Clock::now();
-    add({NodeSet(end_.slot()), 0, Duration(), {}, {}});
+    add({NodeSet(end_.slot()), 0, Cost(), {}, {}});
     while (!queue_.empty()) {
       const StateId at = *queue_.begin();
       queue_.erase(queue_.begin());
@@ -250,7 +250,7 @@ TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vect
   const Verdict verdict = evaluate(problem, plain);
   if (const auto* reason = std::get_if<std::string>(&verdict))
     return {std::nullopt, "TVM's choice is no plan: " + *reason};
-  plain.cost = std::get<Duration>(verdict);
+  plain.cost = std::get<Cost>(verdict);
   return {plain, ""};
 }
 
@@ -275,7 +275,7 @@ TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
   if (!chosen) return result;
   result = complete(problem, pieces, *chosen, options);
   if (result.solution) {
-    result.solution->bound = Duration();
+    result.solution->bound = Cost();
     result.solution->certificate = {};
     result.solution->optimal = false;
     result.solution->states = search.expanded();

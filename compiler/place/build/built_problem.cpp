@@ -83,7 +83,7 @@ std::string print_candidates(const Graph& graph, const BuiltProblem& built) {
     std::vector<std::string> nodes;
     for (NodeId node : candidate.nodes) nodes.push_back(graph.node_name(node));
     text += fmt::format("{} {} {{{}}} {}", owner.backend, owner.instance, fmt::join(nodes, ", "),
-                        runtime::to_string(candidate.cost));
+                        to_string(candidate.cost));
     if (!built.origin(c).rules.empty()) text += fmt::format(" rules {}", fmt::join(built.origin(c).rules, ", "));
     if (!candidate.reads.empty()) text += " reads " + names(graph, built, candidate.reads);
     if (!candidate.writes.empty()) text += " writes " + names(graph, built, candidate.writes);

@@ -21,6 +21,8 @@ class Energies {
 
   std::optional<BuiltProblem> run() {
     BuiltProblem result = built_;
+    result.problem.unit = Cost::Unit::Joules;
+    for (const Owner& owner : result.problem.owners) COLLAGE_CHECK(!owner.joins, "regions have energies as a whole");
     for (CandidateId c : result.candidate_ids()) {
       Candidate& candidate = result.problem.candidates[c];
       candidate.cost = of_candidate(candidate, result.origin(c));
@@ -38,7 +40,7 @@ class Energies {
   }
 
  private:
-  static Duration at_power(double watts, Duration time) { return Duration::seconds(watts * time.seconds()); }
+  static Cost at_power(double watts, Cost time) { return Cost::joules(watts * time.time().seconds()); }
 
   const ActiveBackend* find(const std::string& name) const {
     const auto it = std::find_if(backends_.begin(), backends_.end(),
@@ -46,8 +48,8 @@ class Energies {
     return it == backends_.end() ? nullptr : &*it;
   }
 
-  Duration of_candidate(const Candidate& candidate, const CandidateOrigin& origin) {
-    if (std::optional<double> joules = by_rules(origin)) return Duration::seconds(*joules);
+  Cost of_candidate(const Candidate& candidate, const CandidateOrigin& origin) {
+    if (std::optional<double> joules = by_rules(origin)) return Cost::joules(*joules);
     const Owner& owner = built_.problem.owners[candidate.owner];
     const double devices = static_cast<double>(std::max<size_t>(1, owner.members.size()));
     if (owner.instance != "host") return at_power(devices * of_space(owner.instance), candidate.cost);
@@ -99,10 +101,10 @@ class Energies {
     return 0;
   }
 
-  Duration of_copy(const std::string& from, const std::string& to, size_t bytes) {
+  Cost of_copy(const std::string& from, const std::string& to, size_t bytes) {
     const ir::Link* link = links_.find_link(from, to);
     COLLAGE_CHECK(link != nullptr, "a copy from {} to {} without a link", from, to);
-    if (link->joules_per_byte) return Duration::seconds(*link->joules_per_byte * static_cast<double>(bytes));
+    if (link->joules_per_byte) return Cost::joules(*link->joules_per_byte * static_cast<double>(bytes));
     if (complained_.insert(from < to ? from + "-" + to : to + "-" + from).second) {
       diags_.error(Code::NoEnergy, link->span, "the link between `{}` and `{}` gives no energy", from, to)
           .note("`link host bandwidth 4 GB/s energy 20 pJ`: of each byte");

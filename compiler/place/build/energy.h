@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem with energies for costs: the same search finds the least energy, with the same proof. Energies
-// are whole picojoules, held where costs hold picoseconds.
+// The placement problem with energies for costs: the same search finds the least energy, with the same proof.
 //
 //     candidate   the sum of its rules' `energy` where all of them state one, else power * time
 //     copy        the link's `energy` a byte * bytes

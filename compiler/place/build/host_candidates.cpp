@@ -17,7 +17,8 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
   const FormatId plain = builder.built.problem.host_plain;
   Candidate added;
   added.nodes = nodes;
-  added.cost = host_cost(builder.graph, nodes);
+  const Duration estimate = host_cost(builder.graph, nodes);
+  added.cost = Cost::time(estimate);
   std::vector<ValueId> reads = ir::boundary_inputs(builder.graph, nodes);
   std::sort(reads.begin(), reads.end());
   for (ValueId value : reads) added.reads.push_back({problem_value(builder.built, value), plain});
@@ -27,7 +28,7 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
   added.owner = kImplicitHost;
   CandidateOrigin origin;
   origin.measured = origin.unmeasured = true;
-  origin.estimate = added.cost;
+  origin.estimate = estimate;
   builder.built.add_candidate(std::move(added), std::move(origin));
 }
 

@@ -41,7 +41,7 @@ void add_candidate(BackendId backend, BackendCandidateId id, ProblemBuilder& bui
     const std::string space = ir::boundary_space(described.instance);
     Candidate added;
     added.nodes = candidate.members.nodes;
-    added.cost = candidate.cost;
+    added.cost = Cost::time(candidate.cost);
     added.reads = builder.with_space(candidate.members.reads, space);
     added.writes = builder.with_space(candidate.members.writes, space);
     added.owner = owner;
@@ -67,7 +67,7 @@ void add_backend(BackendId backend, ProblemBuilder& builder) {
   for (BackendCandidateId c : found.candidates.ids()) add_candidate(backend, c, builder);
   if (!found.joins_in_search) return;
   for (OwnerId owner : instance_owners(builder.built.problem, *active.backend)) {
-    builder.built.problem.owners[owner].joins = active.backend->policy.launch;
+    builder.built.problem.owners[owner].joins = Cost::time(active.backend->policy.launch);
   }
 }
 

@@ -23,7 +23,7 @@ void mark_unmeasured(ProblemBuilder& builder) {
   for (CandidateId c : built.candidate_ids()) {
     CandidateOrigin& origin = built.origin(c);
     origin.unmeasured = builder.measures() && origin.measured;
-    origin.estimate = built.problem.candidates[c].cost;
+    origin.estimate = built.problem.candidates[c].cost.time();
   }
 }
 
@@ -38,9 +38,8 @@ std::vector<CandidateId> unmeasured_candidates(const BuiltProblem& built) {
 namespace {
 
 /// A written partition that cannot be measured keeps its estimate, or has no cost.
-bool keep_written(const ProblemBuilder& builder, const CandidateOrigin& origin, Duration estimate,
-                  const std::string& failure) {
-  if (estimate > Duration()) return true;
+bool keep_written(const ProblemBuilder& builder, const CandidateOrigin& origin, const std::string& failure) {
+  if (origin.estimate > Duration()) return true;
   const ir::Partition& written = builder.options.fixed->partitions[origin.fixed.slot()];
   return builder.diags
       .error(Code::PartitionUnsupported, written.span, "partition `@{}` has no cost: {}", written.name, failure)
@@ -63,15 +62,15 @@ bool measure_candidates(ProblemBuilder& builder, const std::vector<CandidateId>&
     origin.unmeasured = false;
     origin.measurement = answers[a].id;
     if (answers[a].cost) {
-      candidate.cost = *answers[a].cost;
+      candidate.cost = Cost::time(*answers[a].cost);
       origin.spread = answers[a].spread;
       continue;
     }
-    candidate.cost = origin.estimate;
-    if (!answers[a].lasting && candidate.cost > Duration()) {
+    candidate.cost = Cost::time(origin.estimate);
+    if (!answers[a].lasting && origin.estimate > Duration()) {
       if (failures->estimated++ == 0) failures->reason = answers[a].failure;
     } else if (origin.fixed.is_valid()) {
-      ok = keep_written(builder, origin, candidate.cost, answers[a].failure) && ok;
+      ok = keep_written(builder, origin, answers[a].failure) && ok;
     } else if (origin.backend.is_valid()) {
       if (origin.candidate.is_valid()) refuse(origin, "cannot be measured: " + answers[a].failure, &built);
       cannot_run[asked[a]] = true;

@@ -44,7 +44,7 @@ void measure_conversions(ProblemBuilder& builder) {
   for (size_t c = 0; c < answers.size(); ++c) {
     if (!answers[c].cost) continue;
     for (const auto& [value, edge] : changes.edges[c]) {
-      builder.built.problem.values[value].conversions[edge].cost = *answers[c].cost;
+      builder.built.problem.values[value].conversions[edge].cost = Cost::time(*answers[c].cost);
     }
   }
 }

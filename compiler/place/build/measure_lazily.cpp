@@ -81,13 +81,13 @@ class LazyMeasurer {
       const CandidateOrigin& origin = built_.origin(c);
       if (origin.measurement < 0) continue;
       // A failure of the moment left an estimate, which says nothing of others.
-      if (!origin.unmeasured && built_.problem.candidates[c].cost == origin.estimate) continue;
+      if (!origin.unmeasured && built_.problem.candidates[c].cost.time() == origin.estimate) continue;
       const auto [at, is_new] = item_of.emplace(origin.measurement, open_.items.next_id());
       open_.of_candidate[c] = at->second;
       if (!is_new) continue;
       ir::Partition partition = candidate_partition(graph_, built_, c);
       const OpenCostId item = add_item(graph_, partition);
-      if (!origin.unmeasured) open_.items[item].cost = built_.problem.candidates[c].cost;
+      if (!origin.unmeasured) open_.items[item].cost = built_.problem.candidates[c].cost.time();
       sources_.push_back({&graph_, std::move(partition), origin.measurement});
     }
     changes_ = host_changes(graph_, built_);

@@ -2,40 +2,27 @@
 #include "compiler/place/build/priced.h"
 
 #include <algorithm>
-#include <map>
 
 #include "compiler/support/check.h"
 
 namespace collage::place {
 namespace {
 
-/// The cost of a listed conversion.
-Duration edge_cost(const BuiltProblem& built, const ir::Conversion& conversion) {
+/// The cost of a listed conversion; of one that the problem does not have, as at 1 W.
+Cost edge_cost(const BuiltProblem& built, const ir::Conversion& conversion) {
   for (const ConversionEdge& edge : built.problem.values[problem_value(built, conversion.value)].conversions) {
     const bool is_it =
         built.problem.formats[edge.from] == conversion.from && built.problem.formats[edge.to] == conversion.to;
     if (is_it) return edge.cost;
   }
-  return conversion.cost;
+  return built.problem.cost_of(conversion.cost.ps());
 }
 
 }  // namespace
 
-void restore_times(const BuiltProblem& built, const Solution& solution, ir::Placement* placement) {
-  std::map<NodeId, Duration> by_first_node;
-  for (CandidateId c : solution.chosen) {
-    const Candidate& candidate = built.problem.candidates[c];
-    by_first_node[candidate.nodes.front()] = candidate.cost;
-  }
-  for (ir::Partition& partition : placement->partitions) {
-    partition.cost = by_first_node.at(partition.nodes.front());
-  }
-  for (ir::Conversion& conversion : placement->conversions) conversion.cost = edge_cost(built, conversion);
-}
-
-Duration priced_value(const BuiltProblem& priced, const ir::Placement& placement) {
+Cost priced_value(const BuiltProblem& priced, const ir::Placement& placement) {
   const Problem& problem = priced.problem;
-  Duration total;
+  Cost total = problem.cost_of(0);
   for (const ir::Partition& partition : placement.partitions) {
     const auto is_it = [&](const Candidate& candidate) {
       const Owner& owner = problem.owners[candidate.owner];

@@ -23,8 +23,14 @@ std::string name_of_space(const std::string& space) {
 
 class Writer {
  public:
-  Writer(const Problem& problem, const ir::Graph& graph, const Table<ProblemValueId, ir::ValueId>& values)
-      : problem_(problem), graph_(graph), written_(values.size(), problem.host_plain), wanted_(values.size()) {
+  /// `times`: null where there are none.
+  Writer(const Problem& problem, const Problem* times, const ir::Graph& graph,
+         const Table<ProblemValueId, ir::ValueId>& values)
+      : problem_(problem),
+        times_(times),
+        graph_(graph),
+        written_(values.size(), problem.host_plain),
+        wanted_(values.size()) {
     for (ProblemValueId v : values.ids()) {
       id_of_[values[v]] = v;
       if (problem.values[v].is_output) wanted_[v].push_back(problem.host_plain);
@@ -33,16 +39,22 @@ class Writer {
   }
 
   /// One candidate, or the units of a region.
-  ir::Partition partition(const std::vector<const Candidate*>& units) {
-    const Owner& owner = problem_.owners[units.front()->owner];
+  ir::Partition partition(const std::vector<CandidateId>& chosen) {
+    std::vector<const Candidate*> units;
+    for (CandidateId c : chosen) units.push_back(&problem_.candidates[c]);
+    const OwnerId owner_id = units.front()->owner;
+    const Owner& owner = problem_.owners[owner_id];
     ir::Partition partition;
     partition.backend = owner.backend;
     partition.instance = owner.instance;
     partition.split = units.front()->split;
     std::vector<ValueFormat> reads, writes;
+    for (CandidateId c : chosen) {
+      if (times_ == nullptr) break;
+      partition.cost += times_->candidates[c].cost.time();
+      if (c != chosen.front()) partition.cost -= times_->owners[owner_id].joins->time();
+    }
     for (const Candidate* unit : units) {
-      partition.cost += unit->cost;
-      if (unit != units.front()) partition.cost -= *owner.joins;
       partition.nodes.insert(partition.nodes.end(), unit->nodes.begin(), unit->nodes.end());
       reads.insert(reads.end(), unit->reads.begin(), unit->reads.end());
       writes.insert(writes.end(), unit->writes.begin(), unit->writes.end());
@@ -72,7 +84,7 @@ class Writer {
         conversion.value = value;
         conversion.from = problem_.formats[edge.from];
         conversion.to = problem_.formats[edge.to];
-        conversion.cost = edge.cost;
+        if (times_ != nullptr) conversion.cost = time_of(v, edge);
         conversion.name = unique_name(graph_.value(value).name + "." + name_of_space(conversion.to.space));
         result.push_back(std::move(conversion));
       }
@@ -81,6 +93,14 @@ class Writer {
   }
 
  private:
+  Duration time_of(ProblemValueId value, const ConversionEdge& edge) const {
+    const std::vector<ConversionEdge>& edges = problem_.values[value].conversions;
+    const auto at = std::find_if(edges.begin(), edges.end(), [&](const ConversionEdge& other) {
+      return other.from == edge.from && other.to == edge.to && other.cost == edge.cost;
+    });
+    return times_->values[value].conversions[static_cast<size_t>(at - edges.begin())].cost.time();
+  }
+
   std::vector<FormatId> formats_of(const std::vector<ValueFormat>& list, ir::ValueId value) const {
     const auto it = id_of_.find(value);
     COLLAGE_CHECK(it != id_of_.end(), "value %{} is not part of the problem", graph_.value(value).name);
@@ -100,6 +120,7 @@ class Writer {
   }
 
   const Problem& problem_;
+  const Problem* times_;
   const ir::Graph& graph_;
   std::map<ir::ValueId, ProblemValueId> id_of_;
   Table<ProblemValueId, FormatId> written_;
@@ -111,8 +132,10 @@ class Writer {
 
 ir::Placement to_placement(const Problem& problem, const Solution& solution, const ir::Graph& graph,
                            const Table<ProblemValueId, ir::ValueId>& values,
-                           const std::function<std::vector<ir::ChosenMatch>(CandidateId candidate)>& matches_of) {
-  Writer writer(problem, graph, values);
+                           const std::function<std::vector<ir::ChosenMatch>(CandidateId candidate)>& matches_of,
+                           const Problem* times) {
+  if (times == nullptr && problem.unit != Cost::Unit::Joules) times = &problem;
+  Writer writer(problem, times, graph, values);
   ir::Placement placement;
   std::map<RegionId, std::vector<CandidateId>> units_of;
   for (size_t i = 0; i < solution.chosen.size(); ++i) {
@@ -122,9 +145,7 @@ ir::Placement to_placement(const Problem& problem, const Solution& solution, con
     std::sort(chosen.begin(), chosen.end(), [&](CandidateId a, CandidateId b) {
       return problem.candidates[a].nodes.front() < problem.candidates[b].nodes.front();
     });
-    std::vector<const Candidate*> units;
-    for (CandidateId c : chosen) units.push_back(&problem.candidates[c]);
-    placement.partitions.push_back(writer.partition(units));
+    placement.partitions.push_back(writer.partition(chosen));
     for (CandidateId c : matches_of ? chosen : std::vector<CandidateId>()) {
       std::vector<ir::ChosenMatch> own = matches_of(c);
       std::move(own.begin(), own.end(), std::back_inserter(placement.partitions.back().matches));
@@ -135,9 +156,10 @@ ir::Placement to_placement(const Problem& problem, const Solution& solution, con
   return placement;
 }
 
-ir::Placement to_placement(const BuiltProblem& built, const Solution& solution, const ir::Graph& graph) {
-  ir::Placement placement = to_placement(built.problem, solution, graph, built.values,
-                                         [&](CandidateId c) { return chosen_matches(built, c); });
+ir::Placement to_placement(const BuiltProblem& built, const Solution& solution, const ir::Graph& graph,
+                           const Problem* times) {
+  ir::Placement placement = to_placement(
+      built.problem, solution, graph, built.values, [&](CandidateId c) { return chosen_matches(built, c); }, times);
   for (CandidateId c : solution.chosen) {
     if (built.origin(c).part_matches.empty()) continue;
     const NodeId first = built.problem.candidates[c].nodes.front();

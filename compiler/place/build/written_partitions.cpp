@@ -358,7 +358,7 @@ class WrittenPartitions {
   void push(const Partition& partition, const UnitUnion& members, const Site& site, CandidateOrigin origin) {
     Candidate added;
     added.nodes = partition.nodes;
-    added.cost = site.cost;
+    added.cost = Cost::time(site.cost);
     added.reads = builder_.with_space(members.reads, site.space);
     added.writes = builder_.with_space(members.writes, site.space);
     added.owner = site.owner;

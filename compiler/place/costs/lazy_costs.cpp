@@ -97,12 +97,12 @@ void put_costs(const OpenCosts& open, const LazyOptions& options, Problem* probl
   const Table<OpenCostId, Duration> cost = bounds(open, options);
   for (CandidateId c : open.of_candidate.ids()) {
     const OpenCostId item = open.of_candidate[c];
-    if (item.is_valid()) problem->candidates[c].cost = cost[item];
+    if (item.is_valid()) problem->candidates[c].cost = Cost::time(cost[item]);
   }
   for (ProblemValueId v : open.of_conversion.ids()) {
     for (size_t e = 0; e < open.of_conversion[v].size(); ++e) {
       const OpenCostId item = open.of_conversion[v][e];
-      if (item.is_valid()) problem->values[v].conversions[e].cost = cost[item];
+      if (item.is_valid()) problem->values[v].conversions[e].cost = Cost::time(cost[item]);
     }
   }
 }

@@ -29,6 +29,8 @@
 
 namespace collage::place {
 
+using runtime::Duration;
+
 /// Like operators on one backend, of like size.
 using CostKindId = Id<struct CostKind>;
 

@@ -12,8 +12,8 @@
 
 namespace collage::place {
 
-/// The cost, or what is wrong.
-using Verdict = std::variant<Duration, std::string>;
+/// The cost, or what is wrong. That of a written plan is a time.
+using Verdict = std::variant<Cost, std::string>;
 
 /// Prices a solution independently of the searches: every node covered once, quotient acyclic, every demanded format reachable, limits kept.
 Verdict evaluate(const Problem& problem, const Solution& solution);

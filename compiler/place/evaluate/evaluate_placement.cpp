@@ -22,10 +22,10 @@ class Judge {
     for (auto step : {&Judge::cover, &Judge::write, &Judge::convert, &Judge::read, &Judge::run}) {
       if (std::string reason = (this->*step)(); !reason.empty()) return reason;
     }
-    Duration total;
+    runtime::Duration total;
     for (const ir::Partition& partition : placement_.partitions) total += partition.cost;
     for (const ir::Conversion& conversion : placement_.conversions) total += conversion.cost;
-    return total;
+    return Cost::time(total);
   }
 
  private:

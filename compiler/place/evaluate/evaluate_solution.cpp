@@ -21,22 +21,22 @@ using EvaluatedStep = Id<struct EvaluatedStepTag>;
 using EvaluatedSteps = Table<EvaluatedStep, EvaluatedPart>;
 
 /// Cheapest way to grow the set of formats that a value has until it holds all that are wanted: Dijkstra over sets.
-Duration growth_cost(const std::vector<ConversionEdge>& edges, FormatId written, const FormatSet& wanted) {
-  std::map<FormatSet, Duration> settled;
-  std::set<std::pair<Duration, FormatSet>> queue = {{Duration(), {written}}};
+Cost growth_cost(const std::vector<ConversionEdge>& edges, FormatId written, const FormatSet& wanted) {
+  std::map<FormatSet, Cost> settled;
+  std::set<std::pair<Cost, FormatSet>> queue = {{Cost(), {written}}};
   while (!queue.empty()) {
     const auto [cost, have] = *queue.begin();
     queue.erase(queue.begin());
     if (!settled.emplace(have, cost).second) continue;
     if (std::includes(have.begin(), have.end(), wanted.begin(), wanted.end())) return cost;
     for (const ConversionEdge& edge : edges) {
-      if (edge.cost >= Duration::max() || !have.contains(edge.from) || have.contains(edge.to)) continue;
+      if (edge.cost >= Cost::max() || !have.contains(edge.from) || have.contains(edge.to)) continue;
       FormatSet more = have;
       more.insert(edge.to);
       queue.emplace(cost + edge.cost, std::move(more));
     }
   }
-  return Duration::max();
+  return Cost::max();
 }
 
 /// Kahn's algorithm over partitions, the one with the smallest node first. Shorter than `chosen` if there is a cycle.
@@ -197,10 +197,10 @@ class Regions {
     for (EvaluatedPart p : region.ids()) members_[region[p]].push_back(p);
   }
 
-  std::variant<Duration, std::string> judge() const {
-    if (region_.empty()) return Duration();
+  std::variant<Cost, std::string> judge() const {
+    if (region_.empty()) return Cost();
     if (region_.size() != chosen_.size()) return std::string("not every candidate has a region");
-    Duration saved;
+    Cost saved;
     for (const auto& [region, members] : members_) {
       if (members.size() == 1) continue;
       const Owner& owner = problem_.owners[candidate(members.front()).owner];
@@ -278,7 +278,7 @@ class Regions {
 Verdict evaluate(const Problem& problem, const Solution& solution) {
   const EvaluatedParts chosen(solution.chosen);
   Table<NodeId, EvaluatedPart> part_of(problem.node_count);
-  Duration total;
+  Cost total = problem.cost_of(0);
   for (EvaluatedPart p : chosen.ids()) {
     const Candidate& candidate = problem.candidates[chosen[p]];
     total += candidate.cost;
@@ -295,9 +295,9 @@ Verdict evaluate(const Problem& problem, const Solution& solution) {
   if (std::string reason = broken_limit(problem, solution); !reason.empty()) return reason;
   if (std::string reason = broken_memory(problem, chosen, order, part_of); !reason.empty()) return reason;
   const Table<EvaluatedPart, RegionId> region(solution.region);
-  const std::variant<Duration, std::string> saved = Regions(problem, chosen, region, part_of).judge();
+  const std::variant<Cost, std::string> saved = Regions(problem, chosen, region, part_of).judge();
   if (const auto* reason = std::get_if<std::string>(&saved)) return *reason;
-  total -= std::get<Duration>(saved);
+  total -= std::get<Cost>(saved);
 
   for (ProblemValueId v : problem.values.ids()) {
     const ProblemValue& value = problem.values[v];
@@ -324,8 +324,8 @@ Verdict evaluate(const Problem& problem, const Solution& solution) {
     }
     if (wanted.empty()) continue;
     if (!is_written) return fmt::format("value {} is read outside and not written", v.index);
-    const Duration cost = growth_cost(value.conversions, written, wanted);
-    if (cost >= Duration::max()) return fmt::format("value {} cannot have all the formats it is read in", v.index);
+    const Cost cost = growth_cost(value.conversions, written, wanted);
+    if (cost >= Cost::max()) return fmt::format("value {} cannot have all the formats it is read in", v.index);
     total += cost;
   }
   return total;

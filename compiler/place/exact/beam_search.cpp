@@ -34,17 +34,17 @@ size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const no
   return hash;
 }
 
-Duration BeamSearch::run(size_t width, Incumbent& best) {
+Cost BeamSearch::run(size_t width, Incumbent& best) {
   steps_.clear();
   joined_.clear();
-  put_aside_ = Duration::max();
+  put_aside_ = Cost::max();
   layers_.assign(problem_.node_count + 1, {});
   Entry first;
   // In large graphs rounds of width 1 are to be quick; they prove nothing anyway.
   transitions_.look_ahead(width > 1 || problem_.node_count <= kLargeGraph);
   first.state = transitions_.initial();
   first.bound = transitions_.bound(first.state);
-  if (first.bound < Duration::max()) layers_.front().emplace(transitions_.key(first.state), first);
+  if (first.bound < Cost::max()) layers_.front().emplace(transitions_.key(first.state), first);
   for (Position position : problem_.order.ids()) {
     for (Entry* entry : select(layers_[position], width, best)) {
       if (is_beyond(*entry, best)) continue;
@@ -103,7 +103,7 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   Entry after;
   after.bound = std::max(entry.bound, transitions_.bound(*next, best.cost));
   after.count = entry.count + 1;
-  if (after.bound >= Duration::max() || is_beyond(after, best)) return;
+  if (after.bound >= Cost::max() || is_beyond(after, best)) return;
   after.step = steps_.add({entry.step, move, {}});
   if (!joined.empty()) {
     std::vector<Position> names;

@@ -37,12 +37,12 @@ class SearchBudget {
 
 /// The best solution so far.
 struct Incumbent {
-  Duration cost = Duration::max();
+  Cost cost = Cost::max();
   size_t count = 0;
   std::vector<MoveId> moves;      ///< in the order in which they cover the first uncovered node
   std::vector<RegionId> regions;  ///< of each: the place in `moves` of the first one of its region
 
-  bool exists() const { return cost < Duration::max(); }
+  bool exists() const { return cost < Cost::max(); }
 };
 
 /// What layers do about memory.
@@ -61,8 +61,8 @@ class BeamSearch {
       : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(std::move(memory)) {}
 
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
-  /// `Duration::max()` if all were.
-  Duration run(size_t width, Incumbent& best);
+  /// `Cost::max()` if all were.
+  Cost run(size_t width, Incumbent& best);
 
  private:
   struct Step;
@@ -77,7 +77,7 @@ class BeamSearch {
   };
   struct Entry {
     SearchState state;
-    Duration bound;
+    Cost bound;
     size_t count = 0;  ///< candidates chosen
     StepId step;
     // Where they count: sure bytes, and the most that one candidate works with.
@@ -107,7 +107,7 @@ class BeamSearch {
   Table<Position, Layer> layers_;
   Table<StepId, Step> steps_;
   Table<JoinedId, std::vector<Position>> joined_;  ///< names of regions (regions.h)
-  Duration put_aside_ = Duration::max();
+  Cost put_aside_ = Cost::max();
 };
 
 }  // namespace collage::place

@@ -46,6 +46,7 @@ IndexedProblem::IndexedProblem(const Problem& problem, Table<Position, NodeId> g
 
 IndexedProblem::IndexedProblem(const Problem& problem, const NodeGraph& given, Table<Position, NodeId> given_order)
     : node_count(problem.node_count),
+      unit(problem.unit),
       host_plain(problem.host_plain),
       order(std::move(given_order)),
       graph(renumbered(given, order)),
@@ -134,7 +135,7 @@ std::vector<CandidateId> IndexedProblem::ranked_candidates(const Problem& proble
   for (CandidateId c : problem.candidates.ids()) {
     const Candidate& candidate = problem.candidates[c];
     COLLAGE_CHECK(!candidate.nodes.empty(), "candidate {} has no nodes", c.index);
-    if (candidate.cost >= Duration::max()) continue;
+    if (candidate.cost >= Cost::max()) continue;
     Position first = at.next_id();
     for (NodeId node : candidate.nodes) first = std::min(first, position[node]);
     at[first].push_back({c, rules.of(candidate.rule), owner_rank[candidate.owner]});
@@ -378,8 +379,8 @@ void IndexedProblem::find_parts(const Problem& problem, RegionOwnerId index) {
   for (IndexedCandidate& move : moves) {
     if (move.region_owner != index) continue;
     const std::vector<Position>& part = region_owner.parts[region_owner.part_of[move.nodes.front()]];
-    const int64_t launch = region_owner.saved.ps() * std::ssize(move.nodes) / std::ssize(part);
-    move.least = move.cost - region_owner.saved + Duration::picoseconds(launch);
+    const int64_t launch = region_owner.saved.count() * std::ssize(move.nodes) / std::ssize(part);
+    move.least = move.cost - region_owner.saved + cost_of(launch);
   }
 }
 

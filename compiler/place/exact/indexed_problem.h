@@ -41,8 +41,8 @@ struct ValueUse {
 struct IndexedCandidate {
   CandidateId source = 0;
   std::vector<Position> nodes;  ///< ascending
-  Duration cost;
-  Duration least;                 ///< with what joining it may save (RegionOwner): what the chain bound counts
+  Cost cost;
+  Cost least;                     ///< with what joining it may save (RegionOwner): what the chain bound counts
   RegionOwnerId region_owner;     ///< it may be part of its regions
   bool opaque = false;            ///< contracting it adds paths
   MoveId shape = 0;               ///< the first move of the same nodes
@@ -63,7 +63,7 @@ struct SearchValue {
 /// Its nodes fall into parts that no exchange of values between units connects: a region lies within one. So a part
 /// that is used at all pays one launch, and each unit in it at least its nodes' share of one.
 struct RegionOwner {
-  Duration saved;                                    ///< by each join
+  Cost saved;                                        ///< by each join
   Table<Position, RegionPartId> part_of;             ///< none: in no unit
   Table<RegionPartId, std::vector<Position>> parts;  ///< nodes, ascending
   struct Uses {
@@ -79,7 +79,11 @@ struct IndexedProblem {
   /// In a given topological order instead of `search_order`'s.
   IndexedProblem(const Problem& problem, Table<Position, NodeId> order);
 
+  /// Of so many picoseconds, or picojoules.
+  Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
+
   size_t node_count = 0;
+  Cost::Unit unit = Cost::Unit::Seconds;  ///< of all its costs
   FormatId host_plain = 0;
   Table<Position, NodeId> order;
   Neighbours<Position> graph;

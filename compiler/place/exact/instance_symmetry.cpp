@@ -26,7 +26,7 @@ Table<FormatId, FormatId> swapped_formats(const Problem& problem, const std::str
 }
 
 using Formats = std::vector<std::pair<ProblemValueId, FormatId>>;
-using Twin = std::tuple<std::vector<NodeId>, std::string, Duration, Formats, Formats, std::vector<ConstantId>, bool>;
+using Twin = std::tuple<std::vector<NodeId>, std::string, Cost, Formats, Formats, std::vector<ConstantId>, bool>;
 
 Twin describe(const Candidate& candidate, const Table<FormatId, FormatId>* swapped) {
   const auto list = [&](const std::vector<ValueFormat>& items) {
@@ -87,7 +87,7 @@ bool InstanceSymmetry::are_equal(const Problem& problem, OwnerId a, OwnerId b) c
   std::sort(theirs.begin(), theirs.end());
   if (mine != theirs) return false;
   for (const ProblemValue& value : problem.values) {
-    using Edge = std::tuple<FormatId, FormatId, Duration>;
+    using Edge = std::tuple<FormatId, FormatId, Cost>;
     std::vector<Edge> edges, others;
     for (const ConversionEdge& edge : value.conversions) {
       edges.emplace_back(edge.from, edge.to, edge.cost);

@@ -120,10 +120,10 @@ class MemorySearch {
         }
       }
       const Problem priced = with_prices(price);
-      Duration credit;
+      Cost credit;
       for (InstanceId i : price.ids()) {
         const double room = price[i] * static_cast<double>(limits_.instances()[i].bytes);
-        credit += Duration::picoseconds(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
+        credit += problem_.cost_of(static_cast<int64_t>(std::ceil(std::min(room, 1e17))));
       }
       const std::optional<Solution> found = search_unlimited(priced, part_of_budget(kPriceSteps), nullptr, nullptr);
       if (!found) return;
@@ -141,7 +141,7 @@ class MemorySearch {
   /// A tighter bound where one instance is too small: what the candidates work with takes room from the constants.
   /// Either all chosen ones work with less than t bytes, or the constants have t bytes less: a bound for every interval
   /// of t, the least of which holds.
-  void bound_by_cases(Duration unlimited) {
+  void bound_by_cases(Cost unlimited) {
     InstanceId full;
     for (InstanceId i : price_.ids()) {
       if (price_[i] <= 0) continue;
@@ -150,14 +150,14 @@ class MemorySearch {
     }
     if (!full.is_valid() || problem_.node_count <= kMaxNodesUnmerged) return;
     const int64_t capacity = limits_.instances()[full].bytes;
-    Duration least = Duration::max();
+    Cost least = Cost::max();
     for (size_t k = 0; k < std::size(kCases); ++k) {
       const int64_t from = static_cast<int64_t>(kCases[k] * static_cast<double>(capacity));
       const int64_t to =
           k + 1 < std::size(kCases) ? static_cast<int64_t>(kCases[k + 1] * static_cast<double>(capacity)) : INT64_MAX;
       const std::vector<CandidateId> kept = candidates_where(
           problem_, [&](CandidateId c) { return limits_.instance_of(c) != full || limits_.working_bytes(c) < to; });
-      Duration bound = unlimited;
+      Cost bound = unlimited;
       double price = price_[full], factor = 2;
       for (uint64_t step = 0; step < kCaseSteps; ++step) {
         if (is_late()) return;
@@ -168,7 +168,7 @@ class MemorySearch {
         if (!found) break;
         states_ += found->states;
         const double room = price * static_cast<double>(capacity - from);
-        bound = std::max(bound, found->bound - Duration::picoseconds(static_cast<int64_t>(std::ceil(room))));
+        bound = std::max(bound, found->bound - problem_.cost_of(static_cast<int64_t>(std::ceil(room))));
         if (best_ && bound >= best_->cost) break;
         std::vector<CandidateId> chosen;
         int64_t held = 0;
@@ -213,7 +213,7 @@ class MemorySearch {
     for (size_t width : kWidths) {
       if (!tuner.is_idle()) tuner.ascend(best.cost, kTuningSteps);
       // All that are not hopeless: which solution is best is not known by its priced cost.
-      best.cost = Duration::max();
+      best.cost = Cost::max();
       layers.run(width, best);
       if (!best.exists() || budget.is_spent()) break;
     }
@@ -224,10 +224,10 @@ class MemorySearch {
     Problem priced = problem_;
     for (CandidateId c : priced.candidates.ids()) {
       const InstanceId instance = limits_.instance_of(c);
-      if (!instance.is_valid() || priced.candidates[c].cost >= Duration::max()) continue;
+      if (!instance.is_valid() || priced.candidates[c].cost >= Cost::max()) continue;
       const double more = price[instance] * static_cast<double>(sure_[c]);
       // Rounded down, so that the bound stays one.
-      priced.candidates[c].cost += Duration::picoseconds(static_cast<int64_t>(std::min(more, 1e15)));
+      priced.candidates[c].cost += problem_.cost_of(static_cast<int64_t>(std::min(more, 1e15)));
     }
     return priced;
   }
@@ -323,7 +323,7 @@ class MemorySearch {
 
   double total_cost(const std::vector<CandidateId>& chosen) const {
     double cost = 0;
-    for (CandidateId c : chosen) cost += static_cast<double>(problem_.candidates[c].cost.ps());
+    for (CandidateId c : chosen) cost += static_cast<double>(problem_.candidates[c].cost.count());
     return cost;
   }
 
@@ -334,8 +334,8 @@ class MemorySearch {
     solution.chosen = chosen;
     solution.region = region;
     const Verdict verdict = evaluate(problem_, solution);
-    if (!std::holds_alternative<Duration>(verdict)) return false;
-    solution.cost = std::get<Duration>(verdict);
+    if (!std::holds_alternative<Cost>(verdict)) return false;
+    solution.cost = std::get<Cost>(verdict);
     if (!best_ || solution.cost < best_->cost) best_ = std::move(solution);
     return true;
   }
@@ -345,9 +345,9 @@ class MemorySearch {
   const SearchOptions& options_;
   SearchBudget clock_{options_};
   Table<CandidateId, int64_t> sure_;  ///< `sure_bytes`
-  Table<InstanceId, double> price_;   ///< of a byte: those of the best bound, picoseconds
+  Table<InstanceId, double> price_;   ///< of a byte: those of the best bound
   std::optional<Solution> best_;
-  Duration bound_;
+  Cost bound_;
   uint64_t states_ = 0;
 };
 

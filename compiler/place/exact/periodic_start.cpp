@@ -28,7 +28,7 @@ uint64_t mix(uint64_t hash, uint64_t word) {
 uint64_t signature(const IndexedProblem& search, const Problem& problem, const IndexedCandidate& move) {
   const Position base = move.nodes.front();
   uint64_t hash = mix(0, problem.candidates[move.source].owner.slot());
-  hash = mix(hash, static_cast<uint64_t>(move.cost.ps()));
+  hash = mix(hash, static_cast<uint64_t>(move.cost.count()));
   for (Position node : move.nodes) hash = mix(hash, node.slot() - base.slot());
   for (const ValueUse& use : move.uses) {
     hash = mix(hash, search.values[use.value].writer.slot() - base.slot());
@@ -88,6 +88,7 @@ class Windows {
   Problem cut() {
     Problem part;
     part.node_count = positions_.size();
+    part.unit = problem_.unit;
     part.formats = problem_.formats;
     part.host_plain = problem_.host_plain;
     part.owners = problem_.owners;
@@ -177,7 +178,7 @@ class Windows {
         if (known == runs[level].end()) continue;
         RunId from = known->second;
         for (RunId r : bound_.runs_of(m)) {
-          multipliers.shares[r] = tuned.share(from);
+          multipliers.shares[r] = tuned.multipliers().shares[from];
           from = advance(from, 1);
         }
         break;
@@ -187,7 +188,7 @@ class Windows {
       for (size_t level = 0; level < kLevels; ++level) {
         const auto known = prices[level].find(price_key(v, reader, format, level));
         if (known == prices[level].end()) continue;
-        multipliers.prices[price] = tuned.price(known->second);
+        multipliers.prices[price] = tuned.multipliers().prices[known->second];
         break;
       }
     });

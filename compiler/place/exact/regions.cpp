@@ -271,7 +271,7 @@ void RegionRules::close(OpenRegions& regions, const Covered& covered) const {
 
 /// In a part with open regions, later units may all be joined with them: their shares of a launch are not paid. Open
 /// regions may be joined with each other; those that cannot be end in as many.
-Duration RegionRules::may_save(const OpenRegions& regions, const Covered& covered) const {
+Cost RegionRules::may_save(const OpenRegions& regions, const Covered& covered) const {
   struct Part {
     int64_t count = 0;
     std::vector<const OpenRegion*> separate;
@@ -294,10 +294,10 @@ Duration RegionRules::may_save(const OpenRegions& regions, const Covered& covere
     const std::vector<Position>& nodes = region_owner.parts[key.second];
     int64_t later = nodes.end() - std::lower_bound(nodes.begin(), nodes.end(), covered.position);
     for (Position node : covered.later) later -= contains(nodes, node) ? 1 : 0;
-    saved += region_owner.saved.ps() * (part.count - std::ssize(part.separate));
-    saved += region_owner.saved.ps() * later / std::ssize(nodes);
+    saved += region_owner.saved.count() * (part.count - std::ssize(part.separate));
+    saved += region_owner.saved.count() * later / std::ssize(nodes);
   }
-  return Duration::picoseconds(saved);
+  return problem_.cost_of(saved);
 }
 
 void RegionRules::add_to_key(const OpenRegions& regions, std::vector<int64_t>& key) {

@@ -73,7 +73,7 @@ class RegionRules {
               const Covered& covered, OpenRegions& after) const;
 
   /// What joins with open regions can save at most that the least costs of later units do not count.
-  Duration may_save(const OpenRegions& regions, const Covered& covered) const;
+  Cost may_save(const OpenRegions& regions, const Covered& covered) const;
 
   static void add_to_key(const OpenRegions& regions, std::vector<int64_t>& key);
 

@@ -48,13 +48,14 @@ class OptimalSearch {
         options_(options),
         memory_(memory),
         budget_(options),
-        stage_(std::make_unique<Stage>(problem)) {}
+        stage_(std::make_unique<Stage>(problem)),
+        bound_(problem.cost_of(0)) {}
 
   /// A solution to begin with, in the order of its first positions.
   void start_from(const Solution& known) {
     const Table<CandidateId, MoveId> move_of = moves_of_candidates(stage_->search);
     const Verdict verdict = evaluate(problem_, known);
-    if (!std::holds_alternative<Duration>(verdict)) return;
+    if (!std::holds_alternative<Cost>(verdict)) return;
     std::vector<std::pair<MoveId, RegionId>> moves;
     for (size_t i = 0; i < known.chosen.size(); ++i) {
       const MoveId move = move_of[known.chosen[i]];
@@ -62,7 +63,7 @@ class OptimalSearch {
       moves.emplace_back(move, known.region.empty() ? RegionId(i) : known.region[i]);
     }
     std::sort(moves.begin(), moves.end());
-    best_.cost = std::get<Duration>(verdict);
+    best_.cost = std::get<Cost>(verdict);
     best_.count = known.chosen.size();
     std::map<RegionId, RegionId> first_of;
     for (const auto& [move, region] : moves) {
@@ -113,12 +114,12 @@ class OptimalSearch {
   }
 
   void run(BeamSearch& layers, size_t width) {
-    const Duration put_aside = layers.run(width, best_);
+    const Cost put_aside = layers.run(width, best_);
     raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
-    is_closed_ = put_aside > best_.cost || put_aside >= Duration::max();
+    is_closed_ = put_aside > best_.cost || put_aside >= Cost::max();
   }
 
-  void raise(Duration bound) {
+  void raise(Cost bound) {
     bound_ = std::max(bound_, bound);
     if (!options_.on_progress) return;
     options_.on_progress(
@@ -132,23 +133,23 @@ class OptimalSearch {
     const bool is_large = problem_.node_count > kLargeGraph;
     const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
-      const Duration before = stage_->chain.lower();
+      const Cost before = stage_->chain.lower();
       const bool goes_on = tuner->ascend(best_.cost, steps);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
-      const bool rises = (stage_->chain.lower() - before).ps() > best_.cost.ps() / kQuickRiseDivisor;
+      const bool rises = (stage_->chain.lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
       run(is_narrow && !joins_ ? 1 : kTuningWidth);
       if (!goes_on || is_closed_) break;
-      if ((best_.cost - bound_).ps() > best_.cost.ps() / kMaxGapDivisor) continue;
-      const Table<MoveId, Duration> lower = stage_->chain.lower_with_moves();
-      const size_t gone = std::count_if(lower.begin(), lower.end(), [&](Duration d) { return d > best_.cost; });
+      if ((best_.cost - bound_).count() > best_.cost.count() / kMaxGapDivisor) continue;
+      const Table<MoveId, Cost> lower = stage_->chain.lower_with_moves();
+      const size_t gone = std::count_if(lower.begin(), lower.end(), [&](Cost d) { return d > best_.cost; });
       if (gone * 100 >= kMinRemovedPercent * lower.size()) reduce(lower, tuner);
     }
   }
 
   /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
   /// move cost at least.
-  void reduce(const Table<MoveId, Duration>& lower, std::unique_ptr<BoundTuner>& tuner) {
+  void reduce(const Table<MoveId, Cost>& lower, std::unique_ptr<BoundTuner>& tuner) {
     certificate_.add_round(stage_->search, stage_->chain);
     std::vector<CandidateId> kept;
     for (MoveId m : lower.ids()) {
@@ -178,7 +179,7 @@ class OptimalSearch {
   std::unique_ptr<Stage> stage_;
   CertificateMaker certificate_;
   Incumbent best_;
-  Duration bound_;
+  Cost bound_;
   bool is_closed_ = false;
   bool is_complete_ = true;
   bool joins_ = false;

@@ -66,6 +66,7 @@ std::vector<int64_t> Transitions::key(const SearchState& state) const {
 
 SearchState Transitions::initial() const {
   SearchState state;
+  state.cost = problem_.cost_of(0);
   state.counters.resize(problem_.counter_limits.size());
   state.flags.resize(problem_.flag_count);
   return state;
@@ -86,7 +87,7 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
 
   SearchState after;
   after.cost = state.cost + move.cost;
-  if (after.cost >= Duration::max()) return std::nullopt;
+  if (after.cost >= Cost::max()) return std::nullopt;
   std::vector<Position> all;
   std::set_union(state.covered.begin(), state.covered.end(), move.nodes.begin(), move.nodes.end(),
                  std::back_inserter(all));
@@ -153,7 +154,7 @@ bool Transitions::decide_value(const SearchState& before, SearchState& after, co
   if (!value.writer.is_valid()) now.written = problem_.host_plain;
   if (const LiveValue* known = find_live(before.live, use.value)) now = *known;
 
-  Duration charge;
+  Cost charge;
   bool leaves = true;
   if (use.written) {
     now.written = use.format;
@@ -166,10 +167,10 @@ bool Transitions::decide_value(const SearchState& before, SearchState& after, co
     }
     now.wanted = wanted;
   }
-  if (charge >= Duration::max()) return false;
+  if (charge >= Cost::max()) return false;
   after.cost += charge;
-  if (after.cost >= Duration::max()) return false;
-  if (charge > Duration() && value.writer >= after.position) after.pending.push_back({{}, value.writer, charge});
+  if (after.cost >= Cost::max()) return false;
+  if (charge > Cost() && value.writer >= after.position) after.pending.push_back({{}, value.writer, charge});
 
   const auto it = find_live(after.live, use.value);
   const bool present = it != after.live.end() && it->value == use.value;
@@ -228,7 +229,7 @@ void Transitions::keep_open(SearchState& state) const {
   state.open = std::move(reached);
 }
 
-Duration Transitions::bound(const SearchState& state, Duration enough) {
+Cost Transitions::bound(const SearchState& state, Cost enough) {
   const ChainLayout& layout = chain_.layout();
   const std::vector<ProblemValueId>& crossing = layout.crossing[state.position];
   const IdRange<StartId> starts = chain_.starts_at(state.position);
@@ -257,23 +258,23 @@ Duration Transitions::bound(const SearchState& state, Duration enough) {
     const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
     const int64_t more = is_exact ? completions_[0]
                                   : to_cell(chain_.completion(entry.value, entry.written, entry.wanted, undecided_, 0));
-    if (is_no_way(more)) return Duration::max();
+    if (is_no_way(more)) return Cost::max();
     others += more;
   }
   for (const PendingCost& pending : state.pending) {
-    if (pending.from < state.position) others -= pending.cost.ps();
+    if (pending.from < state.position) others -= pending.cost.count();
   }
-  const Duration may_save = regions_.may_save(state.regions, {state.position, state.covered});
+  const Cost may_save = regions_.may_save(state.regions, {state.position, state.covered});
   const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
     int64_t chain = kNoWay;
     for (size_t s = 0; s < starts.size(); ++s) chain = std::min(chain, rests[s] + crossing_costs_[s]);
-    if (is_no_way(chain)) return Duration::max();
-    return state.cost + std::max(Duration(), Duration::picoseconds(chain + others - counted_twice)) - may_save;
+    if (is_no_way(chain)) return Cost::max();
+    return state.cost + problem_.cost_of(std::max<int64_t>(0, chain + others - counted_twice)) - may_save;
   };
   int64_t shares = 0;
-  for (RunId run : state.runs_ahead) shares += chain_.share(run).ps();
-  const Duration quick = with_rests(chain_.rests_of_starts(starts.front()), shares);
-  if (!looks_ahead_ || state.runs_ahead.empty() || quick > enough || quick >= Duration::max()) return quick;
+  for (RunId run : state.runs_ahead) shares += chain_.share(run).count();
+  const Cost quick = with_rests(chain_.rests_of_starts(starts.front()), shares);
+  if (!looks_ahead_ || state.runs_ahead.empty() || quick > enough || quick >= Cost::max()) return quick;
   return std::max(quick, with_rests(rest(state).data(), 0));
 }
 

@@ -39,7 +39,7 @@ struct LiveValue {
 struct PendingCost {
   Position from;  ///< none: it counts from the first position on
   Position last = 0;
-  Duration cost;
+  Cost cost;
 };
 
 struct SearchState {
@@ -52,7 +52,7 @@ struct SearchState {
   OpenRegions regions;
   std::vector<PendingCost> pending;  ///< not part of the key
   std::vector<RunId> runs_ahead;     ///< of chosen moves, that begin past `position`, ascending; not part of the key
-  Duration cost;
+  Cost cost;
 };
 
 class Transitions {
@@ -72,7 +72,7 @@ class Transitions {
   std::optional<SearchState> choose(const SearchState& state, MoveId move, std::span<const OpenRegionId> joined = {});
   const RegionRules& regions() const { return regions_; }
   /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
-  Duration bound(const SearchState& state, Duration enough = Duration::max());
+  Cost bound(const SearchState& state, Cost enough = Cost::max());
 
  private:
   bool within_limits(const SearchState& state, const IndexedCandidate& move) const;

@@ -78,7 +78,7 @@ std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const
       const size_t bytes = ir::bytes_in(type, from);
       std::optional<Duration> cost = from.space == to.space ? rewrite_cost(from.space, bytes + ir::bytes_in(type, to))
                                                             : copy_cost(from.space, to.space, bytes);
-      if (cost) edges.push_back({intern_format(from, formats), intern_format(to, formats), *cost});
+      if (cost) edges.push_back({intern_format(from, formats), intern_format(to, formats), Cost::time(*cost)});
     }
   }
   return edges;

@@ -28,6 +28,8 @@
 
 namespace collage::place {
 
+using runtime::Duration;
+
 using runtime::Storage;
 
 class FormatGraph {

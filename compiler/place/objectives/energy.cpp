@@ -8,7 +8,6 @@ namespace collage::place {
 
 constinit const Objective objective_energy{
     .name = "energy",
-    .unit = "J",
     .description = "energy of partitions and conversions",
     .price = &with_energies,
 };

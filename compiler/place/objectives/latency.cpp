@@ -6,7 +6,6 @@ namespace collage::place {
 
 constinit const Objective objective_latency{
     .name = "latency",
-    .unit = "s",
     .description = "partitions and conversions one after the other",
 };
 

@@ -16,7 +16,6 @@ constexpr ScheduleValue kMakespan{.value = &value_of, .estimate = &value_of, .is
 // A partition gives its results at its end: joined ones would keep others waiting.
 constinit const Objective objective_makespan{
     .name = "makespan",
-    .unit = "s",
     .description = "devices, queues and links side by side",
     .schedule = &kMakespan,
     .keeps_partitions_apart = true,

@@ -30,12 +30,6 @@ std::string objectives_usage() {
   return text;
 }
 
-std::string human(const Objective& objective, runtime::Duration value) {
-  std::string text = runtime::human(value);
-  text.back() = objective.unit.front();
-  return text;
-}
-
 std::string why_no_splits(const Objective& objective) {
   if (objective.sums_times()) return "";
   return fmt::format("splits are for latency, not for {}", objective.name);

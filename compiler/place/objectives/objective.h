@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "compiler/place/build/build_problem.h"
+#include "compiler/place/problem/cost.h"
 #include "compiler/place/schedule/schedule_value.h"
 #include "compiler/support/diagnostic.h"
-#include "runtime/core/duration.h"
 
 namespace collage::place {
 
@@ -24,14 +24,13 @@ struct Objective {
                                                 const BuiltProblem& built, support::Diagnostics& diags);
 
   std::string_view name;
-  std::string_view unit;                    ///< `s` or `J`
   std::string_view description;             ///< in one line, for lists
   Price price = nullptr;                    ///< null: costs are times
   const ScheduleValue* schedule = nullptr;  ///< of work that overlaps; null: costs add up
   /// Whether joining partitions afterwards may make the value worse.
   bool keeps_partitions_apart = false;
   /// More about a value, for the summary: `, 120 inputs a second`; null: there is nothing.
-  std::string (*remark)(runtime::Duration value) = nullptr;
+  std::string (*remark)(Cost value) = nullptr;
 
   bool is_concurrent() const { return schedule != nullptr; }
   /// Whether the value is the sum of times that the search itself minimizes. Only then can it join regions, price
@@ -49,9 +48,6 @@ const std::vector<const Objective*>& all_objectives();
 const Objective* find_objective(std::string_view name);
 /// All of them with their descriptions: `latency (…) | makespan (…)`.
 std::string objectives_usage();
-
-/// For people: `9.3 us`; of energies, `9.3 uJ`.
-std::string human(const Objective& objective, runtime::Duration value);
 
 /// Why candidates that are split over several instances are left out; empty if they are not.
 std::string why_no_splits(const Objective& objective);

@@ -15,9 +15,9 @@ runtime::Duration busiest(const std::vector<runtime::Task>& tasks) {
   return busy.empty() ? runtime::Duration() : *std::max_element(busy.begin(), busy.end());
 }
 
-std::string inputs_a_second(runtime::Duration value) {
-  if (value.ps() <= 0) return "";
-  return fmt::format(", {} inputs a second", runtime::with_prefix(1 / value.seconds()));
+std::string inputs_a_second(Cost value) {
+  if (value.count() <= 0) return "";
+  return fmt::format(", {} inputs a second", runtime::with_prefix(1 / value.value()));
 }
 
 constexpr ScheduleValue kStreamPeriod{.value = &runtime::stream_period, .estimate = &busiest};
@@ -26,7 +26,6 @@ constexpr ScheduleValue kStreamPeriod{.value = &runtime::stream_period, .estimat
 
 constinit const Objective objective_throughput{
     .name = "throughput",
-    .unit = "s",
     .description = "time per input of an endless stream",
     .schedule = &kStreamPeriod,
     .remark = &inputs_a_second,

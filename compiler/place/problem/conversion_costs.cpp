@@ -37,7 +37,7 @@ ConversionCosts::ConversionCosts(const Problem& problem) : problem_(problem) {
     for (FormatId format : group.wanted) key.push_back(format.index);
     key.push_back(-1);
     for (const ConversionEdge& edge : group.edges) {
-      key.insert(key.end(), {edge.from.index, edge.to.index, edge.cost.ps()});
+      key.insert(key.end(), {edge.from.index, edge.to.index, edge.cost.count()});
     }
     const auto [it, is_new] = known.emplace(std::move(key), groups_.next_id());
     if (is_new) {
@@ -68,18 +68,18 @@ std::vector<FormatId> ConversionCosts::formats(ProblemValueId value, FormatMask 
   return result;
 }
 
-Duration ConversionCosts::cost(ProblemValueId value, FormatId written, FormatMask wanted) {
+Cost ConversionCosts::cost(ProblemValueId value, FormatId written, FormatMask wanted) {
   if ((wanted & ~bit(value, written)) == 0) return {};
   Group& own = group(value);
-  const auto [it, is_new] = own.costs[written].emplace(wanted, Duration());
+  const auto [it, is_new] = own.costs[written].emplace(wanted, Cost());
   if (is_new) it->second = cheapest_arborescence(own.edges, written, formats(value, wanted)).cost;
   return it->second;
 }
 
-Duration ConversionCosts::increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more) {
+Cost ConversionCosts::increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more) {
   if ((more & ~have) == 0) return {};
-  const Duration after = cost(value, written, have | more);
-  return after < Duration::max() ? after - cost(value, written, have) : after;
+  const Cost after = cost(value, written, have | more);
+  return after < Cost::max() ? after - cost(value, written, have) : after;
 }
 
 FormatMask ConversionCosts::canonical(ProblemValueId value, FormatId written, FormatMask have, FormatMask possible) {

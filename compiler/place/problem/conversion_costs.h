@@ -24,10 +24,10 @@ class ConversionCosts {
   FormatMask bit(ProblemValueId value, FormatId format) const;
   /// What a value needs before any reader is known: `host` plain for model outputs.
   FormatMask base(ProblemValueId value) const;
-  /// `Duration::max()` if some wanted format cannot be reached.
-  Duration cost(ProblemValueId value, FormatId written, FormatMask wanted);
-  /// cost(written, have | more) - cost(written, have); `Duration::max()` if it cannot be had.
-  Duration increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more);
+  /// `Cost::max()` if some wanted format cannot be reached.
+  Cost cost(ProblemValueId value, FormatId written, FormatMask wanted);
+  /// cost(written, have | more) - cost(written, have); `Cost::max()` if it cannot be had.
+  Cost increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more);
   /// A subset of `have` that makes every increment over subsets of `possible` the same as `have` does: the same one for
   /// all sets between which no future choice can tell.
   FormatMask canonical(ProblemValueId value, FormatId written, FormatMask have, FormatMask possible);
@@ -39,8 +39,8 @@ class ConversionCosts {
  private:
   struct Group {
     std::vector<ConversionEdge> edges;
-    std::vector<FormatId> wanted;                                     // bit -> format
-    Table<FormatId, std::unordered_map<FormatMask, Duration>> costs;  // by written format
+    std::vector<FormatId> wanted;                                 // bit -> format
+    Table<FormatId, std::unordered_map<FormatMask, Cost>> costs;  // by written format
     std::map<std::vector<FormatMask>, FormatMask> canonical;
   };
   using GroupId = Id<Group>;

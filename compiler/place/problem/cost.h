@@ -54,11 +54,23 @@ class Cost {
   Unit unit_ = Unit::None;
 };
 
+// Inline, so that compiler/certificate, which links nothing of place, can print costs.
+
 /// `s` or `J`; a cost without a unit counts as a time.
-std::string unit_name(Cost cost);
+inline std::string unit_name(Cost cost) {
+  return cost.unit() == Cost::Unit::Joules ? "J" : "s";
+}
 /// Exact: `41us`, `8.192uJ`.
-std::string to_string(Cost cost);
+inline std::string to_string(Cost cost) {
+  std::string text = to_string(runtime::Duration::picoseconds(cost.count()));
+  text.pop_back();  // the `s` of a time
+  return text + unit_name(cost);
+}
 /// Rounded to four digits, for people: `12.84 ms`, `4.1 uJ`.
-std::string human(Cost cost);
+inline std::string human(Cost cost) {
+  std::string text = human(runtime::Duration::picoseconds(cost.count()));
+  text.pop_back();
+  return text + unit_name(cost);
+}
 
 }  // namespace collage::place

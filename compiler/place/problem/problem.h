@@ -44,12 +44,10 @@
 #include <vector>
 
 #include "compiler/ir/placement.h"
+#include "compiler/place/problem/cost.h"
 #include "compiler/support/ids.h"
-#include "runtime/core/duration.h"
 
 namespace collage::place {
-
-using runtime::Duration;
 
 using ir::NodeId;
 using support::Id;
@@ -68,7 +66,7 @@ using RegionId = Id<struct RegionTag>;
 struct ConversionEdge {
   FormatId from = 0;
   FormatId to = 0;
-  Duration cost;
+  Cost cost;
 };
 
 /// A value that could cross a boundary: not a constant, written by a node or a model input.
@@ -97,7 +95,7 @@ struct Share {
 /// A set of nodes that one backend instance runs as a unit, or several, each a part of all (`shares`).
 struct Candidate {
   std::vector<NodeId> nodes;  ///< ascending, not empty
-  Duration cost;
+  Cost cost;
   std::vector<ValueFormat> reads;   ///< every value read inside and written outside, by value
   std::vector<ValueFormat> writes;  ///< every value written inside that is read outside or an output, by value
   OwnerId owner = 0;
@@ -118,12 +116,13 @@ struct Owner {
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
-  std::optional<Duration> joins = std::nullopt;
+  std::optional<Cost> joins = std::nullopt;
   std::vector<OwnerId> members{};  ///< of a group: the owners of its instances
 };
 
 struct Problem {
   size_t node_count = 0;
+  Cost::Unit unit = Cost::Unit::Seconds;  ///< of all its costs
   Table<ProblemValueId, ProblemValue> values;
   Table<FormatId, ir::Format> formats;  ///< formats[host_plain] is `host` plain
   FormatId host_plain = 0;
@@ -131,6 +130,8 @@ struct Problem {
   Table<CandidateId, Candidate> candidates;
   Table<ConstantId, int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
 
+  /// Of so many picoseconds, or picojoules.
+  Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
   IdRange<NodeId> nodes() const { return support::first_ids<NodeId>(node_count); }
 };
 
@@ -144,13 +145,13 @@ struct Problem {
 struct Certificate {
   struct Share {
     CandidateId candidate = 0;
-    std::vector<Duration> runs;  ///< in order of their positions; they add up to the candidate's least cost
+    std::vector<Cost> runs;  ///< in order of their positions; they add up to the candidate's least cost
   };
   struct Price {
     ProblemValueId value = 0;
     NodeId reader = 0;
     FormatId format = 0;
-    Duration price;
+    Cost price;
   };
   struct Round {
     std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
@@ -158,15 +159,15 @@ struct Certificate {
   };
   std::vector<NodeId> order;  ///< node at each position: topological
   std::vector<Round> rounds;
-  Duration bound;  ///< the least of what the last round proves and the solution's cost
+  Cost bound;  ///< the least of what the last round proves and the solution's cost
 };
 
 /// Candidates of one solution, ascending by their first node, and what they cost.
 struct Solution {
   std::vector<CandidateId> chosen;
   std::vector<RegionId> region;  ///< of each chosen one, by any number; empty: each is its own
-  Duration cost;                 ///< of candidates and conversions together, less what joins save
-  Duration bound;                ///< proven: no solution costs less
+  Cost cost;                     ///< of candidates and conversions together, less what joins save
+  Cost bound;                    ///< proven: no solution costs less
   bool optimal = false;          ///< cost == bound
   uint64_t states = 0;           ///< expanded by the search
   Certificate certificate;       ///< of a bound, mostly a little below `bound`; its order is empty where there is none

@@ -7,19 +7,17 @@
 #include <functional>
 #include <optional>
 
-#include "runtime/core/duration.h"
+#include "compiler/place/problem/cost.h"
 
 namespace collage::place {
-
-using runtime::Duration;
 
 /// What a search has reached so far.
 struct SearchProgress {
   double seconds = 0;
   uint64_t states = 0;
   size_t candidates = 0;  ///< that may still be in a better solution
-  Duration cost;          ///< `Duration::max()`: no solution yet
-  Duration bound;
+  Cost cost;              ///< `Cost::max()`: no solution yet
+  Cost bound;
 };
 
 struct SearchOptions {

@@ -14,14 +14,14 @@ namespace collage::place {
 namespace {
 
 struct Price {
-  Duration cost = Duration::max();
+  Cost cost = Cost::max();
   int edges = 0;
 
   friend auto operator<=>(const Price&, const Price&) = default;
 };
 
 bool reachable(const Price& price) {
-  return price.cost < Duration::max();
+  return price.cost < Cost::max();
 }
 
 /// How a best price came about: over an edge, by splitting the wanted set, or not at all.
@@ -84,7 +84,7 @@ class SteinerTable {
 
   void fill(size_t set) {
     for (size_t t = 0; t < wanted_.size(); ++t) {
-      if (set == size_t{1} << t) prices_[cell(set, slot(wanted_[t]))] = {Duration(), 0};
+      if (set == size_t{1} << t) prices_[cell(set, slot(wanted_[t]))] = {Cost(), 0};
     }
     for (size_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
       for (SteinerSlot u : formats_.ids()) {
@@ -125,8 +125,8 @@ Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId r
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   std::erase(wanted, root);
   if (wanted.empty()) return {};
-  if (wanted.size() > kMaxWantedFormats) return {Duration::max(), {}};
-  std::erase_if(edges, [](const ConversionEdge& edge) { return edge.cost >= Duration::max(); });
+  if (wanted.size() > kMaxWantedFormats) return {Cost::max(), {}};
+  std::erase_if(edges, [](const ConversionEdge& edge) { return edge.cost >= Cost::max(); });
   std::sort(edges.begin(), edges.end(), [](const ConversionEdge& a, const ConversionEdge& b) {
     return std::tie(a.from, a.to, a.cost) < std::tie(b.from, b.to, b.cost);
   });

@@ -17,10 +17,10 @@ namespace collage::place {
 inline constexpr size_t kMaxWantedFormats = 12;
 
 struct Arborescence {
-  Duration cost;                      ///< `Duration::max()`: some wanted format cannot be reached
+  Cost cost;                          ///< `Cost::max()`: some wanted format cannot be reached
   std::vector<ConversionEdge> edges;  ///< an edge stands after the one that makes its source; none if unreachable
 
-  bool reachable() const { return cost < Duration::max(); }
+  bool reachable() const { return cost < Cost::max(); }
 };
 
 /// Of equally cheap arborescences one with the fewest edges; the order of `edges` and `wanted` does not matter.

@@ -19,6 +19,7 @@ std::vector<CandidateId> candidates_where(const Problem& problem, const std::fun
 Problem part_of(const Problem& problem, const std::vector<CandidateId>& kept) {
   Problem part;
   part.node_count = problem.node_count;
+  part.unit = problem.unit;
   part.values = problem.values;
   part.formats = problem.formats;
   part.host_plain = problem.host_plain;

@@ -36,7 +36,7 @@ class Chains {
       queue.erase(queue.begin());
       if (!settled.emplace(at, cost).second) continue;
       for (const ConversionEdge& edge : edges) {
-        if (edge.from == at && edge.cost < Duration::max()) queue.emplace(sum(cost, edge.cost), edge.to);
+        if (edge.from == at && edge.cost < Cost::max()) queue.emplace(sum(cost, edge.cost.time()), edge.to);
       }
     }
     return settled;
@@ -59,11 +59,11 @@ ProblemValueId link(const Problem& problem, NodeId writer, NodeId reader) {
 }  // namespace
 
 Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const Table<ResourceId, int>& weights) {
-  const auto times = [&](Duration cost, const std::vector<int>& held) {
+  const auto times = [&](Cost cost, const std::vector<int>& held) {
     int64_t factor = 0;
     for (int resource : held) factor += weights[ResourceId(int64_t{resource})];
-    if (factor > 0 && cost.ps() >= Duration::max().ps() / factor) return Duration::max();
-    return Duration::picoseconds(cost.ps() * factor);
+    if (factor > 0 && cost.count() >= Cost::max().count() / factor) return Cost::max();
+    return problem.cost_of(cost.count() * factor);
   };
   Problem result = problem;
   for (Candidate& candidate : result.candidates) candidate.cost = times(candidate.cost, scheduler.work_of(candidate));
@@ -144,7 +144,7 @@ Duration path_bound(const Problem& problem, const std::vector<NodeId>& path) {
   for (Joint at : between.ids()) {
     for (const auto& [format, cost] : reached[at]) {
       for (const Run& run : starting[at]) {
-        Duration total = sum(cost, run.candidate->cost);
+        Duration total = sum(cost, run.candidate->cost.time());
         if (format != kAny) total = sum(total, entering(*run.candidate, between[at], format));
         if (total >= Duration::max()) continue;
         FormatId made = kAny;

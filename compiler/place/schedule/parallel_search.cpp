@@ -45,7 +45,7 @@ class ParallelSearch {
   ParallelResult run(const Solution& start) {
     best_ = start;
     states_ = start.states;
-    score_ = score(start.chosen).value_or(Score{Duration::max(), start.cost});
+    score_ = score(start.chosen).value_or(Score{Duration::max(), start.cost.time()});
     remember(start.chosen);
     search_weighted();
     search_chains();
@@ -61,7 +61,7 @@ class ParallelSearch {
       value = before;
     }
     best_.states = states_;
-    return {best_, value, std::min(bound_, value)};
+    return {best_, Cost::time(value), Cost::time(std::min(bound_, value))};
   }
 
  private:
@@ -88,8 +88,8 @@ class ParallelSearch {
     solution.chosen = std::move(chosen);
     scheduled_ += solution.chosen.size() * problem_.values.size() / 256;
     const Verdict verdict = evaluate(problem_, solution);
-    if (!std::holds_alternative<Duration>(verdict)) return false;
-    solution.cost = std::get<Duration>(verdict);
+    if (!std::holds_alternative<Cost>(verdict)) return false;
+    solution.cost = std::get<Cost>(verdict);
     if (fits_ && !fits_(solution)) return false;
     best_ = std::move(solution);
     score_ = *found;
@@ -109,7 +109,7 @@ class ParallelSearch {
       std::optional<Solution> found = search_optimal(weighted(problem_, scheduler_, weights), options_);
       if (!found) return;
       states_ += found->states;
-      bound_ = std::max(bound_, Duration::picoseconds((found->bound.ps() + kWeight - 1) / kWeight));
+      bound_ = std::max(bound_, Duration::picoseconds((found->bound.time().ps() + kWeight - 1) / kWeight));
       std::optional<SolutionScheduler::Tasks> made = scheduler_.tasks(found->chosen);
       consider(found->chosen);
       if (!made) return;
@@ -206,7 +206,7 @@ class ParallelSearch {
   }
 
   bool holds(const Solution& solution) const {
-    return std::holds_alternative<Duration>(evaluate(problem_, solution)) && (!fits_ || fits_(solution));
+    return std::holds_alternative<Cost>(evaluate(problem_, solution)) && (!fits_ || fits_(solution));
   }
 
   /// Steps from the best solution until none helps or the work is spent.
@@ -371,8 +371,8 @@ class ParallelSearch {
 
   /// By time a node, compared crosswise.
   bool is_cheaper(CandidateId a, CandidateId b) const {
-    const double x = static_cast<double>(candidate(a).cost.ps()) / static_cast<double>(candidate(a).nodes.size());
-    const double y = static_cast<double>(candidate(b).cost.ps()) / static_cast<double>(candidate(b).nodes.size());
+    const double x = static_cast<double>(candidate(a).cost.count()) / static_cast<double>(candidate(a).nodes.size());
+    const double y = static_cast<double>(candidate(b).cost.count()) / static_cast<double>(candidate(b).nodes.size());
     return x < y;
   }
 
@@ -390,7 +390,7 @@ class ParallelSearch {
   void bound_by_paths() {
     Table<NodeId, Duration> cheapest(problem_.node_count, Duration::max()), found = cheapest;
     const auto share = [](const Candidate& c) {
-      return Duration::picoseconds(c.cost.ps() / static_cast<int64_t>(c.nodes.size()));
+      return Duration::picoseconds(c.cost.time().ps() / static_cast<int64_t>(c.nodes.size()));
     };
     for (const Candidate& c : problem_.candidates) {
       for (NodeId node : c.nodes) cheapest[node] = std::min(cheapest[node], share(c));

@@ -24,8 +24,8 @@ namespace collage::place {
 
 struct ParallelResult {
   Solution solution;  ///< its cost is the sequential one
-  Duration value;     ///< makespan, or time per input
-  Duration bound;     ///< proven: no solution has less
+  Cost value;         ///< makespan, or time per input
+  Cost bound;         ///< proven: no solution has less
 };
 
 /// `start` is a solution within all limits. `fits` says whether another one is within those that the problem does not

@@ -67,7 +67,7 @@ class Emitter {
       if (edge == edges.end()) return false;
       std::vector<int> source;
       if (!provide(value, edge->from, &source)) return false;
-      const TaskId task = add({edge->cost, resources_(edge->from, format), std::move(source)}, {});
+      const TaskId task = add({edge->cost.time(), resources_(edge->from, format), std::move(source)}, {});
       known = maker_.emplace(ValueFormat{value, format}, task).first;
     }
     if (known->second.is_valid()) after->push_back(known->second.index);
@@ -122,7 +122,7 @@ std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vect
   const auto candidate = [&](ScheduledPart p) -> const Candidate& { return problem_.candidates[chosen[p.slot()]]; };
   Table<NodeId, ScheduledPart> part_of(problem_.node_count);
   for (ScheduledPart p : parts) {
-    if (candidate(p).cost >= Duration::max()) return std::nullopt;
+    if (candidate(p).cost >= Cost::max()) return std::nullopt;
     for (NodeId node : candidate(p).nodes) part_of[node] = p;
   }
   Table<ProblemValueId, FormatId> written(problem_.values.size(), problem_.host_plain);
@@ -162,7 +162,7 @@ std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vect
     const ScheduledPart p = ready.top().second;
     ready.pop();
     const Candidate& c = candidate(p);
-    if (!emitter.emit({chosen[p.slot()], c.cost, &work_of(c), c.reads, c.writes})) return std::nullopt;
+    if (!emitter.emit({chosen[p.slot()], c.cost.time(), &work_of(c), c.reads, c.writes})) return std::nullopt;
     for (ScheduledPart reader : next[p]) {
       if (--waits[reader] == 0) ready.emplace(candidate(reader).nodes.front(), reader);
     }
@@ -188,8 +188,9 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const ir::Placement& placemen
   };
   Emitter::Conversions conversions(graph.value_count());
   for (const ir::Conversion& conversion : placement.conversions) {
-    conversions[named(conversion.value)].push_back(
-        {intern_format(conversion.from, &formats), intern_format(conversion.to, &formats), conversion.cost});
+    conversions[named(conversion.value)].push_back({intern_format(conversion.from, &formats),
+                                                    intern_format(conversion.to, &formats),
+                                                    Cost::time(conversion.cost)});
   }
   Emitter emitter(conversions, host_plain, [&](FormatId from, FormatId to) {
     return machine.of_conversion(formats[from].space, formats[to].space);

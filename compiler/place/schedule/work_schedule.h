@@ -16,6 +16,8 @@
 
 namespace collage::place {
 
+using runtime::Duration;
+
 /// As runtime::Machine numbers them.
 using ResourceId = Id<struct ResourceTag>;
 using TaskId = Id<runtime::Task>;

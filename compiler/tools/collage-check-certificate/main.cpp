@@ -14,39 +14,41 @@
 
 namespace {
 
-using collage::place::Duration;
+using collage::place::Cost;
 using collage::support::Code;
-namespace check_plan = collage::check_plan;
+namespace certificate = collage::certificate;
 
 constexpr int kNotProven = 1;
 constexpr int kWrongUsage = 2;
 constexpr int kInternalError = 3;
 
-double gap_percent(check_plan::Wide bound, check_plan::Wide cost) {
+double gap_percent(int64_t bound, int64_t cost) {
   return cost > 0 ? 100.0 * static_cast<double>(cost - bound) / static_cast<double>(cost) : 0.0;
 }
 
 /// `12.83 ms, gap 0.04 %`
-std::string bound_text(check_plan::Wide bound, check_plan::Wide cost) {
-  std::string text = collage::runtime::human(Duration::picoseconds(static_cast<int64_t>(bound)));
-  return text + (bound < cost ? fmt::format(", gap {:.4g} %", gap_percent(bound, cost)) : ", which is the cost");
+std::string bound_text(Cost bound, Cost cost) {
+  std::string text = human(bound);
+  return text + (bound < cost ? fmt::format(", gap {:.4g} %", gap_percent(bound.count(), cost.count()))
+                              : ", which is the cost");
 }
 
-void report(const check_plan::CertificateFile& file, const check_plan::Judgement& judgement) {
+void report(const certificate::CertificateFile& file, const certificate::Judgement& judgement) {
   const collage::place::Problem& problem = file.problem;
   const collage::place::Solution& solution = file.solution;
   fmt::print("problem     {}: {} nodes, {} candidates\n", file.names.model, problem.node_count,
              problem.candidates.size());
   fmt::print("placement   {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
-  fmt::print("cost        {}\n", collage::runtime::human(Duration::picoseconds(static_cast<int64_t>(judgement.cost))));
+  const Cost cost = problem.cost_of(static_cast<int64_t>(judgement.cost));
+  fmt::print("cost        {}\n", human(cost));
   if (!judgement.bound) {
     fmt::print("bound       none: there are no multipliers\n");
   } else {
-    fmt::print("bound       {}: proven by the multipliers\n", bound_text(*judgement.bound, judgement.cost));
+    fmt::print("bound       {}: proven by the multipliers\n",
+               bound_text(problem.cost_of(static_cast<int64_t>(*judgement.bound)), cost));
   }
   if (file.proof == "search") {
-    fmt::print("claimed     {}: by search, which this program does not repeat\n",
-               bound_text(solution.bound.ps(), judgement.cost));
+    fmt::print("claimed     {}: by search, which this program does not repeat\n", bound_text(solution.bound, cost));
   }
 }
 
@@ -79,9 +81,9 @@ int run(int argc, char** argv) {
   std::string why;
   const std::optional<collage::support::FileId> id = sources.load(path, &why);
   if (!id) return refuse(Code::CannotRead, "cannot read: " + why);
-  const collage::runtime::Result<check_plan::CertificateFile> file = check_plan::read_certificate(sources.text(*id));
+  const collage::runtime::Result<certificate::CertificateFile> file = certificate::read_certificate(sources.text(*id));
   if (!file) return refuse(Code::BadCertificate, file.message());
-  const collage::runtime::Result<check_plan::Judgement> judgement = check_plan::check_plan(*file);
+  const collage::runtime::Result<certificate::Judgement> judgement = certificate::check_certificate(*file);
   if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
   report(*file, *judgement);
   return 0;

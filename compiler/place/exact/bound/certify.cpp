@@ -26,8 +26,8 @@ Certificate::Round round_of(const IndexedProblem& search, const ChainBound& chai
       const NodeId node = search.order[search.values[v].readers[r]];
       PriceId price = reader.first_price;
       for (FormatId format : search.conversions.formats(v, reader.wants)) {
-        const Duration amount = chain.price(price);
-        if (amount != Duration()) round.prices.push_back({v, node, format, amount});
+        const Cost amount = chain.price(price);
+        if (amount != Cost()) round.prices.push_back({v, node, format, amount});
         price = advance(price, 1);
       }
     }
@@ -42,7 +42,7 @@ void CertificateMaker::add_round(const IndexedProblem& search, const ChainBound&
   certificate_.rounds.push_back(round_of(search, chain));
 }
 
-Certificate CertificateMaker::finish(const ChainBound& chain, Duration cost) {
+Certificate CertificateMaker::finish(const ChainBound& chain, Cost cost) {
   certificate_.bound = std::min(chain.lower(), cost);
   return std::move(certificate_);
 }

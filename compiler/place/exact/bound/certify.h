@@ -14,7 +14,7 @@ class CertificateMaker {
   /// problem.
   void add_round(const IndexedProblem& search, const ChainBound& chain);
   /// After the last round, whose bound is `chain`'s.
-  Certificate finish(const ChainBound& chain, Duration cost);
+  Certificate finish(const ChainBound& chain, Cost cost);
 
  private:
   Certificate certificate_;

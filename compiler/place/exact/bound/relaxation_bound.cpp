@@ -32,14 +32,14 @@ ChainBound::ChainBound(IndexedProblem& problem)
   multipliers_.prices.resize(layout_.value_of_price.size());
   for (MoveId m : problem.moves.ids()) {
     const IndexedCandidate& move = problem.moves[m];
-    const int64_t each = move.least.ps() / std::ssize(move.nodes);
-    Duration shared;
+    const int64_t each = move.least.count() / std::ssize(move.nodes);
+    int64_t shared = 0;
     for (RunId r : runs_of(m)) {
       const Run& run = layout_.runs[r];
-      multipliers_.shares.push_back(Duration::picoseconds(each * (run.end.index - run.begin.index)));
+      multipliers_.shares.push_back(each * (run.end.index - run.begin.index));
       shared += multipliers_.shares.back();
     }
-    multipliers_.shares[runs_of(m).front()] += move.least - shared;
+    multipliers_.shares[runs_of(m).front()] += move.least.count() - shared;
   }
   price_cells(true);
   backward();
@@ -52,8 +52,7 @@ void ChainBound::set(Multipliers multipliers) {
 }
 
 void ChainBound::price_cells(bool all) {
-  std::transform(multipliers_.prices.begin(), multipliers_.prices.end(), cells_.begin(),
-                 [](Duration price) { return price.ps(); });
+  std::copy(multipliers_.prices.begin(), multipliers_.prices.end(), cells_.begin());
   place::price_cells(layout_, kNoWay, all, gains_, cells_);
 }
 
@@ -75,7 +74,7 @@ void ChainBound::backward() {
       for (StartId s : starts) {
         int64_t best = kNoWay;
         for (PassId k : layout_.pass_of[s]) {
-          int64_t local = multipliers_.shares[layout_.pass_runs[k]].ps();
+          int64_t local = multipliers_.shares[layout_.pass_runs[k]];
           for (TermId t : layout_.terms_of[k]) local = std::min(kNoWay, local + cells_[layout_.terms[t]]);
           local_[k] = local;
           best = std::min(best, local + end_[layout_.pass_end[k]]);
@@ -94,7 +93,7 @@ void ChainBound::backward() {
   }
   int64_t lower = end_[0];
   for (CellId cell : layout_.input_cells) lower = std::min(kNoWay, lower + cells_[cell]);
-  lower_ = from_cell(lower);
+  lower_ = from_cell(lower, problem_.unit);
 }
 
 /// Forward over the positions from `from` to `to`: the cheapest chains to the starts there, out of `end_costs` at
@@ -120,24 +119,24 @@ void ChainBound::forward(Position from, Position to, Table<StartId, int64_t>& st
   }
 }
 
-Table<MoveId, Duration> ChainBound::lower_with_moves() const {
+Table<MoveId, Cost> ChainBound::lower_with_moves() const {
   Table<StartId, int64_t> start(start_.size(), kNoWay);
   Table<EndId, int64_t> end(end_.size(), kNoWay);
   int64_t inputs = 0;
   for (CellId cell : layout_.input_cells) inputs = std::min(kNoWay, inputs + cells_[cell]);
   end[0] = inputs;
-  Table<MoveId, Duration> lower(problem_.moves.size(), lower_);
+  Table<MoveId, Cost> lower(problem_.moves.size(), lower_);
   forward(0, problem_.order.next_id(), start, end, [&](PassId k) {
     const int64_t through = start[layout_.pass_start[k]] + local_[k] + end_[layout_.pass_end[k]];
-    Duration& least = lower[layout_.runs[layout_.pass_runs[k]].move];
-    least = std::max(least, from_cell(through));
+    Cost& least = lower[layout_.runs[layout_.pass_runs[k]].move];
+    least = std::max(least, from_cell(through, problem_.unit));
   });
   lower_through_all_runs(start, lower);
   return lower;
 }
 
 /// Moves of several runs: the cheapest chain through all of them, where they are not far apart.
-void ChainBound::lower_through_all_runs(const Table<StartId, int64_t>& start, Table<MoveId, Duration>& lower) const {
+void ChainBound::lower_through_all_runs(const Table<StartId, int64_t>& start, Table<MoveId, Cost>& lower) const {
   Table<StartId, int64_t> near_start(start_.size(), kNoWay);
   Table<EndId, int64_t> near_end(end_.size(), kNoWay);
   // What is between the first run's end and a later start depends on the end alone: kept while moves share it.
@@ -191,8 +190,8 @@ void ChainBound::lower_through_all_runs(const Table<StartId, int64_t>& start, Ta
       at = next;
     }
     if (is_no_way(cost)) continue;
-    Duration& least = lower[m];
-    least = std::max(least, from_cell(cost + end_[layout_.pass_end[at]]));
+    Cost& least = lower[m];
+    least = std::max(least, from_cell(cost + end_[layout_.pass_end[at]], problem_.unit));
   }
 }
 
@@ -216,7 +215,7 @@ std::vector<int64_t> ChainBound::rest_with_runs(Position from, std::span<const R
     };
     if (is_forced) {
       const PassId k = pass_of_[forced[next - 1]];
-      consider(k, local_[k] - share(forced[next - 1]).ps());
+      consider(k, local_[k] - multipliers_.shares[forced[next - 1]]);
       --next;
     } else {
       const Position limit = next < forced.size() ? layout_.runs[forced[next]].begin : Position(0);
@@ -238,16 +237,18 @@ std::vector<int64_t> ChainBound::rest_with_runs(Position from, std::span<const R
   return start;
 }
 
-Duration ChainBound::completion(ProblemValueId value, FormatId written, FormatMask have,
-                                const Table<ReaderId, char>& undecided, FormatMask next) const {
+Cost ChainBound::completion(ProblemValueId value, FormatId written, FormatMask have,
+                            const Table<ReaderId, char>& undecided, FormatMask next) const {
   std::vector<int64_t> table;
-  if (completions(value, written, have, undecided, table)) return from_cell(table[layout_.subset_of(value, next)]);
+  if (completions(value, written, have, undecided, table)) {
+    return from_cell(table[layout_.subset_of(value, next)], problem_.unit);
+  }
   const ChainLayout::ValueFormats& formats = layout_.values[value];
   ConversionCosts& conversions = problem_.conversions;
-  Duration best = conversions.increment(value, written, have, next);
+  Cost best = conversions.increment(value, written, have, next);
   for (ReaderId r : formats.readers.ids()) {
     if (undecided[r] == 0) continue;
-    Duration least = Duration::max();
+    Cost least = Cost::max();
     for (FormatMask wants = formats.readers[r].wants; wants != 0; wants &= wants - 1) {
       least = std::min(least, conversions.increment(value, written, have, wants & -wants));
     }

@@ -25,9 +25,10 @@
 
 namespace collage::place {
 
+/// Counts of the problem's unit.
 struct Multipliers {
-  Table<RunId, Duration> shares;  ///< those of one move add up to its least cost
-  Table<PriceId, Duration> prices;
+  Table<RunId, int64_t> shares;  ///< those of one move add up to its least cost
+  Table<PriceId, int64_t> prices;
 };
 
 class ChainBound {
@@ -38,16 +39,16 @@ class ChainBound {
   const Multipliers& multipliers() const { return multipliers_; }
   void set(Multipliers multipliers);
 
-  /// No solution costs less; `Duration::max()`: there is none.
-  Duration lower() const { return lower_; }
+  /// No solution costs less; `Cost::max()`: there is none.
+  Cost lower() const { return lower_; }
   /// No solution that has the move costs less. A forward pass, and short ones between the runs of a move.
-  Table<MoveId, Duration> lower_with_moves() const;
+  Table<MoveId, Cost> lower_with_moves() const;
 
   const ChainLayout& layout() const { return layout_; }
   const Table<RunId, Run>& runs() const { return layout_.runs; }
   IdRange<RunId> runs_of(MoveId move) const { return layout_.runs_of[move]; }
-  Duration share(RunId run) const { return multipliers_.shares[run]; }
-  Duration price(PriceId price) const { return multipliers_.prices[price]; }
+  Cost share(RunId run) const { return problem_.cost_of(multipliers_.shares[run]); }
+  Cost price(PriceId price) const { return problem_.cost_of(multipliers_.prices[price]); }
 
   /// The ways in which runs that begin at a position read the values that cross there.
   IdRange<StartId> starts_at(Position position) const { return layout_.starts_at[position]; }
@@ -60,9 +61,9 @@ class ChainBound {
 
   /// What a value that was written as `written`, before the position looked from, still costs at least, less the prices
   /// that its undecided readers may pay in the chain: `have` is there already, `next` is read next (0: nothing is).
-  /// `Duration::max()` if some reader cannot be served.
-  Duration completion(ProblemValueId value, FormatId written, FormatMask have, const Table<ReaderId, char>& undecided,
-                      FormatMask next) const;
+  /// `Cost::max()` if some reader cannot be served.
+  Cost completion(ProblemValueId value, FormatId written, FormatMask have, const Table<ReaderId, char>& undecided,
+                  FormatMask next) const;
   /// The same for every `next`, by subset (`kNoWay`). False, and nothing done, for a value with too many formats.
   bool completions(ProblemValueId value, FormatId written, FormatMask have, const Table<ReaderId, char>& undecided,
                    std::vector<int64_t>& table) const;
@@ -73,14 +74,14 @@ class ChainBound {
   void backward();
   void forward(Position from, Position to, Table<StartId, int64_t>& start_costs, Table<EndId, int64_t>& end_costs,
                const std::function<void(PassId)>& at_run) const;
-  void lower_through_all_runs(const Table<StartId, int64_t>& start, Table<MoveId, Duration>& lower) const;
+  void lower_through_all_runs(const Table<StartId, int64_t>& start, Table<MoveId, Cost>& lower) const;
   /// `start`: counted from the first at its position.
   int64_t cells_of_link(EndId end, size_t start) const;
 
   IndexedProblem& problem_;
   ChainLayout layout_;
   Multipliers multipliers_;
-  Duration lower_;
+  Cost lower_;
   Table<CellId, int64_t> cells_;  ///< relaxation_layout.h: prices, then phi of every writing by subset
   Table<GainId, int64_t> gains_;
   Table<PassId, int64_t> local_;   ///< of the run: share + cells

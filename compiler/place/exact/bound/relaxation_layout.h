@@ -120,11 +120,11 @@ inline constexpr int64_t kNoWay = int64_t{1} << 56;
 inline bool is_no_way(int64_t cost) {
   return cost >= kNoWay / 2;
 }
-inline int64_t to_cell(Duration cost) {
-  return cost >= Duration::max() ? kNoWay : cost.ps();
+inline int64_t to_cell(Cost cost) {
+  return cost >= Cost::max() ? kNoWay : cost.count();
 }
-inline Duration from_cell(int64_t cost) {
-  return is_no_way(cost) ? Duration::max() : Duration::picoseconds(cost);
+inline Cost from_cell(int64_t cost, Cost::Unit unit) {
+  return is_no_way(cost) ? Cost::max() : Cost::of(cost, unit);
 }
 
 }  // namespace collage::place

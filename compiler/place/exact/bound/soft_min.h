@@ -24,7 +24,7 @@ class SmoothChain {
  public:
   SmoothChain(const ChainLayout& layout, size_t node_count);
 
-  /// `point`: the multipliers; picoseconds, as `temperature`. `slope`, of the same size: how often each is paid less
+  /// `point`: the multipliers, in the unit of `temperature`. `slope`, of the same size: how often each is paid less
   /// how often it is got back. Returns the soft minimum.
   double evaluate(const SmoothPoint& point, double temperature, SmoothPoint& slope);
 

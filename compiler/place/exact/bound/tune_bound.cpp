@@ -35,8 +35,8 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, double 
   for (MoveId m : problem.moves.ids()) {
     if (bound.runs_of(m).size() > 1) free_moves_.push_back(m);
   }
-  for (Duration share : bound.multipliers().shares) point_.shares.push_back(static_cast<double>(share.ps()));
-  for (Duration price : bound.multipliers().prices) point_.prices.push_back(static_cast<double>(price.ps()));
+  for (int64_t share : bound.multipliers().shares) point_.shares.push_back(static_cast<double>(share));
+  for (int64_t price : bound.multipliers().prices) point_.prices.push_back(static_cast<double>(price));
   for (SmoothPoint* zero : {&speed_, &slope_}) {
     zero->shares.resize(point_.shares.size());
     zero->prices.resize(point_.prices.size());
@@ -67,24 +67,24 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const B
   bound_.set(std::move(best));
 }
 
-bool BoundTuner::ascend(Duration upper, int steps) {
+bool BoundTuner::ascend(Cost upper, int steps) {
   const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
-  const double most = static_cast<double>(upper.ps());
+  const double most = static_cast<double>(upper.count());
   if (temperature_ <= 0) {
-    temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).ps()) / nodes);
+    temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).count()) / nodes);
   }
   const double coldest = std::max(1.0, kMinTemperature * most / nodes);
-  Duration best = bound_.lower();
+  Cost best = bound_.lower();
   best_ = bound_.multipliers();
   for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {
     const double before = value_;
     for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
     bound_.set(rounded());
-    // A picosecond at least: rounding must not keep a level alive that gains nothing.
-    const double hidden = std::max(1.0, static_cast<double>(bound_.lower().ps()) - value_);
-    const double gap = most - static_cast<double>(bound_.lower().ps());
+    // One picosecond or picojoule at least: rounding must not keep a level alive that gains nothing.
+    const double hidden = std::max(1.0, static_cast<double>(bound_.lower().count()) - value_);
+    const double gap = most - static_cast<double>(bound_.lower().count());
     if (hidden > gap || value_ - before < kMinGainOfLevel * hidden) temperature_ *= kCoolingFactor;
-    if (bound_.lower() > best && bound_.lower() < Duration::max()) {
+    if (bound_.lower() > best && bound_.lower() < Cost::max()) {
       best = bound_.lower();
       best_ = bound_.multipliers();
     }
@@ -113,20 +113,20 @@ void BoundTuner::step(double temperature) {
   }
 }
 
-/// Whole picoseconds, shares with their exact sums.
+/// Whole numbers, shares with their exact sums.
 Multipliers BoundTuner::rounded() const {
   Multipliers result = bound_.multipliers();
   for (MoveId move : free_moves_) {
-    Duration rest = problem_.moves[move].least;
+    int64_t rest = problem_.moves[move].least.count();
     const IdRange<RunId> runs = bound_.runs_of(move);
     const RunId last = advance(runs.last_plus_one(), -1);
     for (RunId r : IdRange(runs.front(), last)) {
-      result.shares[r] = Duration::picoseconds(std::llround(point_.shares[r]));
+      result.shares[r] = std::llround(point_.shares[r]);
       rest -= result.shares[r];
     }
     result.shares[last] = rest;
   }
-  for (PriceId p : result.prices.ids()) result.prices[p] = Duration::picoseconds(std::llround(point_.prices[p]));
+  for (PriceId p : result.prices.ids()) result.prices[p] = std::llround(point_.prices[p]);
   return result;
 }
 

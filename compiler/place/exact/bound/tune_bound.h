@@ -17,7 +17,7 @@ namespace collage::place {
 
 class BoundTuner {
  public:
-  /// `temperature`: picoseconds, where multipliers are good already; 0: chosen by the gap.
+  /// `temperature`: picoseconds or picojoules, where multipliers are good already; 0: chosen by the gap.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature = 0);
   /// Goes on where another tuner was, on the same problem with fewer candidates.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
@@ -26,7 +26,7 @@ class BoundTuner {
   bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
   /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
   /// so low that more steps will hardly gain.
-  bool ascend(Duration upper, int steps);
+  bool ascend(Cost upper, int steps);
   double temperature() const { return temperature_; }
 
  private:
@@ -37,11 +37,11 @@ class BoundTuner {
   ChainBound& bound_;
   SmoothChain smooth_;
   std::vector<MoveId> free_moves_;  ///< of several runs
-  SmoothPoint point_;               ///< picoseconds
+  SmoothPoint point_;               ///< the multipliers before rounding
   SmoothPoint speed_;
   SmoothPoint slope_;
   Multipliers best_;
-  double temperature_ = 0;  ///< picoseconds; 0: not begun
+  double temperature_ = 0;  ///< of the smoothing; 0: not begun
   double value_ = 0;        ///< of the smoothed bound at the last step
 };
 

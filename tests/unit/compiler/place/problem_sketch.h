@@ -11,6 +11,11 @@
 
 namespace collage::place {
 
+/// A cost of so many picoseconds.
+inline Cost ps(int64_t count) {
+  return Cost::of(count, Cost::Unit::Seconds);
+}
+
 class Sketch {
  public:
   struct Edge {
@@ -48,7 +53,7 @@ class Sketch {
   /// For every value alike.
   void convert(FormatId from, FormatId to, int cost) {
     for (ProblemValue& value : problem.values) {
-      value.conversions.push_back({from, to, Duration::picoseconds(cost)});
+      value.conversions.push_back({from, to, ps(cost)});
     }
   }
 
@@ -57,7 +62,7 @@ class Sketch {
                   const std::string& rule = "r") {
     Candidate candidate;
     candidate.nodes = nodes;
-    candidate.cost = Duration::picoseconds(cost);
+    candidate.cost = ps(cost);
     candidate.owner = owner;
     candidate.rule = rule;
     const auto inside = [&](NodeId node) { return std::count(nodes.begin(), nodes.end(), node) != 0; };

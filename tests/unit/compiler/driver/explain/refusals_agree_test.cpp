@@ -75,7 +75,7 @@ class Network {
   }
 
  private:
-  ExplainedPlan explained() const { return {input_, strategy_, active_, plan_, sources_}; }
+  ExplainedPlacement explained() const { return {input_, strategy_, active_, plan_, sources_}; }
 
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
@@ -86,7 +86,7 @@ class Network {
   ir::Placement written_;
   SearchInput input_{graph_, built_, rules_, written_, {}, {}};
   place::Strategy strategy_;
-  FoundPlan plan_;
+  FoundPlacement plan_;
 };
 
 TEST(Refusals, ThreePlacesGiveOneReason) {

@@ -116,20 +116,20 @@ class PlanGenome : public testing::Test {
 };
 
 TEST_F(PlanGenome, APartitionStaysIsTakenApartOrMoves) {
-  EXPECT_EQ(plan_.cost.ps(), 1 + 5);
+  EXPECT_EQ(plan_.cost.count(), 1 + 5);
   const PlanGenes genes(sketch_.problem, plan_);
   EXPECT_EQ(genes.choices(), (std::vector<size_t>{4, 2}));  // stay, host, apart, npu; stay, npu
-  EXPECT_EQ(genes.plan_of({0, 0}, {})->cost.ps(), 1 + 5);
-  EXPECT_EQ(genes.plan_of({1, 0}, {})->cost.ps(), 5 + 5 + 5);
-  EXPECT_EQ(genes.plan_of({2, 0}, {})->cost.ps(), 4 + 4 + 5);
-  EXPECT_EQ(genes.plan_of({3, 0}, {})->cost.ps(), 2 + 3 + 2 + 5);
+  EXPECT_EQ(genes.plan_of({0, 0}, {})->cost.count(), 1 + 5);
+  EXPECT_EQ(genes.plan_of({1, 0}, {})->cost.count(), 5 + 5 + 5);
+  EXPECT_EQ(genes.plan_of({2, 0}, {})->cost.count(), 4 + 4 + 5);
+  EXPECT_EQ(genes.plan_of({3, 0}, {})->cost.count(), 2 + 3 + 2 + 5);
 }
 
 TEST_F(PlanGenome, NeighboursThatMoveMayMerge) {
   const PlanGenes genes(sketch_.problem, plan_);
   const std::optional<Solution> both = genes.plan_of({3, 1}, {});
   ASSERT_TRUE(both.has_value());
-  EXPECT_EQ(both->cost.ps(), 2 + 9 + 2);
+  EXPECT_EQ(both->cost.count(), 2 + 9 + 2);
   EXPECT_EQ(chosen_sets(sketch_.problem, *both), (std::set<std::vector<NodeId>>{{0, 1, 2}}));
 }
 

@@ -25,7 +25,7 @@ TEST(Merge, TheFirstBackendThatHasANodeGetsIt) {
   EXPECT_EQ(merged_regions(sketch.problem), (Regions{0, 1, 2}));
   const std::optional<Solution> solution = merged(sketch.problem);
   ASSERT_TRUE(solution.has_value());
-  EXPECT_EQ(solution->cost.ps(), 9 + 5 + 1);
+  EXPECT_EQ(solution->cost.count(), 9 + 5 + 1);
 }
 
 TEST(Merge, NeighboursBecomeOnePartition) {
@@ -67,7 +67,7 @@ TEST(Merge, ARegionPastTheLimitsIsTakenInPieces) {
   sketch.add({2, 3}, 7, npu);
   EXPECT_EQ(merged_regions(sketch.problem), (Regions{0, 0, 0, 0}));
   // The cheaper of equally large ones first, as the backend alone would.
-  EXPECT_EQ(merged(sketch.problem)->cost.ps(), 5 + 6 + 5);
+  EXPECT_EQ(merged(sketch.problem)->cost.count(), 5 + 6 + 5);
 }
 
 TEST(Merge, TheHostIsLastWhateverTheOrder) {
@@ -75,7 +75,7 @@ TEST(Merge, TheHostIsLastWhateverTheOrder) {
   sketch.add_singletons(1);
   const OwnerId npu = sketch.add_owner("npu", "host");
   sketch.add({1}, 9, npu);
-  EXPECT_EQ(merged(sketch.problem)->cost.ps(), 1 + 9);
+  EXPECT_EQ(merged(sketch.problem)->cost.count(), 1 + 9);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(BuildProblem, ConversionsOfAValue) {
   auto cost = [&](const std::string& from, const std::string& to) {
     for (const place::ConversionEdge& edge : problem.values[0].conversions) {
       if (problem.formats[edge.from].space == from && problem.formats[edge.to].space == to) {
-        return edge.cost;
+        return edge.cost.time();
       }
     }
     return Duration::max();
@@ -141,7 +141,7 @@ Duration cheapest(const place::Problem& problem, place::ProblemValueId value, co
   };
   std::vector<place::FormatId> wanted;
   for (const std::string& text : to) wanted.push_back(find(text));
-  return place::cheapest_arborescence(problem.values[value].conversions, find(from), wanted).cost;
+  return place::cheapest_arborescence(problem.values[value].conversions, find(from), wanted).cost.time();
 }
 
 TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
@@ -291,7 +291,7 @@ TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
     ASSERT_TRUE(built) << setup.diags.render();
     auto best = place::search_optimal(built->problem);
     ASSERT_TRUE(best);
-    EXPECT_EQ(best->cost, Duration::picoseconds(2000));
+    EXPECT_EQ(best->cost.time(), Duration::picoseconds(2000));
     for (place::CandidateId c : best->chosen) EXPECT_FALSE(built->origin(c).unmeasured);
     EXPECT_EQ(built->lazy.not_needed + distinct(source).size(), 4u);
   }
@@ -359,7 +359,7 @@ TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
   EXPECT_FALSE(built->origin(0).backend.is_valid());
-  EXPECT_GT(built->problem.candidates[0].cost, Duration());
+  EXPECT_GT(built->problem.candidates[0].cost.time(), Duration());
   place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
   EXPECT_EQ(why.message, "rule `relu`: cannot be measured: it broke");
 }
@@ -403,7 +403,7 @@ TEST(MeasuredCosts, WrittenPartitionsAreMeasuredOnlyWithoutACost) {
     ASSERT_TRUE(built) << setup.diags.render();
     ASSERT_EQ(built->problem.candidates.size(), 1u);
     EXPECT_EQ(costs.asked.size(), has_cost ? 0u : 1u);
-    EXPECT_EQ(built->problem.candidates[0].cost, Duration::picoseconds(has_cost ? 5 : 2000));
+    EXPECT_EQ(built->problem.candidates[0].cost.time(), Duration::picoseconds(has_cost ? 5 : 2000));
   }
 }
 
@@ -468,7 +468,7 @@ TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
   EXPECT_EQ(lines(setup, *built), (Sets{"npu npu[0] {a, y} 4us rules relu, relu reads %x: npu[0] writes %y: npu[0]"}));
   EXPECT_EQ(built->origin(0).fixed, place::PartitionId(0));
   setup.placement.partitions[0].cost = Duration::picoseconds(5);
-  EXPECT_EQ(setup.problem()->problem.candidates[0].cost, Duration::picoseconds(5));
+  EXPECT_EQ(setup.problem()->problem.candidates[0].cost.time(), Duration::picoseconds(5));
 }
 
 TEST(Fixed, TheHostRunsAnything) {
@@ -478,7 +478,7 @@ TEST(Fixed, TheHostRunsAnything) {
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->problem.candidates[0].cost, place::host_cost(setup.graph, {kFirst, kSecond}));
+  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, {kFirst, kSecond}));
 }
 
 std::string error_of(Case& setup) {

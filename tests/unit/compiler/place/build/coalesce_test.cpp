@@ -37,7 +37,7 @@ ir::Graph graph_of(const Problem& problem) {
 struct Plan {
   ir::Graph graph;
   ir::Placement placement;
-  Duration cost;
+  Cost cost;
 };
 
 Plan plan_of(const Problem& problem) {
@@ -54,7 +54,7 @@ Plan plan_of(const Problem& problem) {
 std::string judged(const ir::Graph& graph, const ir::Placement& placement) {
   const Verdict verdict = evaluate(graph, placement);
   if (const auto* reason = std::get_if<std::string>(&verdict)) return *reason;
-  return std::to_string(std::get<Duration>(verdict).ps());
+  return std::to_string(std::get<Cost>(verdict).count());
 }
 
 using NodeSets = std::vector<std::vector<NodeId>>;
@@ -85,7 +85,7 @@ Sketch placed(size_t node_count, const std::vector<Sketch::Edge>& edges, const s
 
 TEST(ToPlacement, NamesPartitionsAndConversions) {
   const Plan plan = plan_of(placed(3, {{0, 1}, {1, 2}, {0, 2}}, {1}).problem);
-  EXPECT_EQ(judged(plan.graph, plan.placement), std::to_string(plan.cost.ps()));
+  EXPECT_EQ(judged(plan.graph, plan.placement), std::to_string(plan.cost.count()));
   ASSERT_EQ(plan.placement.partitions.size(), 3u);
   EXPECT_EQ(plan.placement.partitions[1].name, "p1");
   EXPECT_EQ(plan.placement.partitions[1].instance, "npu[0]");

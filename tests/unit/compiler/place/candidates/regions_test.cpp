@@ -40,14 +40,14 @@ TEST(Regions, ALargeEngineHasItsMatchesOnly) {
   EXPECT_EQ(setup.candidate_sets(), (Sets{"a", "b", "y"}));
   auto built = setup.problem();
   ASSERT_TRUE(built);
-  EXPECT_EQ(built->problem.owners[1].joins, Duration::seconds(5e-6));
+  EXPECT_EQ(built->problem.owners[1].joins, place::Cost::time(Duration::seconds(5e-6)));
   const auto solution = place::search_optimal(built->problem);
   ASSERT_TRUE(solution && solution->optimal);
   const ir::Placement plan = place::to_placement(*built, *solution, setup.graph);
   ASSERT_EQ(plan.partitions.size(), 1u);
   EXPECT_EQ(plan.partitions[0].cost, Duration::seconds(8e-6));
   EXPECT_EQ(ir::rule_names(plan.partitions[0]), (Sets{"r", "r", "r"}));
-  EXPECT_EQ(std::get<Duration>(place::evaluate(setup.graph, plan)), solution->cost);
+  EXPECT_EQ(std::get<place::Cost>(place::evaluate(setup.graph, plan)), solution->cost);
 }
 
 TEST(Regions, AnyLimitKeepsThemListed) {
@@ -89,7 +89,7 @@ TEST(Regions, WishedTogetherIsOneCandidate) {
   ASSERT_TRUE(solution);
   EXPECT_EQ(solution->chosen.size(), 2u);
   // One region on the device: 5 us and three operators; two copies of 40 us and 1 ns each.
-  EXPECT_EQ(solution->cost.ps(), 88'002'000);
+  EXPECT_EQ(solution->cost.count(), 88'002'000);
 }
 
 /// Two layouts, operators that only one of them is for, another backend whose partitions have two exits.
@@ -129,7 +129,7 @@ TEST(Regions, JoiningCostsWhatListingCosts) {
       if (!read.contains(value))
         outputs += fmt::format("{}%{}: f32[1, 2, 200, 200]", outputs.empty() ? "" : ", ", value);
     }
-    Duration costs[2];
+    place::Cost costs[2];
     for (int listed = 0; listed < 2; ++listed) {
       std::mt19937 same(round + 1000);
       Case setup;
@@ -145,11 +145,11 @@ TEST(Regions, JoiningCostsWhatListingCosts) {
       costs[listed] = solution->cost;
       const ir::Placement plan = place::to_placement(*built, *solution, setup.graph);
       const place::Verdict verdict = place::evaluate(setup.graph, plan);
-      ASSERT_TRUE(std::holds_alternative<Duration>(verdict)) << std::get<std::string>(verdict);
-      EXPECT_EQ(std::get<Duration>(verdict).ps(), solution->cost.ps());
+      ASSERT_TRUE(std::holds_alternative<place::Cost>(verdict)) << std::get<std::string>(verdict);
+      EXPECT_EQ(std::get<place::Cost>(verdict).count(), solution->cost.count());
       if (listed == 0 && plan.partitions.size() < solution->chosen.size()) ++joined;
     }
-    EXPECT_EQ(costs[0].ps(), costs[1].ps()) << round << "\n" << body << outputs;
+    EXPECT_EQ(costs[0].count(), costs[1].count()) << round << "\n" << body << outputs;
   }
   EXPECT_GT(joined, 20);
 }

@@ -19,9 +19,9 @@ Solution solved(const Problem& problem) {
   if (!solution) return {};
   EXPECT_TRUE(solution->optimal);
   const Verdict verdict = evaluate(problem, *solution);
-  EXPECT_TRUE(std::holds_alternative<Duration>(verdict));
-  if (const auto* cost = std::get_if<Duration>(&verdict)) {
-    EXPECT_EQ(cost->ps(), solution->cost.ps());
+  EXPECT_TRUE(std::holds_alternative<Cost>(verdict));
+  if (const auto* cost = std::get_if<Cost>(&verdict)) {
+    EXPECT_EQ(cost->count(), solution->cost.count());
   }
   return *solution;
 }
@@ -40,7 +40,7 @@ TEST(Counterexamples, ConvexCandidatesCanFormACycle) {
   const std::vector<NodeId> first = {P, Q};
   EXPECT_FALSE(stays_acyclic(reach, {&first}, {R, S}));
   const Solution solution = solved(sketch.problem);
-  EXPECT_EQ(solution.cost.ps(), 21);
+  EXPECT_EQ(solution.cost.count(), 21);
   EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{P, Q}, {R}, {S}}));
 }
 
@@ -49,13 +49,13 @@ TEST(Counterexamples, TheCoveredSetIsNoKey) {
   enum { P0, P, R, Q, S };
   Sketch sketch(5, {{P0, Q}, {P, Q}, {P, S}, {R, Q}, {R, S}});
   sketch.add_singletons(20);
-  sketch.problem.candidates[P0].cost = Duration::picoseconds(1);
-  sketch.problem.candidates[P].cost = Duration::picoseconds(3);
+  sketch.problem.candidates[P0].cost = ps(1);
+  sketch.problem.candidates[P].cost = ps(3);
   sketch.add({P, Q}, 4);
   sketch.add({P0, Q}, 4);
   sketch.add({R, S}, 1);
   const Solution solution = solved(sketch.problem);
-  EXPECT_EQ(solution.cost.ps(), 8);
+  EXPECT_EQ(solution.cost.count(), 8);
   EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{P0, Q}, {P}, {R, S}}));
 }
 
@@ -66,7 +66,7 @@ TEST(Counterexamples, ThreePairsInARing) {
   sketch.add({0, 3}, 1);
   sketch.add({1, 4}, 2);
   sketch.add({2, 5}, 3);
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 23);
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 23);
 }
 
 TEST(Counterexamples, ReadersMayBeChosenBeforeTheWriter) {
@@ -82,7 +82,7 @@ TEST(Counterexamples, ReadersMayBeChosenBeforeTheWriter) {
   sketch.add({1}, 1, npu, device);
   sketch.add({2}, 1);
   // Input to the device 4 (shared by 0 and 1), 1's result back 5, 2's result over 4, the output back 5.
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 1 + 1 + 1 + 4 + 5 + 4 + 5);
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 1 + 1 + 1 + 4 + 5 + 4 + 5);
 }
 
 TEST(Counterexamples, ASharedConversionIsChargedOnce) {
@@ -97,7 +97,7 @@ TEST(Counterexamples, ASharedConversionIsChargedOnce) {
   sketch.add({1}, 5, npu, device);
   sketch.add({2}, 5, npu, device);
   // Alone neither reader is worth its copy: 5 + 6 > 10. Together they are.
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 1 + 6 + 5 + 5);
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 1 + 6 + 5 + 5);
 }
 
 TEST(Counterexamples, OneCopyFeedsTwoReorders) {
@@ -116,7 +116,7 @@ TEST(Counterexamples, OneCopyFeedsTwoReorders) {
   sketch.add({2}, 100);
   sketch.add({1}, 1, npu, rows);
   sketch.add({2}, 1, npu, columns);
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 1 + 7 + 1 + 1 + 1 + 1);
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 1 + 7 + 1 + 1 + 1 + 1);
 }
 
 TEST(Counterexamples, MoreFormatsPaidForAreNotSimplyBetter) {
@@ -133,7 +133,7 @@ TEST(Counterexamples, MoreFormatsPaidForAreNotSimplyBetter) {
   sketch.add({3}, 9);
   sketch.add({3}, 1, npu, device);
   // 3 on the device wants the results of 0 and 2 there; with 1 there as well the first copy is shared.
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 1 + (1 + 3) + 1 + (1 + 3));
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 1 + (1 + 3) + 1 + (1 + 3));
 }
 
 TEST(Counterexamples, TwoSmallerPartitionsBeatOneLarge) {
@@ -143,7 +143,7 @@ TEST(Counterexamples, TwoSmallerPartitionsBeatOneLarge) {
   sketch.add({0, 1}, 4);
   const Solution solution = solved(sketch.problem);
   sketch.add({2}, 4);
-  EXPECT_EQ(solution.cost.ps(), 9);
+  EXPECT_EQ(solution.cost.count(), 9);
   EXPECT_EQ(solution.chosen.size(), 1u) << "equal costs: fewer partitions";
   EXPECT_EQ(chosen_sets(sketch.problem, solved(sketch.problem)), (std::set<std::vector<NodeId>>{{0, 1}, {2}}));
 }
@@ -163,7 +163,7 @@ TEST(Counterexamples, EqualInstancesAreInterchangeable) {
   sketch.convert(device[1], device[0], 2);
   sketch.add_singletons(4);
   const Solution solution = solved(sketch.problem);
-  EXPECT_EQ(solution.cost.ps(), 6 + 3 + 3 + 3);
+  EXPECT_EQ(solution.cost.count(), 6 + 3 + 3 + 3);
   for (CandidateId c : solution.chosen) {
     EXPECT_EQ(sketch.problem.owners[sketch.problem.candidates[c].owner].instance, "npu[0]")
         << "of equal instances the first";
@@ -178,9 +178,9 @@ TEST(Counterexamples, CountsAreLimitedOverAllInstances) {
     sketch.add_singletons(1, npu);
   }
   sketch.add_singletons(10);
-  sketch.problem.candidates.back().cost = Duration::picoseconds(30);
+  sketch.problem.candidates.back().cost = ps(30);
   const Solution solution = solved(sketch.problem);
-  EXPECT_EQ(solution.cost.ps(), 10 + 10 + 1) << "the one partition goes where it saves most";
+  EXPECT_EQ(solution.cost.count(), 10 + 10 + 1) << "the one partition goes where it saves most";
 }
 
 TEST(Counterexamples, ConflictsHoldBothWays) {
@@ -191,7 +191,7 @@ TEST(Counterexamples, ConflictsHoldBothWays) {
   sketch.add_singletons(10);
   sketch.add({0}, 1, npu);
   sketch.add({1}, 2, dsp);
-  EXPECT_EQ(solved(sketch.problem).cost.ps(), 11);
+  EXPECT_EQ(solved(sketch.problem).cost.count(), 11);
 }
 
 TEST(Counterexamples, TiesGoByRuleNameWhateverTheOrder) {
@@ -203,7 +203,7 @@ TEST(Counterexamples, TiesGoByRuleNameWhateverTheOrder) {
   sketch.add({1, 2}, 190, 0, 0, "llvm");
   for (int round = 0; round < 2; ++round) {
     const Solution solution = solved(sketch.problem);
-    EXPECT_EQ(solution.cost.ps(), 289);
+    EXPECT_EQ(solution.cost.count(), 289);
     EXPECT_EQ(chosen_sets(sketch.problem, solution), (std::set<std::vector<NodeId>>{{0}, {1, 2}}));
     std::reverse(sketch.problem.candidates.begin(), sketch.problem.candidates.end());
   }
@@ -243,7 +243,7 @@ TEST(Counterexamples, ATruncatedSearchStatesABound) {
   ASSERT_TRUE(rough.has_value());
   EXPECT_LE(rough->bound, exact.cost);
   EXPECT_GE(rough->cost, exact.cost);
-  EXPECT_GT(rough->bound, Duration());
+  EXPECT_GT(rough->bound, Cost());
 }
 
 }  // namespace

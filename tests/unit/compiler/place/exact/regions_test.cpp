@@ -14,7 +14,7 @@ struct Engine : Sketch {
   Engine(size_t node_count, const std::vector<Edge>& edges, const std::vector<NodeId>& units, int others = 100)
       : Sketch(node_count, edges) {
     owner = add_owner("big", "host");
-    problem.owners.back().joins = Duration::picoseconds(4);
+    problem.owners.back().joins = ps(4);
     for (NodeId node : problem.nodes()) {
       if (std::count(units.begin(), units.end(), node) == 0) add({node}, others);
     }
@@ -34,8 +34,8 @@ int64_t cost(const Problem& problem) {
   const Solution solution = search_optimal(problem).value();
   EXPECT_TRUE(solution.optimal);
   const Verdict verdict = evaluate(problem, solution);
-  EXPECT_EQ(std::get<Duration>(verdict).ps(), solution.cost.ps());
-  return solution.cost.ps();
+  EXPECT_EQ(std::get<Cost>(verdict).count(), solution.cost.count());
+  return solution.cost.count();
 }
 
 TEST(JoinedRegions, AChainPaysOneLaunch) {
@@ -56,7 +56,7 @@ TEST(JoinedRegions, TwoEnginesDoNotWaitForEachOther) {
   Engine sketch(4, {{0, 2}, {1, 3}, {0, 3}, {1, 2}}, {0, 2});
   std::erase_if(sketch.problem.candidates.items(), [](const Candidate& c) { return c.owner == 0; });
   const OwnerId other = sketch.add_owner("large", "host");
-  sketch.problem.owners.back().joins = Duration::picoseconds(3);
+  sketch.problem.owners.back().joins = ps(3);
   for (NodeId node : {NodeId(1), NodeId(3)}) {
     sketch.add({node}, 5, other);
     sketch.problem.candidates.back().may_join = true;
@@ -113,7 +113,7 @@ TEST(JoinedRegions, ALongChainTakesFewStates) {
   Engine sketch(2'000, edges, units);
   sketch.add_singletons(2);
   const Solution solution = search_optimal(sketch.problem).value();
-  EXPECT_EQ(solution.cost.ps(), 2'000 + 4);
+  EXPECT_EQ(solution.cost.count(), 2'000 + 4);
   EXPECT_TRUE(solution.optimal);
   EXPECT_EQ(std::set<RegionId>(solution.region.begin(), solution.region.end()).size(), 1u);
   EXPECT_LT(solution.states, 40'000u);

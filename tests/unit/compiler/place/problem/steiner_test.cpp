@@ -10,7 +10,7 @@ namespace collage::place {
 namespace {
 
 ConversionEdge edge(FormatId from, FormatId to, int cost) {
-  return {from, to, Duration::picoseconds(cost)};
+  return {from, to, ps(cost)};
 }
 
 TEST(Steiner, OneCopyThenTwoReorders) {
@@ -18,24 +18,24 @@ TEST(Steiner, OneCopyThenTwoReorders) {
   const std::vector<ConversionEdge> edges = {edge(0, 1, 8), edge(0, 2, 10), edge(0, 3, 10), edge(1, 2, 1),
                                              edge(1, 3, 2)};
   const Arborescence tree = cheapest_arborescence(edges, 0, {3, 2});
-  EXPECT_EQ(tree.cost.ps(), 11);
+  EXPECT_EQ(tree.cost.count(), 11);
   ASSERT_EQ(tree.edges.size(), 3u);
   EXPECT_EQ(tree.edges[0].to, FormatId(1));
 }
 
 TEST(Steiner, AWantedFormatCanFeedAnother) {
   const Arborescence tree = cheapest_arborescence({edge(0, 1, 5), edge(1, 2, 1), edge(0, 2, 5)}, 0, {1, 2});
-  EXPECT_EQ(tree.cost.ps(), 6);
+  EXPECT_EQ(tree.cost.count(), 6);
 }
 
 TEST(Steiner, TheWrittenFormatCostsNothing) {
-  EXPECT_EQ(cheapest_arborescence({}, 2, {2, 2}).cost, Duration());
+  EXPECT_EQ(cheapest_arborescence({}, 2, {2, 2}).cost, Cost());
   EXPECT_TRUE(cheapest_arborescence({}, 2, {}).edges.empty());
 }
 
 TEST(Steiner, UnreachableIsInfinite) {
   EXPECT_FALSE(cheapest_arborescence({edge(1, 0, 1)}, 0, {1}).reachable());
-  EXPECT_FALSE(cheapest_arborescence({{0, 1, Duration::max()}}, 0, {1}).reachable());
+  EXPECT_FALSE(cheapest_arborescence({{0, 1, Cost::max()}}, 0, {1}).reachable());
 }
 
 TEST(Steiner, FreeConversionsMakeNoDetour) {
@@ -65,7 +65,7 @@ TEST(ConversionCosts, CanonicalForgetsWhatNoReaderCanUse) {
   const FormatMask host = costs.bit(1, 0);
   const FormatMask near_bit = costs.bit(1, near);
   const FormatMask far_bit = costs.bit(1, far);
-  EXPECT_EQ(costs.increment(1, 0, near_bit, far_bit).ps(), 1);
+  EXPECT_EQ(costs.increment(1, 0, near_bit, far_bit).count(), 1);
   EXPECT_EQ(costs.canonical(1, 0, host, near_bit), 0u);
   EXPECT_EQ(costs.canonical(1, 0, near_bit | far_bit, 0), 0u);
   // `far` paid for includes `near`: either set makes both readers free, but one alone does not.

@@ -49,7 +49,7 @@ Sketch diamonds(size_t count, bool with_npu = true) {
 /// Its shares, and prices of zero.
 SmoothPoint shares_of(const ChainBound& bound) {
   SmoothPoint point;
-  for (Duration share : bound.multipliers().shares) point.shares.push_back(static_cast<double>(share.ps()));
+  for (int64_t share : bound.multipliers().shares) point.shares.push_back(static_cast<double>(share));
   point.prices.resize(bound.multipliers().prices.size());
   return point;
 }
@@ -79,7 +79,7 @@ TEST(SmoothChain, LiesBelowTheHardBoundAndMeetsItWhenCold) {
   SmoothChain smooth(bound.layout(), search.node_count);
   const SmoothPoint point = shares_of(bound);
   SmoothPoint slope = point;
-  const double hard = static_cast<double>(bound.lower().ps());
+  const double hard = static_cast<double>(bound.lower().count());
   double last = -1e9;
   for (double temperature : {1000.0, 100.0, 10.0, 1.0, 0.01}) {
     const double value = smooth.evaluate(point, temperature, slope);
@@ -96,11 +96,11 @@ TEST(BoundTuner, ClosesMostOfTheGap) {
   ASSERT_TRUE(best && best->optimal);
   IndexedProblem search(sketch.problem);
   ChainBound bound(search);
-  const Duration before = best->cost - bound.lower();
+  const Cost before = best->cost - bound.lower();
   BoundTuner(search, bound).ascend(best->cost, 300);
-  const Duration after = best->cost - bound.lower();
-  EXPECT_GE(after, Duration());
-  EXPECT_LT(10 * after.ps(), before.ps());
+  const Cost after = best->cost - bound.lower();
+  EXPECT_GE(after, Cost());
+  EXPECT_LT(10 * after.count(), before.count());
 }
 
 TEST(PeriodicStart, CopiesWhatAWindowLearns) {
@@ -111,7 +111,7 @@ TEST(PeriodicStart, CopiesWhatAWindowLearns) {
   const std::optional<Solution> best = search_optimal(sketch.problem);
   ASSERT_TRUE(best);
   EXPECT_LE(started.lower(), best->cost);
-  EXPECT_LT(2 * (best->cost - started.lower()).ps(), (best->cost - plain.lower()).ps());
+  EXPECT_LT(2 * (best->cost - started.lower()).count(), (best->cost - plain.lower()).count());
 }
 
 TEST(PeriodicStart, LeavesSmallGraphsAlone) {
@@ -145,7 +145,7 @@ TEST(OptimalSearch, LargeGraphWithinAPercentOfItsBoundOnASmallBudget) {
   const std::optional<Solution> best = search_optimal(sketch.problem, options);
   ASSERT_TRUE(best);
   EXPECT_LE(best->bound, best->cost);
-  EXPECT_LT(100 * (best->cost - best->bound).ps(), best->cost.ps());
+  EXPECT_LT(100 * (best->cost - best->bound).count(), best->cost.count());
 }
 
 /// Chains side by side, each better off on an accelerator of its own.
@@ -207,9 +207,9 @@ TEST(MemorySearch, LeavesOutWhatEarnsLeastForItsBytes) {
   ASSERT_TRUE(best);
   EXPECT_TRUE(best->optimal);
   // 50 + 40 + 10 bytes: the last three nodes, one copy in and one out.
-  EXPECT_EQ(best->cost.ps(), 100 + 45 + 40 + 35 + 2);
+  EXPECT_EQ(best->cost.count(), 100 + 45 + 40 + 35 + 2);
   sketch.problem.owners[npu].memory = 9;
-  EXPECT_EQ(search_optimal(sketch.problem)->cost.ps(), 400);
+  EXPECT_EQ(search_optimal(sketch.problem)->cost.count(), 400);
 }
 
 TEST(MemorySearch, CountsValuesWhileTheyLive) {
@@ -229,7 +229,7 @@ TEST(MemorySearch, CountsValuesWhileTheyLive) {
     const std::optional<Solution> best = search_optimal(sketch.problem);
     ASSERT_TRUE(best);
     EXPECT_TRUE(best->optimal);
-    EXPECT_EQ(best->cost.ps(), cost) << bytes;
+    EXPECT_EQ(best->cost.count(), cost) << bytes;
   }
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/problem/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/exact/optimal_search.h"
+#include "compiler/support/check.h"
+#include "tests/unit/compiler/place/problem_sketch.h"
+
+namespace collage::place {
+namespace {
+
+using Unit = Cost::Unit;
+using runtime::Duration;
+
+TEST(Cost, TextsEndInTheUnit) {
+  EXPECT_EQ(to_string(Cost::time(Duration::picoseconds(41'000'000))), "41us");
+  EXPECT_EQ(to_string(Cost::joules(8.192e-6)), "8.192uJ");
+  EXPECT_EQ(to_string(Cost::of(250, Unit::Joules)), "250pJ");
+  EXPECT_EQ(human(Cost::time(Duration::seconds(12.84e-3))), "12.84 ms");
+  EXPECT_EQ(human(Cost::joules(4.1e-6)), "4.1 uJ");
+  EXPECT_EQ(unit_name(Cost::joules(1)), "J");
+  EXPECT_EQ(unit_name(Cost::time(Duration::seconds(1))), "s");
+}
+
+TEST(Cost, NothingAndMaxHaveNoUnit) {
+  EXPECT_EQ(Cost().unit(), Unit::None);
+  EXPECT_EQ(Cost::max().unit(), Unit::None);
+  EXPECT_EQ(unit_name(Cost()), "s");
+  EXPECT_EQ(Cost(), Cost::of(0, Unit::Joules));
+}
+
+TEST(Cost, SumsKeepTheUnit) {
+  Cost total;
+  total += Cost::of(3, Unit::Joules);
+  EXPECT_EQ(total.unit(), Unit::Joules);
+  EXPECT_EQ((total - Cost::of(5, Unit::Joules)).count(), -2);
+  EXPECT_EQ((Cost() - total).unit(), Unit::Joules);
+  EXPECT_EQ((total + Cost()).unit(), Unit::Joules);
+  EXPECT_LT(total, Cost::max());
+}
+
+TEST(Cost, Saturates) {
+  EXPECT_EQ(Cost::joules(1e300), Cost::max());
+  EXPECT_EQ(Cost::joules(std::numeric_limits<double>::quiet_NaN()), Cost::max());
+  EXPECT_EQ(Cost::time(Duration::max() + Duration::max()), Cost::max());
+}
+
+TEST(Cost, IsATimeUnlessItIsAnEnergy) {
+  EXPECT_EQ(Cost::time(Duration::picoseconds(7)).time(), Duration::picoseconds(7));
+  EXPECT_EQ(Cost::max().time(), Duration::max());
+  EXPECT_THROW(Cost::joules(1).time(), support::InternalError);
+}
+
+TEST(Cost, TheSearchOfAProblemInJoulesGivesJoules) {
+  Sketch sketch(3, {{0, 1}, {1, 2}});
+  const OwnerId other = sketch.add_owner("npu", "npu[0]");
+  const FormatId there = sketch.add_format("npu[0]");
+  sketch.convert(0, there, 2);
+  sketch.convert(there, 0, 2);
+  sketch.add_singletons(5);
+  sketch.add({0, 1}, 4, other, there);
+  Problem& problem = sketch.problem;
+  problem.unit = Unit::Joules;
+  for (Candidate& candidate : problem.candidates) candidate.cost = problem.cost_of(candidate.cost.count());
+  for (ProblemValue& value : problem.values) {
+    for (ConversionEdge& edge : value.conversions) edge.cost = problem.cost_of(edge.cost.count());
+  }
+  const std::optional<Solution> solution = search_optimal(problem);
+  ASSERT_TRUE(solution && solution->optimal);
+  EXPECT_EQ(human(solution->cost), "13 pJ");
+  EXPECT_EQ(human(solution->bound), "13 pJ");
+  EXPECT_EQ(to_string(std::get<Cost>(evaluate(problem, *solution))), "13pJ");
+  EXPECT_EQ(solution->certificate.bound.unit(), Unit::Joules);
+}
+
+}  // namespace
+}  // namespace collage::place
