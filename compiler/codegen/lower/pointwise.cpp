@@ -171,7 +171,13 @@ struct Row {
   std::string_view op;
   Expr (*value)(const Args&);
   Signature signature = Signature::Numbers;
+  bool is_heavy = false;  ///< many instructions and registers per vector
 };
+
+constexpr Row heavy(Row row) {
+  row.is_heavy = true;
+  return row;
+}
 
 // Sorted by name.
 constexpr std::array kRows = {
@@ -181,16 +187,16 @@ constexpr std::array kRows = {
     Row{"BatchNormalization", [](const Args& a) { return fma(a.x(), a.operands[1], a.operands[2]); }},
     Row{"Cast", cast, Signature::Any},
     Row{"Ceil", [](const Args& a) { return unary(Op::FCeil, a.x()); }},
-    Row{"Celu", celu},
+    heavy({"Celu", celu}),
     Row{"Clip", clip},
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
-    Row{"Elu", elu},
+    heavy({"Elu", elu}),
     Row{"Equal", [](const Args& a) { return binary(Op::FEqual, a.x(), a.operands[1]); }, Signature::Comparison},
-    Row{"Erf", [](const Args& a) { return vector_erf(a.nest, a.x()); }},
-    Row{"Exp", [](const Args& a) { return vector_exp(a.nest, a.x()); }},
+    heavy({"Erf", [](const Args& a) { return vector_erf(a.nest, a.x()); }}),
+    heavy({"Exp", [](const Args& a) { return vector_exp(a.nest, a.x()); }}),
     Row{"Floor", [](const Args& a) { return unary(Op::FFloor, a.x()); }},
-    Row{"Gelu", gelu},
+    heavy({"Gelu", gelu}),
     Row{"Greater", [](const Args& a) { return binary(Op::FLess, a.operands[1], a.x()); }, Signature::Comparison},
     Row{"GreaterOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.operands[1], a.x()); },
         Signature::Comparison},
@@ -200,33 +206,35 @@ constexpr std::array kRows = {
     Row{"LeakyRelu", [](const Args& a) { return leaky(a, a.attr("alpha", 0.01)); }},
     Row{"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison},
     Row{"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); }, Signature::Comparison},
-    Row{"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }},
+    heavy({"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }}),
     Row{"Max", [](const Args& a) { return fold_left(a, Op::FMax); }},
     Row{"Mean", mean},
     Row{"Min", [](const Args& a) { return fold_left(a, Op::FMin); }},
-    Row{"Mish", mish},
+    heavy({"Mish", mish}),
     Row{"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }},
     Row{"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }},
     Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
-    Row{"Pow", power},
+    heavy({"Pow", power}),
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
     Row{"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }},
     Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
-    Row{"Selu", selu},
-    Row{"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }},
+    heavy({"Selu", selu}),
+    heavy({"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }}),
     Row{"Sign", sign},
-    Row{"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }},
+    heavy({"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }}),
     Row{"Softsign", softsign},
     Row{"Sqrt", [](const Args& a) { return unary(Op::FSqrt, a.x()); }},
     Row{"Sub", [](const Args& a) { return fold_left(a, Op::FSub); }},
     Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
-    Row{"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }},
+    heavy({"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }}),
     Row{"ThresholdedRelu", thresholded},
     Row{"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice},
     Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
 };
+
+static_assert(std::is_sorted(kRows.begin(), kRows.end(), [](const Row& a, const Row& b) { return a.op < b.op; }));
 
 const Row* find_row(std::string_view op) {
   auto row =
@@ -272,9 +280,8 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool is_heavy(const ir::Node& node) {
-  static constexpr std::array<std::string_view, 12> kHeavy = {"Celu", "Elu", "Erf",  "Exp",     "Gelu",     "Log",
-                                                              "Mish", "Pow", "Selu", "Sigmoid", "Softplus", "Tanh"};
-  return std::find(kHeavy.begin(), kHeavy.end(), node.op->name) != kHeavy.end();
+  const Row* row = find_row(node.op->name);
+  return row != nullptr && row->is_heavy;
 }
 
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {

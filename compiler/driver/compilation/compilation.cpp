@@ -127,7 +127,12 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
                                                               support::Diagnostics& diags) {
   if (!resolve_constraints(diags)) return std::nullopt;
   open_costs_once(diags);
+  if (!matches_) {
+    matches_.emplace();
+    for (const place::ActiveBackend& active : active_) matches_->push_back(place::match_rules(graph(), active));
+  }
   place::BuildOptions options;
+  options.matches = &*matches_;
   options.constraints = *constraints_;
   options.fixed = &written;
   options.costs = costs_.source.get();

@@ -99,6 +99,8 @@ class Compilation {
   runtime::Machine machine_;
   place::Strategy strategy_;
   std::optional<std::vector<place::Constraint>> constraints_;
+  /// Of the graph after the passes: rules are matched once, for however many problems.
+  std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
   RewriteCounts rewrites_;
   Costs costs_;
   bool has_costs_ = false;  ///< `costs_` is open

@@ -36,6 +36,8 @@ struct BuildOptions {
   const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
   bool lists_regions = false;            ///< of large engines as candidates, too, instead of joining them in the search
   const ir::Placement* fixed = nullptr;  ///< partitions of the input, to be kept
+  /// Of the backends, where they are known from an earlier problem of the same graph; null: their rules are matched.
+  const Table<BackendId, BackendMatches>* matches = nullptr;
 };
 
 /// Returns nullopt after an error.

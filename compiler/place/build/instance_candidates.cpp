@@ -57,8 +57,9 @@ void add_candidate(BackendId backend, BackendCandidateId id, ProblemBuilder& bui
 void add_backend(BackendId backend, ProblemBuilder& builder) {
   const ActiveBackend& active = builder.backends[backend];
   const BuildOptions& options = builder.options;
-  builder.built.backends.push_back(find_candidates(builder.graph, active, builder.layouts,
-                                                   {options.growth, builder.measures(), options.lists_regions}));
+  const BackendMatches* matched = options.matches != nullptr ? &(*options.matches)[backend] : nullptr;
+  builder.built.backends.push_back(find_candidates(
+      builder.graph, active, builder.layouts, {options.growth, builder.measures(), options.lists_regions, matched}));
   BackendCandidates& found = builder.built.backends.back();
   for (const Constraint& constraint : options.constraints) {
     if (constraint.kind != Constraint::Kind::Together) continue;

@@ -102,17 +102,24 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
   return Duration::seconds(*seconds);
 }
 
+BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active) {
+  BackendMatches found;
+  found.matches =
+      match::match_backend(graph, *active.backend, active.attrs, &found.report, {}, active.environment.get());
+  return found;
+}
+
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
                                   const CandidateOptions& options) {
   const ir::Backend& backend = *active.backend;
   BackendCandidates found;
   found.backend = backend.name;
-  match::MatchReport report;
-  found.matches.items() = match::match_backend(graph, backend, active.attrs, &report, {}, active.environment.get());
-  found.denied = std::move(report.denied);
-  found.refusals = std::move(report.refusals);
+  BackendMatches matched = options.matched != nullptr ? *options.matched : match_rules(graph, active);
+  found.matches.items() = std::move(matched.matches);
+  found.denied = std::move(matched.report.denied);
+  found.refusals = std::move(matched.report.refusals);
   found.growth.matches = found.matches.size();
-  found.growth.truncated_matches = report.truncated;
+  found.growth.truncated_matches = matched.report.truncated;
   make_units(graph, active, layouts, &found);
   for (const Match& match : found.matches) {
     std::string violation = limit_violation(graph, backend.policy, match.nodes);

@@ -57,10 +57,18 @@ struct BackendCandidates {
   bool joins_in_search = false;
 };
 
+/// The rules of one backend, matched: equal for all problems of one graph.
+struct BackendMatches {
+  std::vector<match::Match> matches;
+  match::MatchReport report;
+};
+BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active);
+
 struct CandidateOptions {
   GrowthLimits limits{};
-  bool measures = false;       ///< costs can be measured, so that a candidate may lack an estimate
-  bool lists_regions = false;  ///< of large engines, too, instead of joining them in the search
+  bool measures = false;                    ///< costs can be measured, so that a candidate may lack an estimate
+  bool lists_regions = false;               ///< of large engines, too, instead of joining them in the search
+  const BackendMatches* matched = nullptr;  ///< of the backend; null: its rules are matched
 };
 
 BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
