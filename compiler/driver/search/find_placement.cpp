@@ -152,7 +152,8 @@ Cost improve(const SearchInput& input, const place::Strategy& strategy, place::S
 
 }  // namespace
 
-std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy, std::string* why) {
+std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
+                                             std::string* why) {
   using Clock = std::chrono::steady_clock;
   why->clear();
   Clock::time_point start = Clock::now();

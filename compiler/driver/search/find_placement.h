@@ -56,7 +56,8 @@ std::optional<place::Solution> solve(const SearchInput& input, const place::Buil
                                      const place::Strategy& strategy, std::string* why = nullptr);
 
 /// Nothing if the strategy finds no placement; `why` then says so in one sentence.
-std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy, std::string* why);
+std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
+                                             std::string* why);
 
 /// A solution of the problem as a placement: partitions joined where their backend wants it, and priced anew.
 FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution);
