@@ -2,6 +2,8 @@
 // Times compiled kernels: GFLOP/s, and percent of what one cache-resident block of the GEMM kernel reaches
 // right before, all threads together.
 //
+// Convolutions run on plain tensors and with the channels last.
+//
 //   kernels_bench [threads]
 #include <fmt/format.h>
 #include <omp.h>
@@ -106,6 +108,17 @@ struct Case {
   std::string name;
   ir::Graph graph;
   double flops = 0;
+
+  codegen::ValueLayouts channels_last() const {
+    codegen::ValueLayouts layouts;
+    for (const auto* values : {&graph.inputs(), &graph.outputs()}) {
+      for (ir::ValueId value : *values) {
+        const size_t rank = graph.value(value).type.shape.size();
+        if (rank >= 3) layouts[value] = runtime::layout_of_rank(runtime::kChannelsLast, rank);
+      }
+    }
+    return layouts;
+  }
 };
 
 ir::ValueId constant(ir::Graph& graph, const ir::Shape& shape) {
@@ -161,6 +174,26 @@ double peak(codegen::Jit& jit, int threads) {
   return c.flops / runner.best_seconds() * threads;
 }
 
+void time_case(codegen::Jit& jit, const Case& c, const codegen::ValueLayouts& layouts, int threads) {
+  const std::string name = c.name + (layouts.empty() ? "" : " last");
+  double start = seconds_now();
+  auto lowered = jit.lower(c.graph, c.graph.node_ids(), layouts);
+  double compile = seconds_now() - start;
+  if (!lowered) {
+    fmt::print("{:39} {}\n", name, lowered.message());
+    return;
+  }
+  Runner runner(jit, c.graph, std::move(*lowered), threads);
+  if (!runner.is_compiled()) {
+    fmt::print("{:39} not compiled\n", name);
+    return;
+  }
+  double top = peak(jit, threads);
+  double best = runner.best_seconds();
+  fmt::print("{:39} {:>10.1f} {:>9.1f} {:>6.1f}% {:>11.1f}\n", name, best * 1e6, c.flops / best * 1e-9,
+             100 * c.flops / best / top, compile * 1e3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -196,25 +229,11 @@ int main(int argc, char** argv) {
   cases.push_back(conv(128, 56, 128, 3, 1, 32));
   cases.push_back(conv(144, 56, 144, 3, 1, 144));
   cases.push_back(conv(144, 56, 144, 3, 2, 144));
-  fmt::print("{:34} {:>10} {:>9} {:>7} {:>11}   threads {}\n", "kernel", "us", "GFLOP/s", "peak %", "compile ms",
+  fmt::print("{:39} {:>10} {:>9} {:>7} {:>11}   threads {}\n", "kernel", "us", "GFLOP/s", "peak %", "compile ms",
              threads);
-  for (Case& c : cases) {
-    double start = seconds_now();
-    auto lowered = (*jit)->lower(c.graph, c.graph.node_ids());
-    double compile = seconds_now() - start;
-    if (!lowered) {
-      fmt::print("{:34} {}\n", c.name, lowered.message());
-      continue;
-    }
-    Runner runner(**jit, c.graph, std::move(*lowered), threads);
-    if (!runner.is_compiled()) {
-      fmt::print("{:34} not compiled\n", c.name);
-      continue;
-    }
-    double top = peak(**jit, threads);
-    double best = runner.best_seconds();
-    fmt::print("{:34} {:>10.1f} {:>9.1f} {:>6.1f}% {:>11.1f}\n", c.name, best * 1e6, c.flops / best * 1e-9,
-               100 * c.flops / best / top, compile * 1e3);
+  for (const Case& c : cases) {
+    time_case(**jit, c, {}, threads);
+    if (!c.channels_last().empty()) time_case(**jit, c, c.channels_last(), threads);
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/llvm/executable_memory.h"
 #include "compiler/codegen/llvm/object_code.h"
 #include "compiler/codegen/lower/fuse.h"
@@ -27,8 +28,22 @@ class JitImpl : public Jit {
   JitImpl(JitOptions options, std::unique_ptr<Assembler> assembler)
       : options_(std::move(options)), assembler_(std::move(assembler)) {}
 
-  Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) override {
+  using Jit::lower;
+  Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                 const ValueLayouts& layouts) override {
     if (listener_) listener_(nodes.size());
+    const bool is_plain = std::all_of(layouts.begin(), layouts.end(),
+                                      [](const auto& entry) { return entry.second == runtime::kPlainLayout; });
+    if (is_plain) return lower_plain(graph, nodes);
+    Result<MemoryOrder> order = to_memory_order(graph, nodes, layouts);
+    if (!order) return order.status();
+    Result<LoweredPartition> partition = lower_plain(order->graph, order->graph.node_ids());
+    if (!partition) return partition;
+    if (Status status = name_originals(*order, &*partition); !status) return status;
+    return partition;
+  }
+
+  Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
     LoweredPartition partition;
     LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
     std::vector<Group> groups = form_groups(graph, nodes);
@@ -69,6 +84,37 @@ class JitImpl : public Jit {
   std::vector<CodeImage> images() const override { return images_; }
 
  private:
+  /// Operands and results are values of the original graph again, each in its layout. Reference kernels, and results that
+  /// share memory, know plain tensors only.
+  static Status name_originals(const MemoryOrder& order, LoweredPartition* partition) {
+    const auto layout_of = [&](ir::ValueId original) {
+      const auto found = order.layouts.find(original);
+      return found == order.layouts.end() ? std::string(runtime::kPlainLayout) : found->second;
+    };
+    std::map<ir::ValueId, int> own;  // constants
+    for (auto& any : partition->calls) {
+      auto* kernel = std::get_if<LoweredKernel>(&any);
+      if (kernel == nullptr) {
+        const ir::NodeId node = order.nodes[std::get<LoweredReference>(any).node.slot()];
+        return Status::error(fmt::format("no code for node {} in this layout", node.index));
+      }
+      kernel->in_place.reset();
+      for (LoweredOperand& operand : kernel->operands) {
+        if (operand.kind != LoweredOperand::Kind::Value || !operand.value.is_valid()) continue;
+        const ir::ValueId original = order.values[operand.value.slot()];
+        if (original.is_valid()) {
+          operand.value = original;
+          operand.layout = layout_of(original);
+          continue;
+        }
+        const auto [found, is_new] = own.emplace(operand.value, static_cast<int>(partition->constants.size()));
+        if (is_new) partition->constants.push_back(order.graph.value(operand.value).constant->data);
+        operand = {LoweredOperand::Kind::Constant, {}, found->second};
+      }
+    }
+    return Status::ok();
+  }
+
   // `%y Conv+Relu`
   static std::string describe(const ir::Graph& graph, const Group& group) {
     std::string text;

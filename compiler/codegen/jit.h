@@ -11,7 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/codegen/layout/value_layouts.h"
 #include "compiler/ir/graph.h"
+#include "runtime/core/layout.h"
 #include "runtime/core/status.h"
 #include "runtime/exec/code.h"
 
@@ -27,8 +29,9 @@ struct JitOptions {
 struct LoweredOperand {
   enum class Kind { Value, Constant };
   Kind kind = Kind::Value;
-  ir::ValueId value;  ///< Value: a value of the graph, in plain layout (boundary or inside the partition)
+  ir::ValueId value;  ///< Value: a value of the graph (boundary or inside the partition)
   int index = -1;     ///< Constant: into LoweredPartition::constants
+  std::string layout = std::string(runtime::kPlainLayout);  ///< Value: how it lies
 };
 
 /// A call only copies `part` into `whole`, or out of it, in one piece: unnecessary if they share memory.
@@ -76,8 +79,13 @@ class Jit : public runtime::Code {
   /// empty: none.
   void listen(LowerListener listener) { listener_ = std::move(listener); }
 
-  /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition.
-  virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) = 0;
+  /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition. `layouts` are those of values at
+  /// its boundary that are not plain; the failure says why the code cannot read or write them.
+  virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                                  const ValueLayouts& layouts) = 0;
+  runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+    return lower(graph, nodes, {});
+  }
 
   /// LLVM IR of all compiled kernels, with `keep_text`.
   virtual std::string llvm_text() const = 0;

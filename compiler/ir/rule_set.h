@@ -107,9 +107,9 @@ struct Knob {
   support::Span span;
 };
 
-/// Format of one boundary value of a match: `x: NHWC f16`, `y: as x`.
+/// Format of one boundary value of a match: `x: NHWC f16`, `y: as x`; of all that no other clause names: `_: NHWC`.
 struct FormatClause {
-  int capture = -1;
+  int capture = -1;                           ///< -1: of the values without a clause
   bool any = false;                           ///< reads whatever plain layout it gets
   std::optional<std::string> layout{};        ///< nothing: the backend's
   std::optional<runtime::Storage> storage{};  ///< nothing: the backend's

@@ -176,11 +176,16 @@ void StepEmitter::add_result(size_t partition, ValueId value, const Format& form
   results.values.emplace_back(value, buffers_.of(value, format));
 }
 
-/// Host code reads and writes plain tensors. Where the placement has another layout or storage at the boundary,
-/// conversions before the step, and before the first reader of a result, make up for it. They cost nothing of their
+/// Where the placement has layouts that the code cannot read or write, or another storage, the code is on plain tensors,
+/// and conversions before the step, and before the first reader of a result, make up for it. They cost nothing of their
 /// own: the partition's cost has them.
 bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = context_.placement.partitions[index];
+  const HostLowerer lowerer{context_.graph, context_.targets.threads, context_.jit, buffers_};
+  if (!refusal) {
+    std::optional<HostLowering> placed = lower_host_as_placed(lowerer, partition, built_.lowerings[index]);
+    if (placed) return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), std::move(placed->calls)});
+  }
   for (const ir::BoundaryValue& input : partition.inputs) {
     if (rounded_.contains(input.value)) {
       built_.results[index].rounded_operands.emplace_back(input.value, buffers_.of(input.value, ir::kHostPlain));
@@ -191,8 +196,7 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
     if (made_.count({input.value, ir::kHostPlain}) == 0) convert(input.value, format, ir::kHostPlain, {});
   }
   HostLowering lowering = refusal ? reference_calls(context_.graph, partition.nodes, buffers_)
-                                  : lower_host({context_.graph, context_.targets.threads, context_.jit, buffers_},
-                                               partition, built_.lowerings[index]);
+                                  : lower_host(lowerer, partition, built_.lowerings[index]);
   if (refusal) lowering.failure = *refusal;
   if (lowering.failure) {
     std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",

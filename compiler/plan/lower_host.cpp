@@ -53,7 +53,7 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
-      return operand.value.is_valid() ? buffers.of(operand.value, ir::kHostPlain) : -1;
+      return operand.value.is_valid() ? buffers.of(operand.value, ir::Format("host", operand.layout)) : -1;
     }
     COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < constants.size(),
                   "partition {} was lowered to a constant that it does not have", partition);
@@ -173,6 +173,27 @@ void generate(const HostLowerer& lowerer, const std::string& partition, const st
 HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers) {
   HostLowering lowering;
   for (ir::NodeId node : nodes) lowering.calls.emplace_back(reference_call(graph, node, buffers));
+  return lowering;
+}
+
+std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, const ir::Partition& partition,
+                                                 const std::vector<LoweringRequest>& requests) {
+  codegen::ValueLayouts layouts;
+  for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary) {
+      const ir::Format format = ir::canonical(entry.format, lowerer.graph.value(entry.value).type);
+      if (format.storage || format.space != "host") return std::nullopt;
+      if (format.layout != runtime::kPlainLayout) layouts[entry.value] = format.layout;
+    }
+  }
+  const bool calls_library = std::any_of(requests.begin(), requests.end(), [](const LoweringRequest& request) {
+    return request.kind == ir::LoweringKind::Inline;
+  });
+  if (layouts.empty() || calls_library) return std::nullopt;
+  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, partition.nodes, layouts);
+  if (!lowered) return std::nullopt;
+  HostLowering lowering;
+  lowering.calls = bind(lowerer.graph, partition.name, std::move(*lowered), lowerer.buffers);
   return lowering;
 }
 

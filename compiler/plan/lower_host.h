@@ -34,6 +34,11 @@ struct HostLowerer {
   BufferTable& buffers;
 };
 
+/// The partition's code on the layouts of the placement: it reads and writes its boundary values there. Nothing if some
+/// value is stored in another dtype, a library is called in between, or the JIT has no such code.
+std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, const ir::Partition& partition,
+                                                 const std::vector<LoweringRequest>& requests);
+
 /// All values are in plain host buffers. Never fails: what the JIT cannot do runs by reference, with the reason.
 HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partition,
                         const std::vector<LoweringRequest>& requests);

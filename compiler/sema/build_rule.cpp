@@ -178,13 +178,16 @@ class RuleBuilder {
     for (const syntax::FormatItemAst& item : ast_.formats) {
       ir::FormatClause format;
       format.span = item.value.span.to(item.same_as ? item.same_as->span : item.format.back().span);
-      format.capture = find_capture(item.value, Code::BadFormat);
-      ok = ok && format.capture >= 0;
-      if (item.same_as) {
+      const bool is_of_others = item.value.text == "_";
+      if (!is_of_others) format.capture = find_capture(item.value, Code::BadFormat);
+      ok = ok && (is_of_others || format.capture >= 0);
+      if (is_of_others && item.same_as) {
+        ok = diags_.error(Code::BadFormat, format.span, "the format of what has no name is a layout, a dtype, or both");
+      } else if (item.same_as) {
         format.same_as = find_capture(*item.same_as, Code::BadFormat);
         ok = ok && format.same_as >= 0;
       } else {
-        auto built = build_memory_layout(item.format, /*takes_any=*/true, diags_);
+        auto built = build_memory_layout(item.format, /*takes_any=*/!is_of_others, diags_);
         ok = ok && built;
         if (built) {
           format.any = built->any;
@@ -193,7 +196,7 @@ class RuleBuilder {
         }
       }
       for (const ir::FormatClause& other : rule_.formats) {
-        if (format.capture < 0 || other.capture != format.capture) continue;
+        if (other.capture != format.capture || (format.capture < 0 && !is_of_others)) continue;
         ok = diags_.error(Code::DuplicateName, item.value.span, "`{}` has two formats", item.value.text)
                  .note(other.span, "the first is here");
       }

@@ -69,6 +69,17 @@ std::string layout_of_rank(std::string_view layout, size_t rank) {
   return canonical_layout(layout);
 }
 
+bool lies_plainly(std::string_view layout, const Shape& shape) {
+  const std::vector<int> permutation = *layout_permutation(layout, shape.size());
+  int last = -1;
+  for (int logical : permutation) {
+    if (shape[static_cast<size_t>(logical)] == 1) continue;
+    if (logical < last) return false;
+    last = logical;
+  }
+  return true;
+}
+
 void reorder(const TensorView& from, std::string_view from_layout, const TensorView& to, std::string_view to_layout) {
   size_t rank = from.shape.size();
   size_t width = size_of(from.dtype);

@@ -30,6 +30,10 @@ std::vector<std::string> layout_names();
 /// `NCHW` -> `plain`; others unchanged.
 std::string canonical_layout(std::string_view layout);
 
+/// The elements of this shape stand in the layout as they stand in the plain one: only dimensions of extent 1 change
+/// places. Expects a layout that exists for the rank.
+bool lies_plainly(std::string_view layout, const Shape& shape);
+
 /// A layout that depends on the rank, as that rank has it: `channels_last` -> `NWC`, `NHWC` or `NDHWC`. Others as
 /// `canonical_layout` has them.
 inline constexpr std::string_view kChannelsLast = "channels_last";

@@ -7,21 +7,18 @@
 
 namespace collage::codegen {
 
-std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
-                                          const VectorOperand& b, const Prefetch& prefetch) {
-  int lanes = nest.lanes();
-  std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
-  for (auto& row : sums) {
-    for (int v = 0; v < size.vectors; ++v) row.push_back(nest.variable("c", nest.zero(lanes)));
-  }
+void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
+                const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch) {
+  const int lanes = nest.lanes();
+  const auto count = static_cast<int>(sums.front().size());
   auto step = [&](const Expr& k) {
     std::vector<Expr> vectors;
-    for (int v = 0; v < size.vectors; ++v) {
+    for (int v = 0; v < count; ++v) {
       Expr index = add(b.base, add(mul(k, b.k_stride), static_cast<int64_t>(v) * lanes));
-      bool masked = v == size.vectors - 1 && b.last_mask;
+      bool masked = v == count - 1 && b.last_mask;
       vectors.push_back(nest.let("b", load(b.buffer, index, lanes, masked ? b.last_mask : nullptr)));
     }
-    for (int r = 0; r < size.rows; ++r) {
+    for (int r = first; r < last; ++r) {
       Expr index = add(a.base, add(mul(k, a.k_stride), r * a.row_stride));
       Expr scalar = nest.let("a", splat(load(a.buffer, index, 1), lanes));
       for (size_t v = 0; v < vectors.size(); ++v) {
@@ -30,18 +27,29 @@ std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int
       }
     }
   };
-  int64_t unrolled = depth / size.unroll * size.unroll;
+  int64_t unrolled = depth / unroll * unroll;
   if (unrolled > 0) {
-    Expr k = nest.begin_for("k", int_const(0), int_const(unrolled), size.unroll);
+    Expr k = nest.begin_for("k", int_const(0), int_const(unrolled), unroll);
     if (prefetch.buffer >= 0) {
-      constexpr int64_t kLineElements = 16;
-      Expr line = size.unroll >= prefetch.every ? mul(k, size.unroll / prefetch.every) : div(k, prefetch.every);
-      nest.prefetch(prefetch.buffer, add(prefetch.base, mul(line, kLineElements)));
+      const int64_t lines = std::max<int64_t>(1, unroll / prefetch.every);
+      for (int64_t line = 0; line < lines; ++line) {
+        const Expr at = add(div(k, prefetch.every), line);
+        nest.prefetch(prefetch.buffer, add(prefetch.base, mul(at, kLineElements)));
+      }
     }
-    for (int u = 0; u < size.unroll; ++u) step(add(k, u));
+    for (int u = 0; u < unroll; ++u) step(add(k, u));
     nest.end_for();
   }
   for (int64_t k = unrolled; k < depth; ++k) step(int_const(k));
+}
+
+std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
+                                          const VectorOperand& b, const Prefetch& prefetch) {
+  std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
+  for (auto& row : sums) {
+    for (int v = 0; v < size.vectors; ++v) row.push_back(nest.variable("c", nest.zero(nest.lanes())));
+  }
+  accumulate(nest, sums, 0, size.rows, size.unroll, depth, a, b, prefetch);
   return sums;
 }
 

@@ -24,7 +24,11 @@ struct VectorOperand {
   Expr last_mask;  ///< of the last vector; null: all lanes
 };
 
-/// A buffer's next part, prefetched while the block runs: one cache line per `every` steps of k.
+/// Elements of a cache line.
+inline constexpr int64_t kLineElements = 16;
+
+/// A buffer's next part, prefetched while the block runs: one cache line per `every` steps of k, which divides the unrolled
+/// steps or is a multiple of them.
 struct Prefetch {
   int buffer = -1;  ///< -1: none
   Expr base;
@@ -36,6 +40,11 @@ struct BlockSize {
   int vectors = 1;
   int unroll = 1;
 };
+
+/// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count from
+/// row 0.
+void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
+                const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch = {});
 
 /// Emits the block; the sums are result[row][vector].
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,

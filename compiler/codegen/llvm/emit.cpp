@@ -191,6 +191,7 @@ class Emitter {
       case Op::Select: return b_.CreateSelect(arg(e, 0), arg(e, 1), arg(e, 2));
       case Op::Outside: return emit_outside(e);
       case Op::Even: return emit_even(e);
+      case Op::Permute: return emit_permute(e);
       case Op::LoadInt: return emit_load_int(e);
       case Op::LoadMask: return emit_load_mask(e);
       case Op::ReduceMul:
@@ -230,6 +231,12 @@ class Emitter {
     std::vector<int> lanes(static_cast<size_t>(e.lanes));
     for (int i = 0; i < e.lanes; ++i) lanes[static_cast<size_t>(i)] = 2 * i;
     return b_.CreateShuffleVector(arg(e, 0), arg(e, 1), lanes);
+  }
+
+  llvm::Value* emit_permute(const ExprNode& e) {
+    const auto instruction =
+        e.lanes == 16 ? llvm::Intrinsic::x86_avx512_permvar_sf_512 : llvm::Intrinsic::x86_avx2_permps;
+    return b_.CreateIntrinsic(instruction, {}, {arg(e, 0), bits(e, 1)});
   }
 
   llvm::Value* element(llvm::Type* type, const ExprNode& e) {

@@ -79,7 +79,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
   std::vector<ir::ValueId> inside;
   if (anchor_.is_valid()) inside.push_back(graph.first_output(anchor_));
   for (ir::NodeId id : group.nodes) {
-    if (id == anchor_) continue;
+    if (id == anchor_ || id == group.prologue) continue;
     const ir::Node& node = graph.node(id);
     Step step;
     step.node = id;

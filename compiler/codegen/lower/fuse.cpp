@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/codegen/generators/direct_conv.h"
+#include "compiler/codegen/lower/conv_problem.h"
 #include "compiler/codegen/lower/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/pointwise.h"
@@ -22,6 +24,7 @@ constexpr size_t kMostNodes = 48;
 
 struct Draft {
   ir::NodeId anchor;
+  ir::NodeId prologue;
   std::vector<ir::NodeId> nodes;
   ir::Shape shape;
   bool closed = false;  ///< accepts no further node
@@ -77,8 +80,20 @@ class Grouping {
     fresh.inner = lowering != nullptr && lowering->accepts(graph_, id) ? lowering->inner_dims(graph_, id) : 0;
     fresh.closed = fresh.inner == 0;
     fresh.shape = result_shape(id);
+    take_prologue(id, fresh);
     drafts_.push_back(fresh);
-    of_[id] = static_cast<int>(drafts_.size()) - 1;
+    for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
+  }
+
+  /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
+  void take_prologue(ir::NodeId id, Draft& fresh) {
+    if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
+    const std::optional<ir::NodeId> prologue = upsampling_of(graph_, id);
+    const auto at = prologue ? of_.find(*prologue) : of_.end();
+    if (at == of_.end() || draft(at->second).nodes.size() != 1) return;
+    draft(at->second).nodes.clear();
+    fresh.prologue = *prologue;
+    fresh.nodes = {*prologue, id};
   }
 
   Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
@@ -205,6 +220,7 @@ class Grouping {
       Group group;
       group.anchor = draft(i).anchor;
       group.nodes = draft(i).nodes;
+      group.prologue = draft(i).prologue;
       for (ir::NodeId id : group.nodes) {
         for (ir::ValueId value : graph_.node(id).outputs) {
           if (value.is_valid() && is_stored(value, i)) group.stored.push_back(value);

@@ -3,6 +3,7 @@
 // stored in memory.
 //
 //   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add before the store
+//   %u = Resize(%x, …)  %c = Conv(%u, %w)               =>  one group, if the Conv's generator takes the Resize in
 #pragma once
 
 #include <vector>

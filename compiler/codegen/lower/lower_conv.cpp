@@ -13,7 +13,11 @@
 // a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.
 #include <algorithm>
 
+#include "compiler/codegen/generators/channel_window.h"
+#include "compiler/codegen/generators/direct_conv.h"
+#include "compiler/codegen/generators/grouped_conv.h"
 #include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/lower/conv_problem.h"
 #include "compiler/codegen/lower/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
@@ -27,30 +31,9 @@ constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
 size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
+  if (has_channels_last(graph.node(node), kOutLayout)) return 1;
   if (graph.node(node).op->name == "Conv" && describe_conv(graph, node).is_depthwise()) return 1;
   return graph.value(graph.first_output(node)).type.shape.size() - 2;
-}
-
-/// Offsets of the taps within a kernel of the weights.
-std::vector<int64_t> weight_taps(const ConvProblem& p) {
-  std::vector<int64_t> taps;
-  auto position = [&](size_t d, int64_t tap) { return p.first_tap[d] + tap * p.tap_step[d]; };
-  for (int64_t d = 0; d < p.kernel[0]; ++d) {
-    for (int64_t h = 0; h < p.kernel[1]; ++h) {
-      for (int64_t w = 0; w < p.kernel[2]; ++w) {
-        taps.push_back((position(0, d) * p.weight_kernel[1] + position(1, h)) * p.weight_kernel[2] + position(2, w));
-      }
-    }
-  }
-  return taps;
-}
-
-// [group, channel out, channel in, taps]; transposed: [group, channel in, channel out, taps].
-int64_t weight_index(const ConvProblem& p, int64_t group, int64_t out, int64_t in, int64_t tap) {
-  int64_t taps = p.weight_kernel[0] * p.weight_kernel[1] * p.weight_kernel[2];
-  int64_t row = p.transposed ? (group * p.in_channels + in) * p.out_channels + out
-                             : (group * p.out_channels + out) * p.in_channels + in;
-  return row * taps + tap;
 }
 
 /// Weights as [group][block of output channels][k][channel of the block].
@@ -366,15 +349,31 @@ class ConvLowering {
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  if (describe_conv(context.graph, group.anchor).is_depthwise()) return lower_depthwise(context, group);
+  const ConvProblem problem = describe_conv(context.graph, group.anchor);
+  if (group.prologue.is_valid()) {
+    std::vector<KernelSketch> phases;
+    for (const ConvProblem& phase : upsampled_phases(context.graph, group.anchor, group.prologue)) {
+      phases.push_back(generate_direct_conv(context, group, phase));
+    }
+    return phases;
+  }
+  const bool is_direct = takes_direct_conv(context.graph, group.anchor);
+  const bool is_windowed = !is_direct || takes_channel_window(context.graph, group.anchor);
+  if (problem.is_depthwise() && is_windowed) return lower_depthwise(context, group);
   std::vector<KernelSketch> kernels;
-  kernels.push_back(ConvLowering(context, group, describe_conv(context.graph, group.anchor)).run());
+  if (takes_grouped_conv(context, group.anchor, problem)) {
+    kernels.push_back(generate_grouped_conv(context, group, problem));
+    return kernels;
+  }
+  kernels.push_back(is_direct ? generate_direct_conv(context, group, problem)
+                              : ConvLowering(context, group, problem).run());
   return kernels;
 }
 
 /// Weights of a ConvTranspose are packed phase by phase. Offsets within a plane are 32-bit.
 bool accepts_transposed(const ir::Graph& graph, ir::NodeId node) {
-  if (!accepts_conv(graph, node) || !graph.value(graph.node(node).inputs[1]).is_constant()) return false;
+  const bool is_accepted = accepts_conv(graph, node) || takes_direct_conv(graph, node);
+  if (!is_accepted || !graph.value(graph.node(node).inputs[1]).is_constant()) return false;
   constexpr size_t kMostPhases = 64;
   return transposed_phases(graph, node).size() <= kMostPhases;
 }
@@ -382,15 +381,23 @@ bool accepts_transposed(const ir::Graph& graph, ir::NodeId node) {
 std::vector<KernelSketch> lower_transposed(const LoweringContext& context, const Group& group) {
   std::vector<KernelSketch> kernels;
   for (const ConvProblem& phase : transposed_phases(context.graph, group.anchor)) {
-    kernels.push_back(ConvLowering(context, group, phase).run());
+    if (takes_direct_conv(context.graph, group.anchor)) {
+      kernels.push_back(generate_direct_conv(context, group, phase));
+    } else {
+      kernels.push_back(ConvLowering(context, group, phase).run());
+    }
   }
   return kernels;
+}
+
+bool accepts(const ir::Graph& graph, ir::NodeId node) {
+  return accepts_conv(graph, node) || takes_direct_conv(graph, node);
 }
 
 }  // namespace
 
 const Lowering& conv_lowering() {
-  static constexpr Lowering row{"Conv", accepts_conv, inner_dims, lower};
+  static constexpr Lowering row{"Conv", accepts, inner_dims, lower};
   return row;
 }
 

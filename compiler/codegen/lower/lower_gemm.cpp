@@ -6,7 +6,8 @@
 //   B computed: its rows are read unpacked; a transposed one is packed by each task.
 //
 // The parallel loop runs over (batch, chunk of rows, panel); a panel's part of B stays in the second-level cache for
-// all rows of the chunk.
+// all rows of the chunk. While its last rows are computed, lines of the next panel are prefetched. A long k is cut into
+// parts, so that the panel's part stays in that cache with A; sums wait in scratch memory from one part to the next.
 #include <algorithm>
 
 #include "compiler/codegen/generators/microkernel.h"
@@ -19,6 +20,8 @@ namespace {
 
 /// Most elements of A in a chunk of rows: half of a second-level cache.
 constexpr int64_t kChunkElements = 1 << 18;
+/// Elements of A, and of two panels of B, that stay in a second-level cache of 2 MB; of all of B.
+constexpr int64_t kCacheElements = 1 << 18;
 /// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
 
@@ -150,6 +153,7 @@ class GemmLowering {
       b_ = builder_.value_buffer(p_.b, false);
     }
     choose_chunks();
+    choose_depths();
     emit();
     int64_t batches = runtime::element_count(p_.batch);
     int64_t work = std::max<int64_t>(1, width_ * p_.depth * p_.rows / chunks_);
@@ -169,6 +173,18 @@ class GemmLowering {
     chunks_ = std::clamp<int64_t>(std::max(wanted, (blocks + most - 1) / most), 1, blocks);
     chunk_blocks_ = (blocks + chunks_ - 1) / chunks_;
     chunks_ = (blocks + chunk_blocks_ - 1) / chunk_blocks_;
+  }
+
+  /// Parts of k, of equal length but for the last, where B is packed.
+  void choose_depths() {
+    part_depth_ = p_.depth;
+    if (!p_.packed) return;
+    const int64_t rows = std::min(p_.rows, chunk_blocks_ * rows_.rows);
+    const int64_t cached = (rows + 2 * width_) * p_.depth;
+    const int64_t parts = (cached + kCacheElements - 1) / kCacheElements;
+    if (parts <= 1) return;
+    constexpr int64_t kStep = 64;
+    part_depth_ = ((p_.depth + parts - 1) / parts + kStep - 1) / kStep * kStep;
   }
 
   void emit() {
@@ -222,11 +238,20 @@ class GemmLowering {
       b.k_stride = p_.columns;
       b.last_mask = mask;
     }
-    Expr first = nest_.let("first", mul(chunk, chunk_blocks_));
-    Expr last = nest_.let("last", min(add(first, chunk_blocks_), int_const(rows_.blocks())));
-    emit_blocks(first, min(last, int_const(rows_.tall)), static_cast<int>(rows_.rows), column, b, vectors, mask);
-    if (rows_.low > 0) {
-      emit_blocks(max(first, int_const(rows_.tall)), last, static_cast<int>(rows_.rows - 1), column, b, vectors, mask);
+    first_block_ = nest_.let("first", mul(chunk, chunk_blocks_));
+    const Expr last = nest_.let("last", min(add(first_block_, chunk_blocks_), int_const(rows_.blocks())));
+    if (part_depth_ < p_.depth) {
+      scratch_ = builder_.scratch_buffer(scratch_used());
+      const Expr low = sub(mul(first_block_, rows_.rows), max(sub(first_block_, int_const(rows_.tall)), int_const(0)));
+      chunk_row_ = nest_.let("chunk_row", low);
+    }
+    for (int64_t k = 0; k < p_.depth || k == 0; k += part_depth_) {
+      const DepthPart part{k, std::min(part_depth_, p_.depth - k)};
+      const Expr tall = min(last, int_const(rows_.tall));
+      emit_blocks(first_block_, tall, static_cast<int>(rows_.rows), part, column, b, vectors, mask);
+      if (rows_.low == 0) continue;
+      const Expr low = max(first_block_, int_const(rows_.tall));
+      emit_blocks(low, last, static_cast<int>(rows_.rows - 1), part, column, b, vectors, mask);
     }
   }
 
@@ -244,23 +269,70 @@ class GemmLowering {
     nest_.end_for();
   }
 
-  void emit_blocks(const Expr& begin, const Expr& end, int height, const Expr& column, const VectorOperand& b,
-                   int vectors, const Expr& mask) {
+  struct DepthPart {
+    int64_t begin = 0;
+    int64_t depth = 1;
+  };
+
+  /// Bytes of scratch memory before what an epilogue takes.
+  size_t scratch_used() const {
+    if (part_depth_ < p_.depth) return static_cast<size_t>(chunk_blocks_ * rows_.rows * width_) * sizeof(float);
+    return p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * sizeof(float);
+  }
+
+  /// The next panel's part, cut over the row blocks of the chunk. Only where B does not stay in the cache anyway.
+  Prefetch next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
+    if (!p_.packed || p_.depth * p_.columns <= kCacheElements) return {};
+    const int64_t lines = part.depth * width_ / kLineElements;
+    const int64_t blocks = std::min(chunk_blocks_, rows_.blocks());
+    Prefetch prefetch;
+    prefetch.buffer = b_;
+    prefetch.every = 4;
+    while (prefetch.every > 1 && blocks * (part.depth / prefetch.every) < lines) prefetch.every /= 2;
+    const Expr slice = mul(sub(block, first_block_), part.depth / prefetch.every * kLineElements);
+    prefetch.base = add(add(b.base, slice), p_.depth * width_);
+    return prefetch;
+  }
+
+  /// Sums of a block that continues what an earlier part of k began: they wait in scratch, [row of the chunk][column].
+  Expr waiting(const Expr& row, int64_t r, int64_t v) const {
+    return add(mul(add(sub(row, chunk_row_), r), width_), v * lanes_);
+  }
+
+  void emit_blocks(const Expr& begin, const Expr& end, int height, const DepthPart& part, const Expr& column,
+                   const VectorOperand& whole_b, int vectors, const Expr& mask) {
     if (height == 0) return;
     Expr block = nest_.begin_for("block", begin, end);
     bool tall = height == rows_.rows;
     Expr row = tall ? mul(block, rows_.rows) : add(mul(block, rows_.rows - 1), rows_.tall);
     row = nest_.let("row", row);
+    VectorOperand b = whole_b;
+    b.base = add(whole_b.base, part.begin * whole_b.k_stride);
     BroadcastOperand a;
     a.buffer = a_;
     a.row_stride = p_.trans_a ? 1 : p_.depth;
     a.k_stride = p_.trans_a ? p_.rows : 1;
-    a.base = nest_.let("a0", add(batch_base(p_.a_batch_strides), mul(row, a.row_stride)));
-    BlockSize size = block_;
-    size.rows = height;
-    size.vectors = vectors;
-    auto sums = emit_block(nest_, size, p_.depth, a, b);
-    size_t used = p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * sizeof(float);
+    a.base = add(nest_.let("a0", add(batch_base(p_.a_batch_strides), mul(row, a.row_stride))), part.begin * a.k_stride);
+    const bool is_first = part.begin == 0;
+    const bool is_last = part.begin + part.depth >= p_.depth;
+    std::vector<std::vector<Expr>> sums(static_cast<size_t>(height));
+    for (int64_t r = 0; r < height; ++r) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        const Expr start = is_first ? nest_.zero(nest_.lanes()) : load(scratch_, waiting(row, r, v), nest_.lanes());
+        sums[static_cast<size_t>(r)].push_back(nest_.variable("c", start));
+      }
+    }
+    accumulate(nest_, sums, 0, height, block_.unroll, part.depth, a, b, next_panel(b, block, part));
+    if (!is_last) {
+      for (int64_t r = 0; r < height; ++r) {
+        for (int64_t v = 0; v < vectors; ++v) {
+          nest_.store(scratch_, waiting(row, r, v), sums[static_cast<size_t>(r)][static_cast<size_t>(v)]);
+        }
+      }
+      nest_.end_for();
+      return;
+    }
+    const size_t used = scratch_used();
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, const Expr& sum) {
       std::vector<Expr> outer = position(add(row, r));
       Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
@@ -306,6 +378,8 @@ class GemmLowering {
   int b_ = -1;
   int c_ = -1;
   int scratch_ = -1;
+  int64_t part_depth_ = 1;
+  Expr first_block_, chunk_row_;  ///< of the task's chunk
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {

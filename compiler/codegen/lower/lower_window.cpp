@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include "compiler/codegen/generators/channel_window.h"
+#include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/lower/conv_problem.h"
 #include "compiler/codegen/lower/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
@@ -13,13 +15,11 @@
 namespace collage::codegen {
 namespace {
 
-enum class Mode { Convolve, Max, Average };
-
 constexpr int64_t kGrainWork = 1 << 15;
 
 class WindowLowering {
  public:
-  WindowLowering(const LoweringContext& context, const Group& group, Mode mode, ConvProblem problem)
+  WindowLowering(const LoweringContext& context, const Group& group, WindowStep mode, ConvProblem problem)
       : mode_(mode),
         p_(problem),
         node_(context.graph.node(group.anchor)),
@@ -31,7 +31,7 @@ class WindowLowering {
 
   std::vector<KernelSketch> run() {
     x_ = builder_.value_buffer(p_.x, false);
-    if (mode_ == Mode::Convolve) {
+    if (mode_ == WindowStep::Convolve) {
       w_ = builder_.value_buffer(p_.w, false);
       if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
     }
@@ -65,9 +65,9 @@ class WindowLowering {
   // Taps are unrolled; those of a row that may lie outside are under a condition.
   void emit_vector(const Expr& column, const Expr& mask) {
     int lanes = nest_.lanes();
-    float start = mode_ == Mode::Max ? -std::numeric_limits<float>::infinity() : 0.0F;
+    float start = mode_ == WindowStep::Max ? -std::numeric_limits<float>::infinity() : 0.0F;
     Expr sum = nest_.variable("sum", nest_.constant(start, lanes));
-    bool counts = mode_ == Mode::Average && counts_taps();
+    bool counts = mode_ == WindowStep::Average && counts_taps();
     Expr count = counts ? nest_.variable("count", nest_.zero(lanes)) : nullptr;
     std::vector<Expr> inside;
     even_.clear();
@@ -108,10 +108,10 @@ class WindowLowering {
     } else {
       value = gather(x_, index, nest_.lane_offsets(p_.strides[2]), mask);
     }
-    if (mode_ == Mode::Max) {
+    if (mode_ == WindowStep::Max) {
       if (mask) value = select(mask, value, nest_.constant(-std::numeric_limits<float>::infinity(), lanes));
       nest_.set(sum, binary(Op::FMax, sum, value));
-    } else if (mode_ == Mode::Average) {
+    } else if (mode_ == WindowStep::Average) {
       nest_.set(sum, binary(Op::FAdd, sum, value));
       Expr one = nest_.constant(1, lanes);
       if (count) nest_.set(count, binary(Op::FAdd, count, mask ? select(mask, one, nest_.zero(lanes)) : one));
@@ -123,8 +123,8 @@ class WindowLowering {
 
   Expr finish(const Expr& sum, const Expr& count) {
     int lanes = nest_.lanes();
-    if (mode_ == Mode::Max) return sum;
-    if (mode_ == Mode::Average) {
+    if (mode_ == WindowStep::Max) return sum;
+    if (mode_ == WindowStep::Average) {
       // Lanes beyond the row have no tap; their quotient is not stored.
       return binary(Op::FDiv, sum, count ? count : nest_.constant(static_cast<float>(p_.taps()), lanes));
     }
@@ -164,7 +164,7 @@ class WindowLowering {
     return nest_.let("inside", nest_.lanes_between(sub(int_const(low), column), sub(int_const(high), column)));
   }
 
-  Mode mode_;
+  WindowStep mode_;
   ConvProblem p_;
   const ir::Node& node_;
   KernelBuilder builder_;
@@ -190,7 +190,8 @@ bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   if (node.outputs.size() > 1 && node.outputs[1].is_valid()) return false;
   int64_t taps = 1;
   for (int64_t k : node.attrs.get_ints("kernel_shape")) taps *= k;
-  if (taps > kMostTaps) return false;
+  const bool is_plain = !has_channels_last(node, kDataLayout) && !has_channels_last(node, kOutLayout);
+  if (taps > kMostTaps || (!is_plain && !takes_channel_window(graph, id))) return false;
   // With `ceil_mode`, a window that counts padding may end after it.
   return node.attrs.get_int("count_include_pad", 0) == 0 || node.attrs.get_int("ceil_mode", 0) == 0;
 }
@@ -199,26 +200,33 @@ size_t inner_dims(const ir::Graph&, ir::NodeId) {
   return 1;
 }
 
-std::vector<KernelSketch> lower_pool(const LoweringContext& context, const Group& group, Mode mode) {
+std::vector<KernelSketch> lower_windows(const LoweringContext& context, const Group& group, WindowStep step,
+                                        const ConvProblem& problem) {
+  if (takes_channel_window(context.graph, group.anchor)) return generate_channel_window(context, group, step, problem);
+  return WindowLowering(context, group, step, problem).run();
+}
+
+std::vector<KernelSketch> lower_pool(const LoweringContext& context, const Group& group, WindowStep step) {
   ir::Shape kernel = context.graph.node(group.anchor).attrs.get_ints("kernel_shape");
-  return WindowLowering(context, group, mode, describe_window(context.graph, group.anchor, kernel)).run();
+  return lower_windows(context, group, step, describe_window(context.graph, group.anchor, kernel));
 }
 
 }  // namespace
 
 std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group) {
-  return WindowLowering(context, group, Mode::Convolve, describe_conv(context.graph, group.anchor)).run();
+  return lower_windows(context, group, WindowStep::Convolve, describe_conv(context.graph, group.anchor));
 }
 
 const Lowering& max_pool_lowering() {
-  static constexpr Lowering row{"MaxPool", accepts_pool, inner_dims,
-                                [](const LoweringContext& c, const Group& g) { return lower_pool(c, g, Mode::Max); }};
+  static constexpr Lowering row{"MaxPool", accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
+                                  return lower_pool(c, g, WindowStep::Max);
+                                }};
   return row;
 }
 
 const Lowering& average_pool_lowering() {
   static constexpr Lowering row{"AveragePool", accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
-                                  return lower_pool(c, g, Mode::Average);
+                                  return lower_pool(c, g, WindowStep::Average);
                                 }};
   return row;
 }

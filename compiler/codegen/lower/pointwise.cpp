@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/external_functions.h"
@@ -287,7 +288,7 @@ bool is_heavy(const ir::Node& node) {
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {
   const ir::Node& node = graph.node(id);
   ir::Shape shape = graph.value(node.inputs[i]).type.shape;
-  if (i > 0 && node.op->name == "BatchNormalization") {
+  if (i > 0 && node.op->name == "BatchNormalization" && !has_channels_last(node, kDataLayout)) {
     size_t rank = graph.value(node.inputs[0]).type.shape.size();
     shape.resize(rank > 1 ? rank - 1 : 1, 1);
   }

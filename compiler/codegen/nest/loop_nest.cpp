@@ -66,6 +66,12 @@ Expr mul(Expr a, int64_t b) {
   return make(Op::Mul, Type::Int, 1, {std::move(a), int_const(b)});
 }
 
+Expr mul(Expr a, Expr b) {
+  if (is_int_const(b)) return mul(std::move(a), b->imm);
+  if (is_int_const(a)) return mul(std::move(b), a->imm);
+  return make(Op::Mul, Type::Int, 1, {std::move(a), std::move(b)});
+}
+
 Expr div(Expr a, int64_t b) {
   if (b == 1) return a;
   if (is_int_const(a)) return int_const(a->imm / b);
@@ -136,6 +142,10 @@ Expr gather(int buffer, Expr index, Expr offsets, Expr mask) {
   std::vector<Expr> args = {std::move(index), std::move(offsets)};
   if (mask) args.push_back(std::move(mask));
   return make(Op::Gather, Type::Float, lanes, std::move(args), buffer);
+}
+
+Expr permute(Expr vector, Expr pattern) {
+  return binary(Op::Permute, std::move(vector), std::move(pattern));
 }
 
 Expr load_int(int buffer, Expr index, int64_t width) {

@@ -44,6 +44,7 @@ Expr add(Expr a, Expr b);
 Expr add(Expr a, int64_t b);
 Expr sub(Expr a, Expr b);
 Expr mul(Expr a, int64_t b);
+Expr mul(Expr a, Expr b);
 /// Expects operands that are never negative.
 Expr div(Expr a, int64_t b);
 Expr rem(Expr a, int64_t b);
@@ -64,6 +65,9 @@ Expr splat(Expr scalar, int lanes);
 Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
 /// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
 Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
+
+/// Lane i is lane pattern[i] of the vector; `pattern` has 32-bit integers below the number of lanes, which is 8 or 16.
+Expr permute(Expr vector, Expr pattern);
 
 /// A signed integer of 4 or 8 bytes from a buffer of such integers.
 Expr load_int(int buffer, Expr index, int64_t width);

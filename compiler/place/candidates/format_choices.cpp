@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats at the boundary of a match: what its rule's `format` clauses say of the captures there, the backend's default
-// elsewhere. `any` tries every layout in play that the value can have; `as x` follows.
+// Formats at the boundary of a match: what its rule's `format` clauses say of the captures there; elsewhere the rule's
+// `_`, or else the backend's default. `any` tries every layout in play that the value can have; `as x` follows.
 //
 //     format x: any, y: as x        =>   {x plain, y plain}  {x NHWC, y NHWC}   if some backend names NHWC
 #include <fmt/format.h>
@@ -47,8 +47,9 @@ class FormatChooser {
       std::vector<LayoutId> possible;
       const std::optional<Storage> storage = storage_of(clause, value_of(clause.capture));
       for (LayoutId layout : layouts_.ids()) {
-        if (layouts_.at(layout).storage != storage) continue;
-        if (exists(layout, value_of(clause.capture))) possible.push_back(layout);
+        const ValueId value = value_of(clause.capture);
+        if (layouts_.at(layout).storage != storage || !exists(layout, value)) continue;
+        if (canonical(layout, value) == layout) possible.push_back(layout);
       }
       open.emplace_back(&clause, std::move(possible));
     }
@@ -91,13 +92,26 @@ class FormatChooser {
 
   /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
   LayoutId default_layout(ValueId value) const {
-    const LayoutId layout = find_layout(backend_.default_layout, default_storage(value), value);
+    const ir::FormatClause* others = of_others();
+    const bool has_layout = others != nullptr && others->layout;
+    const LayoutId layout =
+        find_layout(has_layout ? *others->layout : backend_.default_layout, default_storage(value), value);
     return exists(layout, value) ? layout : find_layout("plain", default_storage(value), value);
   }
 
   std::optional<Storage> default_storage(ValueId value) const {
+    const ir::FormatClause* others = of_others();
     const runtime::DType dtype = graph_.value(value).type.dtype;
-    return runtime::is_float(dtype) ? runtime::canonical_storage(dtype, backend_.default_storage) : std::nullopt;
+    const std::optional<Storage>& storage =
+        others != nullptr && others->storage ? others->storage : backend_.default_storage;
+    return runtime::is_float(dtype) ? runtime::canonical_storage(dtype, storage) : std::nullopt;
+  }
+
+  /// The clause `_`, or null.
+  const ir::FormatClause* of_others() const {
+    const auto found = std::find_if(rule_.formats.begin(), rule_.formats.end(),
+                                    [](const ir::FormatClause& clause) { return clause.capture < 0; });
+    return found == rule_.formats.end() ? nullptr : &*found;
   }
 
   std::optional<Storage> storage_of(const ir::FormatClause& clause, ValueId value) const {
@@ -106,7 +120,8 @@ class FormatChooser {
   }
 
   LayoutId find_layout(const std::string& layout, const std::optional<Storage>& storage, ValueId value) const {
-    return layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage});
+    return canonical(layouts_.find({runtime::layout_of_rank(layout, graph_.value(value).type.shape.size()), storage}),
+                     value);
   }
 
   /// What a clause asks for. `as x` follows x's clauses; a cycle of them ends after as many steps as there are
@@ -132,10 +147,14 @@ class FormatChooser {
     return 0;
   }
 
-  /// `layout` as `value` can have it: another value's storage, by `as x`, may be its own dtype.
+  /// `layout` as `value` can have it: one spelling of equal ones, and another value's storage, by `as x`, may be its own
+  /// dtype.
   LayoutId canonical(LayoutId layout, ValueId value) const {
     if (!layout.is_valid()) return layout;
     TensorForm own = layouts_.at(layout);
+    if (exists(layout, value) && runtime::lies_plainly(own.layout, graph_.value(value).type.shape)) {
+      own.layout = runtime::kPlainLayout;
+    }
     own.storage = runtime::canonical_storage(graph_.value(value).type.dtype, own.storage);
     return layouts_.find(own);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones behind
-// every buffer, and their parallel range in random pieces.
+// every buffer, and their parallel range in random pieces. Values may lie in any layout.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "compiler/ir/op_def.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/core/external_functions.h"
+#include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
 
 namespace collage::codegen_test {
@@ -151,6 +153,13 @@ inline void run_reference(const ir::Graph& graph, ir::NodeId id, std::map<ValueI
   ASSERT_TRUE(status.is_ok()) << status.message();
 }
 
+/// The tensor's elements as they lie in `layout`.
+inline runtime::Tensor in_layout(const runtime::Tensor& plain, const std::string& layout) {
+  runtime::Tensor copy(plain.dtype(), plain.shape());
+  runtime::reorder(plain.view(), runtime::kPlainLayout, copy.view(), layout);
+  return copy;
+}
+
 inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& kernel,
                        const codegen::LoweredPartition& partition, std::map<ValueId, runtime::TensorView>& views,
                        std::mt19937& random) {
@@ -180,8 +189,9 @@ inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& ke
 }
 
 /// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
-/// tolerance * (1 + scale of the result).
-inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1) {
+/// tolerance * (1 + scale of the result). `layouts` are those of inputs and outputs that are not plain.
+inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1,
+                      const codegen::ValueLayouts& layouts = {}) {
   RunStats stats;
   const ir::Graph& graph = model.graph;
   std::map<ValueId, runtime::Tensor> expected;
@@ -208,10 +218,26 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   for (ir::NodeId id : graph.node_ids()) run_reference(graph, id, expected_views);
   if (testing::Test::HasFatalFailure()) return stats;
 
-  auto lowered = jit.lower(graph, graph.node_ids());
+  auto lowered = jit.lower(graph, graph.node_ids(), layouts);
   if (!lowered.is_ok()) {
     ADD_FAILURE() << lowered.message();
     return stats;
+  }
+  std::map<ValueId, runtime::Tensor> moved;  // operands from outside that do not lie plainly
+  std::set<ValueId> seen;
+  for (const auto& call : lowered->calls) {
+    const auto* kernel = std::get_if<codegen::LoweredKernel>(&call);
+    if (kernel == nullptr) continue;
+    for (const codegen::LoweredOperand& operand : kernel->operands) {
+      if (operand.kind != codegen::LoweredOperand::Kind::Value || operand.layout == runtime::kPlainLayout) continue;
+      if (!seen.insert(operand.value).second) continue;
+      if (memory.contains(operand.value)) {
+        expected[operand.value] = in_layout(expected[operand.value], operand.layout);
+        continue;
+      }
+      moved[operand.value] = in_layout(expected[operand.value], operand.layout);
+      views[operand.value].data = moved[operand.value].data();
+    }
   }
   for (const auto& call : lowered->calls) {
     if (const auto* reference = std::get_if<codegen::LoweredReference>(&call)) {

@@ -19,7 +19,7 @@ ir::AttrMap conv_attrs(const runtime::Ints& strides, const runtime::Ints& pads, 
 
 TEST_F(ConvKernels, RandomGeometry) {
   int tried = 0;
-  for (unsigned seed = 0; tried < 90; ++seed) {
+  for (unsigned seed = 0; tried < 240; ++seed) {
     SCOPED_TRACE(seed);
     if (seed % 30 == 0) make(1 + static_cast<int>(seed / 15) % 3);
     Model model(seed);
@@ -48,7 +48,11 @@ TEST_F(ConvKernels, RandomGeometry) {
     if (!fits) continue;
     ++tried;
     begins.insert(begins.end(), ends.begin(), ends.end());
+    const std::string last = runtime::layout_of_rank(runtime::kChannelsLast, rank + 2);
+    const int64_t layout = pick(0, 3);
+    codegen::ValueLayouts layouts;
     std::vector<ValueId> operands = {model.input(x), model.constant(w)};
+    if (layout >= 2) layouts[operands[0]] = last;
     if (pick(0, 1) == 0) operands.push_back(model.constant({out_channels}));
     ValueId y = model.op("Conv", operands, conv_attrs(strides, begins, dilations, group));
     Shape shape = model.graph.value(y).type.shape;
@@ -57,13 +61,18 @@ TEST_F(ConvKernels, RandomGeometry) {
       y = model.op("BatchNormalization",
                    {y, model.constant({c}), model.constant({c}), model.constant({c}), model.constant({c}, 0.5F, 2)});
     }
-    if (pick(0, 2) == 0) y = model.op("Add", {y, model.input(shape)});
+    if (pick(0, 2) == 0) {
+      const ValueId addend = pick(0, 3) == 0 ? model.constant(shape) : model.input(shape);
+      if (layout >= 1 && !model.graph.value(addend).is_constant()) layouts[addend] = last;
+      y = model.op("Add", {y, addend});
+    }
     Shape per_channel(rank, 1);
     per_channel.insert(per_channel.begin(), c);
     if (pick(0, 2) == 0) y = model.op("Mul", {y, model.constant(per_channel)});
     if (pick(0, 1) == 0) y = model.op("Relu", {y});
     model.graph.mark_output(y);
-    RunStats stats = check(model, *jit_, 3e-6);
+    if (layout >= 1) layouts[y] = last;
+    RunStats stats = check(model, *jit_, 3e-6, -1, 1, layouts);
     EXPECT_EQ(stats.kernels, 1);
     EXPECT_EQ(stats.references, 0);
     if (HasFailure()) FAIL() << "x " << runtime::to_string(x) << " w " << runtime::to_string(w);
@@ -72,7 +81,7 @@ TEST_F(ConvKernels, RandomGeometry) {
 
 TEST_F(ConvKernels, RandomTransposedGeometry) {
   int tried = 0;
-  for (unsigned seed = 0; tried < 36; ++seed) {
+  for (unsigned seed = 0; tried < 90; ++seed) {
     SCOPED_TRACE(seed);
     if (seed % 30 == 0) make(1 + static_cast<int>(seed / 15) % 3);
     Model model(seed);
@@ -103,10 +112,19 @@ TEST_F(ConvKernels, RandomTransposedGeometry) {
     ir::AttrMap attrs = conv_attrs(strides, pads, dilations, group);
     attrs.set("output_padding", extra);
     ValueId y = model.op("ConvTranspose", operands, attrs);
-    if (pick(0, 2) == 0) y = model.op("Add", {y, model.input(model.graph.value(y).type.shape)});
+    const std::string last = runtime::layout_of_rank(runtime::kChannelsLast, rank + 2);
+    const int64_t layout = pick(0, 2);
+    codegen::ValueLayouts layouts;
+    if (layout == 2) layouts[operands[0]] = last;
+    if (pick(0, 2) == 0) {
+      const ValueId addend = model.input(model.graph.value(y).type.shape);
+      if (layout >= 1) layouts[addend] = last;
+      y = model.op("Add", {y, addend});
+    }
     if (pick(0, 1) == 0) y = model.op("Tanh", {y});
     model.graph.mark_output(y);
-    RunStats stats = check(model, *jit_, 3e-6);
+    if (layout >= 1) layouts[y] = last;
+    RunStats stats = check(model, *jit_, 3e-6, -1, 1, layouts);
     EXPECT_EQ(stats.references, 0);
     if (HasFailure()) FAIL() << "x " << runtime::to_string(x) << " w " << runtime::to_string(w);
   }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/generators/channel_window.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/codegen/generators/window_rows.h"
+#include "compiler/codegen/layout/memory_order.h"
+#include "compiler/codegen/lower/epilogue.h"
+
+namespace collage::codegen {
+namespace {
+
+constexpr int64_t kGrainWork = 1 << 15;
+/// Most positions of a block: some registers stay for operands.
+constexpr int64_t kMostPositions = 14;
+
+class ChannelWindow {
+ public:
+  ChannelWindow(const LoweringContext& context, const Group& group, WindowStep step, const ConvProblem& problem)
+      : context_(context),
+        node_(context.graph.node(group.anchor)),
+        step_(step),
+        builder_(context),
+        nest_(builder_.nest()),
+        p_(problem),
+        epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
+
+  KernelSketch run() {
+    const ir::Shape& shape = epilogue_.space().shape;
+    channels_ = shape.back();
+    lanes_ = nest_.lanes();
+    const int64_t most = std::min<int64_t>(kMostPositions, context_.isa.registers - 4);
+    blocks_ = split_rows(p_.output[2], epilogue_.is_heavy() ? std::min<int64_t>(most, 4) : most);
+    x_ = builder_.value_buffer(p_.x, false);
+    if (step_ == WindowStep::Convolve) {
+      w_ = builder_.constant_buffer(packed_weights(), "packed");
+      if (p_.b.is_valid()) b_ = builder_.constant_buffer(padded(context_.graph.value(p_.b).constant->data), "bias");
+    } else if (counts_taps()) {
+      counts_ = builder_.constant_buffer(numbers(), "counts");
+    }
+    emit();
+    const int64_t rows = p_.batch * p_.output[0] * p_.output[1];
+    return builder_.finish(rows, kGrainWork / std::max<int64_t>(1, p_.output[2] * channels_ * p_.taps() / 8));
+  }
+
+ private:
+  int64_t padded_channels() const { return (channels_ + lanes_ - 1) / lanes_ * lanes_; }
+
+  runtime::Tensor padded(const runtime::Tensor& list) const {
+    runtime::Tensor made(runtime::DType::F32, {padded_channels()});
+    std::copy_n(list.as<float>().data(), channels_, made.as<float>().data());
+    return made;
+  }
+
+  /// [tap][channel]
+  runtime::Tensor packed_weights() const {
+    runtime::Tensor packed(runtime::DType::F32, {p_.taps(), padded_channels()});
+    const float* from = context_.graph.value(p_.w).constant->data.as<float>().data();
+    float* to = packed.as<float>().data();
+    for (int64_t c = 0; c < channels_; ++c) {
+      for (int64_t tap = 0; tap < p_.taps(); ++tap) to[tap * padded_channels() + c] = from[c * p_.taps() + tap];
+    }
+    return packed;
+  }
+
+  /// 0, 1, 2, …: what a sum of so many taps is divided by.
+  runtime::Tensor numbers() const {
+    runtime::Tensor made(runtime::DType::F32, {p_.taps() + 1});
+    for (int64_t i = 0; i <= p_.taps(); ++i) made.as<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+    return made;
+  }
+
+  bool may_leave(size_t d) const {
+    const int64_t last = (p_.output[d] - 1) * p_.strides[d] + (p_.kernel[d] - 1) * p_.dilations[d] - p_.pads[d];
+    return p_.pads[d] > 0 || last >= p_.input[d];
+  }
+
+  /// Returns whether padding is excluded from the count and some window may contain it.
+  bool counts_taps() const {
+    if (step_ != WindowStep::Average || node_.attrs.get_int("count_include_pad", 0) != 0) return false;
+    return may_leave(0) || may_leave(1) || may_leave(2);
+  }
+
+  void emit() {
+    const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
+    Expr rest = task;
+    const auto next = [&](const char* name, int64_t extent) {
+      if (extent == 1) return int_const(0);
+      Expr index = nest_.let(name, rem(rest, extent));
+      rest = nest_.let("rest", div(rest, extent));
+      return index;
+    };
+    out_h_ = next("out_h", p_.output[1]);
+    out_d_ = next("out_d", p_.output[0]);
+    image_ = p_.batch == 1 ? int_const(0) : rest;
+    taps_d_ = taps_inside(nest_, p_, 0, out_d_);
+    taps_h_ = taps_inside(nest_, p_, 1, out_h_);
+    plane_ = nest_.let("x0", mul(image_, p_.x_strides[0]));
+    for (const BlockRun& run : block_runs(p_, blocks_)) {
+      if (run.count == 1) {
+        emit_block_at(run, int_const(run.position));
+        continue;
+      }
+      Expr block = nest_.begin_for("block", int_const(0), int_const(run.count));
+      emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
+      nest_.end_for();
+    }
+    nest_.end_for();
+  }
+
+  void emit_block_at(const BlockRun& run, const Expr& position) {
+    const int64_t whole = channels_ / lanes_ * lanes_;
+    if (whole > 0) {
+      const Expr channel = nest_.begin_for("channel", int_const(0), int_const(whole), lanes_);
+      emit_channels(run, position, channel, nullptr);
+      nest_.end_for();
+    }
+    if (whole < channels_) {
+      emit_channels(run, position, int_const(whole),
+                    nest_.let("mask", nest_.lanes_below(int_const(channels_ - whole))));
+    }
+  }
+
+  void emit_channels(const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
+    std::vector<Expr> results;
+    const Expr start = first_value(channel);
+    for (int64_t r = 0; r < run.height; ++r) results.push_back(nest_.variable("r", start));
+    const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
+    const Expr tap_h = begin_taps(nest_, "tap_h", taps_h_);
+    const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
+    const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
+    const Expr row = add(add(plane_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
+    const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
+    const Expr x = nest_.let("x", add(add(row, left), channel));
+    const Expr tap = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2] * padded_channels());
+    const Expr w = w_ < 0 ? nullptr : nest_.let("w", add(tap, channel));
+    for (int64_t t = 0; t < p_.kernel[2]; ++t) {
+      const PositionRange& range = run.taps[static_cast<size_t>(t)];
+      if (range.is_empty()) continue;
+      const Expr weight = w ? nest_.let("weight", load(w_, add(w, t * padded_channels()), nest_.lanes())) : nullptr;
+      for (int64_t r = range.first; r < range.last; ++r) {
+        const int64_t distance = (t * p_.dilations[2] + r * p_.strides[2]) * p_.x_strides[4];
+        const Expr value = load(x_, add(x, distance), nest_.lanes(), mask);
+        const Expr& result = results[static_cast<size_t>(r)];
+        nest_.set(result, stepped(result, value, weight));
+      }
+    }
+    end_taps(nest_, taps_h_);
+    end_taps(nest_, taps_d_);
+    store(run, position, channel, mask, results);
+  }
+
+  Expr first_value(const Expr& channel) {
+    if (step_ == WindowStep::Max) return nest_.constant(-std::numeric_limits<float>::infinity(), nest_.lanes());
+    if (b_ >= 0) return nest_.let("bias", load(b_, channel, nest_.lanes()));
+    return nest_.zero(nest_.lanes());
+  }
+
+  Expr stepped(const Expr& result, const Expr& value, const Expr& weight) const {
+    if (step_ == WindowStep::Max) return binary(Op::FMax, result, value);
+    return weight ? fma(value, weight, result) : binary(Op::FAdd, result, value);
+  }
+
+  void store(const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask,
+             const std::vector<Expr>& results) {
+    for (int64_t r = 0; r < run.height; ++r) {
+      Expr value = results[static_cast<size_t>(r)];
+      if (step_ == WindowStep::Average) value = binary(Op::FDiv, value, divisor(run, r));
+      epilogue_.at(outer(add(position, r)), channel, nest_.lanes(), value, mask);
+    }
+  }
+
+  Expr divisor(const BlockRun& run, int64_t position) {
+    if (counts_ < 0) return nest_.constant(static_cast<float>(p_.taps()), nest_.lanes());
+    const int64_t inside = std::count_if(run.taps.begin(), run.taps.end(), [&](const PositionRange& range) {
+      return range.first <= position && position < range.last;
+    });
+    const Expr count = mul(mul(sub(taps_h_.last, taps_h_.first), inside), sub(taps_d_.last, taps_d_.first));
+    return splat(load(counts_, count, 1), nest_.lanes());
+  }
+
+  std::vector<Expr> outer(const Expr& position) const {
+    const size_t rank = epilogue_.space().shape.size() - 2;
+    std::vector<Expr> indices = {image_};
+    if (rank == 3) indices.push_back(out_d_);
+    if (rank >= 2) indices.push_back(out_h_);
+    indices.push_back(position);
+    return indices;
+  }
+
+  const LoweringContext& context_;
+  const ir::Node& node_;
+  WindowStep step_;
+  KernelBuilder builder_;
+  Nest& nest_;
+  ConvProblem p_;
+  Epilogue epilogue_;
+  RowSplit blocks_;  ///< of the positions of a row
+  int64_t lanes_ = 1;
+  int64_t channels_ = 1;
+  int x_ = -1;
+  int w_ = -1;
+  int b_ = -1;
+  int counts_ = -1;
+  Expr image_, plane_, out_d_, out_h_;
+  TapRange taps_d_, taps_h_;
+};
+
+}  // namespace
+
+bool takes_channel_window(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const auto is_taken = [&](ir::ValueId operand) {
+    if (!operand.is_valid()) return true;
+    return graph.value(operand).type.dtype == ir::DType::F32 &&
+           (operand == node.inputs[0] || graph.value(operand).is_constant());
+  };
+  return has_channels_last(node, kDataLayout) && has_channels_last(node, kOutLayout) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), is_taken);
+}
+
+std::vector<KernelSketch> generate_channel_window(const LoweringContext& context, const Group& group, WindowStep step,
+                                                  const ConvProblem& problem) {
+  std::vector<KernelSketch> kernels;
+  kernels.push_back(ChannelWindow(context, group, step, problem).run());
+  return kernels;
+}
+
+}  // namespace collage::codegen

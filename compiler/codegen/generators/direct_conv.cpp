@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/generators/direct_conv.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/generators/window_rows.h"
+#include "compiler/codegen/layout/memory_order.h"
+#include "compiler/codegen/lower/epilogue.h"
+
+namespace collage::codegen {
+namespace {
+
+/// Least number of multiply-accumulates for a separate thread.
+constexpr int64_t kGrainWork = 1 << 16;
+/// Most positions of a task, where a row is a whole plane: about what stays in a second-level cache.
+constexpr int64_t kTaskPositions = 96;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
+}
+
+class DirectConv {
+ public:
+  DirectConv(const LoweringContext& context, const Group& group, const ConvProblem& problem)
+      : context_(context),
+        builder_(context),
+        nest_(builder_.nest()),
+        p_(problem),
+        epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
+
+  KernelSketch run() {
+    lanes_ = nest_.lanes();
+    block_ = choose_block(p_.output[2], p_.out_channels, nest_.lanes(), context_.isa.registers);
+    width_ = block_.vectors * lanes_;
+    panels_ = ceil_div(p_.out_channels, width_);
+    choose_tasks();
+    x_ = builder_.value_buffer(p_.x, false);
+    w_ = builder_.constant_buffer(packed_weights(), "packed");
+    if (p_.b.is_valid()) b_ = builder_.constant_buffer(packed_bias(), "bias");
+    emit();
+    const int64_t extent = p_.batch * p_.groups * rows_ * panels_;
+    const int64_t work = p_.batch * p_.groups * p_.out_channels * p_.depth() * p_.out_plane() / extent;
+    return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, work));
+  }
+
+ private:
+  bool has_one_row() const { return p_.output[0] == 1 && p_.output[1] == 1; }
+
+  /// A row is a row of the output, or a chunk of blocks of the only one.
+  void choose_tasks() {
+    blocks_ = split_rows(p_.output[2], block_.rows);
+    rows_ = p_.output[0] * p_.output[1];
+    row_blocks_ = blocks_.blocks();
+    if (has_one_row()) {
+      row_blocks_ = std::clamp<int64_t>(kTaskPositions / blocks_.rows, 1, blocks_.blocks());
+      rows_ = ceil_div(blocks_.blocks(), row_blocks_);
+      row_blocks_ = ceil_div(blocks_.blocks(), rows_);
+      rows_ = ceil_div(blocks_.blocks(), row_blocks_);
+    }
+    // What is read again for each row, or for each panel, should come from the second-level cache.
+    const int64_t weights = p_.out_channels * p_.depth() * static_cast<int64_t>(sizeof(float));
+    const int64_t input = p_.in_channels * p_.in_plane() * static_cast<int64_t>(sizeof(float));
+    constexpr int64_t kCache = 1 << 20;
+    const int64_t by_panel = input > kCache ? panels_ * input : 0;
+    const int64_t by_row = weights > kCache ? rows_ * weights : 0;
+    panel_inside_ = by_row < by_panel;
+  }
+
+  int64_t panel_width(int64_t panel) const {
+    return ceil_div(std::min(width_, p_.out_channels - panel * width_), lanes_) * lanes_;
+  }
+
+  /// Elements of one group's weights: whole vectors.
+  int64_t group_elements() const { return ((panels_ - 1) * width_ + panel_width(panels_ - 1)) * p_.depth(); }
+
+  runtime::Tensor packed_weights() const {
+    const runtime::Tensor& weights = p_.own_weights ? *p_.own_weights : context_.graph.value(p_.w).constant->data;
+    const float* from = weights.as<float>().data();
+    runtime::Tensor packed(runtime::DType::F32, {p_.groups * group_elements()});
+    float* to = packed.as<float>().data();
+    const std::vector<int64_t> taps = weight_taps(p_);
+    for (int64_t g = 0; g < p_.groups; ++g) {
+      for (int64_t panel = 0; panel < panels_; ++panel) {
+        const int64_t width = panel_width(panel);
+        const int64_t real = std::min(width, p_.out_channels - panel * width_);
+        for (int64_t tap : taps) {
+          for (int64_t c = 0; c < p_.in_channels; ++c, to += width) {
+            for (int64_t j = 0; j < real; ++j) to[j] = from[weight_index(p_, g, panel * width_ + j, c, tap)];
+          }
+        }
+      }
+    }
+    return packed;
+  }
+
+  /// [group][channel], whole vectors.
+  runtime::Tensor packed_bias() const {
+    const float* from = context_.graph.value(p_.b).constant->data.as<float>().data();
+    const int64_t padded = ceil_div(p_.out_channels, lanes_) * lanes_;
+    runtime::Tensor packed(runtime::DType::F32, {p_.groups * padded});
+    for (int64_t g = 0; g < p_.groups; ++g) {
+      std::copy_n(from + g * p_.out_channels, p_.out_channels, packed.as<float>().data() + g * padded);
+    }
+    return packed;
+  }
+
+  void emit() {
+    Expr rest = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
+    const auto next = [&](const char* name, int64_t extent) {
+      if (extent == 1) return int_const(0);
+      Expr index = nest_.let(name, rem(rest, extent));
+      rest = nest_.let("rest", div(rest, extent));
+      return index;
+    };
+    Expr panel = panel_inside_ ? next("panel", panels_) : nullptr;
+    row_ = next("row", rows_);
+    if (!panel_inside_) panel = next("panel", panels_);
+    group_ = next("group", p_.groups);
+    image_ = rest;
+    if (p_.batch == 1) image_ = int_const(0);
+    const int64_t tail = p_.out_channels - (panels_ - 1) * width_;
+    if (tail == width_) {
+      emit_panel(panel, block_.vectors, nullptr);
+    } else {
+      const int vectors = static_cast<int>(ceil_div(tail, lanes_));
+      const bool is_masked = tail % lanes_ != 0;
+      const auto emit_tail = [&] {
+        emit_panel(panel, vectors,
+                   is_masked ? nest_.let("mask", nest_.lanes_below(int_const(tail % lanes_))) : nullptr);
+      };
+      if (panels_ == 1) {
+        emit_tail();
+      } else {
+        nest_.begin_if(less(panel, int_const(panels_ - 1)));
+        emit_panel(panel, block_.vectors, nullptr);
+        nest_.end_if();
+        nest_.begin_if(less(int_const(panels_ - 2), panel));
+        emit_tail();
+        nest_.end_if();
+      }
+    }
+    nest_.end_for();
+  }
+
+  void emit_panel(const Expr& panel, int vectors, const Expr& mask) {
+    vectors_ = vectors;
+    mask_ = mask;
+    channel_ = nest_.let("channel", mul(panel, width_));
+    weights_ = nest_.let("w0", add(mul(group_, group_elements()), mul(panel, width_ * p_.depth())));
+    find_rows();
+    for (const BlockRun& run : block_runs(p_, blocks_)) emit_run(run);
+  }
+
+  /// The output row, and the taps that lie inside the input.
+  void find_rows() {
+    out_d_ = int_const(0);
+    out_h_ = has_one_row() ? int_const(0) : row_;
+    if (p_.output[0] > 1) {
+      out_d_ = nest_.let("out_d", div(row_, p_.output[1]));
+      out_h_ = nest_.let("out_h", rem(row_, p_.output[1]));
+    }
+    taps_d_ = taps_inside(nest_, p_, 0, out_d_);
+    taps_h_ = taps_inside(nest_, p_, 1, out_h_);
+    plane_ = nest_.let("x0", add(mul(image_, p_.x_strides[0]), mul(group_, p_.in_channels * p_.x_strides[1])));
+  }
+
+  void emit_run(const BlockRun& run) {
+    if (!has_one_row()) {
+      if (run.count == 1) return emit_block_at(run, int_const(run.position));
+      Expr block = nest_.begin_for("block", int_const(0), int_const(run.count));
+      emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
+      nest_.end_for();
+      return;
+    }
+    // The task's blocks are some of the run's.
+    const Expr begin = max(add(mul(row_, row_blocks_), -run.first_block), int_const(0));
+    const Expr end = min(add(mul(row_, row_blocks_), row_blocks_ - run.first_block), int_const(run.count));
+    Expr block = nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end));
+    emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
+    nest_.end_for();
+  }
+
+  void emit_block_at(const BlockRun& run, const Expr& position) {
+    std::vector<std::vector<Expr>> sums = initial_sums(run.height);
+    const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
+    const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
+    const Expr tap_h = begin_taps(nest_, "tap_h", taps_h_);
+    const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
+    const Expr row = add(add(plane_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
+    const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
+    const Expr x = nest_.let("x", add(row, left));
+    const int64_t tap_elements = p_.in_channels * vectors_ * lanes_;
+    const Expr tap = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2] * tap_elements);
+    const Expr w = nest_.let("w", add(weights_, tap));
+    for (int64_t t = 0; t < p_.kernel[2]; ++t) {
+      const PositionRange& range = run.taps[static_cast<size_t>(t)];
+      if (range.is_empty()) continue;
+      BroadcastOperand a;
+      a.buffer = x_;
+      a.row_stride = p_.strides[2] * p_.x_strides[4];
+      a.k_stride = p_.x_strides[1];
+      a.base = add(x, t * p_.dilations[2] * p_.x_strides[4]);
+      VectorOperand b;
+      b.buffer = w_;
+      b.base = add(w, t * tap_elements);
+      b.k_stride = vectors_ * lanes_;
+      accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), block_.unroll,
+                 p_.in_channels, a, b);
+    }
+    end_taps(nest_, taps_h_);
+    end_taps(nest_, taps_d_);
+    store(position, sums);
+  }
+
+  std::vector<std::vector<Expr>> initial_sums(int64_t height) {
+    std::vector<Expr> start;
+    const int64_t padded = ceil_div(p_.out_channels, lanes_) * lanes_;
+    for (int v = 0; v < vectors_; ++v) {
+      const Expr at = add(add(channel_, mul(group_, padded)), v * lanes_);
+      start.push_back(b_ < 0 ? nest_.zero(nest_.lanes()) : nest_.let("bias", load(b_, at, nest_.lanes())));
+    }
+    std::vector<std::vector<Expr>> sums(static_cast<size_t>(height));
+    for (std::vector<Expr>& row : sums) {
+      for (const Expr& value : start) row.push_back(nest_.variable("c", value));
+    }
+    return sums;
+  }
+
+  void store(const Expr& first, const std::vector<std::vector<Expr>>& sums) {
+    finish_block(builder_, epilogue_, 0, sums, [&](const Expr& r, int v, const Expr& sum) {
+      const Expr channel = add(add(channel_, mul(group_, p_.out_channels)), static_cast<int64_t>(v) * lanes_);
+      epilogue_.at(outer(add(first, r)), channel, nest_.lanes(), sum, v == vectors_ - 1 ? mask_ : nullptr);
+    });
+  }
+
+  /// The result's dimensions but the channels.
+  std::vector<Expr> outer(const Expr& position) {
+    const ir::Shape& shape = epilogue_.space().shape;
+    const size_t rank = shape.size() - 2;
+    if (p_.is_flattened) {
+      std::vector<Expr> indices(rank + 1, int_const(0));
+      indices[0] = image_;
+      Expr rest = position;
+      for (size_t d = rank; d >= 1; --d) {
+        const int64_t extent = shape[d];
+        if (d == 1) {
+          indices[d] = rest;
+        } else if (extent > 1) {
+          indices[d] = nest_.let("i", rem(rest, extent));
+          rest = nest_.let("rest", div(rest, extent));
+        }
+      }
+      return indices;
+    }
+    const auto whole = [&](size_t d, const Expr& index) {
+      return add(mul(index, p_.output_step[d]), p_.first_output[d]);
+    };
+    std::vector<Expr> indices = {image_};
+    if (rank == 3) indices.push_back(whole(0, out_d_));
+    if (rank >= 2) indices.push_back(whole(1, out_h_));
+    indices.push_back(whole(2, position));
+    return indices;
+  }
+
+  const LoweringContext& context_;
+  KernelBuilder builder_;
+  Nest& nest_;
+  ConvProblem p_;
+  Epilogue epilogue_;
+  BlockSize block_;
+  RowSplit blocks_;  ///< of the positions of a row
+  int64_t lanes_ = 1;
+  int64_t width_ = 1;
+  int64_t panels_ = 1;
+  int64_t rows_ = 1;
+  int64_t row_blocks_ = 1;
+  bool panel_inside_ = false;  ///< neighbouring tasks are panels of one row; else rows of one panel
+  int x_ = -1;
+  int w_ = -1;
+  int b_ = -1;
+  // Of the panel that is being emitted.
+  int vectors_ = 1;
+  Expr mask_, channel_, weights_, row_, group_, image_, plane_, out_d_, out_h_;
+  TapRange taps_d_, taps_h_;
+};
+
+}  // namespace
+
+bool takes_direct_conv(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const auto is_taken = [&](ir::ValueId operand) {
+    if (!operand.is_valid()) return true;
+    return graph.value(operand).type.dtype == ir::DType::F32 &&
+           (operand == node.inputs[0] || graph.value(operand).is_constant());
+  };
+  return has_channels_last(node, kOutLayout) && std::all_of(node.inputs.begin(), node.inputs.end(), is_taken);
+}
+
+KernelSketch generate_direct_conv(const LoweringContext& context, const Group& group, const ConvProblem& problem) {
+  return DirectConv(context, group, problem).run();
+}
+
+}  // namespace collage::codegen
