@@ -59,8 +59,13 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
 }
 
 RunRequest run_request(const Options& options) {
-  return {options.run,    options.inputs, options.expected, options.results,
-          options.labels, options.scale,  options.tolerance};
+  return {.is_asked = options.run,
+          .inputs = options.inputs,
+          .expected = options.expected,
+          .results = options.results,
+          .labels = options.labels,
+          .scale = options.scale,
+          .tolerance = options.tolerance};
 }
 
 }  // namespace
@@ -87,11 +92,16 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.model = std::move(*model);
   request.rules = options.rules.empty() ? default_rules() : options.rules;
   request.settings = std::move(*settings);
-  request.passes = {options.print_passes, options.print_after, options.disabled_passes};
+  request.passes = {
+      .prints_schedule = options.print_passes, .print_after = options.print_after, .disabled = options.disabled_passes};
   request.emit = options.emit;
   request.output = options.output;
-  request.placement = {options.placement,      options.candidate_placement, options.diff_placements,
-                       options.save_placement, options.certificate,         options.placement_json};
+  request.placement = {.follow = options.placement,
+                       .consider = options.candidate_placement,
+                       .diff = options.diff_placements,
+                       .save = options.save_placement,
+                       .certificate = options.certificate,
+                       .json = options.placement_json};
   request.compare = {options.compare, options.compare_json};
   request.questions = {options.why, options.why_not};
   request.dumps_lowering = options.dump_lowering;

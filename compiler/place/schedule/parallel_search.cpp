@@ -54,8 +54,8 @@ class ParallelSearch {
     if (objective_.is_bound_by_paths) bound_by_paths();
     // The stream of a throughput plan is laid out once, at the end: an input takes the busiest resource's time, or
     // more.
-    Duration value = objective_.value(scheduler_.tasks(best_.chosen)->tasks);
-    const Duration before = objective_.value(scheduler_.tasks(start.chosen)->tasks);
+    Duration value = objective_.value(*scheduler_.tasks(best_.chosen));
+    const Duration before = objective_.value(*scheduler_.tasks(start.chosen));
     if (before < value) {
       best_ = start;
       value = before;
@@ -69,12 +69,12 @@ class ParallelSearch {
   using Score = std::pair<Duration, Duration>;
 
   std::optional<Score> score(const Chosen& chosen) {
-    std::optional<SolutionScheduler::Tasks> made = scheduler_.tasks(chosen);
-    scheduled_ += made ? made->tasks.size() : chosen.size();
+    std::optional<std::vector<Task>> made = scheduler_.tasks(chosen);
+    scheduled_ += made ? made->size() : chosen.size();
     if (!made) return std::nullopt;
     Duration all;
-    for (const Task& task : made->tasks) all += task.length;
-    return Score{objective_.estimate(made->tasks), all};
+    for (const Task& task : *made) all += task.length;
+    return Score{objective_.estimate(*made), all};
   }
 
   /// Takes the solution if it is better than the best and within all limits.
@@ -110,11 +110,11 @@ class ParallelSearch {
       if (!found) return;
       states_ += found->states;
       bound_ = std::max(bound_, Duration::picoseconds((found->bound.time().ps() + kWeight - 1) / kWeight));
-      std::optional<SolutionScheduler::Tasks> made = scheduler_.tasks(found->chosen);
+      std::optional<std::vector<Task>> made = scheduler_.tasks(found->chosen);
       consider(found->chosen);
       if (!made) return;
       remember(found->chosen);
-      Table<ResourceId, Duration> busy(busy_times(made->tasks));
+      Table<ResourceId, Duration> busy(busy_times(*made));
       busy.resize(share.size());
       const double most = static_cast<double>(std::max_element(busy.begin(), busy.end())->ps());
       if (most <= 0) return;

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "compiler/support/check.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/tools/collagec/store_value.h"
 
@@ -112,7 +113,9 @@ class Parser {
 
   static const OptionRow& row_of(std::string_view name) {
     const std::vector<OptionRow>& table = option_table();
-    return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return name_of(row) == name; });
+    const auto row = std::find_if(table.begin(), table.end(), [&](const OptionRow& r) { return name_of(r) == name; });
+    COLLAGE_CHECK(row != table.end(), "no option {}", name);
+    return *row;
   }
 
   bool is_given(std::string_view name) const { return given_.contains(name); }
