@@ -99,11 +99,11 @@ void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   const ParallelResult again = search_parallel(problem, machine, objective, *start);
   ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
   ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << name;
-  ASSERT_EQ(found.value.time(), objective.value(scheduler.tasks(found.solution.chosen)->tasks)) << name;
-  ASSERT_LE(found.value.time(), objective.value(scheduler.tasks(start->chosen)->tasks)) << name;
+  ASSERT_EQ(found.value.time(), objective.value(*scheduler.tasks(found.solution.chosen))) << name;
+  ASSERT_LE(found.value.time(), objective.value(*scheduler.tasks(start->chosen))) << name;
   Duration best = Duration::max(), least = Duration::max();
   for_each_solution(problem, [&](const Solution& solution) {
-    const std::vector<runtime::Task> tasks = scheduler.tasks(solution.chosen)->tasks;
+    const std::vector<runtime::Task> tasks = *scheduler.tasks(solution.chosen);
     best = std::min(best, objective.value(tasks));
     const std::vector<Duration> busy = busy_times(tasks);
     if (!busy.empty()) least = std::min(least, *std::max_element(busy.begin(), busy.end()));
