@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <set>
 
@@ -17,15 +16,12 @@
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 
 namespace collage::place {
 namespace {
 
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
-
+using testing::rounds;
 runtime::Machine random_machine(RandomSource& random) {
   runtime::Machine machine;
   for (const char* space : {"npu[0]", "npu[1]"}) machine.add_device(space, random.chance(60));

@@ -8,8 +8,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr int64_t kMostElements = 20'000;
-
 bool keep(OnnxMaker& m, const OnnxValue& value) {
   m.keep(value);
   return true;

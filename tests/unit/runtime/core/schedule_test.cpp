@@ -184,7 +184,10 @@ struct TwoLaunches {
     test.device(0, {op("Relu", {second}, {y})}, 5'000'000);
   }
   Buffer& buffer(BufferId id) { return test.plan.buffers[static_cast<size_t>(id)]; }
-  Duration makespan() { return runtime::makespan(tasks_of(test.plan, machine_of(test.plan.devices))); }
+  Duration makespan() {
+    Machine machine = machine_of(test.plan.devices);
+    return runtime::makespan(tasks_of(test.plan, machine));
+  }
 
   TestPlan test{1};
   BufferId first = 0, second = 0;  ///< on the device
