@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "compiler/api/state.h"
+#include "compiler/place/strategies.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::api {
 namespace {
@@ -59,6 +61,17 @@ bool set_shape(CompilerState& s, const std::string& value) {
   return shape.has_value();
 }
 
+/// Whether the strategy exists, and its backends do, shows when a model is placed.
+bool set_strategy(CompilerState& s, const std::string& value) {
+  const place::StrategyRow* row = place::find_strategy(value);
+  if (row != nullptr && place::is_measured({row->kind, {}})) {
+    return s.diags->error_at(Code::BadOption, "strategy",
+                             "`{}` runs the placements that it compares, which only the command does", row->name);
+  }
+  s.settings.strategy = value;
+  return true;
+}
+
 bool set_strict(CompilerState& s, const std::string& value) {
   s.settings.is_strict = value == "true";
   return value == "true" || value == "false";
@@ -96,12 +109,14 @@ constexpr Row kRows[] = {
     {"place", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.place, v); }},
     {"placement", "FILE", [](CompilerState& s, const std::string& v) { return set_text(s.followed, v); }},
     {"shape", "NAME=1x3x224x224", set_shape},
-    {"strategy", "a strategy", [](CompilerState& s, const std::string& v) { return set_text(s.settings.strategy, v); }},
+    {"strategy", "a strategy", set_strategy},
     {"strict", "`true` or `false`", set_strict},
     {"target", "NAME[,attribute=value]",
      [](CompilerState& s, const std::string& v) { return add(s.settings.targets, v); }},
     {"threads", "1 … 1024",
-     [](CompilerState& s, const std::string& v) { return store(s.settings.threads, parse_number<int>(v, 1, 1024)); }},
+     [](CompilerState& s, const std::string& v) {
+       return store(s.settings.threads, parse_number<int>(v, 1, runtime::kMostThreads));
+     }},
     {"together", "NODES,NODES…", [](CompilerState& s, const std::string& v) { return add(s.settings.together, v); }},
 };
 

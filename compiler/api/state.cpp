@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/state.h"
 
-#include <algorithm>
-#include <thread>
-
 #include "compiler/driver/explain/questions.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/input/written_partitions.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::api {
 
 CompilerState::CompilerState() : diags(sources) {
-  settings.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  settings.threads = runtime::host_capabilities().processors;
 }
 
 void CompilerState::clear_diagnostics() {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "compiler/ir/functions.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/match/attribute_value.h"
 #include "compiler/match/functions/functions.h"
@@ -191,7 +192,7 @@ class Evaluator {
       return list != nullptr ? *list : NumberList({as_number(value)});
     };
     NumberOperator run = number_operator(expr.op);
-    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", expr.text));
+    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", ir::spelling_of(expr.op)));
     std::string why;
     auto result = combine(as_list(left), as_list(right), run, &why);
     if (!result) return failed(std::move(why));
@@ -243,7 +244,7 @@ class Evaluator {
       if (!value) return value;
       args.push_back(std::move(*value.value));
     }
-    if (args.empty()) return failed(fmt::format("`{}` has no arguments", expr.text));
+    if (args.empty()) return failed(fmt::format("`{}` has no arguments", ir::function_def(expr.function).name));
     return evaluator_of(expr.function)({expr, context_, args});
   }
 
@@ -258,7 +259,7 @@ std::string number_text(double n) {
 /// `present(b)` asks whether a capture is there, so it does not count as a mention.
 bool mentions_absent(const Expr& expr, const EvalContext& context) {
   std::span<const Binding> bindings = context.bindings;
-  if (expr.kind == ExprKind::Call && expr.function == ir::FunctionId::present) return false;
+  if (is_call(expr, ir::FunctionId::present)) return false;
   if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
   if (expr.kind == ExprKind::Capture && expr.capture >= 0)
     return !bindings[static_cast<size_t>(expr.capture)].is_present();

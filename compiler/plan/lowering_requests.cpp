@@ -40,7 +40,7 @@ runtime::AttrValue to_attribute(const match::EvalValue& value) {
 bool mentions_absent(const ir::Expr& expr, const std::vector<match::Binding>& bindings) {
   if (expr.kind == ir::Expr::Kind::Capture && expr.capture >= 0)
     return !bindings[static_cast<size_t>(expr.capture)].is_present();
-  if (expr.kind == ir::Expr::Kind::Call && expr.function == ir::FunctionId::present) return false;
+  if (is_call(expr, ir::FunctionId::present)) return false;
   return std::any_of(expr.args.begin(), expr.args.end(),
                      [&](const ir::Expr& arg) { return mentions_absent(arg, bindings); });
 }

@@ -48,7 +48,8 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
 
 /* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
  *
- *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A
+ *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A (evolve is for the command
+ *                  alone: it runs the placements that it compares)
  *     objective    latency | makespan | throughput | energy
  *     costs        measured | estimate
  *     cost-db      FILE; empty: measured costs are not kept

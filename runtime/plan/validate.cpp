@@ -95,7 +95,7 @@ class Validator {
 
   static Status check_storage(const Buffer& buffer) {
     const Storage& storage = *buffer.tensor.form.storage;
-    if (storage.type > StorageType::I64) return Status::error("its storage does not exist");
+    if (!is_storage_type(storage.type)) return Status::error("its storage does not exist");
     if (buffer.is_constant) return Status::error("a constant lies as its dtype says");
     if (!storage_mismatch(buffer.tensor.dtype, storage).empty())
       return Status::error("its storage cannot hold its dtype");

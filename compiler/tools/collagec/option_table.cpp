@@ -6,6 +6,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/place/strategies.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::tools {
 namespace {

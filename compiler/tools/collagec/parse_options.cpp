@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "compiler/support/check.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/tools/collagec/store_value.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::tools {
 namespace {
@@ -45,7 +45,7 @@ class Parser {
   Parser() {
     app_.set_help_flag();
     app_.allow_extras();
-    parsed_.options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    parsed_.options.threads = runtime::host_capabilities().processors;
     for (const OptionRow& row : option_table()) add(row);
   }
 

@@ -50,6 +50,8 @@ TEST_F(Interface, RunsOnBuffersOfTheCallerAfterAllElseIsFreed) {
   char error[256];
   collage_session* session = collage_session_create(executable, 1, error, sizeof(error));
   ASSERT_NE(session, nullptr) << error;
+  EXPECT_EQ(collage_session_create(executable, 1025, error, sizeof(error)), nullptr);
+  EXPECT_STREQ(error, "more than 1024 threads");
   ASSERT_EQ(collage_executable_input_count(executable), 1u);
   ASSERT_EQ(collage_executable_output_count(executable), 1u);
   const collage_port* input = collage_executable_input(executable, 0);
@@ -145,6 +147,18 @@ TEST_F(Interface, RefusesSettingsThatDoNotExist) {
   EXPECT_NE(collage_compiler_set(compiler_, "shape", "x"), 0);
   EXPECT_EQ(collage_compiler_set(compiler_, "budget", "0.5"), 0);
   EXPECT_EQ(collage_diagnostic_count(compiler_), 5u) << messages();
+}
+
+TEST_F(Interface, RefusesAStrategyThatMeasures) {
+  EXPECT_NE(collage_compiler_set(compiler_, "strategy", "evolve"), 0);
+  EXPECT_NE(messages().find("`evolve` runs the placements that it compares"), std::string::npos) << messages();
+  // The one before holds.
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  EXPECT_GT(collage_placement_bound(placement), 0);
+  collage_placement_free(placement);
+  collage_model_free(model);
 }
 
 TEST_F(Interface, NullHandlesFailAndNothingElse) {
