@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <set>
@@ -133,6 +134,29 @@ TEST(ParallelRandom, Makespan) {
 
 TEST(ParallelRandom, Throughput) {
   check_all(*objective_throughput.schedule, 8'000'000);
+}
+
+TEST(ParallelRandom, AStopEndsTheSearch) {
+  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+    RandomSource random(7'000'000 + seed);
+    const Problem problem = random_problem(random, 1 + random.below(7u));
+    const runtime::Machine machine = random_machine(random);
+    const std::optional<Solution> start = search_optimal(problem);
+    if (!start) continue;
+    std::atomic<bool> stop{false};
+    SearchOptions options;
+    options.stop = &stop;
+    int better = 0;
+    const auto fits = [&](const Solution&) {
+      stop = true;
+      ++better;
+      return true;
+    };
+    const ParallelResult found = search_parallel(problem, machine, *objective_makespan.schedule, *start, options, fits);
+    ASSERT_LE(better, 2) << seed;  // the second time, the same solution once more
+    ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << seed;
+    ASSERT_LE(found.bound, found.value) << seed;
+  }
 }
 
 }  // namespace

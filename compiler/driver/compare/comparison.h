@@ -37,7 +37,7 @@ struct CompareRow {
 
 struct Comparison {
   std::string model;
-  const place::Objective* objective = &place::objective_latency;  ///< of `predicted`
+  const place::Objective* objective = place::default_objective();  ///< of `predicted`
   std::vector<std::string> backends;  ///< those that some placement uses, in the order of the problem
   std::vector<CompareRow> rows;       ///< `optimal` first
   int runs = 0;                       ///< of each measured row

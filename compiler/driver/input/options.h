@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/place/objectives/objective.h"
+
 namespace collage::driver {
 
 /// The stage after which the compilation stops, and what it prints there. `All`: it does not stop.
@@ -31,7 +33,7 @@ struct Options {
   std::map<std::string, std::string> input_shapes;
 
   std::string strategy = "optimal";
-  std::string objective = "latency";
+  std::string objective{place::default_objective()->name};
   std::vector<std::string> memory;  ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place, forbid, together;
   std::string placement;            ///< file to follow

@@ -40,7 +40,7 @@ struct Settings {
   std::vector<std::string> allow{};    ///< `f16,i8`, `npu=bf16`: formats that round
   bool is_strict = false;              ///< an absent or failing backend is an error
   std::string strategy = "optimal";
-  const place::Objective* objective = &place::objective_latency;
+  const place::Objective* objective = place::default_objective();
   std::vector<std::string> memory{};                       ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place{}, forbid{}, together{};  ///< constraints on nodes
   place::SearchOptions search{};

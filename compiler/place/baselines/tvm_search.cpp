@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -16,6 +15,7 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/node_set.h"
 #include "compiler/place/problem/quotient.h"
+#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
 
 namespace collage::place {
@@ -157,25 +157,30 @@ class CoverSearch {
     }
   }
 
-  /// Pieces of the cheapest path, or nothing and the reason.
-  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* failure) {
+  /// Pieces of the cheapest path, or nothing and why. `options.max_states` limits the covered sets that are expanded,
+  /// `max_seconds` the time that takes.
+  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* why) {
     const Clock::time_point start = Clock::now();
     add({NodeSet(end_.slot()), 0, Cost(), {}, {}});
     while (!queue_.empty()) {
       const StateId at = *queue_.begin();
       queue_.erase(queue_.begin());
       if (states_[at].next == end_) return path_to(at);
+      if (options.is_stopped()) {
+        *why = fmt::format("TVM's search was stopped after {} covered sets", expanded_);
+        return std::nullopt;
+      }
       if (++expanded_ > options.max_states) {
-        *failure = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
+        *why = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
         return std::nullopt;
       }
       if (options.max_seconds && seconds_since(start) > *options.max_seconds) {
-        *failure = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
+        *why = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
         return std::nullopt;
       }
       if (!expand(at, kept_at_)) expand(at, other_at_);
     }
-    *failure = "the candidates do not cover the model";
+    *why = "the candidates do not cover the model";
     return std::nullopt;
   }
 
@@ -237,8 +242,7 @@ class CoverSearch {
 };
 
 /// The chosen pieces in the formats that make the cheapest plan of them.
-TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vector<PieceId>& chosen,
-                   const SearchOptions& options) {
+std::optional<Solution> complete(const StrategyInput& input, const Pieces& pieces, const std::vector<PieceId>& chosen) {
   std::vector<CandidateId> variants;
   Solution plain;
   for (PieceId i : chosen) {
@@ -246,12 +250,14 @@ TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vect
     plain.chosen.push_back(pieces[i].variants.front());
   }
   std::sort(variants.begin(), variants.end());
-  if (std::optional<Solution> solution = search_among(problem, variants, options)) return {std::move(solution), ""};
-  const Verdict verdict = evaluate(problem, plain);
-  if (const auto* reason = std::get_if<std::string>(&verdict))
-    return {std::nullopt, "TVM's choice is no plan: " + *reason};
+  if (std::optional<Solution> solution = search_among(input.problem, variants, input.options)) return solution;
+  const Verdict verdict = evaluate(input.problem, plain);
+  if (const auto* reason = std::get_if<std::string>(&verdict)) {
+    *input.why = "TVM's choice is no plan: " + *reason;
+    return std::nullopt;
+  }
   plain.cost = std::get<Cost>(verdict);
-  return {plain, ""};
+  return plain;
 }
 
 }  // namespace
@@ -267,26 +273,15 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
   return result;
 }
 
-TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
+std::optional<Solution> solve_tvm(const StrategyInput& input) {
+  const Problem& problem = input.problem;
   const Pieces pieces = pieces_of(problem);
   CoverSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
-  TvmResult result;
-  const std::optional<std::vector<PieceId>> chosen = search.run(options, &result.failure);
-  if (!chosen) return result;
-  result = complete(problem, pieces, *chosen, options);
-  if (result.solution) {
-    result.solution->bound = Cost();
-    result.solution->certificate = {};
-    result.solution->optimal = false;
-    result.solution->states = search.expanded();
-  }
-  return result;
-}
-
-std::optional<Solution> solve_tvm(const StrategyInput& input) {
-  TvmResult result = search_as_tvm(input.problem, input.options);
-  *input.why = result.failure;
-  return std::move(result.solution);
+  const std::optional<std::vector<PieceId>> chosen = search.run(input.options, input.why);
+  if (!chosen) return std::nullopt;
+  std::optional<Solution> solution = complete(input, pieces, *chosen);
+  if (solution) solution->states = search.expanded();
+  return solution;
 }
 
 }  // namespace collage::place

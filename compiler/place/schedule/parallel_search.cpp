@@ -105,6 +105,7 @@ class ParallelSearch {
     }
     const int rounds = rounds_for(problem_.node_count);
     for (int round = 0; round < rounds; ++round) {
+      if (round > 0 && options_.is_stopped()) return;  // the first one gives a bound
       const Table<ResourceId, int> weights = whole(round % 2 == 0 ? equal_for_instances(share) : share);
       std::optional<Solution> found = search_optimal(weighted(problem_, scheduler_, weights), options_);
       if (!found) return;
@@ -179,6 +180,7 @@ class ParallelSearch {
   }
 
   void search_chains() {
+    if (options_.is_stopped()) return;
     readers_.assign(problem_.node_count, {});
     for (const ProblemValue& value : problem_.values) {
       if (!value.writer.is_valid()) continue;
@@ -209,10 +211,13 @@ class ParallelSearch {
     return std::holds_alternative<Cost>(evaluate(problem_, solution)) && (!fits_ || fits_(solution));
   }
 
+  /// No more steps may be tried.
+  bool is_spent() const { return scheduled_ >= kTaskBudget || options_.is_stopped(); }
+
   /// Steps from the best solution until none helps or the work is spent.
   void improve() {
     scheduled_ = 0;
-    while (scheduled_ < kTaskBudget) {
+    while (!is_spent()) {
       if (!move_group() && !bring_in()) return;
     }
   }
@@ -268,7 +273,7 @@ class ParallelSearch {
   bool move_group() {
     for (const std::vector<ChosenPart>& group : groups()) {
       for (OwnerId owner : problem_.owners.ids()) {
-        if (scheduled_ >= kTaskBudget) return false;
+        if (is_spent()) return false;
         Chosen moved = best_.chosen;
         bool changes = false;
         for (ChosenPart p : group) {
@@ -297,7 +302,7 @@ class ParallelSearch {
   /// One more candidate; what overlaps it goes.
   bool bring_in() {
     for (CandidateId c : problem_.candidates.ids()) {
-      if (scheduled_ >= kTaskBudget) return false;
+      if (is_spent()) return false;
       scheduled_ += best_.chosen.size() / 8 + 1;
       const std::vector<NodeId>& nodes = candidate(c).nodes;
       Chosen chosen = {c};
@@ -324,7 +329,7 @@ class ParallelSearch {
     for (const auto& [score_a, a] : pool_) {
       for (const auto& [score_b, b] : pool_) {
         for (size_t from = 0; from < kCuts; ++from) {
-          for (size_t to = from + 1; to <= kCuts && scheduled_ < kTaskBudget; ++to) {
+          for (size_t to = from + 1; to <= kCuts && !is_spent(); ++to) {
             if (&a == &b) continue;
             const NodeId begin(problem_.node_count * from / kCuts), end(problem_.node_count * to / kCuts);
             Chosen chosen;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
-#include <set>
 
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/steiner.h"

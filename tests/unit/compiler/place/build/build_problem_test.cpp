@@ -597,6 +597,27 @@ TEST(Fixed, TooManyCoversAreReported) {
   EXPECT_FALSE(chain(none, ones_and_twos(21, 20)).problem());
   ASSERT_EQ(none.diags.records().size(), 1u) << none.diags.render();
   EXPECT_EQ(none.diags.records()[0].code, support::Code::TooManyCovers);
+  EXPECT_NE(none.diags.records()[0].message.find("stopped after 50000 steps; none were found"), std::string::npos)
+      << none.diags.render();
+}
+
+/// So many `Relu` in a row, in any number of matches, and an operator that the rules do not have.
+TEST(Fixed, TheHostRunsWhatItsRulesWereNotFoundToCover) {
+  std::string body = "%a0 = Relu(%x)\n";
+  for (int i = 1; i < 40; ++i) body += fmt::format("%a{} = Relu(%a{})\n", i, i - 1);
+  Case setup;
+  setup.model("(%x: f32[8]) -> (%y: f32[8])", body + "%y = Abs(%a39)\n")
+      .add_rules(
+          "backend host {\n  runtime host_jit\n  rule one { match Relu(v) cost 1 us lower \"one\" }\n"
+          "  rule two { match Relu(Relu(v)) cost 1 us lower \"two\" }\n  partition { join none }\n}\n");
+  const std::vector<ir::NodeId> all = setup.graph.node_ids();
+  setup.placement.partitions.push_back(partition(std::string("host"), "host", all));
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_TRUE(setup.diags.records().empty()) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 1u);
+  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, all));
+  EXPECT_FALSE(built->origin(0).backend.is_valid());
 }
 
 TEST(Fixed, ACoverOfRulesWithOneCostNeedsNoLongSearch) {

@@ -77,7 +77,7 @@ TEST(Regions, UnitsThatMeetNoOtherStayAlone) {
   }
 }
 
-TEST(Regions, WishedTogetherIsOneCandidate) {
+TEST(Regions, ConstrainedTogetherIsOneCandidate) {
   Case setup;
   setup.model(kLargeUnary, kThree).add_rules(engine(kAll));
   place::BuildOptions options;
