@@ -22,15 +22,12 @@ constexpr int kNotProven = 1;
 constexpr int kWrongUsage = 2;
 constexpr int kInternalError = 3;
 
-double gap_percent(int64_t bound, int64_t cost) {
-  return cost > 0 ? 100.0 * static_cast<double>(cost - bound) / static_cast<double>(cost) : 0.0;
-}
-
 /// `12.83 ms, gap 0.04 %`
 std::string bound_text(Cost bound, Cost cost) {
-  std::string text = human(bound);
-  return text + (bound < cost ? fmt::format(", gap {:.4g} %", gap_percent(bound.count(), cost.count()))
-                              : ", which is the cost");
+  const std::string text = human(bound);
+  if (bound >= cost) return text + ", which is the cost";
+  const std::optional<double> part = gap(cost, bound);
+  return part ? fmt::format("{}, gap {:.4g} %", text, 100 * *part) : text;
 }
 
 void report(const certificate::CertificateFile& file, const certificate::Judgement& judgement) {
