@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/build_plan.h"
 
-#include <algorithm>
-
 #include "compiler/plan/assign_memory.h"
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/check_placement.h"
