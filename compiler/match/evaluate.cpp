@@ -256,17 +256,6 @@ std::string number_text(double n) {
   return fmt::format("{:.6g}", n);
 }
 
-/// `present(b)` asks whether a capture is there, so it does not count as a mention.
-bool mentions_absent(const Expr& expr, const EvalContext& context) {
-  std::span<const Binding> bindings = context.bindings;
-  if (is_call(expr, ir::FunctionId::present)) return false;
-  if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
-  if (expr.kind == ExprKind::Capture && expr.capture >= 0)
-    return !bindings[static_cast<size_t>(expr.capture)].is_present();
-  return std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const Expr& arg) { return mentions_absent(arg, context); });
-}
-
 }  // namespace
 
 Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -339,6 +328,16 @@ std::string render(const std::vector<std::variant<std::string, Expr>>& pieces, c
     message += value ? to_text(*value.value, expr.unit) : "?";
   }
   return message;
+}
+
+bool mentions_absent(const Expr& expr, const EvalContext& context) {
+  std::span<const Binding> bindings = context.bindings;
+  if (expr.kind == ExprKind::Call && expr.function == ir::FunctionId::present) return false;
+  if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
+  if (expr.kind == ExprKind::Capture && expr.capture >= 0)
+    return !bindings[static_cast<size_t>(expr.capture)].is_present();
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr& arg) { return mentions_absent(arg, context); });
 }
 
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message) {

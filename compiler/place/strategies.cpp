@@ -42,13 +42,6 @@ const StrategyRow& row_of(const Strategy& strategy) {
   return kRows[static_cast<size_t>(strategy.kind)];
 }
 
-/// The row that a text such as `priority:npu` starts with; null if there is none.
-const StrategyRow* find_strategy(std::string_view text) {
-  const auto row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& one) { return one.name == name_of(text); });
-  return row == std::end(kRows) ? nullptr : row;
-}
-
 /// Of a solution that is not known to be near the best of the whole problem.
 void drop_proof(Solution& solution) {
   solution.bound = Cost();
@@ -79,6 +72,12 @@ std::string to_string(const Strategy& strategy) {
     text += (&backend == &strategy.backends.front() ? ":" : ",") + backend;
   }
   return text;
+}
+
+const StrategyRow* find_strategy(std::string_view text) {
+  const auto row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& one) { return one.name == name_of(text); });
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,

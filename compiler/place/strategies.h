@@ -44,6 +44,9 @@ struct StrategyRow {
 
 std::span<const StrategyRow> strategy_rows();
 
+/// The row that a text such as `priority:npu` starts with; null if there is none.
+const StrategyRow* find_strategy(std::string_view text);
+
 /// How a user writes the row's strategy: `greedy`, `single:a`, `priority:a,b`.
 std::string usage_of(const StrategyRow& row);
 /// All of them: `optimal | greedy | …`.

@@ -49,6 +49,7 @@ collage_unit_tests(compiler/plan DEPENDS collage::encodings collage::place colla
 collage_unit_tests(compiler/measure DEPENDS collage::measure collage::libraries SQLite::SQLite3)
 collage_unit_tests(compiler/api DEPENDS Collage::compiler)
 collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool)
+collage_unit_tests(compiler/tools DEPENDS collage::command_line)
 
 # A test that no row takes in would never run.
 get_property(taken GLOBAL PROPERTY COLLAGE_UNIT_TESTS)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
              const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 std::string print(const Comparison& comparison);
-std::string to_json(const Comparison& comparison);
+/// The document of `--compare-json`.
+nlohmann::ordered_json to_json(const Comparison& comparison);
 
 }  // namespace collage::driver

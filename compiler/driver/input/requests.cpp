@@ -20,15 +20,6 @@ std::optional<ModelRequest> read_model_request(const Options& options, support::
   return request;
 }
 
-/// A budget of time alone lifts the default limit of states.
-place::SearchOptions search_options(const Options& options) {
-  place::SearchOptions search;
-  if (options.max_states > 0) search.max_states = options.max_states;
-  search.max_seconds = options.budget;
-  if (options.budget && options.max_states == 0) search.max_states = kUnlimitedStates;
-  return search;
-}
-
 /// What lists or explains candidates shows all of their costs.
 CostRequest cost_request(const Options& options) {
   CostRequest costs{options.costs, options.measure_all, options.cost_db, options.measure_timeout};
@@ -50,7 +41,7 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.place = options.place;
   settings.forbid = options.forbid;
   settings.together = options.together;
-  settings.search = search_options(options);
+  settings.search = search_options(options.max_states, options.budget);
   settings.lists_regions = !options.certificate.empty();
   settings.costs = cost_request(options);
   settings.threads = options.threads;
@@ -69,6 +60,17 @@ RunRequest run_request(const Options& options) {
 }
 
 }  // namespace
+
+place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds) {
+  place::SearchOptions search;
+  search.max_seconds = max_seconds;
+  if (max_states > 0) {
+    search.max_states = max_states;
+  } else if (max_seconds) {
+    search.max_states = kUnlimitedStates;
+  }
+  return search;
+}
 
 std::optional<ir::Shape> parse_shape(const std::string& text) {
   ir::Shape shape;

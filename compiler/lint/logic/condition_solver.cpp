@@ -2,7 +2,6 @@
 #include "compiler/lint/logic/condition_solver.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "compiler/ir/functions.h"

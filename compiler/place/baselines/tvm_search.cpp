@@ -132,10 +132,10 @@ class Pruner {
   Table<PieceId, bool> kept_;
 };
 
-using StateId = Id<struct State>;
+using StateId = Id<struct CoveredState>;
 
 /// A set of covered nodes and the cheapest way to it so far.
-struct State {
+struct CoveredState {
   NodeSet covered;
   NodeId next = 0;  ///< the first that is not covered
   Cost cost;
@@ -143,9 +143,9 @@ struct State {
   PieceId piece;
 };
 
-class CoverSearch {
+class ChainSearch {
  public:
-  CoverSearch(const Pieces& pieces, const Table<PieceId, bool>& kept, size_t node_count)
+  ChainSearch(const Pieces& pieces, const Table<PieceId, bool>& kept, size_t node_count)
       : pieces_(pieces),
         end_(node_count),
         nodes_(pieces.size(), NodeSet(node_count)),
@@ -193,7 +193,7 @@ class CoverSearch {
     for (PieceId i : starting_at[states_[at].next]) {
       if (states_[at].covered.intersects(nodes_[i])) continue;
       moved = true;
-      State state{states_[at].covered, states_[at].next, states_[at].cost + pieces_[i].cost, at, i};
+      CoveredState state{states_[at].covered, states_[at].next, states_[at].cost + pieces_[i].cost, at, i};
       state.covered |= nodes_[i];
       while (state.next < end_ && state.covered.contains(state.next)) state.next = advance(state.next, 1);
       add(std::move(state));
@@ -201,13 +201,13 @@ class CoverSearch {
     return moved;
   }
 
-  void add(State state) {
+  void add(CoveredState state) {
     const auto [known, is_new] = by_covered_.emplace(std::string(state.covered.bytes()), states_.next_id());
     if (is_new) {
       queue_.insert(states_.add(std::move(state)));
       return;
     }
-    State& old = states_[known->second];
+    CoveredState& old = states_[known->second];
     if (!(state.cost < old.cost)) return;
     queue_.erase(known->second);
     old = std::move(state);
@@ -222,10 +222,10 @@ class CoverSearch {
   }
 
   struct Before {
-    const Table<StateId, State>* states;
+    const Table<StateId, CoveredState>* states;
     bool operator()(StateId a, StateId b) const {
-      const State& x = (*states)[a];
-      const State& y = (*states)[b];
+      const CoveredState& x = (*states)[a];
+      const CoveredState& y = (*states)[b];
       return x.cost != y.cost ? x.cost < y.cost : NodeSet::precedes(x.covered, y.covered);
     }
   };
@@ -235,7 +235,7 @@ class CoverSearch {
   Table<PieceId, NodeSet> nodes_;
   Index kept_at_;  ///< by first node
   Index other_at_;
-  Table<StateId, State> states_;
+  Table<StateId, CoveredState> states_;
   std::unordered_map<std::string, StateId> by_covered_;
   std::set<StateId, Before> queue_{Before{&states_}};
   uint64_t expanded_ = 0;
@@ -276,7 +276,7 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
 std::optional<Solution> solve_tvm(const StrategyInput& input) {
   const Problem& problem = input.problem;
   const Pieces pieces = pieces_of(problem);
-  CoverSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
+  ChainSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
   const std::optional<std::vector<PieceId>> chosen = search.run(input.options, input.why);
   if (!chosen) return std::nullopt;
   std::optional<Solution> solution = complete(input, pieces, *chosen);

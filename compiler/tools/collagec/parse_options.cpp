@@ -120,6 +120,13 @@ class Parser {
 
   bool is_given(std::string_view name) const { return given_.contains(name); }
 
+  /// Given, and not kept from ending the compilation.
+  bool stops(std::string_view name) const {
+    if (!is_given(name)) return false;
+    const std::string_view other = row_of(name).goes_on_with;
+    return other.empty() || !is_given(other);
+  }
+
   /// `--run`: given; `--objective=latency`: has this value.
   bool holds(std::string_view condition) const {
     const size_t equals = condition.find('=');
@@ -133,18 +140,13 @@ class Parser {
     for (const OptionRow& row : option_table()) {
       if (!is_given(name_of(row))) continue;
       for (std::string_view other : row.stopped_by) {
-        if (is_given(other)) return fmt::format("{} stops before {}", other, name_of(row));
+        if (stops(other)) return fmt::format("{} stops before {}", other, name_of(row));
       }
       for (std::string_view other : row.excludes) {
         if (is_given(other)) return fmt::format("{} and {} exclude each other", name_of(row), other);
       }
       for (std::string_view condition : row.needs) {
         if (!holds(condition)) return fmt::format("{} needs {}", name_of(row), condition);
-      }
-    }
-    for (std::string_view runs : {"--run", "--check", "--bench", "--profile", "--verify-costs"}) {
-      if (is_given("--json") && is_given(runs) && !is_given("--compare")) {
-        return fmt::format("--json stops before {}", runs);
       }
     }
     if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())

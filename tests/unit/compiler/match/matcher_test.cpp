@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pattern matches, what it refuses, and what it says then (section 5 of the design: "Match", "Inside").
+// What a pattern matches, what it refuses, and what it says then.
 #include <gtest/gtest.h>
 
 #include "compiler/match/automaton.h"
