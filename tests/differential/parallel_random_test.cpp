@@ -121,7 +121,7 @@ void check_all(const ScheduleValue& objective, uint64_t first_seed) {
   Tally tally;
   for (uint64_t seed = 0; seed < rounds(300); ++seed) {
     check(first_seed + seed, objective, &tally);
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
   std::printf("%d problems: best found in %d, bound met in %d\n", tally.problems, tally.found_best, tally.bound_met);
   EXPECT_GE(tally.found_best * 100, tally.problems * 95);

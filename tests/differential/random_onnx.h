@@ -93,6 +93,12 @@ class OnnxMaker {
   int count_ = 0;
 };
 
+/// Keeps the value. True, for an operator whose making succeeds with it.
+inline bool keep(OnnxMaker& m, const OnnxValue& value) {
+  m.keep(value);
+  return true;
+}
+
 int64_t element_count(const Dims& dims);
 
 /// One random model of at most about `most_nodes` nodes.

@@ -8,11 +8,6 @@
 namespace collage::testing {
 namespace {
 
-bool keep(OnnxMaker& m, const OnnxValue& value) {
-  m.keep(value);
-  return true;
-}
-
 /// Weights that keep results about as large as the operand: 1 / sqrt(terms of a sum).
 float scale_for(int64_t terms) {
   return 1.0f / std::sqrt(static_cast<float>(terms));
