@@ -1,10 +1,12 @@
-# collage_library(NAME [OWN_OPTIONS] [SINGLY] [COLD] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library of one floor, `collage_NAME`, with
-# the alias `collage::NAME`, from every .cpp file in and below the folder that calls it: a new file needs no row here.
+# collage_library(NAME [OWN_OPTIONS] [SINGLY] [COLD] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library
+# of one floor, `collage_NAME`, with the alias `collage::NAME`, from every .cpp file in and below the folder that calls
+# it: a new file needs no row here.
 # DEPENDS are the lower floors whose headers its own headers show. WITHOUT leaves out sources whose path, relative to the
 # folder, matches. SINGLY: its files repeat local names, so that they cannot be compiled in groups.
-# COLD: it runs for an instant only, and compiling it with -O1 takes two thirds of the time.
+# COLD: it runs for an instant only, and is compiled with -O1, which is quicker.
 #
-# collage_executable(NAME [OWN_OPTIONS] [COLD] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp files of the folder.
+# collage_executable(NAME [OWN_OPTIONS] [COLD] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp
+# files of the folder.
 
 add_library(collage_options INTERFACE)
 target_include_directories(collage_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -70,8 +72,8 @@ function(collage_precompile target own)
   endif()
 endfunction()
 
-# Several sources of one library are compiled at once: half the time of a cold build, since what their headers hold is
-# parsed and generated once for all of them. The preset `dev` compiles each alone: a change costs one file, and a missing
+# Several sources of one library are compiled at once: what their headers hold is parsed and generated once for all of
+# them. The preset `dev` compiles each alone: a change costs one file, and a missing
 # include shows.
 option(COLLAGE_UNITY "Compile the sources of a library in groups" ON)
 set(collage_unity_group 8)

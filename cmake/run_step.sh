@@ -1,5 +1,5 @@
 # For bash scripts that build: run_step LABEL COMMAND… runs a command and appends its output to $log. On a terminal one line
-# shows the last line of that output, so what is built now, and is cleared at the end. A failure prints the end of the log.
+# shows the last line of that output, so what is built now, and is cleared at the end. A failure prints the end of the log and its path.
 run_step() {
   local label="$1" status=0
   shift
@@ -12,5 +12,5 @@ run_step() {
   else
     "$@" >> "$log" 2>&1 || status=$?
   fi
-  [ "$status" -eq 0 ] || { tail -40 "$log" >&2; exit "$status"; }
+  [ "$status" -eq 0 ] || { tail -40 "$log" >&2; echo "$label failed; the whole log is $log" >&2; exit "$status"; }
 }

@@ -40,7 +40,6 @@ struct ScanState {
   bool skipping = false;       ///< after an error: drop tokens until a statement may start
   int skipped_blocks = 0;      ///< blocks opened while skipping
   bool opens_set = false;      ///< the next `{` lists things instead of holding statements
-  bool in_pattern = false;     ///< the statement at hand has patterns, whose `{` hold bounds
   int64_t last_error_at = -1;  ///< offset of the token of the last syntax error
   std::vector<OpenBracket> brackets;
   syntax::RulesBlock opens = syntax::Nowhere;  ///< the block that the statement at hand opens

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <thread>
 
 #include "compiler/api/state.h"
 #include "compiler/driver/compilation/report_of.h"
@@ -64,14 +63,11 @@ collage_executable* build(const api::PlacedModel& placed) {
   support::Diagnostics& diags = *placed.state->diags;
   const driver::Compilation& compilation = *placed.compilation;
   if (!check_runtime(diags)) return nullptr;
+  driver::ProgramOptions options;
+  options.is_strict = compilation.settings().is_strict;
   std::optional<driver::Program> program =
-      driver::build_program(compilation.graph(), placed.placement, compilation.targets(), {}, diags);
+      driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program) return nullptr;
-  if (compilation.settings().is_strict && !program->built.fallbacks.empty()) {
-    diags.error_at(Code::BackendFailed, "strict", "{} partitions fell back to the reference kernels",
-                   program->built.fallbacks.size());
-    return nullptr;
-  }
   return new collage_executable{std::make_shared<const runtime::CompiledModel>(
       std::move(program->built.plan), std::move(program->jit), compilation.settings().threads)};
 }
@@ -128,9 +124,14 @@ int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_dia
   return guarded(state, 1, [&] {
     const support::DiagnosticRecord& record = state.diags->records()[index];
     const bool has_place = record.span.is_valid();
-    api::DiagnosticTexts& texts = state.texts[index];
-    texts = {support::code_text(record.code),
-             has_place ? std::string(state.sources.name(record.span.file)) : record.where, with_notes(record)};
+    // Texts that were given out stay where they are.
+    if (!state.texts.contains(index)) {
+      api::DiagnosticTexts made{support::code_text(record.code),
+                                has_place ? std::string(state.sources.name(record.span.file)) : record.where,
+                                with_notes(record)};
+      state.texts.emplace(index, std::move(made));
+    }
+    const api::DiagnosticTexts& texts = state.texts.at(index);
     support::LineColumn place{0, 0};
     if (has_place) place = state.sources.position(record.span.file, record.span.begin);
     *diagnostic = {record.severity == support::Severity::Error ? COLLAGE_ERROR : COLLAGE_WARNING,

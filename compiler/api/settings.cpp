@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "compiler/api/state.h"
+#include "compiler/place/strategies.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::api {
 namespace {
@@ -39,15 +41,21 @@ bool add(std::vector<std::string>& list, const std::string& value) {
 }
 
 bool set_costs(CompilerState& s, const std::string& value) {
+  if (value != "measured" && value != "estimate") return false;
   s.settings.costs.mode = value == "measured" ? driver::CostMode::Measured : driver::CostMode::Estimate;
-  return value == "measured" || value == "estimate";
+  return true;
 }
 
-/// Lifts the default limit of states: time alone counts then.
 bool set_budget(CompilerState& s, const std::string& value) {
-  uint64_t& states = s.settings.search.max_states;
-  if (states == place::SearchOptions().max_states) states = driver::kUnlimitedStates;
-  return store(s.settings.search.max_seconds, parse_number<double>(value, 0, 1e6));
+  if (!store(s.max_seconds, parse_number<double>(value, 0, driver::kMostSeconds))) return false;
+  s.settings.search = driver::search_options(s.max_states, s.max_seconds);
+  return true;
+}
+
+bool set_max_states(CompilerState& s, const std::string& value) {
+  if (!store(s.max_states, parse_number<uint64_t>(value, 1, driver::kMostStates))) return false;
+  s.settings.search = driver::search_options(s.max_states, s.max_seconds);
+  return true;
 }
 
 bool set_shape(CompilerState& s, const std::string& value) {
@@ -59,9 +67,21 @@ bool set_shape(CompilerState& s, const std::string& value) {
   return shape.has_value();
 }
 
+/// Whether the strategy exists, and its backends do, shows when a model is placed.
+bool set_strategy(CompilerState& s, const std::string& value) {
+  const place::StrategyRow* row = place::find_strategy(value);
+  if (row != nullptr && place::is_measured({row->kind, {}})) {
+    return s.diags->error_at(Code::BadOption, "strategy",
+                             "`{}` runs the placements that it compares, which only the command does", row->name);
+  }
+  s.settings.strategy = value;
+  return true;
+}
+
 bool set_strict(CompilerState& s, const std::string& value) {
+  if (value != "true" && value != "false") return false;
   s.settings.is_strict = value == "true";
-  return value == "true" || value == "false";
+  return true;
 }
 
 bool set_text(std::string& text, const std::string& value) {
@@ -82,10 +102,7 @@ constexpr Row kRows[] = {
      [](CompilerState& s, const std::string& v) { return store(s.settings.costs.database, std::optional(v)); }},
     {"costs", "`measured` or `estimate`", set_costs},
     {"forbid", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.forbid, v); }},
-    {"max-states", "a number",
-     [](CompilerState& s, const std::string& v) {
-       return store(s.settings.search.max_states, parse_number<uint64_t>(v, 1, driver::kUnlimitedStates));
-     }},
+    {"max-states", "a number", set_max_states},
     {"memory", "DEVICE=SIZE", [](CompilerState& s, const std::string& v) { return add(s.settings.memory, v); }},
     {"objective", "an objective",
      [](CompilerState& s, const std::string& v) {
@@ -96,12 +113,14 @@ constexpr Row kRows[] = {
     {"place", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.place, v); }},
     {"placement", "FILE", [](CompilerState& s, const std::string& v) { return set_text(s.followed, v); }},
     {"shape", "NAME=1x3x224x224", set_shape},
-    {"strategy", "a strategy", [](CompilerState& s, const std::string& v) { return set_text(s.settings.strategy, v); }},
+    {"strategy", "a strategy", set_strategy},
     {"strict", "`true` or `false`", set_strict},
     {"target", "NAME[,attribute=value]",
      [](CompilerState& s, const std::string& v) { return add(s.settings.targets, v); }},
     {"threads", "1 … 1024",
-     [](CompilerState& s, const std::string& v) { return store(s.settings.threads, parse_number<int>(v, 1, 1024)); }},
+     [](CompilerState& s, const std::string& v) {
+       return store(s.settings.threads, parse_number<int>(v, 1, runtime::kMostThreads));
+     }},
     {"together", "NODES,NODES…", [](CompilerState& s, const std::string& v) { return add(s.settings.together, v); }},
 };
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/state.h"
 
-#include <algorithm>
-#include <thread>
-
-#include "compiler/driver/explain/questions.h"
+#include "compiler/driver/compilation/answer_questions.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/input/written_partitions.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::api {
 
 CompilerState::CompilerState() : diags(sources) {
-  settings.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  settings.threads = runtime::host_capabilities().processors;
 }
 
 void CompilerState::clear_diagnostics() {
@@ -61,20 +59,10 @@ std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, c
 }
 
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {
-  const driver::Compilation& compilation = *placed.compilation;
-  support::Diagnostics& diags = *placed.state->diags;
-  std::optional<driver::Questions> questions =
-      driver::read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
-  if (!questions) return std::nullopt;
-  const place::Strategy& strategy = compilation.strategy();
-  std::optional<driver::FoundPlacement> found = placed.found;
-  if (!found) found = compilation.find_placement(*placed.candidates, strategy, diags);
-  if (!found) return std::nullopt;
-  const driver::SearchInput input = compilation.search_input(*placed.candidates);
-  const bool measures = compilation.costs() != nullptr;
-  const driver::ExplainedPlacement explained{input,   strategy, compilation.active(), *found, placed.state->sources,
-                                             measures};
-  return driver::answer_why(*questions, explained) + driver::answer_why_not(*questions, explained);
+  std::optional<driver::Answers> answers = driver::answer_questions(
+      *placed.compilation, *placed.candidates, placed.found ? &*placed.found : nullptr, request, *placed.state->diags);
+  if (!answers) return std::nullopt;
+  return answers->why + answers->why_not;
 }
 
 }  // namespace collage::api

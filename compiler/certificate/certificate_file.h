@@ -2,10 +2,10 @@
 // The certificate file: a placement problem, the plan that was found for it, and multipliers that prove a lower bound.
 // `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
-// JSON. Nodes, values, formats, owners, constants and candidates go by their index. A COST is whole picoseconds, or
-// picojoules where `unit` is `J`; null where there is none. Values of equal conversions share a table.
+// JSON. Nodes, values, formats, owners, constants and candidates go by their index. A COST is whole picoseconds,
+// null where there is none. Values of equal conversions share a table.
 //
-//     {"collage_certificate": 1, "model": "digits", "unit": "s",
+//     {"collage_certificate": 1, "model": "digits",
 //      "nodes": ["conv1", …], "formats": ["host", "npu[0] NHWC", …], "host_plain": 0,
 //      "owners": [{"backend": "npu", "instance": "npu[0]", "max_partitions": 8, "conflicts": [3], "memory": 8388608}],
 //      "conversions": [[[FROM, TO, COST], …], …],
@@ -18,15 +18,12 @@
 //                      "rounds": [{"shares": [[CANDIDATE, [COST, …]], …],
 //                                  "prices": [[VALUE, READER, FORMAT, COST], …]}, …]}}
 //
-// `unit` is written of energies alone.
-//
 // `proof` of the plan's bound: `multipliers` alone; `search`: it needs that nothing was left to search, which no one
 // can see from outside; `none`: there is no bound.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "compiler/place/problem/problem.h"
 #include "runtime/core/status.h"
@@ -46,6 +43,7 @@ struct CertificateFile {
   std::string proof;
 };
 
+/// Expects a problem whose costs are times.
 std::string to_json(const Names& names, const place::Problem& problem, const place::Solution& solution);
 
 /// After: every index is in range and every cost one that can be added up. Nothing else is known of it yet.

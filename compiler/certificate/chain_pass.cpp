@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxFormats = 64;
 /// phi is worked out over all sets of formats up to here. Past it the readers are left out of phi and pay nothing.
-constexpr size_t kMaxPricedReaders = 8;
+constexpr size_t kMaxPricedFormats = 8;
 /// Chains between two runs of a candidate are worked out where no more positions lie between them.
 constexpr size_t kMaxGapOfNearRuns = 32;
 
@@ -41,12 +41,11 @@ ChainPass::ChainPass(const CertificateFile& file, const Order& order, const Tabl
     : file_(file),
       order_(order),
       candidates_(candidates),
-      count_(file.problem.node_count),
       values_(file.problem.values.size()),
-      written_at_(count_),
-      read_at_(count_),
-      marked_(count_),
-      places_(count_ + 1) {
+      written_at_(file.problem.node_count),
+      read_at_(file.problem.node_count),
+      marked_(file.problem.node_count),
+      places_(file.problem.node_count + 1) {
   place_values();
 }
 
@@ -102,7 +101,7 @@ Status ChainPass::find_formats() {
     Value& value = values_[v];
     std::sort(value.formats.begin(), value.formats.end());
     if (file_.problem.values[v].is_output) value.always = bit(value, file_.problem.host_plain);
-    if (value.formats.size() <= kMaxPricedReaders) value.trees = trees_of(v);
+    if (value.formats.size() <= kMaxPricedFormats) value.trees = trees_of(v);
   }
   for (CandidateId c : candidates_) {
     const std::map<ProblemValueId, Formats> reads = reads_of(c);
@@ -160,8 +159,8 @@ Status ChainPass::set_shares(const place::Certificate::Round& round) {
     Wide sum = 0;
     for (place::Cost run : share.runs) sum += run.count();
     if (sum != sharing.cost.count()) {
-      return Status::error(fmt::format("the shares of {} add up to {}, it costs {}", who, cost_text(file_, sum),
-                                       cost_text(file_, sharing.cost.count())));
+      return Status::error(fmt::format("the shares of {} add up to {}, it costs {}", who, cost_text(sum),
+                                       cost_text(sharing.cost.count())));
     }
   }
   return Status::ok();

@@ -145,7 +145,6 @@ class ChainPass {
   const CertificateFile& file_;
   const Order& order_;
   const Table<EntryId, CandidateId>& candidates_;
-  size_t count_;
   Table<ProblemValueId, Value> values_;
   Table<Position, std::vector<ProblemValueId>> written_at_;
   Table<Position, std::vector<std::pair<ProblemValueId, ReaderId>>> read_at_;

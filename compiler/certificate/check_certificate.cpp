@@ -54,12 +54,12 @@ Result<Judgement> check_certificate(const CertificateFile& file) {
   if (!cost) return cost.status();
   judgement.cost = *cost;
   if (*cost != solution.cost.count()) {
-    return Status::error(fmt::format("the plan costs {}, the file says {}", cost_text(file, *cost),
-                                     cost_text(file, solution.cost.count())));
+    return Status::error(
+        fmt::format("the plan costs {}, the file says {}", cost_text(*cost), cost_text(solution.cost.count())));
   }
   if (solution.bound > solution.cost) {
-    return Status::error(fmt::format("the bound {} is above the cost {}", cost_text(file, solution.bound.count()),
-                                     cost_text(file, solution.cost.count())));
+    return Status::error(fmt::format("the bound {} is above the cost {}", cost_text(solution.bound.count()),
+                                     cost_text(solution.cost.count())));
   }
   if (solution.optimal != (solution.bound == solution.cost)) {
     return Status::error(solution.optimal ? "the plan is called optimal, and its bound is below its cost"
@@ -71,20 +71,19 @@ Result<Judgement> check_certificate(const CertificateFile& file) {
     if (!bound) return bound.status();
     judgement.bound = *bound;
     if (*bound < solution.certificate.bound.count()) {
-      return Status::error(fmt::format("the multipliers prove {}, the file says {}", cost_text(file, *bound),
-                                       cost_text(file, solution.certificate.bound.count())));
+      return Status::error(fmt::format("the multipliers prove {}, the file says {}", cost_text(*bound),
+                                       cost_text(solution.certificate.bound.count())));
     }
     if (*bound > *cost) {
       return Status::error(fmt::format("the multipliers prove {}, above the cost of the plan: this judge is at fault",
-                                       cost_text(file, *bound)));
+                                       cost_text(*bound)));
     }
   }
   if (file.proof == "multipliers" && (!has_multipliers || *judgement.bound < solution.bound.count())) {
-    return Status::error(has_multipliers
-                             ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
-                                           "prove {}",
-                                           cost_text(file, solution.bound.count()), cost_text(file, *judgement.bound))
-                             : "the bound is said to be proven by multipliers, and there are none");
+    return Status::error(has_multipliers ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
+                                                       "prove {}",
+                                                       cost_text(solution.bound.count()), cost_text(*judgement.bound))
+                                         : "the bound is said to be proven by multipliers, and there are none");
   }
   if (file.proof == "none" && solution.bound.count() > 0) {
     return Status::error("there is a bound, and nothing is said to prove it");
@@ -108,9 +107,9 @@ std::string candidate_text(const CertificateFile& file, place::CandidateId candi
                      file.problem.owners[described.owner].instance);
 }
 
-std::string cost_text(const CertificateFile& file, Wide cost) {
-  if (cost > INT64_MAX || cost < INT64_MIN) return "a time beyond measure";
-  return to_string(file.problem.cost_of(static_cast<int64_t>(cost)));
+std::string cost_text(Wide cost) {
+  if (cost > INT64_MAX || cost < INT64_MIN) return "a cost beyond measure";
+  return to_string(place::Cost::of(static_cast<int64_t>(cost), place::Cost::Unit::Seconds));
 }
 
 }  // namespace collage::certificate

@@ -42,7 +42,7 @@ std::string node_text(const CertificateFile& file, place::NodeId node);
 std::string value_text(const CertificateFile& file, place::ProblemValueId value);
 /// `candidate 7 (conv_relu on npu[0])`
 std::string candidate_text(const CertificateFile& file, place::CandidateId candidate);
-/// `12.5us`; of energies, `12.5uJ`.
-std::string cost_text(const CertificateFile& file, Wide cost);
+/// `12.5us`
+std::string cost_text(Wide cost);
 
 }  // namespace collage::certificate

@@ -14,7 +14,7 @@
 
 namespace collage::certificate {
 
-/// Sums of times that cannot overflow.
+/// Sums of costs that cannot overflow.
 __extension__ using Wide = __int128;
 inline constexpr Wide kUnreachable = Wide{1} << 100;
 

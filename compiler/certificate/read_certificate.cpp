@@ -159,11 +159,6 @@ class Reader {
   void read_problem(const Place& top) {
     place::Problem& problem = file_.problem;
     file_.names.model = text(top, "model");
-    if (has(top, "unit")) {
-      const std::string unit = text(top, "unit");
-      if (fault_.empty() && unit != "s" && unit != "J") fail("the file: `unit` is one of `s` and `J`");
-      if (unit == "J") problem.unit = Cost::Unit::Joules;
-    }
     each(top, "nodes", [&](const Place& p) { file_.names.nodes.push_back(text(&p.at, p, "name")); });
     problem.node_count = file_.names.nodes.size();
     each(top, "formats", [&](const Place& p) { problem.formats.push_back({text(&p.at, p, "name"), "plain"}); });

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "compiler/certificate/certificate_file.h"
+#include "compiler/support/check.h"
 
 namespace collage::certificate {
 namespace {
@@ -24,7 +25,6 @@ class Writer {
   std::string write() {
     out_ = "{\"collage_certificate\": 1,\n\"model\": ";
     text(names_.model);
-    if (problem_.unit == Cost::Unit::Joules) out_ += ",\n\"unit\": \"J\"";
     list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
     list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
     put(",\n\"host_plain\": {}", problem_.host_plain.index);
@@ -192,6 +192,7 @@ class Writer {
 }  // namespace
 
 std::string to_json(const Names& names, const place::Problem& problem, const place::Solution& solution) {
+  COLLAGE_CHECK(problem.unit == Cost::Unit::Seconds, "certificates are of times");
   return Writer(names, problem, solution).write();
 }
 

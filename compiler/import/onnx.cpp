@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <queue>
-#include <set>
 #include <vector>
 
 #include "compiler/import/branch.h"

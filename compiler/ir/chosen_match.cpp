@@ -19,4 +19,13 @@ ChosenMatch renumbered(const ChosenMatch& match, const std::function<NodeId(Node
   return result;
 }
 
+void renumber(const std::vector<NodeId>& before, const std::vector<NodeId>& after,
+              const std::function<ValueId(ValueId)>& value, std::vector<ChosenMatch>& matches) {
+  const auto node = [&](NodeId id) {
+    const auto at = std::lower_bound(before.begin(), before.end(), id);
+    return after[static_cast<size_t>(at - before.begin())];
+  };
+  for (ChosenMatch& match : matches) match = renumbered(match, node, value);
+}
+
 }  // namespace collage::ir

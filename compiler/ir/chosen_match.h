@@ -38,4 +38,8 @@ struct ChosenMatch {
 ChosenMatch renumbered(const ChosenMatch& match, const std::function<NodeId(NodeId)>& node,
                        const std::function<ValueId(ValueId)>& value);
 
+/// The same of all matches of a partition: its nodes `before` are those of `after` in the copy, in their order.
+void renumber(const std::vector<NodeId>& before, const std::vector<NodeId>& after,
+              const std::function<ValueId(ValueId)>& value, std::vector<ChosenMatch>& matches);
+
 }  // namespace collage::ir

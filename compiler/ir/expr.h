@@ -65,7 +65,7 @@ struct Expr {
   ExprType type = ExprType::Number;
   Unit unit = Unit::None;
   double number = 0;
-  std::string text;  ///< of names, functions and operators: as they are written
+  std::string text;  ///< of names and strings; functions and operators have an id alone
   FunctionId function{};
   QuantityId quantity{};
   ExprOp op{};
@@ -75,6 +75,13 @@ struct Expr {
   std::shared_ptr<const CostTable> table;  ///< of the function `table`
   support::Span span;
 };
+
+/// True if it calls this function.
+bool is_call(const Expr& expr, FunctionId function);
+/// True if it is this operator, unary or binary, of its arguments.
+bool is_operation(const Expr& expr, ExprOp op);
+/// True if it compares two arguments by `==`, `!=`, `<`, `<=`, `>` or `>=`.
+bool is_comparison(const Expr& expr);
 
 /// True if `sum(rules)` occurs in it.
 bool refers_to_rules(const Expr& expr);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/runtimes.h"
 
-#include <algorithm>
-
 namespace collage::ir {
 namespace {
 
@@ -17,9 +15,14 @@ Kind device_kind(size_t index) {
   return static_cast<Kind>(static_cast<int>(Kind::FirstDevice) + static_cast<int>(index));
 }
 
-std::vector<std::string_view> device_words() {
+struct DeviceWord {
+  std::string_view word;
+  bool computes;
+};
+
+std::vector<DeviceWord> device_words() {
   return {
-#define COLLAGE_DEVICE(row, factory, computes) #row,
+#define COLLAGE_DEVICE(row, factory, computes) {#row, computes},
 #include "runtime/devices/device_list.def"
 #undef COLLAGE_DEVICE
   };
@@ -27,24 +30,25 @@ std::vector<std::string_view> device_words() {
 
 std::vector<RuntimeWord> make_runtimes() {
   std::vector<RuntimeWord> rows = {
-#define RUNTIME(Id, word, takes, what) {#word, RuntimeKind::Id, takes, what},
+#define RUNTIME(Id, word, takes) {#word, RuntimeKind::Id, takes},
 #include "compiler/ir/runtimes.def"
   };
-  std::vector<std::string_view> devices = device_words();
-  for (size_t i = 0; i < devices.size(); ++i) rows.push_back({devices[i], device_kind<RuntimeKind>(i), "", "a device"});
+  std::vector<DeviceWord> devices = device_words();
+  for (size_t i = 0; i < devices.size(); ++i)
+    rows.push_back({devices[i].word, device_kind<RuntimeKind>(i), "", devices[i].computes});
   return rows;
 }
 
 /// Sorted by kind, so that a kind is an index.
 std::vector<LoweringWord> make_lowerings() {
   std::vector<LoweringWord> rows = {
-#define RUNTIME(Id, word, takes, what) {#word, LoweringKind::Id, RuntimeKind::Id},
+#define RUNTIME(Id, word, takes) {#word, LoweringKind::Id, RuntimeKind::Id},
 #define LOWERING(Id, word, Runtime) {#word, LoweringKind::Id, RuntimeKind::Runtime},
 #include "compiler/ir/runtimes.def"
   };
-  std::vector<std::string_view> devices = device_words();
+  std::vector<DeviceWord> devices = device_words();
   for (size_t i = 0; i < devices.size(); ++i)
-    rows.push_back({devices[i], device_kind<LoweringKind>(i), device_kind<RuntimeKind>(i)});
+    rows.push_back({devices[i].word, device_kind<LoweringKind>(i), device_kind<RuntimeKind>(i)});
   return rows;
 }
 
@@ -60,20 +64,21 @@ const std::vector<RuntimeWord>& runtimes() {
   return kRows;
 }
 
-std::optional<RuntimeKind> find_runtime(std::string_view word) {
+const RuntimeWord* find_runtime(std::string_view word) {
   for (const RuntimeWord& row : runtimes()) {
-    if (row.word == word) return row.kind;
+    if (row.word == word) return &row;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::string list_of_runtimes() {
+  std::vector<RuntimeWord> listed = runtimes();
+  std::erase_if(listed, [](const RuntimeWord& row) { return !row.computes; });
   std::string text;
-  for (size_t i = 0; i < runtimes().size(); ++i) {
-    const RuntimeWord& row = runtimes()[i];
-    text += i == 0 ? "" : i + 1 == runtimes().size() ? " or " : ", ";
-    text += "`runtime " + std::string(row.word);
-    text += row.takes.empty() ? "`" : " \"" + std::string(row.takes) + "\"`";
+  for (size_t i = 0; i < listed.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == listed.size() ? " or " : ", ";
+    text += "`runtime " + std::string(listed[i].word);
+    text += listed[i].takes.empty() ? "`" : " \"" + std::string(listed[i].takes) + "\"`";
   }
   return text;
 }

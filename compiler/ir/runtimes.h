@@ -17,14 +17,14 @@ namespace collage::ir {
 /// What runs the partitions of a backend. Values from FirstDevice on are device kinds, in the order of
 /// device_list.def.
 enum class RuntimeKind : int {
-#define RUNTIME(Id, word, takes, what) Id,
+#define RUNTIME(Id, word, takes) Id,
 #include "compiler/ir/runtimes.def"
   FirstDevice
 };
 
 /// What runs one match. Values from FirstDevice on are device kinds, as in RuntimeKind.
 enum class LoweringKind : int {
-#define RUNTIME(Id, word, takes, what) Id,
+#define RUNTIME(Id, word, takes) Id,
 #define LOWERING(Id, word, Runtime) Id,
 #include "compiler/ir/runtimes.def"
   FirstDevice
@@ -35,13 +35,14 @@ struct RuntimeWord {
   std::string_view word;
   RuntimeKind kind;
   std::string_view takes;  ///< `name` in `runtime library "name"`; empty: the word stands alone
-  std::string_view what;   ///< `a library`
+  bool computes = true;    ///< false: a device that refuses all launches
 };
 
 /// All words after `runtime`: the rows of runtimes.def, then the device kinds.
 const std::vector<RuntimeWord>& runtimes();
-std::optional<RuntimeKind> find_runtime(std::string_view word);
-/// "`runtime host_jit`, `runtime library \"name\"`, … or `runtime sim`"
+/// Returns null if there is no such word.
+const RuntimeWord* find_runtime(std::string_view word);
+/// Those that compute: "`runtime host_jit`, `runtime library \"name\"`, … or `runtime sim`"
 std::string list_of_runtimes();
 
 /// All words after `lower`.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "compiler/ir/functions.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/match/attribute_value.h"
 #include "compiler/match/functions/functions.h"
@@ -191,7 +192,7 @@ class Evaluator {
       return list != nullptr ? *list : NumberList({as_number(value)});
     };
     NumberOperator run = number_operator(expr.op);
-    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", expr.text));
+    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", ir::spelling_of(expr.op)));
     std::string why;
     auto result = combine(as_list(left), as_list(right), run, &why);
     if (!result) return failed(std::move(why));
@@ -243,7 +244,7 @@ class Evaluator {
       if (!value) return value;
       args.push_back(std::move(*value.value));
     }
-    if (args.empty()) return failed(fmt::format("`{}` has no arguments", expr.text));
+    if (args.empty()) return failed(fmt::format("`{}` has no arguments", ir::function_def(expr.function).name));
     return evaluator_of(expr.function)({expr, context_, args});
   }
 
@@ -253,17 +254,6 @@ class Evaluator {
 std::string number_text(double n) {
   if (std::abs(n) < 0x1p53 && n == std::floor(n)) return std::to_string(static_cast<int64_t>(n));
   return fmt::format("{:.6g}", n);
-}
-
-/// `present(b)` asks whether a capture is there, so it does not count as a mention.
-bool mentions_absent(const Expr& expr, const EvalContext& context) {
-  std::span<const Binding> bindings = context.bindings;
-  if (expr.kind == ExprKind::Call && expr.function == ir::FunctionId::present) return false;
-  if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
-  if (expr.kind == ExprKind::Capture && expr.capture >= 0)
-    return !bindings[static_cast<size_t>(expr.capture)].is_present();
-  return std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const Expr& arg) { return mentions_absent(arg, context); });
 }
 
 }  // namespace
@@ -338,6 +328,16 @@ std::string render(const std::vector<std::variant<std::string, Expr>>& pieces, c
     message += value ? to_text(*value.value, expr.unit) : "?";
   }
   return message;
+}
+
+bool mentions_absent(const Expr& expr, const EvalContext& context) {
+  std::span<const Binding> bindings = context.bindings;
+  if (expr.kind == ExprKind::Call && expr.function == ir::FunctionId::present) return false;
+  if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
+  if (expr.kind == ExprKind::Capture && expr.capture >= 0)
+    return !bindings[static_cast<size_t>(expr.capture)].is_present();
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr& arg) { return mentions_absent(arg, context); });
 }
 
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message) {

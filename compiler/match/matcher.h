@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where the rules of a backend match a graph (section 5 of the design, "Match" and "Inside").
+// Finds where the rules of a backend match a graph.
 //
 // A match starts at a root node, the one whose results the pattern describes, and follows operands upwards; further
 // patterns of a rule are searched below the values that they share with earlier ones. Every way to derive the pattern is
@@ -89,12 +89,14 @@ std::vector<Match> match_backend(const Graph& graph, const ir::Backend& backend,
                                  MatchReport* report, const MatchLimits& limits = {},
                                  const Environment* environment = nullptr);
 
-/// What `match_backend` leaves out: why the pattern of a rule does not fit around a root at which nothing matched.
-/// Returns nullopt if no pattern of the rule starts with the operator.
+/// What rules are matched with, beside the graph.
 struct MatchSetting {
   const AttrValues& attrs;
   const Environment* environment = nullptr;
 };
+
+/// What `match_backend` leaves out: why the pattern of a rule does not fit around a root at which nothing matched.
+/// Returns nullopt if no pattern of the rule starts with the operator.
 std::optional<Refusal> explain_root(const Graph& graph, const ir::Backend& backend, int rule, NodeId root,
                                     const MatchSetting& setting);
 

@@ -2,12 +2,14 @@
 #include "compiler/match/predicate_boundary.h"
 
 #include <algorithm>
-#include <array>
+
+#include "compiler/ir/functions.h"
 
 namespace collage::match {
 namespace {
 
 using ir::Expr;
+using ir::ExprOp;
 using ExprKind = Expr::Kind;
 
 /// The same for every match of a backend instance.
@@ -25,20 +27,19 @@ class BoundaryPrinter {
   /// `a and b` where both are bounds.
   std::string conjunction(const Expr& expr) const {
     if (expr.kind != ExprKind::Binary) return "";
-    if (expr.text != "and") return comparison(expr);
+    if (expr.op != ExprOp::And) return comparison(expr);
     std::string left = conjunction(expr.args[0]), right = conjunction(expr.args[1]);
     return left.empty() || right.empty() ? "" : left + " and " + right;
   }
 
  private:
   std::string comparison(const Expr& expr) const {
-    constexpr auto kOrders = std::to_array<std::string_view>({"<", "<=", ">", ">="});
-    bool orders = std::find(kOrders.begin(), kOrders.end(), expr.text) != kOrders.end();
-    bool divides = expr.text == "==" && expr.args[0].kind == ExprKind::Binary && expr.args[0].text == "%" &&
-                   is_fixed(expr.args[0].args[1]);
+    bool orders = is_comparison(expr) && expr.op != ExprOp::Equal && expr.op != ExprOp::NotEqual;
+    bool divides =
+        expr.op == ExprOp::Equal && is_operation(expr.args[0], ExprOp::Remainder) && is_fixed(expr.args[0].args[1]);
     if ((!orders && !divides) || is_fixed(expr.args[0]) == is_fixed(expr.args[1])) return "";
     std::string left = text(expr.args[0]), right = text(expr.args[1]);
-    return left.empty() || right.empty() ? "" : left + " " + expr.text + " " + right;
+    return left.empty() || right.empty() ? "" : left + " " + std::string(ir::spelling_of(expr.op)) + " " + right;
   }
 
   /// As written, but for attributes of the backend.

@@ -31,7 +31,7 @@ uint64_t fingerprint(const std::string& path) {
 }  // namespace
 
 std::string describe_machine() {
-  const runtime::HostCapabilities host = runtime::host_capabilities();
+  const runtime::HostCapabilities& host = runtime::host_capabilities();
   return "cpu" + host.processor + " features" + host.features;
 }
 

@@ -55,25 +55,25 @@ Measurement MeasuredCosts::measure_now(const Key& key) {
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
 
-void MeasuredCosts::look_up_all(std::vector<const Key*>* unknown) {
-  std::erase_if(*unknown, [&](const Key* key) {
-    std::optional<Measurement> found = stored(*key);
+void MeasuredCosts::look_up_all(std::vector<Unknown>* unknown) {
+  std::erase_if(*unknown, [&](const Unknown& one) {
+    std::optional<Measurement> found = stored(*one.key);
     if (!found) return false;
-    known_[*key] = std::move(*found);
+    known_[*one.key] = std::move(*found);
     ++stats_.from_cache;
     return true;
   });
 }
 
-void MeasuredCosts::measure_all(std::vector<const Key*> unknown) {
+void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unknown) {
   if (unknown.empty()) return;
   MachineLock lock(options_.lock_file, options_.waiting);
   // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
   if (unknown.empty()) return;
   const size_t needed = stats_.measured + unknown.size();
-  for (const Key* key : unknown) {
-    report_progress(stats_.measured, needed, labels_[*key]);
+  for (const auto& [key, candidate] : unknown) {
+    report_progress(stats_.measured, needed, label_of(graph, *candidate));
     known_[*key] = measure_now(*key);
     ++stats_.measured;
   }
@@ -138,14 +138,12 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
                                                         const std::vector<ir::Partition>& candidates) {
   auto start = std::chrono::steady_clock::now();
   const std::vector<Key> keys = keys_of(graph, candidates);
-  std::vector<const Key*> unknown;  // in the order of the candidates, so that progress is reproducible
+  std::vector<Unknown> unknown;  // in the order of the candidates, so that progress is reproducible
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (!known_.try_emplace(keys[i]).second) continue;
-    unknown.push_back(&keys[i]);
-    labels_.try_emplace(keys[i], label_of(graph, candidates[i]));
+    if (known_.try_emplace(keys[i]).second) unknown.push_back({&keys[i], &candidates[i]});
   }
   look_up_all(&unknown);
-  measure_all(std::move(unknown));
+  measure_all(graph, std::move(unknown));
   stats_.failures.clear();
   for (const auto& [key, measurement] : known_) {
     if (measurement.failed()) ++stats_.failures[measurement.failure];

@@ -58,9 +58,13 @@ class MeasuredCosts : public place::CostSource {
   int id_of(const Key& key);
   /// Returns the answer for a key that is known.
   place::MeasuredCost answer(const Key& key);
+  struct Unknown {
+    const Key* key = nullptr;
+    const ir::Partition* candidate = nullptr;
+  };
   /// Removes from the list the keys that the database has by now.
-  void look_up_all(std::vector<const Key*>* unknown);
-  void measure_all(std::vector<const Key*> unknown);
+  void look_up_all(std::vector<Unknown>* unknown);
+  void measure_all(const ir::Graph& graph, std::vector<Unknown> unknown);
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
@@ -70,7 +74,6 @@ class MeasuredCosts : public place::CostSource {
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
-  std::map<Key, std::string> labels_;  ///< of candidates that are or were to be measured
   MeasuringStats stats_;
 };
 

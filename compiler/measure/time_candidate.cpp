@@ -2,7 +2,6 @@
 #include "compiler/measure/time_candidate.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/find_matches.h"
 #include "compiler/sema/build_graph.h"
+#include "runtime/core/host_capabilities.h"
 #include "runtime/exec/executor.h"
 #include "runtime/pool/pool.h"
 
@@ -32,8 +32,8 @@ double seconds_since(Clock::time_point start) {
 class CacheSweeper {
  public:
   explicit CacheSweeper(int threads) : threads_(threads) {
-    long l2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-    size_t bytes = 2 * std::clamp<size_t>(l2 > 0 ? static_cast<size_t>(l2) : kUsualL2, kUsualL2, 8 * kUsualL2);
+    const auto l2 = static_cast<size_t>(runtime::host_capabilities().level2_cache);
+    const size_t bytes = 2 * std::clamp<size_t>(l2, kUsualL2, 8 * kUsualL2);
     for (int t = 0; t < threads; ++t) buffers_.emplace_back(bytes / sizeof(uint64_t), 1);
   }
 

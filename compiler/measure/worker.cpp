@@ -34,9 +34,10 @@ Deadline deadline_in(double seconds) {
 
 std::string find_worker_program() {
   std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  fs::path program = self.parent_path() / "collage-measure";
-  if (::access(program.c_str(), X_OK) == 0) return program.string();
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path program = self.parent_path() / "collage-measure";
+  // Without the path of this program it would be one in the working directory.
+  if (!error && ::access(program.c_str(), X_OK) == 0) return program.string();
   return support::installed_file("bin/collage-measure");
 }
 

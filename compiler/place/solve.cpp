@@ -152,8 +152,7 @@ class MemoryFitter {
     const std::vector<CandidateId> allowed = candidates_where(
         built_.problem, [&](CandidateId c) { return built_.origin(c).fixed.is_valid() || !is_banned(c); });
     std::optional<Solution> solution = solve(part_of(built_.problem, allowed), strategy_, options_, why_);
-    if (!solution) return std::nullopt;
-    for (CandidateId& chosen : solution->chosen) chosen = allowed[chosen.slot()];
+    if (solution) name_whole(allowed, *solution);
     return solution;
   }
 

@@ -4,16 +4,10 @@
 
 #include <algorithm>
 
-#include "compiler/place/baselines/greedy_search.h"
 #include "compiler/place/exact/optimal_search.h"
-#include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
-
-#define STRATEGY(kind, name, ...) std::optional<Solution> solve_##name(const StrategyInput& input);
-#include "compiler/place/strategies.def"
-#undef STRATEGY
 
 namespace {
 
@@ -44,20 +38,21 @@ std::string listed_for_message() {
   return text;
 }
 
-}  // namespace
-
-std::span<const StrategyRow> strategy_rows() {
-  return kRows;
-}
-
 const StrategyRow& row_of(const Strategy& strategy) {
   return kRows[static_cast<size_t>(strategy.kind)];
 }
 
-const StrategyRow* find_strategy(std::string_view text) {
-  const auto row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& one) { return one.name == name_of(text); });
-  return row == std::end(kRows) ? nullptr : row;
+/// Of a solution that is not known to be near the best of the whole problem.
+void drop_proof(Solution& solution) {
+  solution.bound = Cost();
+  solution.certificate = {};
+  solution.optimal = false;
+}
+
+}  // namespace
+
+std::span<const StrategyRow> strategy_rows() {
+  return kRows;
 }
 
 std::string usage_of(const StrategyRow& row) {
@@ -77,6 +72,12 @@ std::string to_string(const Strategy& strategy) {
     text += (&backend == &strategy.backends.front() ? ":" : ",") + backend;
   }
   return text;
+}
+
+const StrategyRow* find_strategy(std::string_view text) {
+  const auto row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& one) { return one.name == name_of(text); });
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
@@ -140,12 +141,18 @@ bool takes_part(const Strategy& strategy, std::string_view backend) {
 std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
                               std::string* why) {
   std::string reason;
-  return row_of(strategy).solve({problem, strategy.backends, options, why != nullptr ? why : &reason});
+  std::optional<Solution> solution =
+      row_of(strategy).solve({problem, strategy.backends, options, why != nullptr ? why : &reason});
+  if (solution && !is_exact(strategy)) drop_proof(*solution);
+  return solution;
 }
 
 std::optional<Solution> solve_optimal(const StrategyInput& input) {
   std::optional<Solution> solution = search_optimal(input.problem, input.options);
-  return solution ? solution : solve_greedy(input);
+  if (solution) return solution;
+  solution = solve_greedy(input);
+  if (solution) drop_proof(*solution);
+  return solution;
 }
 
 std::optional<Solution> solve_evolve(const StrategyInput& input) {

@@ -43,7 +43,7 @@ struct StrategyRow {
 };
 
 std::span<const StrategyRow> strategy_rows();
-const StrategyRow& row_of(const Strategy& strategy);
+
 /// The row that a text such as `priority:npu` starts with; null if there is none.
 const StrategyRow* find_strategy(std::string_view text);
 

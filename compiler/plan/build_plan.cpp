@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/build_plan.h"
 
-#include <algorithm>
-
 #include "compiler/plan/assign_memory.h"
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/check_placement.h"
@@ -35,8 +33,6 @@ bool add_partitions(const PlanContext& context, BuiltPlan* built) {
 }
 
 std::optional<BuiltPlan> build_checked(const PlanContext& context) {
-  const std::vector<size_t> order = ir::execution_order(context.graph, context.placement);
-  COLLAGE_CHECK(order.size() == context.placement.partitions.size(), "a placement with a cycle");
   for (int owner : ir::partition_of_nodes(context.graph, context.placement)) {
     COLLAGE_CHECK(owner >= 0, "a node without a partition");
   }

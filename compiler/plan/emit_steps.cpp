@@ -61,7 +61,9 @@ bool StepEmitter::run() {
     plan.inputs.push_back({context_.graph.value(input).name, buffers_.of(input, ir::kHostPlain)});
     made_.insert({input, ir::kHostPlain});
   }
-  for (size_t index : ir::execution_order(context_.graph, context_.placement)) {
+  const std::vector<size_t> order = ir::execution_order(context_.graph, context_.placement);
+  COLLAGE_CHECK(order.size() == context_.placement.partitions.size(), "a placement with a cycle");
+  for (size_t index : order) {
     lane_ = context_.splits == nullptr ? 0 : context_.splits->partition_lanes[index];
     if (!emit(index)) return false;
     fill_lanes(plan.steps.size(), lane_);

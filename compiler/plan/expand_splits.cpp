@@ -102,16 +102,9 @@ class Expander {
     }
     for (ir::BoundaryValue& input : copied.inputs) input.value = outside(input.value);
     for (ir::BoundaryValue& output : copied.outputs) output.value = outside(output.value);
-    const std::vector<NodeId>& before = placement_.partitions[index].nodes;
-    for (ir::ChosenMatch& match : copied.matches) {
-      match = ir::renumbered(
-          match,
-          [&](NodeId node) {
-            auto at = std::lower_bound(before.begin(), before.end(), node);
-            return copied.nodes[static_cast<size_t>(at - before.begin())];
-          },
-          [&](ValueId value) { return outside(value); });
-    }
+    ir::renumber(
+        placement_.partitions[index].nodes, copied.nodes, [&](ValueId value) { return outside(value); },
+        copied.matches);
   }
 
   void expand(size_t index) {

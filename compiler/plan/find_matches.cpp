@@ -12,10 +12,8 @@ namespace {
 /// The backend, with every storage allowed: what a partition has at its boundary was allowed when it was written.
 place::ActiveBackend to_active(const BackendTarget& backend) {
   place::ActiveBackend active{backend.rules.get(), backend.attrs, backend.environment, {}};
-  for (runtime::StorageType type : {runtime::StorageType::F16, runtime::StorageType::BF16, runtime::StorageType::F32,
-                                    runtime::StorageType::F64, runtime::StorageType::I8, runtime::StorageType::U8,
-                                    runtime::StorageType::I16, runtime::StorageType::I32, runtime::StorageType::I64}) {
-    active.allowed.insert(type);
+  for (const std::string& name : runtime::storage_type_names()) {
+    active.allowed.insert(*runtime::parse_storage_type(name));
   }
   return active;
 }
@@ -34,20 +32,24 @@ std::vector<place::ValueLayout> boundary_layouts(const ir::Graph& graph, const i
 
 }  // namespace
 
-std::optional<std::vector<ir::ChosenMatch>> find_matches(const ir::Graph& graph, const BackendTarget& backend,
-                                                         const ir::Partition& partition) {
+std::optional<std::vector<ir::ChosenMatch>> PartitionMatcher::find(const BackendTarget& backend,
+                                                                   const ir::Partition& partition) {
+  const auto [all, is_new] = matches_.try_emplace(backend.name);
+  if (is_new) {
+    all->second = match::match_backend(graph_, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
+  }
   const place::ActiveBackend active = to_active(backend);
   const place::LayoutTable layouts = place::layouts_in_play({active});
   place::BackendCandidates found;
-  found.matches.items() =
-      match::match_backend(graph, *backend.rules, backend.attrs, nullptr, {}, backend.environment.get());
-  std::erase_if(found.matches.items(), [&](const match::Match& match) {
-    return !std::includes(partition.nodes.begin(), partition.nodes.end(), match.nodes.begin(), match.nodes.end());
-  });
-  place::make_units(graph, active, layouts, &found);
+  for (const match::Match& match : all->second) {
+    const bool is_inside =
+        std::includes(partition.nodes.begin(), partition.nodes.end(), match.nodes.begin(), match.nodes.end());
+    if (is_inside) found.matches.items().push_back(match);
+  }
+  place::make_units(graph_, active, layouts, &found);
   place::CoverAnswer answer =
-      place::find_cover(graph, *backend.rules, found,
-                        {partition.nodes, ir::rule_names(partition), boundary_layouts(graph, partition, layouts)});
+      place::find_cover(graph_, *backend.rules, found,
+                        {partition.nodes, ir::rule_names(partition), boundary_layouts(graph_, partition, layouts)});
   if (!answer.cover) return std::nullopt;
   std::vector<ir::ChosenMatch> chosen;
   for (place::UnitId unit : answer.cover->members.units) {
@@ -57,10 +59,11 @@ std::optional<std::vector<ir::ChosenMatch>> find_matches(const ir::Graph& graph,
 }
 
 std::optional<std::string> find_matches(const ir::Graph& graph, const PlanTargets& targets, ir::Placement* placement) {
+  PartitionMatcher matcher(graph);
   for (ir::Partition& partition : placement->partitions) {
     const BackendTarget* backend = targets.find_backend(partition.backend);
     if (backend == nullptr || !backend->rules || partition.matches.empty()) continue;
-    std::optional<std::vector<ir::ChosenMatch>> matches = find_matches(graph, *backend, partition);
+    std::optional<std::vector<ir::ChosenMatch>> matches = matcher.find(*backend, partition);
     if (!matches) return partition.name;
     partition.matches = std::move(*matches);
   }

@@ -14,6 +14,7 @@ namespace collage::plan {
 namespace {
 
 using ir::NodeId;
+
 bool is_whole(double number) {
   return number == std::floor(number) && std::abs(number) < 0x1p53;
 }
@@ -35,14 +36,6 @@ runtime::AttrValue to_attribute(const match::EvalValue& value) {
     runtime::AttrValue operator()(const match::Binding&) const { return std::string(); }
   };
   return std::visit(Visitor(), value);
-}
-
-bool mentions_absent(const ir::Expr& expr, const std::vector<match::Binding>& bindings) {
-  if (expr.kind == ir::Expr::Kind::Capture && expr.capture >= 0)
-    return !bindings[static_cast<size_t>(expr.capture)].is_present();
-  if (expr.kind == ir::Expr::Kind::Call && expr.function == ir::FunctionId::present) return false;
-  return std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const ir::Expr& arg) { return mentions_absent(arg, bindings); });
 }
 
 }  // namespace
@@ -109,7 +102,7 @@ class Requester {
     const ir::Lowering& lowering = rule_.kernels[static_cast<size_t>(match_.kernel)].lowering;
     LoweringRequest made{match_.name, lowering.kind, lowering.symbol, {}, match_.nodes, match_.results, lowering.span};
     for (const ir::LoweringArg& arg : lowering.args) {
-      const bool is_absent = arg.capture >= 0 ? !bound(arg).is_valid() : mentions_absent(*arg.value, match_.bindings);
+      const bool is_absent = arg.capture >= 0 ? !bound(arg).is_valid() : match::mentions_absent(*arg.value, context());
       if (is_absent) continue;
       std::optional<RequestArg> built = arg.capture >= 0 ? operand(arg, lowering) : attribute(arg);
       if (!built) return std::nullopt;
@@ -119,6 +112,11 @@ class Requester {
   }
 
  private:
+  match::EvalContext context() const {
+    return {graph_,        *backend_.rules,           backend_.attrs, match_.bindings, &quantities_,
+            &match_.knobs, backend_.environment.get()};
+  }
+
   ir::ValueId bound(const ir::LoweringArg& arg) const {
     return match_.bindings[static_cast<size_t>(arg.capture)].value;
   }
@@ -134,9 +132,7 @@ class Requester {
   }
 
   std::optional<RequestArg> attribute(const ir::LoweringArg& arg) {
-    match::EvalContext context{graph_,        *backend_.rules,           backend_.attrs, match_.bindings, &quantities_,
-                               &match_.knobs, backend_.environment.get()};
-    match::Evaluated value = match::evaluate(*arg.value, context);
+    match::Evaluated value = match::evaluate(*arg.value, context());
     if (value) return RequestArg{arg.name, {}, to_attribute(*value.value), arg.encoding};
     diags_.error(support::Code::LoweringFailed, arg.value->span, "rule `{}`: `{}` has no value: {}", match_.name,
                  arg.name, value.why);

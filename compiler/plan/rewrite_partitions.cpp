@@ -102,15 +102,8 @@ class Assembler {
 
   /// Renumbers the matches of a partition whose body no rewrite changed: its nodes are those before, in their order.
   void keep_matches(const Partition& partition, Partition* result) {
-    for (ir::ChosenMatch& match : result->matches) {
-      match = ir::renumbered(
-          match,
-          [&](NodeId node) {
-            auto at = std::lower_bound(partition.nodes.begin(), partition.nodes.end(), node);
-            return result->nodes[static_cast<size_t>(at - partition.nodes.begin())];
-          },
-          [&](ValueId value) { return outside(value); });
-    }
+    ir::renumber(
+        partition.nodes, result->nodes, [&](ValueId value) { return outside(value); }, result->matches);
   }
 
   /// What stands for a value of the model before.
@@ -184,11 +177,11 @@ bool apply_post_rewrites(const BackendTarget& backend, Graph* body) {
 /// Matches of a body that a rewrite changed. The matches that were priced are of nodes that are gone, so the rules are
 /// matched again on the new ones: those of before if they still cover the body, else any rules of the backend. A body
 /// that no rules cover runs without requests, as its backend runs nodes by default.
-void match_again(const Graph& graph, const BackendTarget& backend, Partition* partition) {
+void match_again(const BackendTarget& backend, PartitionMatcher& matcher, Partition* partition) {
   if (partition->matches.empty() || !backend.rules) return partition->matches.clear();
-  std::optional<std::vector<ir::ChosenMatch>> found = find_matches(graph, backend, *partition);
+  std::optional<std::vector<ir::ChosenMatch>> found = matcher.find(backend, *partition);
   partition->matches.clear();
-  if (!found) found = find_matches(graph, backend, *partition);
+  if (!found) found = matcher.find(backend, *partition);
   if (found) partition->matches = std::move(*found);
 }
 
@@ -216,9 +209,10 @@ std::optional<RewrittenModel> rewrite_partitions(const Graph& graph, const ir::P
   for (ir::Conversion& conversion : result.conversions) conversion.value = assembler.outside(conversion.value);
   RewrittenModel model = assembler.finish();
   model.placement = std::move(result);
+  PartitionMatcher matcher(model.graph);
   for (size_t index = 0; index < changed.size(); ++index) {
     Partition& partition = model.placement.partitions[index];
-    if (changed[index]) match_again(model.graph, *targets.find_backend(partition.backend), &partition);
+    if (changed[index]) match_again(*targets.find_backend(partition.backend), matcher, &partition);
   }
   ir::verify(model.graph);
   return model;

@@ -24,11 +24,6 @@ std::optional<ir::ExprOp> moved_bound(ir::ExprOp op) {
   }
 }
 
-void move_bound(ir::Expr& comparison) {
-  comparison.op = *moved_bound(comparison.op);
-  comparison.text = ir::spelling_of(comparison.op);
-}
-
 /// Comparisons with a bound, in `expr`.
 void find_bounds(ir::Expr& expr, std::vector<ir::Expr*>* found) {
   if (expr.kind == ir::Expr::Kind::Binary && moved_bound(expr.op)) found->push_back(&expr);
@@ -125,12 +120,12 @@ class FamilyMutation {
       auto move = [clause, bound](ir::Rule& rule) {
         std::vector<ir::Expr*> own;
         find_bounds(clauses_of(rule)[clause]->condition, &own);
-        move_bound(*own[bound]);
+        own[bound]->op = *moved_bound(own[bound]->op);
       };
       if (is_noticed(variant(move))) continue;
       diags_
           .error(Code::UntestedClause, bounds[bound]->span, "no test of `{}` fails with `{}` in place of `{}`",
-                 rule_.family, ir::spelling_of(*moved_bound(bounds[bound]->op)), bounds[bound]->text)
+                 rule_.family, ir::spelling_of(*moved_bound(bounds[bound]->op)), ir::spelling_of(bounds[bound]->op))
           .note("write a test with the value at the bound");
     }
   }

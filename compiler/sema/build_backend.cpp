@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/build_backend.h"
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "compiler/sema/build_clauses.h"
 #include "compiler/sema/build_format.h"
@@ -224,9 +222,8 @@ bool build_runtime(const BackendAst& ast, ir::Backend* backend, Diagnostics& dia
   }
   const syntax::RuntimeAst& runtime = ast.runtimes[0];
   const std::string& word = runtime.kind.text;
-  auto row = std::find_if(ir::runtimes().begin(), ir::runtimes().end(),
-                          [&](const ir::RuntimeWord& known) { return known.word == word; });
-  if (row == ir::runtimes().end()) {
+  const ir::RuntimeWord* row = ir::find_runtime(word);
+  if (row == nullptr) {
     return diags.error(Code::UnknownName, runtime.kind.span, "unknown runtime `{}`", word)
         .did_you_mean(support::closest(word, runtime_words()))
         .note("{}", ir::list_of_runtimes());

@@ -25,7 +25,7 @@ std::optional<ir::TensorType> tensor_type(const syntax::TypedAst& ast, support::
   auto dtype = runtime::parse_dtype(ast.dtype.text);
   if (!dtype) {
     return diags.error(Code::UnknownName, ast.dtype.span, "unknown dtype `{}`", ast.dtype.text)
-        .did_you_mean(support::closest(ast.dtype.text, {"f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool"}));
+        .did_you_mean(support::closest(ast.dtype.text, runtime::dtype_names()));
   }
   type.dtype = *dtype;
   double elements = 1;

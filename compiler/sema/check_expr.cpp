@@ -67,9 +67,14 @@ class Checker {
     return expr;
   }
 
-  Checked number(const ExprAst& ast) {
-    Expr expr = leaf(ast, Expr::Kind::Number, ExprType::Number);
+  static Expr without_text(const ExprAst& ast, Expr::Kind kind, ExprType type) {
+    Expr expr = leaf(ast, kind, type);
     expr.text.clear();
+    return expr;
+  }
+
+  Checked number(const ExprAst& ast) {
+    Expr expr = without_text(ast, Expr::Kind::Number, ExprType::Number);
     expr.number = si_value(ast.number, ast.text, &expr.unit);
     return expr;
   }
@@ -247,7 +252,7 @@ class Checker {
                           table->axes.size(), table->axes.size() == 1 ? "" : "s", ast.args.size() - 1,
                           ast.args.size() == 2 ? "" : "s");
     }
-    Expr expr = leaf(ast, Expr::Kind::Call, ExprType::Number);
+    Expr expr = without_text(ast, Expr::Kind::Call, ExprType::Number);
     expr.function = ir::FunctionId::table;
     expr.unit = table->unit;
     bool ok = true;
@@ -328,8 +333,7 @@ class Checker {
       return diags_.error(Code::ExpressionType, ast.span, "`{}` takes {}{} argument{}, found {}", def.name,
                           def.variadic ? "at least " : "", least, least == 1 ? "" : "s", ast.args.size());
     }
-    Expr expr = leaf(ast, Expr::Kind::Call, def.result);
-    expr.text = def.name;
+    Expr expr = without_text(ast, Expr::Kind::Call, def.result);
     expr.function = def.id;
     bool ok = true;
     for (size_t i = 0; i < ast.args.size(); ++i) {
@@ -367,7 +371,7 @@ class Checker {
     bool of_list = operand->type == (is_minus ? ExprType::Numbers : ExprType::Bools);
     ExprType wanted = is_minus ? ExprType::Number : ExprType::Bool;
     if (operand->type != wanted && !of_list) return mismatch(ast, ast.args[0], *operand, wanted);
-    Expr expr = leaf(ast, Expr::Kind::Unary, operand->type);
+    Expr expr = without_text(ast, Expr::Kind::Unary, operand->type);
     expr.op = is_minus ? ir::ExprOp::Negate : ir::ExprOp::Not;
     expr.unit = operand->unit;
     expr.args.push_back(std::move(*operand));
@@ -450,7 +454,7 @@ class Checker {
                     : is_set                  ? list(ast.args[1], /*is_set=*/true)
                                               : check(ast.args[1]);
     if (!left || !right) return std::nullopt;
-    Expr expr = leaf(ast, Expr::Kind::Binary, ExprType::Bool);
+    Expr expr = without_text(ast, Expr::Kind::Binary, ExprType::Bool);
     expr.op = ir::find_binary(op).value();
     bool ok = true;
     bool each = elementwise_ && (is_list(*left) || (is_list(*right) && !is_set));

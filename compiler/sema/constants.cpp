@@ -85,10 +85,8 @@ bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags)
 std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics& diags) {
   std::optional<DType> dtype = runtime::parse_dtype(type.dtype.text);
   if (!dtype) {
-    std::vector<std::string> names;
-    for (DType known : runtime::all_dtypes()) names.emplace_back(name_of(known));
     return diags.error(Code::TypeMismatch, type.dtype.span, "unknown element type `{}`", type.dtype.text)
-        .note("element types are {}", fmt::join(names, " "));
+        .note("element types are {}", fmt::join(runtime::dtype_names(), " "));
   }
   TensorType resolved{*dtype, type.dims};
   if (auto problem = ir::type_problem(resolved)) {

@@ -33,7 +33,6 @@ struct Keyword {
   bool may_be_name() const { return use == Use::MayBeName; }
   /// A word that may be a name starts a statement only where the tokens after it say so.
   bool starts_statement() const { return starts != Nowhere && !may_be_name(); }
-  bool opens_block() const { return opens != Nowhere && opens != Patterns; }
 };
 
 /// Blocks whose statements can come next where these are open, as a `}` may be missing. Outside of blocks all of them, so

@@ -28,7 +28,7 @@ int main(void) {
   for (int i = 0; i < count; ++i) {
     float scores[10];
     if (collage_session_run(session, (const void*[]){image + 64 * i}, (void*[]){scores}, error, sizeof error) != 0)
-      break;
+      return fprintf(stderr, "%s\n", error), 1;
     right += class_of(scores) == label[i];
   }
   printf("accuracy %.1f %% (%d of %d)\n", 100.0 * right / count, right, count);

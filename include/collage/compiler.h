@@ -48,7 +48,8 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
 
 /* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
  *
- *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A
+ *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A (evolve is for the command
+ *                  alone: it runs the placements that it compares)
  *     objective    latency | makespan | throughput | energy
  *     costs        measured | estimate
  *     cost-db      FILE; empty: measured costs are not kept
@@ -102,7 +103,10 @@ COLLAGE_API char* collage_placement_summary(const collage_placement* placement);
 /* The placement file (`placement` above reads it), and the JSON of `--placement-json`. */
 COLLAGE_API char* collage_placement_text(const collage_placement* placement);
 COLLAGE_API char* collage_placement_json(const collage_placement* placement);
-/* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error. */
+/* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error.
+ *
+ * Both questions are about placements for `latency`; with another objective they are errors. Measured costs that the search
+ * did without are measured first, which may take a while. */
 COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
 /* Why nodes are not on a backend. NULL after an error. */
 COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);

@@ -56,7 +56,7 @@ COLLAGE_API const collage_port* collage_executable_output(const collage_executab
 COLLAGE_API double collage_executable_predicted_seconds(const collage_executable* executable);
 COLLAGE_API void collage_executable_free(collage_executable* executable);
 
-/* Loads an executable. `threads`: of the host; 0: as many as it was compiled for. NULL after an error. */
+/* Loads an executable. `threads`: of the host, at most 1024; 0: as many as it was compiled for. NULL after an error. */
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
                                                     size_t error_size);
 /* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its port

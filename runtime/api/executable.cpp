@@ -13,9 +13,6 @@ std::unique_ptr<const NamedPort> port_of(const Plan& plan, const PlanPort& port)
 
 NamedPort::NamedPort(std::string name, DType dtype, Shape shape)
     : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {
-  // Both list the element types in the same order.
-  static_assert(static_cast<int>(DType::F32) == COLLAGE_F32 && static_cast<int>(DType::I8) == COLLAGE_I8 &&
-                static_cast<int>(DType::I64) == COLLAGE_I64 && static_cast<int>(DType::Bool) == COLLAGE_BOOL);
   port_ = {name_.c_str(), static_cast<int32_t>(dtype_), static_cast<int32_t>(shape_.size()), shape_.data(),
            static_cast<size_t>(element_count(shape_)) * size_of(dtype_)};
 }

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "include/collage/runtime.h"
 #include "runtime/api/executable.h"
 #include "runtime/exec/executor.h"
 #include "runtime/io/npy.h"
+#include "runtime/pool/pool.h"
 
 using collage::runtime::CompiledModel;
 using collage::runtime::NamedPort;
@@ -53,6 +55,9 @@ auto guarded(Work&& work) -> decltype(work()) {
 
 Result<collage_session*> create(const collage_executable* executable, int threads) {
   if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  if (threads > collage::runtime::kMostThreads) {
+    return collage::runtime::Status::error("more than " + std::to_string(collage::runtime::kMostThreads) + " threads");
+  }
   auto session = std::make_unique<collage_session>();
   session->compiled = executable->compiled;
   const CompiledModel& compiled = *executable->compiled;

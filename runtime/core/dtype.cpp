@@ -33,6 +33,12 @@ std::string_view name_of(DType dtype) {
   return "";
 }
 
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (DType dtype : all_dtypes()) names.emplace_back(name_of(dtype));
+  return names;
+}
+
 std::optional<DType> parse_dtype(std::string_view name) {
   for (DType dtype : all_dtypes()) {
     if (name_of(dtype) == name) return dtype;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -27,6 +28,9 @@ size_t size_of(DType dtype);
 
 /// The name that both languages use: `f32`, `i64`, `bool`, …
 std::string_view name_of(DType dtype);
+
+/// Those of all dtypes, in the order of dtypes.def.
+std::vector<std::string> dtype_names();
 
 std::optional<DType> parse_dtype(std::string_view name);
 

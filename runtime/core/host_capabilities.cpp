@@ -61,6 +61,18 @@ int64_t cache_bytes(int name) {
   return std::max<int64_t>(0, sysconf(name));
 }
 
+HostCapabilities read_host() {
+  std::ifstream file("/proc/cpuinfo");
+  std::ostringstream text;
+  text << file.rdbuf();
+  HostCapabilities host = capabilities_from(text.str());
+  host.processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  host.level1_data_cache = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
+  host.level2_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
+  host.level3_cache = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  return host;
+}
+
 }  // namespace
 
 VectorUnit vector_unit(bool has_avx512, bool has_avx2, bool has_fma) {
@@ -79,16 +91,9 @@ HostCapabilities capabilities_from(std::string_view cpuinfo) {
   return host;
 }
 
-HostCapabilities host_capabilities() {
-  std::ifstream file("/proc/cpuinfo");
-  std::ostringstream text;
-  text << file.rdbuf();
-  HostCapabilities host = capabilities_from(text.str());
-  host.processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  host.level1_data_cache = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  host.level2_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  host.level3_cache = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
-  return host;
+const HostCapabilities& host_capabilities() {
+  static const HostCapabilities kHost = read_host();
+  return kHost;
 }
 
 }  // namespace collage::runtime

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this machine's processor is and can do. Code generation takes vector widths from here (codegen/target/isa.h), cost
-// floors the peak rates (measure/machine_limits.h), and the database of measured costs what identifies the machine
-// (measure/environment.h).
+// floors the peak rates (measure/machine_limits.h), the database of measured costs what identifies the machine
+// (measure/environment.h), measuring the size of the private cache (measure/time_candidate.h), and programs the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +38,11 @@ struct HostCapabilities {
   double bytes_per_second(int threads) const { return hertz * threads * bytes_per_cycle; }
 };
 
-/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Assumes the best of what it does not report.
+/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Of what it does not report, the rates assume the best, the
+/// vectors the least.
 HostCapabilities capabilities_from(std::string_view cpuinfo);
 
-/// This machine's.
-HostCapabilities host_capabilities();
+/// This machine's, read once.
+const HostCapabilities& host_capabilities();
 
 }  // namespace collage::runtime

@@ -179,6 +179,10 @@ void convert_elements(int64_t count, const std::byte* from, const std::optional<
 
 }  // namespace
 
+bool is_storage_type(StorageType type) {
+  return static_cast<size_t>(type) < std::size(kRows);
+}
+
 size_t size_of(StorageType type) {
   return row(type).bytes;
 }

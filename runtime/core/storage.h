@@ -40,6 +40,8 @@ struct Storage {
   friend auto operator<=>(const Storage&, const Storage&) = default;
 };
 
+/// Returns false for a value that is not a storage type, as damaged files may hold.
+bool is_storage_type(StorageType type);
 size_t size_of(StorageType type);
 std::string_view name_of(StorageType type);
 std::optional<StorageType> parse_storage_type(std::string_view name);

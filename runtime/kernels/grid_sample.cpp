@@ -21,7 +21,7 @@ struct Sampling {
 };
 
 /// A pixel index and its weight; index -1: outside, where the picture is 0.
-struct Tap {
+struct PixelTap {
   int64_t index;
   double weight;
 };
@@ -46,7 +46,7 @@ int64_t pixel_at(double index, int64_t extent, const Sampling& s) {
 }
 
 /// Taps along one axis. A position that is NaN or infinite counts as outside.
-std::vector<Tap> taps_at(double place, int64_t extent, const Sampling& s) {
+std::vector<PixelTap> taps_at(double place, int64_t extent, const Sampling& s) {
   auto size = static_cast<double>(extent);
   double x = s.align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;
   if (!std::isfinite(x)) x = -1e9;
@@ -54,7 +54,7 @@ std::vector<Tap> taps_at(double place, int64_t extent, const Sampling& s) {
   if (s.padding == "reflection") {
     x = s.align_corners ? reflect(x, 0, size - 1) : reflect(x, -0.5, size - 0.5);
   }
-  std::vector<Tap> taps;
+  std::vector<PixelTap> taps;
   if (s.mode == "nearest") return {{pixel_at(std::nearbyint(x), extent, s), 1.0}};
   double low = std::floor(x);
   double t = x - low;
@@ -78,13 +78,13 @@ void grid_sample(const KernelArgs& args, const Sampling& s) {
   for (int64_t n = 0; n < y_shape[0]; ++n) {
     for (int64_t i = 0; i < places; ++i) {
       const T* place = grid + (n * places + i) * 2;
-      std::vector<Tap> across = taps_at(static_cast<double>(place[0]), width, s);
-      std::vector<Tap> down = taps_at(static_cast<double>(place[1]), height, s);
+      std::vector<PixelTap> across = taps_at(static_cast<double>(place[0]), width, s);
+      std::vector<PixelTap> down = taps_at(static_cast<double>(place[1]), height, s);
       for (int64_t c = 0; c < y_shape[1]; ++c) {
         const T* plane = x + (n * y_shape[1] + c) * height * width;
         double sum = 0;
-        for (const Tap& row : down) {
-          for (const Tap& column : across) {
+        for (const PixelTap& row : down) {
+          for (const PixelTap& column : across) {
             if (row.index < 0 || column.index < 0) continue;
             sum += row.weight * column.weight * static_cast<double>(plane[row.index * width + column.index]);
           }

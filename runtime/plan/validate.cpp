@@ -82,7 +82,7 @@ class Validator {
       if (Status status = check_storage(buffer); !status) return status;
       bytes = stored_bytes(buffer.tensor.dtype, buffer.tensor.shape, buffer.tensor.form.storage);
     }
-    if (!buffer.tensor.encoding.empty()) {
+    if (buffer.tensor.is_encoded()) {
       if (!buffer.is_constant || buffer.space == 0) return Status::error("only constants on devices are encoded");
       bytes = buffer.tensor.encoded_bytes;
     }
@@ -95,7 +95,7 @@ class Validator {
 
   static Status check_storage(const Buffer& buffer) {
     const Storage& storage = *buffer.tensor.form.storage;
-    if (storage.type > StorageType::I64) return Status::error("its storage does not exist");
+    if (!is_storage_type(storage.type)) return Status::error("its storage does not exist");
     if (buffer.is_constant) return Status::error("a constant lies as its dtype says");
     if (!storage_mismatch(buffer.tensor.dtype, storage).empty())
       return Status::error("its storage cannot hold its dtype");
@@ -126,9 +126,8 @@ class Validator {
 
   static bool fits(const Tensor& data, const Buffer& buffer) {
     if (data.is_empty_handle()) return false;
-    if (buffer.tensor.encoding.empty())
-      return data.dtype() == buffer.tensor.dtype && data.shape() == buffer.tensor.shape;
-    return data.dtype() == DType::U8 && data.bytes() == buffer.tensor.encoded_bytes;
+    if (buffer.tensor.is_encoded()) return data.dtype() == DType::U8 && data.bytes() == buffer.tensor.encoded_bytes;
+    return data.dtype() == buffer.tensor.dtype && data.shape() == buffer.tensor.shape;
   }
 
   Status check_step(const HostStep& step) {
@@ -203,7 +202,7 @@ class Validator {
     if (from.tensor.dtype != to.tensor.dtype || from.tensor.shape != to.tensor.shape)
       return Status::error("its buffers hold different tensors");
     if (to.is_constant) return Status::error("it overwrites a constant");
-    if (!from.tensor.encoding.empty() || !to.tensor.encoding.empty())
+    if (from.tensor.is_encoded() || to.tensor.is_encoded())
       return Status::error("an encoded constant cannot be converted");
     if (from.space != 0 && to.space != 0 && from.space != to.space &&
         from.tensor.form.layout != to.tensor.form.layout) {

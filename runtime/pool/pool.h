@@ -9,6 +9,9 @@
 
 namespace collage::runtime {
 
+/// Most threads that a program can ask for.
+inline constexpr int kMostThreads = 1024;
+
 /// Runs part `part` of a loop, [begin, end).
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end, int part);
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 
 #include "compiler/certificate/check_certificate.h"
@@ -14,6 +13,7 @@
 #include "tests/differential/brute_force.h"
 #include "tests/differential/multipliers.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 
 namespace collage::certificate {
 namespace {
@@ -23,11 +23,7 @@ using place::Cost;
 using place::Problem;
 using place::RandomSource;
 using place::Solution;
-
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
+using testing::rounds;
 
 Names names_of(const Problem& problem) {
   Names names{"random", {}, {}};

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <random>
@@ -18,16 +17,13 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {
 namespace {
 
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
-
+using testing::rounds;
 Duration times(Duration duration, double factor) {
   return Duration::picoseconds(static_cast<int64_t>(static_cast<double>(duration.ps()) * factor));
 }

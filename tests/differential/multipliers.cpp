@@ -4,41 +4,10 @@
 
 #include <algorithm>
 
+#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
 
 namespace collage::place {
-namespace {
-
-Certificate written(IndexedProblem& prepared, const ChainBound& bound) {
-  Certificate certificate;
-  certificate.order = prepared.order.items();
-  certificate.bound = bound.lower();
-  Certificate::Round& round = certificate.rounds.emplace_back();
-  for (MoveId m : prepared.moves.ids()) {
-    Certificate::Share share;
-    share.candidate = prepared.moves[m].source;
-    for (RunId r : bound.runs_of(m)) share.runs.push_back(bound.share(r));
-    if (share.runs.size() > 1) round.shares.push_back(std::move(share));
-  }
-  std::sort(round.shares.begin(), round.shares.end(),
-            [](const auto& a, const auto& b) { return a.candidate < b.candidate; });
-  for (ProblemValueId v : prepared.values.ids()) {
-    const Table<ReaderId, ChainLayout::Reader>& readers = bound.layout().values[v].readers;
-    for (ReaderId r : readers.ids()) {
-      if (!readers[r].first_price.is_valid()) continue;
-      PriceId id = readers[r].first_price;
-      const NodeId reader = prepared.order[prepared.values[v].readers[r]];
-      for (FormatId format : prepared.conversions.formats(v, readers[r].wants)) {
-        const Cost price = bound.price(id);
-        if (price != Cost()) round.prices.push_back({v, reader, format, price});
-        id = advance(id, 1);
-      }
-    }
-  }
-  return certificate;
-}
-
-}  // namespace
 
 Certificate random_certificate(const Problem& problem, RandomSource& random) {
   IndexedProblem prepared(problem);
@@ -58,7 +27,9 @@ Certificate random_certificate(const Problem& problem, RandomSource& random) {
     }
   }
   bound.set(multipliers);
-  return written(prepared, bound);
+  CertificateMaker maker;
+  maker.add_round(prepared, bound);
+  return maker.finish(bound, Cost::max());
 }
 
 Solution random_cover(const Problem& problem, RandomSource& random) {

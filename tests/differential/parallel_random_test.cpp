@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <set>
 
@@ -17,15 +17,12 @@
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 
 namespace collage::place {
 namespace {
 
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
-
+using testing::rounds;
 runtime::Machine random_machine(RandomSource& random) {
   runtime::Machine machine;
   for (const char* space : {"npu[0]", "npu[1]"}) machine.add_device(space, random.chance(60));
@@ -99,11 +96,11 @@ void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   const ParallelResult again = search_parallel(problem, machine, objective, *start);
   ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
   ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << name;
-  ASSERT_EQ(found.value.time(), objective.value(scheduler.tasks(found.solution.chosen)->tasks)) << name;
-  ASSERT_LE(found.value.time(), objective.value(scheduler.tasks(start->chosen)->tasks)) << name;
+  ASSERT_EQ(found.value.time(), objective.value(*scheduler.tasks(found.solution.chosen))) << name;
+  ASSERT_LE(found.value.time(), objective.value(*scheduler.tasks(start->chosen))) << name;
   Duration best = Duration::max(), least = Duration::max();
   for_each_solution(problem, [&](const Solution& solution) {
-    const std::vector<runtime::Task> tasks = scheduler.tasks(solution.chosen)->tasks;
+    const std::vector<runtime::Task> tasks = *scheduler.tasks(solution.chosen);
     best = std::min(best, objective.value(tasks));
     const std::vector<Duration> busy = busy_times(tasks);
     if (!busy.empty()) least = std::min(least, *std::max_element(busy.begin(), busy.end()));
@@ -124,7 +121,7 @@ void check_all(const ScheduleValue& objective, uint64_t first_seed) {
   Tally tally;
   for (uint64_t seed = 0; seed < rounds(300); ++seed) {
     check(first_seed + seed, objective, &tally);
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
   std::printf("%d problems: best found in %d, bound met in %d\n", tally.problems, tally.found_best, tally.bound_met);
   EXPECT_GE(tally.found_best * 100, tally.problems * 95);
@@ -137,6 +134,29 @@ TEST(ParallelRandom, Makespan) {
 
 TEST(ParallelRandom, Throughput) {
   check_all(*objective_throughput.schedule, 8'000'000);
+}
+
+TEST(ParallelRandom, AStopEndsTheSearch) {
+  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+    RandomSource random(7'000'000 + seed);
+    const Problem problem = random_problem(random, 1 + random.below(7u));
+    const runtime::Machine machine = random_machine(random);
+    const std::optional<Solution> start = search_optimal(problem);
+    if (!start) continue;
+    std::atomic<bool> stop{false};
+    SearchOptions options;
+    options.stop = &stop;
+    int better = 0;
+    const auto fits = [&](const Solution&) {
+      stop = true;
+      ++better;
+      return true;
+    };
+    const ParallelResult found = search_parallel(problem, machine, *objective_makespan.schedule, *start, options, fits);
+    ASSERT_LE(better, 2) << seed;  // the second time, the same solution once more
+    ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << seed;
+    ASSERT_LE(found.bound, found.value) << seed;
+  }
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "compiler/place/evaluate/evaluate.h"
@@ -14,15 +13,12 @@
 #include "compiler/place/strategies.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 
 namespace collage::place {
 namespace {
 
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
-
+using testing::rounds;
 void check(const Problem& problem, const std::string& name, const SearchOptions& options = {}) {
   const Cost expected = brute_force_cost(problem);
   const std::optional<Solution> found = search_optimal(problem, options);

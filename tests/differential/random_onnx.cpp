@@ -11,8 +11,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr int64_t kMostElements = 20'000;
-
 int rank_of(const OnnxValue& value) {
   return static_cast<int>(value.dims.size());
 }
@@ -26,11 +24,6 @@ int64_t random_axis(OnnxMaker& m, const OnnxValue& value, int64_t* plain) {
 /// Keeps a result that only moves or compares elements of `from`.
 bool keep_exact(OnnxMaker& m, OnnxValue value, const OnnxValue& from) {
   value.is_exact = from.is_exact;
-  m.keep(value);
-  return true;
-}
-
-bool keep(OnnxMaker& m, const OnnxValue& value) {
   m.keep(value);
   return true;
 }

@@ -15,6 +15,9 @@ namespace collage::testing {
 
 using Dims = std::vector<int64_t>;
 
+/// Of one tensor: larger ones take the time of many models.
+inline constexpr int64_t kMostElements = 20'000;
+
 /// The same numbers from the same seed on every machine, which std::uniform_int_distribution does not promise.
 class Random {
  public:
@@ -89,6 +92,12 @@ class OnnxMaker {
   std::vector<OnnxValue> values_;
   int count_ = 0;
 };
+
+/// Keeps the value. True, for an operator whose making succeeds with it.
+inline bool keep(OnnxMaker& m, const OnnxValue& value) {
+  m.keep(value);
+  return true;
+}
 
 int64_t element_count(const Dims& dims);
 

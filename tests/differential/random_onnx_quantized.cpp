@@ -9,8 +9,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr int64_t kMostElements = 20'000;
-
 /// How the numbers of a tensor are to be read: the names of scale and zero point.
 struct Quantization {
   std::string scale, zero;
@@ -93,7 +91,7 @@ void move(OnnxMaker& m, OnnxValue* q, const Quantization& as) {
   }
 }
 
-bool keep(OnnxMaker& m, OnnxValue value) {
+bool keep_exact(OnnxMaker& m, OnnxValue value) {
   value.is_exact = true;
   m.keep(value);
   return true;
@@ -110,7 +108,7 @@ bool add_per_axis(OnnxMaker& m, const OnnxValue& x) {
   m.set("axis", written);
   OnnxValue back = dequantize(m, q, as);
   m.set("axis", written);
-  return keep(m, back);
+  return keep_exact(m, back);
 }
 
 }  // namespace
@@ -128,7 +126,7 @@ bool add_quantized(OnnxMaker& m) {
     multiply(m, &q, &as);
   }
   if (m.random.chance(30)) move(m, &q, as);
-  return keep(m, dequantize(m, q, as));
+  return keep_exact(m, dequantize(m, q, as));
 }
 
 }  // namespace collage::testing

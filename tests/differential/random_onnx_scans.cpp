@@ -8,8 +8,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr int64_t kMostElements = 20'000;
-
 struct Axis {
   size_t at;        ///< from the front
   int64_t written;  ///< as the node has it, from the end half of the time
@@ -20,7 +18,7 @@ Axis random_axis(OnnxMaker& m, const OnnxValue& x) {
   return {static_cast<size_t>(at), m.random.chance(50) ? at : at - rank};
 }
 
-bool keep(OnnxMaker& m, OnnxValue value, bool is_exact = false) {
+bool keep_as(OnnxMaker& m, OnnxValue value, bool is_exact = false) {
   value.is_exact = is_exact;
   m.keep(value);
   return true;
@@ -30,7 +28,7 @@ bool keep(OnnxMaker& m, OnnxValue value, bool is_exact = false) {
 bool keep_indices(OnnxMaker& m, const OnnxValue& indices, bool is_exact) {
   OnnxValue numbers = m.add1("Cast", {indices.name}, indices.dims);
   m.set("to", int64_t{onnx::TensorProto::FLOAT});
-  return keep(m, numbers, is_exact);
+  return keep_as(m, numbers, is_exact);
 }
 
 }  // namespace
@@ -63,7 +61,7 @@ bool add_recurrent(OnnxMaker& m) {
   m.set("hidden_size", hidden);
   if (direction != "forward") m.set("direction", direction);
   if (kind.op == "GRU" && m.random.chance(50)) m.set("linear_before_reset", int64_t{1});
-  for (const OnnxValue& value : made) keep(m, value);
+  for (const OnnxValue& value : made) keep_as(m, value);
   return true;
 }
 
@@ -74,7 +72,7 @@ bool add_cum_sum(OnnxMaker& m) {
   OnnxValue y = m.add1("CumSum", {x->name, m.integer(axis.written)}, x->dims);
   if (m.random.chance(40)) m.set("exclusive", int64_t{1});
   if (m.random.chance(40)) m.set("reverse", int64_t{1});
-  return keep(m, y);
+  return keep_as(m, y);
 }
 
 /// On values that every backend computes alike: elsewhere two nearly equal elements may change places.
@@ -91,7 +89,7 @@ bool add_top_k(OnnxMaker& m) {
   if (m.opset < 10) m.set("k", k);
   m.set("axis", m.opset < 11 ? static_cast<int64_t>(axis.at) : axis.written);
   if (m.opset >= 11 && m.random.chance(40)) m.set("largest", int64_t{0});
-  return keep(m, made[0], true) && keep_indices(m, made[1], true);
+  return keep_as(m, made[0], true) && keep_indices(m, made[1], true);
 }
 
 /// Indices of x's rank: a list that a Reshape makes a tensor.
@@ -107,7 +105,7 @@ bool add_gather_elements(OnnxMaker& m) {
   OnnxValue indices = m.add1("Reshape", {m.ints(chosen), m.ints(dims)}, dims);
   OnnxValue y = m.add1("GatherElements", {x->name, indices.name}, dims);
   m.set("axis", axis.written);
-  return keep(m, y, x->is_exact);
+  return keep_as(m, y, x->is_exact);
 }
 
 bool add_trilu(OnnxMaker& m) {
@@ -117,7 +115,7 @@ bool add_trilu(OnnxMaker& m) {
   if (m.random.chance(60)) operands.push_back(m.integer(m.random.in(-3, 3)));
   OnnxValue y = m.add1("Trilu", operands, x->dims);
   if (m.random.chance(50)) m.set("upper", int64_t{0});
-  return keep(m, y, x->is_exact);
+  return keep_as(m, y, x->is_exact);
 }
 
 /// The remainder jumps, so on exact values only.
@@ -126,7 +124,7 @@ bool add_mod(OnnxMaker& m) {
   if (!x || m.opset < 10) return false;
   OnnxValue y = m.add1("Mod", {x->name, m.weights({x->dims.back()}, 0.2f, 0.6f)}, x->dims);
   m.set("fmod", int64_t{1});
-  return keep(m, y, true);
+  return keep_as(m, y, true);
 }
 
 bool add_einsum(OnnxMaker& m) {
@@ -157,7 +155,7 @@ bool add_einsum(OnnxMaker& m) {
   if (element_count(form.result) > kMostElements) return false;
   OnnxValue y = m.add1("Einsum", {x->name, m.weights(form.other)}, form.result);
   m.set("equation", form.equation);
-  return keep(m, y);
+  return keep_as(m, y);
 }
 
 }  // namespace collage::testing

@@ -8,13 +8,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr int64_t kMostElements = 20'000;
-
-bool keep(OnnxMaker& m, const OnnxValue& value) {
-  m.keep(value);
-  return true;
-}
-
 /// Weights that keep results about as large as the operand: 1 / sqrt(terms of a sum).
 float scale_for(int64_t terms) {
   return 1.0f / std::sqrt(static_cast<float>(terms));

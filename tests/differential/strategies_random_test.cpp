@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "compiler/place/baselines/evolve.h"
@@ -13,16 +12,13 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/strategies.h"
 #include "tests/differential/random_problem.h"
+#include "tests/differential/rounds.h"
 
 namespace collage::place {
 namespace {
 
+using testing::rounds;
 using Kind = Strategy::Kind;
-
-uint64_t rounds(uint64_t usual) {
-  const char* percent = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return percent == nullptr ? usual : std::max<uint64_t>(1, usual * std::strtoull(percent, nullptr, 10) / 100);
-}
 
 std::vector<std::string> backends_of(const Problem& problem) {
   std::set<std::string> names;

@@ -8,6 +8,7 @@
   doors    headers of a library are included, directly or through a header of ours, only where the table of doors in
            compiler/README.md permits
   guards   every source file starts with the SPDX line, every header has `#pragma once`
+  names    constants and types of unnamed namespaces differ within a library, whose files are compiled in groups
   paths    every path that a .md file names exists, and every source file that a comment names
 """
 import os
@@ -214,6 +215,43 @@ def check_guards(house):
             yield f"{path} has no include guard"
 
 
+# --- names ---
+
+LOCAL = re.compile(r"(?:(?:inline )?(?:static )?(?:constexpr|const) [^=({]*?\b(k[A-Z]\w*)\b|(?:struct|class|enum class) (\w+)(?: :[^:].*)? \{)")
+
+
+def grouped_libraries(house):
+    for path in house.paths:
+        if os.path.basename(path) == "CMakeLists.txt" and path.startswith(("compiler/", "runtime/")):
+            text = read(house.root, path)
+            if re.search(r"collage_(library|executable)\(", text) and "SINGLY" not in text:
+                yield os.path.dirname(path) + "/"
+
+
+def local_names(house, path):
+    space, inside = "", False
+    for line in read(house.root, path).splitlines():
+        opened = re.match(r"namespace (\S+) \{$", line)
+        space = opened.group(1) if opened else space
+        inside = (inside or line == "namespace {") and not line.startswith("}  // namespace")
+        found = LOCAL.match(line) if inside else None
+        if found:
+            yield space, found.group(1) or found.group(2)
+
+
+def check_names(house):
+    libraries = sorted(grouped_libraries(house), key=len, reverse=True)
+    first = {}
+    for path in house.sources:
+        library = next((one for one in libraries if path.startswith(one)), None)
+        if library is None or not path.endswith(".cpp"):
+            continue
+        for space, name in local_names(house, path):
+            other = first.setdefault((library, space, name), path)
+            if other != path:
+                yield f"{path}: `{name}` is also a name in {other}, and both may be compiled together"
+
+
 # --- paths ---
 
 NAMED = (".h", ".hpp", ".cpp", ".c", ".def", ".ll", ".yy", ".md", ".py", ".cmake")  # always ours
@@ -263,7 +301,7 @@ def check_comments(house):
                     yield f"{path}:{number}: {name} does not exist"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_paths, check_comments)
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments)
 
 
 def violations(root):

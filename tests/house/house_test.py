@@ -72,6 +72,14 @@ class HouseTest(unittest.TestCase):
                     "compiler/upper/: cycle x -> y -> x (compiler/upper/x/d.h includes compiler/upper/y/e.h; "
                     "compiler/upper/y/e.h includes compiler/upper/x/d.h)")
 
+    def test_names_of_files_compiled_together(self):
+        library = {"compiler/lower/CMakeLists.txt": "collage_library(lower)\n"}
+        part = SPDX + "namespace collage::lower {\nnamespace {\n\nconstexpr int kMost = 3;\n\n}  // namespace\n}\n"
+        files = {"compiler/lower/d.cpp": part, "compiler/lower/x/e.cpp": part}
+        self.expect({**library, **files},
+                    "compiler/lower/x/e.cpp: `kMost` is also a name in compiler/lower/d.cpp, and both may be compiled together")
+        self.expect({"compiler/lower/CMakeLists.txt": "collage_library(lower SINGLY)\n", **files})
+
     def test_door(self):
         self.expect({"compiler/lower/d.cpp": SPDX + "#include <llvm/IR/Module.h>\n"},
                     "compiler/lower/d.cpp sees LLVM through <llvm/IR/Module.h>; it belongs in compiler/upper/llvm/")

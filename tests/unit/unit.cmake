@@ -41,7 +41,6 @@ collage_unit_tests(compiler/export DEPENDS collage::export collage::import colla
 collage_unit_tests(compiler/passes DEPENDS collage::passes collage::sema)
 collage_unit_tests(compiler/match DEPENDS collage::match collage::place collage::sema)
 collage_unit_tests(compiler/lint DEPENDS collage::lint collage::match collage::sema collage::syntax)
-collage_unit_tests(compiler/certificate DEPENDS collage::certificate collage::place)
 collage_unit_tests(compiler/place DEPENDS collage::place collage::sema)
 collage_unit_tests(compiler/driver DEPENDS collage::driver collage::sema)
 collage_unit_tests(compiler/codegen DEPENDS collage::codegen collage::kernels ${CMAKE_DL_LIBS})
@@ -50,6 +49,7 @@ collage_unit_tests(compiler/plan DEPENDS collage::encodings collage::place colla
 collage_unit_tests(compiler/measure DEPENDS collage::measure collage::libraries SQLite::SQLite3)
 collage_unit_tests(compiler/api DEPENDS Collage::compiler)
 collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool)
+collage_unit_tests(compiler/tools DEPENDS collage::command_line)
 
 # A test that no row takes in would never run.
 get_property(taken GLOBAL PROPERTY COLLAGE_UNIT_TESTS)

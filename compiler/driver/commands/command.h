@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compiler/driver/commands/commands.h"
@@ -19,7 +18,6 @@ namespace collage::driver {
 struct Command {
   const Request& request;
   const Output& output;
-  const WorkListener& listener;
   support::SourceManager& sources;
   support::Diagnostics& diags;
   StageClock& clock;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--compare`: every strategy on one problem, predicted and, where something is run, measured.
+#include <nlohmann/json.hpp>
+
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/compare/comparison.h"
 #include "compiler/driver/report/json_report.h"
+#include "compiler/driver/report/json_text.h"
 #include "compiler/driver/search/evolve_placement.h"
 #include "compiler/support/write_file.h"
 
@@ -27,12 +30,6 @@ bool add_evolved(Command& command, const SearchInput& input, Comparison& compari
   return evolved.has_value();
 }
 
-/// False after an error; the comparison is printed all the same where only results differ.
-bool measure_rows(Command& command, const SearchInput& input, Comparison& comparison) {
-  return measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, comparison,
-                 command.diags);
-}
-
 void compare(Command& command, const SearchInput& input) {
   std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
   if (!comparison) return;
@@ -40,11 +37,15 @@ void compare(Command& command, const SearchInput& input) {
   const bool measures = command.request.run.is_asked || command.request.bench.runs > 0;
   const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
   if (evolves && !add_evolved(command, input, *comparison)) return;
-  if (measures) measure_rows(command, input, *comparison);
+  if (measures) {
+    // The comparison is printed all the same after an error.
+    measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, *comparison,
+            command.diags);
+  }
   const bool as_json = command.request.prints_json;
   command.print(as_json ? comparison_json(command.compilation.graph(), to_json(*comparison)) : print(*comparison));
   const std::string& json = command.request.compare.json;
-  if (!json.empty()) write_file(json, to_json(*comparison), command.diags);
+  if (!json.empty()) write_file(json, printed(to_json(*comparison)), command.diags);
 }
 
 }  // namespace

@@ -20,15 +20,12 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
   const ir::Graph& graph = command.compilation.graph();
   ProgramOptions options;
   options.keep_text = request.emit == Emit::Llvm || request.emit == Emit::Asm;
-  options.listener = &command.listener;
+  options.is_strict = request.settings.is_strict;
+  options.listener = &command.compilation.listener();
   std::optional<Program> program =
       build_program(graph, placed->placement, command.compilation.targets(), options, command.diags);
-  if (!program) return std::nullopt;
-  placed->report.uncompiled = uncompiled_ops(program->built.plan);
-  const size_t fallbacks = program->built.fallbacks.size();
-  if (fallbacks == 0 || !request.settings.is_strict) return program;
-  return command.diags.error_at(support::Code::BackendFailed, "--strict",
-                                "{} partitions fell back to the reference kernels", fallbacks);
+  if (program) placed->report.uncompiled = uncompiled_ops(program->built.plan);
+  return program;
 }
 
 /// The placed model as a text and its weights beside it. Returns the names of the files, nullopt after an error.

@@ -27,7 +27,7 @@ struct Loaded {
 /// Does a piece of work, with its begin and end reported to the listener.
 template <typename Function>
 auto reported(const Loaded& loaded, Work work, Function&& function) {
-  const WorkScope scope(loaded.command.listener, work);
+  const WorkScope scope(loaded.command.compilation.listener(), work);
   return function();
 }
 
@@ -59,7 +59,7 @@ bool verify(const Loaded& loaded) {
 bool run(const Loaded& loaded) {
   Command& command = loaded.command;
   std::optional<RunResult> result =
-      run_model(loaded.graph, command.inputs, loaded.executor, command.listener, command.diags);
+      run_model(loaded.graph, command.inputs, loaded.executor, command.compilation.listener(), command.diags);
   if (!result) return false;
   const bool good = judge_result(command.request.run, loaded.graph, &*result, command.diags);
   command.print(print(*result, loaded.graph));
@@ -78,7 +78,7 @@ bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const BenchRequest& request = command.request.bench;
   std::optional<BenchReport> report = bench_model(loaded.program.built.plan, loaded.first_inputs(), request.runs,
-                                                  loaded.executor, command.listener, command.diags);
+                                                  loaded.executor, command.compilation.listener(), command.diags);
   if (!report) return false;
   command.print(print(*report));
   const Settings& settings = command.compilation.settings();

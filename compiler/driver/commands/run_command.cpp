@@ -75,7 +75,7 @@ void run(const Request& request, const Output& output, const WorkListener& liste
   });
   if (compilation == nullptr) return;
   compilation->set_listener(listener);
-  Command command{request, output, listener, sources, diags, clock, *compilation};
+  Command command{request, output, sources, diags, clock, *compilation};
   run(command);
 }
 

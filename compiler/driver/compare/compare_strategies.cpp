@@ -3,7 +3,7 @@
 #include <set>
 
 #include "compiler/driver/compare/comparison.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/driver/report/figures.h"
 
 namespace collage::driver {
 namespace {
@@ -11,17 +11,10 @@ namespace {
 using place::Strategy;
 
 std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::Placement& placement) {
+  const std::map<std::string, BackendFigures> backends = figures_by_backend(graph, placement);
+  const double all = all_macs(backends);
   std::map<std::string, double> shares;
-  double all = 0;
-  for (const ir::Partition& partition : placement.partitions) {
-    double& share = shares[partition.backend];
-    for (ir::NodeId node : partition.nodes) {
-      double macs = work_of(graph, node).macs;
-      share += macs;
-      all += macs;
-    }
-  }
-  for (auto& [backend, share] : shares) share = all > 0 ? share / all : 0;
+  for (const auto& [backend, figures] : backends) shares[backend] = all > 0 ? figures.macs / all : 0;
   return shares;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct CompareRow {
 
 struct Comparison {
   std::string model;
-  const place::Objective* objective = &place::objective_latency;  ///< of `predicted`
+  const place::Objective* objective = place::default_objective();  ///< of `predicted`
   std::vector<std::string> backends;  ///< those that some placement uses, in the order of the problem
   std::vector<CompareRow> rows;       ///< `optimal` first
   int runs = 0;                       ///< of each measured row
@@ -58,6 +59,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
              const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 std::string print(const Comparison& comparison);
-std::string to_json(const Comparison& comparison);
+/// The document of `--compare-json`.
+nlohmann::ordered_json to_json(const Comparison& comparison);
 
 }  // namespace collage::driver

@@ -65,7 +65,7 @@ std::string print(const Comparison& comparison) {
                     "", comparison.runs, comparison.disagreement);
 }
 
-std::string to_json(const Comparison& comparison) {
+nlohmann::ordered_json to_json(const Comparison& comparison) {
   using nlohmann::ordered_json;
   ordered_json json;
   json["model"] = comparison.model;
@@ -101,7 +101,7 @@ std::string to_json(const Comparison& comparison) {
     json["strategies"].push_back(std::move(one));
   }
   if (comparison.runs > 0) json["disagreement"] = comparison.disagreement;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace collage::driver

@@ -110,9 +110,7 @@ bool Compilation::resolve_constraints(support::Diagnostics& diags) {
 }
 
 void Compilation::open_costs_once(support::Diagnostics& diags) {
-  if (has_costs_) return;
-  costs_ = open_costs(settings_, rules_->paths, active_, listener_, diags);
-  has_costs_ = true;
+  if (!costs_) costs_ = open_costs(settings_, rules_->paths, active_, listener_, diags);
 }
 
 /// Only the exact search can say which costs do not matter, and only if nothing else asks for them. Splits may be left
@@ -135,12 +133,12 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.matches = &*matches_;
   options.constraints = *constraints_;
   options.fixed = &written;
-  options.costs = costs_.source.get();
+  options.costs = costs_->source.get();
   options.offered = offered;
   // Certificates, schedules and energies know candidates, not how they are joined.
   options.lists_regions = settings_.lists_regions || !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
-  if (costs_.source && measures_lazily()) {
+  if (options.costs != nullptr && measures_lazily()) {
     lazy.machine = measure::machine_limits(settings_.threads);
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
@@ -163,6 +161,11 @@ std::optional<Candidates> Compilation::find_candidates(ir::Placement written, co
   found.priced = settings_.objective->price(graph(), active_, found.built, diags);
   if (!found.priced) return std::nullopt;
   return found;
+}
+
+std::optional<Candidates> Compilation::measure_all(const Candidates& candidates, support::Diagnostics& diags) {
+  settings_.costs.measures_all = true;
+  return find_candidates(candidates.written, nullptr, diags);
 }
 
 SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {

@@ -55,6 +55,9 @@ class Compilation {
   /// Measures costs where the settings want it. Returns nullopt after errors.
   std::optional<Candidates> find_candidates(ir::Placement written, const ir::Placement* offered,
                                             support::Diagnostics& diags);
+  /// The candidates again, with the measured costs that their search did without; what was offered is not among them.
+  /// Returns nullopt after errors.
+  std::optional<Candidates> measure_all(const Candidates& candidates, support::Diagnostics& diags);
   /// What searches of these candidates start from. Refers to `candidates` and to this compilation.
   SearchInput search_input(const Candidates& candidates) const;
 
@@ -75,7 +78,7 @@ class Compilation {
   const RewriteCounts& rewrites() const { return rewrites_; }
   const WorkListener& listener() const { return listener_; }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
-  const measure::MeasuredCosts* costs() const { return costs_.source.get(); }
+  const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
 
  private:
   Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);
@@ -102,8 +105,7 @@ class Compilation {
   /// Of the graph after the passes: rules are matched once, for however many problems.
   std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
   RewriteCounts rewrites_;
-  Costs costs_;
-  bool has_costs_ = false;  ///< `costs_` is open
+  std::optional<Costs> costs_;  ///< absent until they are needed
 };
 
 }  // namespace collage::driver

@@ -113,10 +113,11 @@ std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other)
 std::string why_not_best(const ExplainedPlacement& explained) {
   const FoundPlacement& plan = explained.plan;
   if (!place::is_exact(explained.strategy)) {
-    return fmt::format("`{}` does not look for the best plan", place::to_string(explained.strategy));
+    return fmt::format("`{}` does not look for the best placement", place::to_string(explained.strategy));
   }
-  double gap = plan.predicted.value() / plan.bound.value() - 1;
-  return fmt::format("the plan is not proven to be the best: it may cost {:.2g} % too much", 100 * gap);
+  const std::string text = "the placement is not proven to be the best";
+  const std::optional<double> part = gap(plan.predicted, plan.bound);
+  return part ? fmt::format("{}: it may cost {:.2g} % too much", text, 100 * *part) : text;
 }
 
 bool has_candidate(const place::Problem& problem, NodeId node, const std::string& backend) {

@@ -49,7 +49,7 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlacement&
 std::string rule_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                       const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
   const place::CandidateOrigin& origin = built.origin(candidate_of(built.problem, chosen, node));
-  if (origin.fixed.is_valid()) return "a partition that the model or the plan fixes";
+  if (origin.fixed.is_valid()) return "a partition that the model or the placement file fixes";
   if (!origin.backend.is_valid()) return "no rule, the host runs every operator";
   const ir::Backend& backend = *explained.active[origin.backend].backend;
   const place::BackendCandidates& found = built.backends[origin.backend];

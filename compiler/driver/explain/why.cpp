@@ -154,7 +154,7 @@ class Reporter {
 
   std::string parts_of_cost(const place::Candidate& candidate, const place::CandidateOrigin& origin) const {
     if (candidate.split) return "copies to the instances and back, the longest part, cut and join on the host";
-    if (origin.fixed.is_valid()) return "of a partition that the model or the plan fixes";
+    if (origin.fixed.is_valid()) return "of a partition that the model or the placement file fixes";
     if (origin.measured && explained_.measures) return "measured";
     if (!origin.backend.is_valid()) return "estimated from the work of its operators";
     const ir::Backend& backend = *explained_.active[origin.backend].backend;
@@ -183,7 +183,7 @@ class Reporter {
   std::string instead(NodeId node, const std::string& backend, bool* has_less) const {
     if (!has_candidate(built().problem, node, backend)) return short_reason(explained_, node, backend);
     Alternative alternative = plan_with(explained_, {node}, backend);
-    if (!alternative.plan) return "no plan was found with it there; `--why-not` tells more";
+    if (!alternative.plan) return "no placement was found with it there; `--why-not` tells more";
     if (std::string over = over_memory(explained_, alternative); !over.empty()) return "does not fit: " + over;
     *has_less |= alternative.plan->predicted < explained_.plan.predicted;
     return cost_change(explained_.plan, *alternative.plan);

@@ -98,7 +98,7 @@ class Answerer {
     for (place::CandidateId c : built.candidate_ids()) {
       const std::vector<NodeId>& nodes = built.problem.candidates[c].nodes;
       if (!built.origin(c).fixed.is_valid() || !std::binary_search(nodes.begin(), nodes.end(), node)) continue;
-      return fmt::format("the model or the plan has it in partition `@{}`", home_of(node).name);
+      return fmt::format("the model or the placement file has it in partition `@{}`", home_of(node).name);
     }
     return "`--place`, `--forbid` or `--together` leave nothing there that holds it";
   }
@@ -169,10 +169,10 @@ class Answerer {
   void explain_alternative(NodeId node) {
     Alternative alternative = plan_with(explained_, {node}, name_);
     if (!is_plan(alternative)) {
-      line("{} could run on {}, but no plan was found with it there", node_text(graph_, node), name_);
+      line("{} could run on {}, but no placement was found with it there", node_text(graph_, node), name_);
       return line("  because {}", blame({node}, alternative));
     }
-    line("{} could run on {}: the plan would cost {}, {}", node_text(graph_, node), name_,
+    line("{} could run on {}: the placement would cost {}, {}", node_text(graph_, node), name_,
          human(alternative.plan->predicted), cost_change(explained_.plan, *alternative.plan));
     line("  now     {}", candidate_text(explained_, explained_.input.built, explained_.plan.chosen, node));
     line("  there   {}", candidate_text(explained_, *alternative.built, alternative.plan->chosen, node));
@@ -186,7 +186,7 @@ class Answerer {
   /// Each alone, then all at once.
   void explain_alternatives(const std::vector<NodeId>& nodes) {
     constexpr size_t kSearches = 16;
-    line("{} could run on {}; the plan of {} would change by", count_text(nodes), name_,
+    line("{} could run on {}; the placement of {} would change by", count_text(nodes), name_,
          human(explained_.plan.predicted));
     struct Row {
       std::string label, change;
@@ -196,7 +196,7 @@ class Answerer {
     bool has_less = false;
     auto change_by = [&](const std::vector<NodeId>& moved) {
       Alternative alternative = plan_with(explained_, moved, name_);
-      if (!is_plan(alternative)) return "no plan was found: " + blame(moved, alternative);
+      if (!is_plan(alternative)) return "no placement was found: " + blame(moved, alternative);
       has_less |= alternative.plan->predicted < explained_.plan.predicted;
       return cost_change(explained_.plan, *alternative.plan);
     };
@@ -284,7 +284,7 @@ class Answerer {
       }
       break;
     }
-    return "`conflicts with`: not in one plan with " + enemies;
+    return "`conflicts with`: not in one placement with " + enemies;
   }
 
   /// A node that is elsewhere only because of a limit: without it the search puts it there.
@@ -298,7 +298,7 @@ class Answerer {
       std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.plan.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
-      line("  {:<8}{}: without it this node would be there, the plan {}", "limit", what, human(free->predicted));
+      line("  {:<8}{}: without it this node would be there, the placement {}", "limit", what, human(free->predicted));
     };
     if (any_owner([](const place::Owner& owner) { return owner.max_partitions.has_value(); })) {
       blame_if(Limit::MaxPartitions, max_partitions_text());

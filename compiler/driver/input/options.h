@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/place/objectives/objective.h"
+
 namespace collage::driver {
 
 /// The stage after which the compilation stops, and what it prints there. `All`: it does not stop.
@@ -16,6 +18,14 @@ enum class Emit { All, Ast, Graph, Ir, Candidates, Placement, Plan, Llvm, Asm, C
 
 /// Where costs that rules call `measured` come from. Choose: measured, if an active rule file says so.
 enum class CostMode { Choose, Measured, Estimate };
+
+/// Defaults and ends of ranges. The command line, the C interface and the requests of a library share them.
+inline constexpr double kMostSeconds = 1e6;
+inline constexpr uint64_t kMostStates = 1'000'000'000'000'000;
+inline constexpr int kEvolveEvaluations = 24;
+inline constexpr double kMeasureTimeout = 10;  ///< seconds
+inline constexpr double kPictureScale = 1.0 / 255.0;
+inline constexpr double kExpectTolerance = 2e-5;
 
 /// `NAME=FILE`; an empty name stands for the only input or output.
 struct NamedFile {
@@ -31,15 +41,15 @@ struct Options {
   std::map<std::string, std::string> input_shapes;
 
   std::string strategy = "optimal";
-  std::string objective = "latency";
+  std::string objective{place::default_objective()->name};
   std::vector<std::string> memory;  ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place, forbid, together;
-  std::string placement;            ///< file to follow
-  std::string candidate_placement;  ///< file to consider
-  uint64_t max_states = 0;          ///< of the search; 0: its default
-  std::optional<double> budget;     ///< seconds of the search
-  int evolve_evaluations = 24;      ///< placements that `evolve` measures
-  bool strict = false;              ///< a backend that fails is an error
+  std::string placement;                        ///< file to follow
+  std::string candidate_placement;              ///< file to consider
+  uint64_t max_states = 0;                      ///< of the search; 0: its default
+  std::optional<double> budget;                 ///< seconds of the search
+  int evolve_evaluations = kEvolveEvaluations;  ///< placements that `evolve` measures
+  bool strict = false;                          ///< a backend that fails is an error
   std::vector<std::string> disabled_passes;
 
   std::string why;                   ///< nodes
@@ -50,10 +60,10 @@ struct Options {
 
   bool run = false;
   std::vector<NamedFile> inputs;
-  double scale = 1.0 / 255.0;  ///< of pictures
+  double scale = kPictureScale;  ///< of pictures
   std::vector<NamedFile> results;
   std::vector<NamedFile> expected;
-  double tolerance = 2e-5;  ///< of `expected`, relative to max|y|
+  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
   std::string labels;
   bool check = false;
   int threads = 1;  ///< of the host
@@ -63,9 +73,9 @@ struct Options {
   std::string bench_json;
   int profile = 0;  ///< rows of the profile; 0: no profile
   CostMode costs = CostMode::Choose;
-  bool measure_all = false;            ///< also costs that the proof does not need
-  std::optional<std::string> cost_db;  ///< empty: costs are not kept; absent: the user's cache
-  double measure_timeout = 10;         ///< seconds for one candidate
+  bool measure_all = false;                  ///< also costs that the proof does not need
+  std::optional<std::string> cost_db;        ///< empty: costs are not kept; absent: the user's cache
+  double measure_timeout = kMeasureTimeout;  ///< seconds for one candidate
 
   std::string output;
   Emit emit = Emit::All;

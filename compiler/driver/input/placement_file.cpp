@@ -367,7 +367,8 @@ std::optional<ir::Placement> read_placement_for(const sema::Model& model, const 
                                                 const std::string& option, support::SourceManager& sources,
                                                 support::Diagnostics& diags) {
   if (model.placement.empty()) return read_placement(path, model.graph, sources, diags);
-  return diags.error_at(Code::BadOption, option, "the model has partitions of its own, and no plan can be followed");
+  return diags.error_at(Code::BadOption, option,
+                        "the model has partitions of its own, and no placement can be followed");
 }
 
 }  // namespace collage::driver

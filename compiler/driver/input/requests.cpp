@@ -20,15 +20,6 @@ std::optional<ModelRequest> read_model_request(const Options& options, support::
   return request;
 }
 
-/// A budget of time alone lifts the default limit of states.
-place::SearchOptions search_options(const Options& options) {
-  place::SearchOptions search;
-  if (options.max_states > 0) search.max_states = options.max_states;
-  search.max_seconds = options.budget;
-  if (options.budget && options.max_states == 0) search.max_states = kUnlimitedStates;
-  return search;
-}
-
 /// What lists or explains candidates shows all of their costs.
 CostRequest cost_request(const Options& options) {
   CostRequest costs{options.costs, options.measure_all, options.cost_db, options.measure_timeout};
@@ -50,7 +41,7 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.place = options.place;
   settings.forbid = options.forbid;
   settings.together = options.together;
-  settings.search = search_options(options);
+  settings.search = search_options(options.max_states, options.budget);
   settings.lists_regions = !options.certificate.empty();
   settings.costs = cost_request(options);
   settings.threads = options.threads;
@@ -59,11 +50,27 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
 }
 
 RunRequest run_request(const Options& options) {
-  return {options.run,    options.inputs, options.expected, options.results,
-          options.labels, options.scale,  options.tolerance};
+  return {.is_asked = options.run,
+          .inputs = options.inputs,
+          .expected = options.expected,
+          .results = options.results,
+          .labels = options.labels,
+          .scale = options.scale,
+          .tolerance = options.tolerance};
 }
 
 }  // namespace
+
+place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds) {
+  place::SearchOptions search;
+  search.max_seconds = max_seconds;
+  if (max_states > 0) {
+    search.max_states = max_states;
+  } else if (max_seconds) {
+    search.max_states = kUnlimitedStates;
+  }
+  return search;
+}
 
 std::optional<ir::Shape> parse_shape(const std::string& text) {
   ir::Shape shape;
@@ -87,11 +94,16 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.model = std::move(*model);
   request.rules = options.rules.empty() ? default_rules() : options.rules;
   request.settings = std::move(*settings);
-  request.passes = {options.print_passes, options.print_after, options.disabled_passes};
+  request.passes = {
+      .prints_schedule = options.print_passes, .print_after = options.print_after, .disabled = options.disabled_passes};
   request.emit = options.emit;
   request.output = options.output;
-  request.placement = {options.placement,      options.candidate_placement, options.diff_placements,
-                       options.save_placement, options.certificate,         options.placement_json};
+  request.placement = {.follow = options.placement,
+                       .consider = options.candidate_placement,
+                       .diff = options.diff_placements,
+                       .save = options.save_placement,
+                       .certificate = options.certificate,
+                       .json = options.placement_json};
   request.compare = {options.compare, options.compare_json};
   request.questions = {options.why, options.why_not};
   request.dumps_lowering = options.dump_lowering;

@@ -31,7 +31,7 @@ struct CostRequest {
   CostMode mode = CostMode::Choose;
   bool measures_all = false;              ///< not only what the proof of the best placement needs
   std::optional<std::string> database{};  ///< empty: none; absent: the user's cache
-  double timeout = 10;                    ///< seconds for one candidate
+  double timeout = kMeasureTimeout;       ///< seconds for one candidate
 };
 
 /// How a model is placed and compiled.
@@ -40,14 +40,14 @@ struct Settings {
   std::vector<std::string> allow{};    ///< `f16,i8`, `npu=bf16`: formats that round
   bool is_strict = false;              ///< an absent or failing backend is an error
   std::string strategy = "optimal";
-  const place::Objective* objective = &place::objective_latency;
+  const place::Objective* objective = place::default_objective();
   std::vector<std::string> memory{};                       ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place{}, forbid{}, together{};  ///< constraints on nodes
   place::SearchOptions search{};
   bool lists_regions = false;  ///< candidates are listed singly, as certificates want it
   CostRequest costs{};
-  int threads = 1;              ///< of the host
-  int evolve_evaluations = 24;  ///< placements that the strategy `evolve` measures
+  int threads = 1;                              ///< of the host
+  int evolve_evaluations = kEvolveEvaluations;  ///< placements that the strategy `evolve` measures
 };
 
 struct PassRequest {
@@ -85,8 +85,8 @@ struct RunRequest {
   std::vector<NamedFile> expected{};
   std::vector<NamedFile> results{};
   std::string labels{};
-  double scale = 1.0 / 255.0;  ///< of pictures
-  double tolerance = 2e-5;     ///< of `expected`, relative to max|y|
+  double scale = kPictureScale;         ///< of pictures
+  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
 };
 
 struct BenchRequest {
@@ -120,6 +120,9 @@ struct Request {
 
 /// Returns nullopt after an error: an objective that does not exist, a shape that is none.
 std::optional<Request> read_request(const Options& options, support::Diagnostics& diags);
+
+/// The budget of a search. One of time alone lifts the default limit of states. `max_states`: 0 where none is given.
+place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds);
 
 /// `1x3x224x224`; nullopt where the text is not a shape.
 std::optional<ir::Shape> parse_shape(const std::string& text);

@@ -5,16 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/report/figures.h"
+#include "compiler/driver/report/json_text.h"
 #include "include/collage/version.h"
 
 namespace collage::driver {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string printed(const ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
 
 ordered_json head(const ir::Graph& graph) {
   const ModelFigures model = figures_of(graph);
@@ -92,7 +89,7 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
   add_text(json, "wrote", report.wrote);
   if (report.truncated > 0) json["growth_capped"] = report.truncated;
   if (!report.uncompiled.empty()) json["uncompiled"] = report.uncompiled;
-  json["placement"] = ordered_json::parse(placement_json(graph, placement, report));
+  json["placement"] = placement_object(graph, placement, report);
   return printed(json);
 }
 
@@ -101,13 +98,13 @@ std::string answers_json(const ir::Graph& graph, const ir::Placement& placement,
   ordered_json json = head(graph);
   if (!why.empty()) json["why"] = answer_list(why);
   if (!why_not.empty()) json["why_not"] = answer_list(why_not);
-  json["placement"] = ordered_json::parse(placement_json(graph, placement, report));
+  json["placement"] = placement_object(graph, placement, report);
   return printed(json);
 }
 
-std::string comparison_json(const ir::Graph& graph, const std::string& comparison) {
+std::string comparison_json(const ir::Graph& graph, const ordered_json& comparison) {
   ordered_json json = head(graph);
-  json["compare"] = ordered_json::parse(comparison);
+  json["compare"] = comparison;
   return printed(json);
 }
 

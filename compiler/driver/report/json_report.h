@@ -26,6 +26,7 @@
 //                      finds no placement
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "compiler/driver/report/report.h"
@@ -38,7 +39,7 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
 std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
                          const std::string& why, const std::string& why_not);
 
-/// `comparison`: the JSON of `--compare-json`.
-std::string comparison_json(const ir::Graph& graph, const std::string& comparison);
+/// `comparison`: the document of `--compare-json`.
+std::string comparison_json(const ir::Graph& graph, const nlohmann::ordered_json& comparison);
 
 }  // namespace collage::driver

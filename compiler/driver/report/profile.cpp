@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <string>
 
@@ -15,7 +14,7 @@
 namespace collage::driver {
 namespace {
 
-constexpr int kRuns = 11;
+constexpr int kProfiledRuns = 11;
 
 /// One step, or one call of a host step.
 struct Row {
@@ -96,7 +95,7 @@ std::optional<std::string> profile_model(const runtime::Plan& plan, const std::v
                                         : report.host_seconds / static_cast<double>(step.size()));
     }
   });
-  for (; run < kRuns; ++run) {
+  for (; run < kProfiledRuns; ++run) {
     runtime::Result<std::vector<runtime::Tensor>> result = executor.run(inputs);
     if (result) continue;
     executor.observe({});

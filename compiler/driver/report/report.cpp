@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/report/figures.h"
+#include "compiler/driver/report/json_text.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/text.h"
 
@@ -64,10 +65,6 @@ std::string besides(const Report& report) {
   return remark + fmt::format(", {} in sequence", human(report.predicted));
 }
 
-double gap(const Report& report) {
-  return static_cast<double>((report.value - report.bound).count()) / static_cast<double>(report.bound.count());
-}
-
 std::string search_line(const Report& report) {
   if (!report.searched) {
     return fmt::format("none, the model is placed already: {}{}", value_text(report), besides(report));
@@ -77,8 +74,8 @@ std::string search_line(const Report& report) {
   std::string bound;
   if (report.has_bound) {
     bound = fmt::format(" (bound {}", human(report.bound));
-    if (!report.optimal && report.bound.count() > 0) {
-      const double percent = 100 * gap(report);
+    if (const std::optional<double> part = gap(report.value, report.bound); part && !report.optimal) {
+      const double percent = 100 * *part;
       bound += percent < 10 ? fmt::format(", gap {:.2g} %", percent) : fmt::format(", gap {:.0f} %", percent);
     }
     bound += ")";
@@ -139,7 +136,15 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   return text;
 }
 
+std::string printed(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  return printed(placement_object(graph, placement, report));
+}
+
+nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
   using nlohmann::ordered_json;
   auto boundary = [&](const std::vector<ir::BoundaryValue>& values) {
     ordered_json list = ordered_json::array();
@@ -157,11 +162,12 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
   } else {
     json["cost"] = {{"predicted_s", report.predicted.seconds()}};
   }
+  const std::optional<double> part = gap(report.value, report.bound);
   json["objective"] = {{"name", report.objective->name},
                        {"unit", unit_name(report.value)},
                        {"value", report.value.value()},
                        {"bound", report.bound.value()},
-                       {"gap", report.bound.count() > 0 ? ordered_json(gap(report)) : ordered_json()},
+                       {"gap", part ? ordered_json(*part) : ordered_json()},
                        {"optimal", report.optimal}};
   auto work_of_nodes = [&](const std::vector<ir::NodeId>& nodes) {
     ir::Work sum;
@@ -209,7 +215,7 @@ std::string placement_json(const ir::Graph& graph, const ir::Placement& placemen
                         {"cached", report.cached},
                         {"not_needed", report.not_needed}};
   json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace collage::driver

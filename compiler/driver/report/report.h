@@ -38,7 +38,7 @@ struct Report {
   size_t measured = 0;    ///< distinct candidates measured now
   size_t cached = 0;      ///< and those known from before
   size_t not_needed = 0;  ///< and those that the proof does not need
-  const place::Objective* objective = &place::objective_latency;
+  const place::Objective* objective = place::default_objective();
   Cost value;          ///< of the objective
   Duration predicted;  ///< latency: the steps in sequence
   Cost bound;          ///< of `value`

@@ -8,7 +8,6 @@
 #include "compiler/plan/check.h"
 
 namespace collage::driver {
-namespace {}  // namespace
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
                                       const plan::PlanTargets& targets, support::Diagnostics& diags) {

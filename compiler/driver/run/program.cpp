@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/run/program.h"
 
+#include <algorithm>
+
 namespace collage::driver {
 
 using support::Code;
@@ -15,14 +17,18 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   jit_options.keep_text = options.keep_text;
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
   if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
-  size_t compiled = 0;  // nodes
+  size_t compiled = 0;  // nodes; reorders add some that the model does not have
   (*jit)->listen([&](size_t nodes) {
-    work.report(compiled, graph.node_count(), "operators");
+    work.report(std::min(compiled, graph.node_count()), graph.node_count(), "operators");
     compiled += nodes;
   });
   std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
   (*jit)->listen(nullptr);
   if (!built) return std::nullopt;
+  if (const size_t fallbacks = built->fallbacks.size(); options.is_strict && fallbacks > 0) {
+    return diags.error_at(Code::BackendFailed, "--strict", "{} partition{} fell back to the reference kernels",
+                          fallbacks, fallbacks == 1 ? "" : "s");
+  }
   return Program{std::move(*jit), std::move(*built)};
 }
 

@@ -84,11 +84,11 @@ bool count_right(const RunRequest& request, RunResult* result, support::Diagnost
   if (labels->count() != static_cast<int64_t>(classes.size())) {
     return diags.error_at(Code::InputMismatch, "--labels", "{} labels for {} runs", labels->count(), classes.size());
   }
-  Accuracy accuracy{0, classes.size()};
+  size_t right = 0;
   for (size_t i = 0; i < classes.size(); ++i) {
-    if (element_as_int(labels->view(), static_cast<int64_t>(i)) == classes[i]) ++accuracy.right;
+    if (element_as_int(labels->view(), static_cast<int64_t>(i)) == classes[i]) ++right;
   }
-  result->accuracy = accuracy;
+  result->right = right;
   return true;
 }
 
@@ -98,10 +98,10 @@ std::optional<RunResult> run_model(const ir::Graph& graph, const std::vector<Bou
                                    runtime::Executor& executor, const WorkListener& listener,
                                    support::Diagnostics& diags) {
   RunResult all;
-  all.runs = bound.empty() ? 1 : bound.front().batch;
+  const int64_t runs = bound.empty() ? 1 : bound.front().batch;
   const WorkScope work(listener, Work::Running);
-  for (int64_t run = 0; run < all.runs; ++run) {
-    work.report(static_cast<size_t>(run), static_cast<size_t>(all.runs));
+  for (int64_t run = 0; run < runs; ++run) {
+    work.report(static_cast<size_t>(run), static_cast<size_t>(runs));
     runtime::Result<std::vector<Tensor>> result = executor.run(inputs_of_run(graph, bound, run));
     if (!result) return diags.error_at(Code::RunFailed, graph.name, "{}", result.message());
     all.outputs = std::move(*result);
@@ -118,20 +118,20 @@ bool judge_result(const RunRequest& request, const ir::Graph& graph, RunResult* 
 
 std::string print(const RunResult& result, const ir::Graph& graph) {
   std::string text;
-  if (result.runs == 1) {
+  const size_t runs = result.classes.size();
+  if (runs == 1) {
     for (size_t i = 0; i < result.outputs.size(); ++i) {
       text += print_output(graph.value(graph.outputs()[i]).name, result.outputs[i]);
     }
   } else {
-    text += fmt::format("{:<12}{} inputs\n", "ran", result.runs);
+    text += fmt::format("{:<12}{} inputs\n", "ran", runs);
   }
   for (const ExpectedRow& row : result.expected) {
     text += fmt::format("{:<12}{}: max|diff| / max|y| = {:.2e}\n", "expected", row.output, row.difference);
   }
-  if (!result.accuracy) return text;
-  const double percent = 100.0 * static_cast<double>(result.accuracy->right) / static_cast<double>(result.accuracy->of);
-  return text +
-         fmt::format("{:<12}{:.1f} % ({} of {})\n", "accuracy", percent, result.accuracy->right, result.accuracy->of);
+  if (!result.right) return text;
+  const double percent = 100.0 * static_cast<double>(*result.right) / static_cast<double>(runs);
+  return text + fmt::format("{:<12}{:.1f} % ({} of {})\n", "accuracy", percent, *result.right, runs);
 }
 
 }  // namespace collage::driver

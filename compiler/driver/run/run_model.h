@@ -18,17 +18,11 @@ struct ExpectedRow {
   double difference = 0;  ///< max|diff| / max|y|
 };
 
-struct Accuracy {
-  size_t right = 0;
-  size_t of = 0;
-};
-
 struct RunResult {
-  int64_t runs = 1;                   ///< one for each input of the batch
   std::vector<ir::Tensor> outputs{};  ///< of the last run
-  std::vector<int64_t> classes{};     ///< of each run: index of the largest element of the first output
+  std::vector<int64_t> classes{};     ///< of each input of the batch: index of the largest element of the first output
   std::vector<ExpectedRow> expected{};
-  std::optional<Accuracy> accuracy{};
+  std::optional<size_t> right{};  ///< classes that are those of the labels; absent without labels
 };
 
 /// Runs the model once for each input of the batch. Returns nullopt after an error.

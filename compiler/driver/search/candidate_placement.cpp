@@ -43,7 +43,7 @@ std::string to_string(const OfferVerdict& verdict, Cost outcome) {
   if (!verdict.why_not.empty()) return fmt::format("{}: cannot be followed: {}", verdict.file, verdict.why_not);
   if (verdict.is_kept && verdict.searched < verdict.predicted) {
     const auto percent = [&](Cost part) { return 100 * part.value() / verdict.predicted.value(); };
-    return fmt::format("{}: kept the saved plan: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
+    return fmt::format("{}: kept the saved placement: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
                        percent(verdict.predicted - verdict.searched), percent(verdict.noise));
   }
   if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);

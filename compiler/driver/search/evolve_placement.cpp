@@ -21,7 +21,7 @@ using place::Solution;
 using place::Strategy;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRuns = 5;  ///< of one evaluation
+constexpr int kRunsOfOne = 5;  ///< of one evaluation
 /// Runs of the seed and the best in turn: as many as fit into this time, within bounds.
 constexpr double kFinalSeconds = 4;
 constexpr int kLeastFinalRuns = 5;
@@ -121,7 +121,7 @@ class PlanEvolution {
     const FoundPlacement* plan = plan_of(genome);
     std::optional<PlanRunner> runner;
     if (plan != nullptr) runner = load(*plan, quiet);
-    if (!runner || !run_in_turn({&*runner}, operands_, kRuns)) {
+    if (!runner || !run_in_turn({&*runner}, operands_, kRunsOfOne)) {
       ++report_->failed;
       return std::numeric_limits<double>::infinity();
     }

@@ -97,9 +97,9 @@ ir::Placement placement_of(const SearchInput& input, const place::BuiltProblem& 
 /// `12.3 ms, bound 12.1 ms, gap 1.6 %`
 std::string progress_text(const place::SearchProgress& now) {
   if (now.cost == Cost::max()) return "no placement yet";
-  const double gap = now.bound.count() > 0 ? now.cost.value() / now.bound.value() - 1 : 0;
-  const std::string gap_text = now.bound.count() > 0 ? fmt::format(", gap {:.2g} %", 100 * gap) : "";
-  return fmt::format("{}, bound {}{}", human(now.cost), human(now.bound), gap_text);
+  const std::string text = fmt::format("{}, bound {}", human(now.cost), human(now.bound));
+  const std::optional<double> part = gap(now.cost, now.bound);
+  return part ? fmt::format("{}, gap {:.2g} %", text, 100 * *part) : text;
 }
 
 /// The cost of a plan that must be valid.

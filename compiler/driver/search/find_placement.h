@@ -30,7 +30,7 @@ struct SearchInput {
   const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
   std::vector<place::MemoryLimit> limits;
   place::SearchOptions options;
-  const place::Objective* objective = &place::objective_latency;
+  const place::Objective* objective = place::default_objective();
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const WorkListener* listener = nullptr;       ///< null: none

@@ -100,8 +100,7 @@ Expr translated(const Expr& expr, const Mapping& mapping) {
   bool is_present = std::all_of(expr.args.begin(), expr.args.end(), [&](const Expr& arg) {
     return arg.kind != Kind::Capture || mapping.count(arg.capture) != 0;
   });
-  if (expr.kind == Kind::Call && expr.function == ir::FunctionId::present)
-    return number(Kind::Bool, is_present ? 1 : 0);
+  if (is_call(expr, ir::FunctionId::present)) return number(Kind::Bool, is_present ? 1 : 0);
   if (!is_present) return number(Kind::Number, 0);
   Expr result = expr;
   if (expr.kind == Kind::Capture) result.capture = mapping.at(expr.capture);

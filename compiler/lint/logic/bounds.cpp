@@ -61,18 +61,20 @@ void NumberFacts::require_equal(int a, int b) {
   require({{{a, -1}, {b, 1}}, 0});
 }
 
-void NumberFacts::bound(int number, const std::string& op, double constant) {
+void NumberFacts::bound(int number, ir::ExprOp op, double constant) {
+  using ir::ExprOp;
   Number& n = at(number);
-  if (op == "!=") {
+  if (op == ExprOp::NotEqual) {
     n.excluded.insert(constant);
     return;
   }
   // Every comparison with NaN is false.
   if (std::isnan(constant)) impossible_ = true;
-  if (op == "<") n.range.high = std::min(n.range.high, std::nextafter(constant, -kInfinity));
-  if (op == ">") n.range.low = std::max(n.range.low, std::nextafter(constant, kInfinity));
-  if (op == "<=" || op == "==") n.range.high = std::min(n.range.high, constant);
-  if (op == ">=" || op == "==") n.range.low = std::max(n.range.low, constant);
+  const bool is_equal = op == ExprOp::Equal;
+  if (op == ExprOp::Less) n.range.high = std::min(n.range.high, std::nextafter(constant, -kInfinity));
+  if (op == ExprOp::Greater) n.range.low = std::max(n.range.low, std::nextafter(constant, kInfinity));
+  if (op == ExprOp::LessEqual || is_equal) n.range.high = std::min(n.range.high, constant);
+  if (op == ExprOp::GreaterEqual || is_equal) n.range.low = std::max(n.range.low, constant);
 }
 
 void NumberFacts::allow_only(int number, const std::set<double>& values) {

@@ -32,7 +32,7 @@ class NumberFacts {
   void require_different(Linear difference);
   void require_equal(int a, int b);
   /// Requires `number OP constant`, for `<`, `<=`, `>`, `>=`, `==`, `!=`.
-  void bound(int number, const std::string& op, double constant);
+  void bound(int number, ir::ExprOp op, double constant);
   void allow_only(int number, const std::set<double>& values);
   /// Requires that `term` is `number % modulus`; the modulus is a positive integer.
   void relate_remainder(int term, int number, double modulus);

@@ -2,7 +2,6 @@
 #include "compiler/lint/logic/condition_solver.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "compiler/ir/functions.h"
@@ -11,6 +10,7 @@ namespace collage::lint {
 namespace {
 
 using ir::Expr;
+using ir::ExprOp;
 using Kind = Expr::Kind;
 
 constexpr size_t kMostSettings = 64;
@@ -38,15 +38,15 @@ class CaseSplit {
     while (!todo.empty()) {
       auto [expr, is_true] = todo.back();
       todo.pop_back();
-      bool joins = expr->kind == Kind::Binary && (expr->text == "and" || expr->text == "or");
-      if (expr->kind == Kind::Unary && expr->text == "not") {
+      bool joins = is_operation(*expr, ExprOp::And) || is_operation(*expr, ExprOp::Or);
+      if (is_operation(*expr, ExprOp::Not)) {
         todo.push_back({&expr->args.at(0), !is_true});
       } else if (!joins) {
         done.push_back({expr, is_true});
       } else {
         const Expr* left = &expr->args.at(0);
         const Expr* right = &expr->args.at(1);
-        bool needs_both = (expr->text == "and") == is_true;
+        bool needs_both = (expr->op == ExprOp::And) == is_true;
         if (!needs_both) {
           std::vector<Literal> left_decides = todo;
           left_decides.push_back({left, is_true});
@@ -156,10 +156,10 @@ std::vector<Settings> settings_of(const ir::Backend& backend) {
 void collect_evaluated(const Expr& expr, bool is_true, const CaptureNames& names, std::vector<std::string>* texts) {
   texts->push_back(text_of(expr, names));
   if (expr.kind == Kind::Unary) return collect_evaluated(expr.args.at(0), !is_true, names, texts);
-  bool joins = expr.kind == Kind::Binary && (expr.text == "and" || expr.text == "or");
-  bool has_both = !joins || (expr.text == "and") == is_true;
+  bool joins = is_operation(expr, ExprOp::And) || is_operation(expr, ExprOp::Or);
+  bool has_both = !joins || (expr.op == ExprOp::And) == is_true;
   // The items of a set are tried until one fits.
-  size_t count = has_both && expr.text != "in" ? expr.args.size() : 1;
+  size_t count = has_both && !is_operation(expr, ExprOp::In) ? expr.args.size() : 1;
   for (size_t i = 0; i < std::min(count, expr.args.size()); ++i) collect_evaluated(expr.args[i], is_true, names, texts);
 }
 

@@ -9,11 +9,9 @@ namespace collage::lint {
 namespace {
 
 using ir::Expr;
+using ir::ExprOp;
+using ir::FunctionId;
 using Kind = Expr::Kind;
-
-bool is_binary(const Expr& expr, std::string_view op) {
-  return expr.kind == Kind::Binary && expr.text == op;
-}
 
 /// `2 * macs / (lanes * 4)` => 0.5 and {macs: 1, lanes: -1}
 struct Product {
@@ -25,9 +23,9 @@ struct Product {
 void multiply(const Expr& expr, int power, const CaptureNames& names, Product* product) {
   if (auto constant = constant_of(expr, {})) {
     product->factor = power > 0 ? product->factor * *constant : product->factor / *constant;
-  } else if (is_binary(expr, "*") || is_binary(expr, "/")) {
+  } else if (is_operation(expr, ExprOp::Multiply) || is_operation(expr, ExprOp::Divide)) {
     multiply(expr.args[0], power, names, product);
-    multiply(expr.args[1], is_binary(expr, "*") ? power : -power, names, product);
+    multiply(expr.args[1], is_operation(expr, ExprOp::Multiply) ? power : -power, names, product);
   } else {
     int& sum = product->powers[text_of(expr, names)];
     sum += power;
@@ -44,15 +42,16 @@ bool is_never_more(const Expr& a, const Expr& b, const CaptureNames& names) {
   auto number_a = constant_of(a, {});
   auto number_b = constant_of(b, {});
   if (number_a && number_b) return *number_a <= *number_b;
-  bool both_sums = is_binary(a, "+") && is_binary(b, "+");
-  bool both_max = a.kind == Kind::Call && b.kind == Kind::Call && a.text == b.text &&
-                  (a.text == "max" || a.text == "min") && a.args.size() == b.args.size();
-  if (both_sums || both_max) {
+  bool both_sums = is_operation(a, ExprOp::Add) && is_operation(b, ExprOp::Add);
+  auto both_call = [&](FunctionId function) {
+    return is_call(a, function) && is_call(b, function) && a.args.size() == b.args.size();
+  };
+  if (both_sums || both_call(FunctionId::max) || both_call(FunctionId::min)) {
     bool all = true;
     for (size_t i = 0; i < a.args.size(); ++i) all = all && is_never_more(a.args[i], b.args[i], names);
     if (all) return true;
   }
-  if (is_binary(b, "+")) {
+  if (is_operation(b, ExprOp::Add)) {
     for (size_t i : {0, 1}) {
       bool adds = range_of(b.args[1 - i], {}, nullptr).low >= 0;
       if (adds && is_never_more(a, b.args[i], names)) return true;

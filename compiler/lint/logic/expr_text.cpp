@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/match/evaluate.h"
+#include "compiler/ir/functions.h"
 
 namespace collage::lint {
 
+using ir::ExprOp;
 using Kind = ir::Expr::Kind;
 
 CaptureNames names_of(const ir::Rule& rule) {
@@ -38,13 +39,13 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
       auto set = settings.find(expr.text);
       return set == settings.end() ? "$" + expr.text : runtime::to_string(set->second);
     }
-    case Kind::Unary: return expr.text + "(" + arg(0) + ")";
-    case Kind::Binary: return "(" + arg(0) + " " + expr.text + " " + arg(1) + ")";
+    case Kind::Unary: return fmt::format("{}({})", ir::spelling_of(expr.op), arg(0));
+    case Kind::Binary: return fmt::format("({} {} {})", arg(0), ir::spelling_of(expr.op), arg(1));
     case Kind::List: return "[" + all() + "]";
     case Kind::Call: {
       // Two tables are equal if they were read from the same place.
       std::string table = expr.table ? fmt::format("{}:", static_cast<const void*>(expr.table.get())) : "";
-      return expr.text + "(" + table + all() + ")";
+      return fmt::format("{}({}{})", ir::function_def(expr.function).name, table, all());
     }
     default: break;
   }
@@ -63,7 +64,7 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
       return std::nullopt;
     }
     case Kind::Unary: {
-      if (expr.text != "-") return std::nullopt;
+      if (expr.op != ExprOp::Negate) return std::nullopt;
       auto number = constant_of(expr.args.at(0), settings);
       return number ? std::optional(-*number) : std::nullopt;
     }
@@ -72,12 +73,14 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
       auto a = constant_of(expr.args.at(0), settings);
       auto b = constant_of(expr.args.at(1), settings);
       if (!a || !b) return std::nullopt;
-      if (expr.text == "+") return *a + *b;
-      if (expr.text == "-") return *a - *b;
-      if (expr.text == "*") return *a * *b;
-      if (expr.text == "/") return *a / *b;
-      if (expr.text == "%") return std::fmod(*a, *b);
-      return std::nullopt;
+      switch (expr.op) {
+        case ExprOp::Add: return *a + *b;
+        case ExprOp::Subtract: return *a - *b;
+        case ExprOp::Multiply: return *a * *b;
+        case ExprOp::Divide: return *a / *b;
+        case ExprOp::Remainder: return std::fmod(*a, *b);
+        default: return std::nullopt;
+      }
     }
     default: return std::nullopt;
   }
@@ -89,7 +92,7 @@ bool asks_machine(const ir::Expr& expr) {
 }
 
 void collect_captures(const ir::Expr& expr, std::vector<int>* captures) {
-  if (expr.kind == Kind::Call && expr.function == ir::FunctionId::present) return;
+  if (is_call(expr, ir::FunctionId::present)) return;
   if (expr.kind == Kind::Capture) captures->push_back(expr.capture);
   for (const ir::Expr& arg : expr.args) collect_captures(arg, captures);
 }

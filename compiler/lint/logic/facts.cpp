@@ -11,42 +11,42 @@
 namespace collage::lint {
 
 using ir::Expr;
+using ir::ExprOp;
 using ir::ExprType;
+using ir::FunctionId;
 using Kind = Expr::Kind;
 
 namespace {
 
-bool is_call(const Expr& expr, std::string_view name) {
-  return expr.kind == Kind::Call && expr.text == name;
-}
-
 /// Returns the comparison that holds exactly if `op` does not, for integers.
-std::string negated(const std::string& op) {
-  if (op == "<") return ">=";
-  if (op == "<=") return ">";
-  if (op == ">") return "<=";
-  if (op == ">=") return "<";
-  return op == "==" ? "!=" : "==";
+ExprOp negated(ExprOp op) {
+  switch (op) {
+    case ExprOp::Less: return ExprOp::GreaterEqual;
+    case ExprOp::LessEqual: return ExprOp::Greater;
+    case ExprOp::Greater: return ExprOp::LessEqual;
+    case ExprOp::GreaterEqual: return ExprOp::Less;
+    default: return op == ExprOp::Equal ? ExprOp::NotEqual : ExprOp::Equal;
+  }
 }
 
-std::string mirrored(const std::string& op) {
-  if (op == "<") return ">";
-  if (op == "<=") return ">=";
-  if (op == ">") return "<";
-  if (op == ">=") return "<=";
-  return op;
+ExprOp mirrored(ExprOp op) {
+  switch (op) {
+    case ExprOp::Less: return ExprOp::Greater;
+    case ExprOp::LessEqual: return ExprOp::GreaterEqual;
+    case ExprOp::Greater: return ExprOp::Less;
+    case ExprOp::GreaterEqual: return ExprOp::LessEqual;
+    default: return op;
+  }
 }
 
-bool compares(double a, const std::string& op, double b) {
-  if (op == "<") return a < b;
-  if (op == "<=") return a <= b;
-  if (op == ">") return a > b;
-  if (op == ">=") return a >= b;
-  return (a == b) == (op == "==");
-}
-
-bool is_comparison(const std::string& op) {
-  return op == "==" || op == "!=" || op == "<" || op == "<=" || op == ">" || op == ">=";
+bool compares(double a, ExprOp op, double b) {
+  switch (op) {
+    case ExprOp::Less: return a < b;
+    case ExprOp::LessEqual: return a <= b;
+    case ExprOp::Greater: return a > b;
+    case ExprOp::GreaterEqual: return a >= b;
+    default: return (a == b) == (op == ExprOp::Equal);
+  }
 }
 
 }  // namespace
@@ -60,33 +60,33 @@ void Facts::add(const Literal& literal) {
   }
   auto [at, is_new] = truths_.emplace(text(expr), literal.is_true);
   if (!is_new && at->second != literal.is_true) impossible_ = true;
-  if (expr.kind == Kind::Binary && (is_comparison(expr.text) || expr.text == "in")) {
+  if (is_comparison(expr) || is_operation(expr, ExprOp::In)) {
     const Expr& left = expr.args.at(0);
     const Expr& right = expr.args.at(1);
-    if (expr.text == "in") {
+    if (expr.op == ExprOp::In) {
       if (right.kind == Kind::List) member(left, right, literal.is_true);
       return;
     }
     if (left.type != right.type) return;
-    bool is_equal = (expr.text == "==") == literal.is_true;
+    bool is_equal = (expr.op == ExprOp::Equal) == literal.is_true;
     switch (left.type) {
-      case ExprType::Number: return compare(left, expr.text, right, literal.is_true);
+      case ExprType::Number: return compare(left, expr.op, right, literal.is_true);
       case ExprType::String:
       case ExprType::DType: return equate_names(left, right, is_equal);
       case ExprType::Numbers:
-        if (expr.text == "==" || expr.text == "!=") equate_lists(left, right, is_equal);
+        if (expr.op == ExprOp::Equal || expr.op == ExprOp::NotEqual) equate_lists(left, right, is_equal);
         return;
       default: return;
     }
   }
-  if (is_call(expr, "is_const") && expr.args.at(0).kind == Kind::Capture) {
+  if (is_call(expr, FunctionId::is_const) && expr.args.at(0).kind == Kind::Capture) {
     auto known = rule_.is_const.find(expr.args[0].capture);
     if (known != rule_.is_const.end() && known->second != literal.is_true) impossible_ = true;
   }
 }
 
 void Facts::add_rank_at_most(const Expr& capture, double most) {
-  numbers_.bound(rank_of(text(capture)), "<=", most);
+  numbers_.bound(rank_of(text(capture)), ExprOp::LessEqual, most);
 }
 
 /// Returns whether the value is never NaN and never a fraction.
@@ -99,18 +99,18 @@ bool Facts::is_whole(const Expr& expr) const {
   switch (expr.kind) {
     case Kind::Attribute:
     case Kind::BackendAttr: return rule_.whole.count(text(expr)) != 0;
-    case Kind::Unary: return expr.text == "-" && all_whole();
+    case Kind::Unary: return expr.op == ExprOp::Negate && all_whole();
     case Kind::Binary: {
-      if (expr.text == "+" || expr.text == "-" || expr.text == "*") return all_whole();
-      auto modulus = expr.text == "%" ? constant_of(expr.args.at(1), settings_) : std::nullopt;
+      if (expr.op == ExprOp::Add || expr.op == ExprOp::Subtract || expr.op == ExprOp::Multiply) return all_whole();
+      auto modulus = expr.op == ExprOp::Remainder ? constant_of(expr.args.at(1), settings_) : std::nullopt;
       return modulus && *modulus != 0 && all_whole();
     }
     case Kind::Call: {
       const ir::FunctionDef& function = ir::function_def(expr.function);
       if (function.has(ir::Natural)) return true;
-      if (expr.function == ir::FunctionId::at) {
+      if (expr.function == FunctionId::at) {
         const Expr& list = expr.args.at(0);
-        return is_call(list, "shape") || rule_.whole.count(text(list)) != 0;
+        return is_call(list, FunctionId::shape) || rule_.whole.count(text(list)) != 0;
       }
       return function.has(ir::WholeIfArgumentsAre) && all_whole();
     }
@@ -135,29 +135,30 @@ int Facts::dim_of(const std::string& capture, double index) {
   int number = numbers_.add_number(true, {0, std::numeric_limits<double>::infinity()});
   index_["dim(" + capture + "," + fmt::format("{}", index) + ")"] = number;
   dims_.push_back({capture, index, number});
-  numbers_.bound(rank_of(capture), ">=", index < 0 ? -index : index + 1);
+  numbers_.bound(rank_of(capture), ExprOp::GreaterEqual, index < 0 ? -index : index + 1);
   return number;
 }
 
 /// Returns the number of a term, and adds it if it is new.
 int Facts::number(const Expr& expr) {
-  bool indexes = (is_call(expr, "dim") || is_call(expr, "at")) && expr.args.size() == 2;
+  bool indexes = (is_call(expr, FunctionId::dim) || is_call(expr, FunctionId::at)) && expr.args.size() == 2;
   auto index = indexes ? constant_of(expr.args[1], settings_) : std::nullopt;
   if (index && *index == std::floor(*index)) {
-    if (is_call(expr, "dim") && expr.args[0].kind == Kind::Capture) return dim_of(text(expr.args[0]), *index);
-    if (is_call(expr.args[0], "shape")) return dim_of(text(expr.args[0].args.at(0)), *index);
+    if (is_call(expr, FunctionId::dim) && expr.args[0].kind == Kind::Capture) return dim_of(text(expr.args[0]), *index);
+    if (is_call(expr.args[0], FunctionId::shape)) return dim_of(text(expr.args[0].args.at(0)), *index);
   }
-  if (is_call(expr, "rank")) return rank_of(text(expr.args.at(0)));
-  if (is_call(expr, "len") && is_call(expr.args.at(0), "shape")) return rank_of(text(expr.args[0].args.at(0)));
+  if (is_call(expr, FunctionId::rank)) return rank_of(text(expr.args.at(0)));
+  if (is_call(expr, FunctionId::len) && is_call(expr.args.at(0), FunctionId::shape))
+    return rank_of(text(expr.args[0].args.at(0)));
   std::string key = text(expr);
   if (auto found = index_.find(key); found != index_.end()) return found->second;
   Range range = range_of(expr, settings_, nullptr);
   if (rule_.positive.count(key) != 0) range.low = 1;
   int number = numbers_.add_number(is_whole(expr), range);
   index_[key] = number;
-  if (is_call(expr, "elems")) elements_[text(expr.args.at(0))] = number;
+  if (is_call(expr, FunctionId::elems)) elements_[text(expr.args.at(0))] = number;
   if (expr.kind == Kind::Binary || expr.kind == Kind::Unary || expr.kind == Kind::Call) computed_[number] = &expr;
-  if (expr.kind == Kind::Binary && expr.text == "%") {
+  if (is_operation(expr, ExprOp::Remainder)) {
     auto modulus = constant_of(expr.args.at(1), settings_);
     auto of = linear(expr.args[0]);
     bool is_term = of && of->factors.size() == 1 && of->constant == 0 && of->factors.begin()->second == 1;
@@ -171,7 +172,8 @@ int Facts::number(const Expr& expr) {
 std::optional<NumberFacts::Linear> Facts::linear(const Expr& expr) {
   if (!is_whole(expr)) return std::nullopt;
   if (auto constant = constant_of(expr, settings_)) return Linear{{}, *constant};
-  if (expr.kind == Kind::Unary || (expr.kind == Kind::Binary && (expr.text == "+" || expr.text == "-"))) {
+  if (expr.kind == Kind::Unary ||
+      (expr.kind == Kind::Binary && (expr.op == ExprOp::Add || expr.op == ExprOp::Subtract))) {
     auto sum = linear(expr.args.at(0));
     if (!sum) return std::nullopt;
     if (expr.kind == Kind::Unary) {
@@ -180,10 +182,10 @@ std::optional<NumberFacts::Linear> Facts::linear(const Expr& expr) {
       return negative;
     }
     auto right = linear(expr.args.at(1));
-    if (right) sum->add(*right, expr.text == "+" ? 1 : -1);
+    if (right) sum->add(*right, expr.op == ExprOp::Add ? 1 : -1);
     return right ? sum : std::nullopt;
   }
-  if (expr.kind == Kind::Binary && expr.text == "*") {
+  if (is_operation(expr, ExprOp::Multiply)) {
     for (size_t i : {0, 1}) {
       auto factor = constant_of(expr.args.at(i), settings_);
       auto other = factor ? linear(expr.args.at(1 - i)) : std::nullopt;
@@ -196,7 +198,7 @@ std::optional<NumberFacts::Linear> Facts::linear(const Expr& expr) {
   return Linear{{{number(expr), 1}}, 0};
 }
 
-void Facts::compare(const Expr& left, std::string op, const Expr& right, bool is_true) {
+void Facts::compare(const Expr& left, ExprOp op, const Expr& right, bool is_true) {
   auto a = linear(left);
   auto b = linear(right);
   if (a && b) {
@@ -205,11 +207,11 @@ void Facts::compare(const Expr& left, std::string op, const Expr& right, bool is
     difference.add(*b, -1);
     Linear opposite;
     opposite.add(difference, -1);
-    if (op == "!=") return numbers_.require_different(std::move(difference));
-    if (op == "<") difference.constant += 1;
-    if (op == ">") opposite.constant += 1;
-    if (op == "<" || op == "<=" || op == "==") numbers_.require(difference);
-    if (op == ">" || op == ">=" || op == "==") numbers_.require(opposite);
+    if (op == ExprOp::NotEqual) return numbers_.require_different(std::move(difference));
+    if (op == ExprOp::Less) difference.constant += 1;
+    if (op == ExprOp::Greater) opposite.constant += 1;
+    if (op == ExprOp::Less || op == ExprOp::LessEqual || op == ExprOp::Equal) numbers_.require(difference);
+    if (op == ExprOp::Greater || op == ExprOp::GreaterEqual || op == ExprOp::Equal) numbers_.require(opposite);
     return;
   }
   auto constant_left = constant_of(left, settings_);
@@ -219,7 +221,7 @@ void Facts::compare(const Expr& left, std::string op, const Expr& right, bool is
     return;
   }
   if (!is_true) {
-    if (op != "==" && op != "!=") return;
+    if (op != ExprOp::Equal && op != ExprOp::NotEqual) return;
     op = negated(op);
   }
   if (constant_right) return numbers_.bound(number(left), op, *constant_right);
@@ -253,7 +255,7 @@ void Facts::member(const Expr& expr, const Expr& set, bool is_true) {
   }
   int term = number(expr);
   if (is_true) return numbers_.allow_only(term, values);
-  for (double value : values) numbers_.bound(term, "!=", value);
+  for (double value : values) numbers_.bound(term, ExprOp::NotEqual, value);
 }
 
 std::optional<std::string> Facts::constant_name(const Expr& expr) const {
@@ -301,19 +303,19 @@ void Facts::equate_lists(const Expr& left, const Expr& right, bool is_equal) {
   if (left.kind == Kind::List && right.kind == Kind::List) {
     if (left.args.size() != right.args.size()) impossible_ = true;
     for (size_t i = 0; i < left.args.size() && i < right.args.size(); ++i)
-      compare(left.args[i], "==", right.args[i], true);
+      compare(left.args[i], ExprOp::Equal, right.args[i], true);
   } else if (right.kind == Kind::List) {
     equal_elements(left, right);
   } else if (left.kind == Kind::List) {
     equal_elements(right, left);
-  } else if (is_call(left, "shape") && is_call(right, "shape")) {
+  } else if (is_call(left, FunctionId::shape) && is_call(right, FunctionId::shape)) {
     equal_shapes_.emplace_back(text(left.args.at(0)), text(right.args.at(0)));
   }
 }
 
 /// `shape(x) == [1, n]`  =>  rank(x) == 2, dim(x, 0) == 1, dim(x, 1) == n
 void Facts::equal_elements(const Expr& term, const Expr& literal) {
-  bool is_shape = is_call(term, "shape");
+  bool is_shape = is_call(term, FunctionId::shape);
   std::string of = is_shape ? text(term.args.at(0)) : text(term);
   auto named = [&](const std::string& key, bool whole) {
     auto [at, is_new] = index_.emplace(key, 0);
@@ -321,14 +323,14 @@ void Facts::equal_elements(const Expr& term, const Expr& literal) {
     return at->second;
   };
   int length = is_shape ? rank_of(of) : named("len(" + of + ")", true);
-  numbers_.bound(length, "==", static_cast<double>(literal.args.size()));
+  numbers_.bound(length, ExprOp::Equal, static_cast<double>(literal.args.size()));
   bool whole = is_shape || rule_.whole.count(of) != 0;
   for (size_t i = 0; i < literal.args.size(); ++i) {
     auto index = static_cast<double>(i);
     int element = is_shape ? dim_of(of, index) : named("at(" + of + "," + fmt::format("{}", index) + ")", whole);
     auto constant = constant_of(literal.args[i], settings_);
     if (constant) {
-      numbers_.bound(element, "==", *constant);
+      numbers_.bound(element, ExprOp::Equal, *constant);
       continue;
     }
     auto wanted = whole ? linear(literal.args[i]) : std::nullopt;
@@ -399,7 +401,7 @@ void Facts::link_elements() {
   for (const Dim& dim : dims_) {
     auto elements = elements_.find(dim.capture);
     if (elements == elements_.end() || numbers_.range(elements->second).low < 1) continue;
-    numbers_.bound(dim.number, ">=", 1);
+    numbers_.bound(dim.number, ExprOp::GreaterEqual, 1);
     numbers_.narrow(dim.number, {1, numbers_.range(elements->second).high});
   }
 }
@@ -438,12 +440,12 @@ bool Facts::comparisons_clash() const {
   return std::any_of(comparisons_.begin(), comparisons_.end(), [&](const Comparison& comparison) {
     Range a = range_of(*comparison.left, settings_, known(nullptr));
     Range b = range_of(*comparison.right, settings_, known(nullptr));
-    const std::string& op = comparison.op;
-    if (op == "<") return a.low >= b.high;
-    if (op == "<=") return a.low > b.high;
-    if (op == ">") return a.high <= b.low;
-    if (op == ">=") return a.high < b.low;
-    if (op == "==") return a.low > b.high || a.high < b.low;
+    const ExprOp op = comparison.op;
+    if (op == ExprOp::Less) return a.low >= b.high;
+    if (op == ExprOp::LessEqual) return a.low > b.high;
+    if (op == ExprOp::Greater) return a.high <= b.low;
+    if (op == ExprOp::GreaterEqual) return a.high < b.low;
+    if (op == ExprOp::Equal) return a.low > b.high || a.high < b.low;
     return false;
   });
 }

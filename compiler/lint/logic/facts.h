@@ -57,7 +57,7 @@ class Facts {
   };
   struct Comparison {
     const ir::Expr* left;
-    std::string op;
+    ir::ExprOp op;
     const ir::Expr* right;
   };
   using Linear = NumberFacts::Linear;
@@ -70,7 +70,7 @@ class Facts {
   std::optional<Linear> linear(const ir::Expr& expr);
   KnownRange known(const ir::Expr* except) const;
 
-  void compare(const ir::Expr& left, std::string op, const ir::Expr& right, bool is_true);
+  void compare(const ir::Expr& left, ir::ExprOp op, const ir::Expr& right, bool is_true);
   void member(const ir::Expr& expr, const ir::Expr& set, bool is_true);
   void equate_names(const ir::Expr& left, const ir::Expr& right, bool is_equal);
   void equate_lists(const ir::Expr& left, const ir::Expr& right, bool is_equal);

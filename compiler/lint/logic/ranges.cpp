@@ -9,6 +9,7 @@
 namespace collage::lint {
 namespace {
 
+using ir::ExprOp;
 using Kind = ir::Expr::Kind;
 
 constexpr Range kNatural{0, kInfinity};
@@ -82,19 +83,21 @@ Range unchecked_range(const ir::Expr& expr, const Settings& settings, const Know
     case Kind::Quantity: return kNatural;
     case Kind::Call: return call(expr, settings, known);
     case Kind::Unary:
-      if (expr.text == "-") return {-arg(0).high, -arg(0).low};
+      if (expr.op == ExprOp::Negate) return {-arg(0).high, -arg(0).low};
       return {};
     case Kind::Binary: {
       if (expr.type != ir::ExprType::Number) return {};
       Range a = arg(0);
       Range b = arg(1);
-      if (expr.text == "+") return sum(a, b);
-      if (expr.text == "-") return sum(a, {-b.high, -b.low});
-      if (expr.text == "*") return product(a, b);
-      if (expr.text == "/") return quotient(a, b);
-      // fmod has the sign of the dividend and is not larger in size.
-      if (expr.text == "%") return {std::min(a.low, 0.0), std::max(a.high, 0.0)};
-      return {};
+      switch (expr.op) {
+        case ExprOp::Add: return sum(a, b);
+        case ExprOp::Subtract: return sum(a, {-b.high, -b.low});
+        case ExprOp::Multiply: return product(a, b);
+        case ExprOp::Divide: return quotient(a, b);
+        // fmod has the sign of the dividend and is not larger in size.
+        case ExprOp::Remainder: return {std::min(a.low, 0.0), std::max(a.high, 0.0)};
+        default: return {};
+      }
     }
     default: return {};
   }

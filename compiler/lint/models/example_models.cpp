@@ -84,9 +84,10 @@ struct Mentioned {
 
   /// `c.group == 4`, `rank(x) in {3, 4}`
   void note(const Expr& term, const Expr& value) {
-    bool is_rank = term.kind == Kind::Call && (term.text == "rank" || term.text == "shape");
-    if (term.kind == Kind::Call && term.text == "dim") note_dim(term, value);
-    if (is_rank && term.text == "shape" && value.kind == Kind::List) {
+    const bool is_shape = is_call(term, ir::FunctionId::shape);
+    const bool is_rank = is_shape || is_call(term, ir::FunctionId::rank);
+    if (is_call(term, ir::FunctionId::dim)) note_dim(term, value);
+    if (is_shape && value.kind == Kind::List) {
       ir::Shape shape;
       for (const Expr& item : value.args) shape.push_back(static_cast<int64_t>(number_of(item).value_or(8)));
       bool is_small = std::all_of(shape.begin(), shape.end(), [](int64_t d) { return d >= 0 && d <= kLargestSize; });

@@ -10,6 +10,7 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/conversion_costs.h"
 #include "compiler/place/problem/quotient.h"
+#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
 
 namespace collage::place {
@@ -158,21 +159,17 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
   std::vector<CandidateId> taken = greedy.taken();
   for (;;) {
     std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
-    if (solution) {
-      solution->bound = Cost();
-      solution->certificate = {};
-      solution->optimal = false;
-      return solution;
-    }
-    if (taken.empty()) return std::nullopt;
+    if (solution || taken.empty()) return solution;
     taken.pop_back();
   }
 }
 
+/// One turn of all candidates.
 std::optional<Solution> solve_greedy(const StrategyInput& input) {
   return search_greedy(input.problem, {all_candidates(input.problem)}, input.options);
 }
 
+/// A turn for each of the backends, then one for the host.
 std::optional<Solution> solve_priority(const StrategyInput& input) {
   const Problem& problem = input.problem;
   std::vector<std::string> order = input.backends;
@@ -185,6 +182,7 @@ std::optional<Solution> solve_priority(const StrategyInput& input) {
   return search_greedy(problem, turns, input.options);
 }
 
+/// As `priority`, over all backends in the order of registration.
 std::optional<Solution> solve_eager(const StrategyInput& input) {
   std::vector<std::string> order = backend_names(input.problem);
   std::erase(order, kHostBackend);

@@ -7,6 +7,7 @@
 
 #include "compiler/place/baselines/greedy_search.h"
 #include "compiler/place/problem/quotient.h"
+#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
 
 namespace collage::place {
@@ -14,7 +15,7 @@ namespace {
 
 /// The first owner that has a node alone, if one has.
 Table<NodeId, OwnerId> annotate(const Problem& problem) {
-  const auto rank = [&](OwnerId owner) { return std::pair(problem.owners[owner].backend == "host", owner); };
+  const auto rank = [&](OwnerId owner) { return std::pair(problem.owners[owner].backend == kHostBackend, owner); };
   Table<NodeId, OwnerId> owners(problem.node_count);
   for (const Candidate& candidate : problem.candidates) {
     if (candidate.nodes.size() != 1 || candidate.cost >= Cost::max()) continue;

@@ -12,12 +12,7 @@
 //      candidates inside the region are taken, one after another.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "compiler/place/problem/problem.h"
-#include "compiler/place/problem/search_options.h"
-#include "compiler/place/problem/strategy_input.h"
 
 namespace collage::place {
 
@@ -26,8 +21,5 @@ using MergedRegionId = Id<struct MergedRegionTag>;
 /// The region of each node, counted by first node; none for a node that nothing has alone. After: the quotient of the
 /// regions is acyclic.
 Table<NodeId, MergedRegionId> merged_regions(const Problem& problem);
-
-/// Strategy `merge`.
-std::optional<Solution> solve_merge(const StrategyInput& input);
 
 }  // namespace collage::place

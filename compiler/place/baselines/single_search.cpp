@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy `single:x`: the exact search among the candidates of one backend and the host. Its bound says nothing about
-// plans with other backends and is dropped.
+// Strategy `single:x`: the exact search among the candidates of one backend and the host.
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
@@ -13,13 +12,7 @@ std::optional<Solution> solve_single(const StrategyInput& input) {
     const std::string& backend = problem.owners[problem.candidates[c].owner].backend;
     return backend == kHostBackend || backend == input.backends.front();
   };
-  std::optional<Solution> solution = search_among(problem, candidates_where(problem, takes_part), input.options);
-  if (solution) {
-    solution->bound = Cost();
-    solution->certificate = {};
-    solution->optimal = false;
-  }
-  return solution;
+  return search_among(problem, candidates_where(problem, takes_part), input.options);
 }
 
 }  // namespace collage::place

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -16,6 +15,7 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/node_set.h"
 #include "compiler/place/problem/quotient.h"
+#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
 
 namespace collage::place {
@@ -132,10 +132,10 @@ class Pruner {
   Table<PieceId, bool> kept_;
 };
 
-using StateId = Id<struct State>;
+using StateId = Id<struct CoveredState>;
 
 /// A set of covered nodes and the cheapest way to it so far.
-struct State {
+struct CoveredState {
   NodeSet covered;
   NodeId next = 0;  ///< the first that is not covered
   Cost cost;
@@ -143,9 +143,9 @@ struct State {
   PieceId piece;
 };
 
-class CoverSearch {
+class ChainSearch {
  public:
-  CoverSearch(const Pieces& pieces, const Table<PieceId, bool>& kept, size_t node_count)
+  ChainSearch(const Pieces& pieces, const Table<PieceId, bool>& kept, size_t node_count)
       : pieces_(pieces),
         end_(node_count),
         nodes_(pieces.size(), NodeSet(node_count)),
@@ -157,25 +157,30 @@ class CoverSearch {
     }
   }
 
-  /// Pieces of the cheapest path, or nothing and the reason.
-  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* failure) {
+  /// Pieces of the cheapest path, or nothing and why. `options.max_states` limits the covered sets that are expanded,
+  /// `max_seconds` the time that takes.
+  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* why) {
     const Clock::time_point start = Clock::now();
     add({NodeSet(end_.slot()), 0, Cost(), {}, {}});
     while (!queue_.empty()) {
       const StateId at = *queue_.begin();
       queue_.erase(queue_.begin());
       if (states_[at].next == end_) return path_to(at);
+      if (options.is_stopped()) {
+        *why = fmt::format("TVM's search was stopped after {} covered sets", expanded_);
+        return std::nullopt;
+      }
       if (++expanded_ > options.max_states) {
-        *failure = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
+        *why = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
         return std::nullopt;
       }
       if (options.max_seconds && seconds_since(start) > *options.max_seconds) {
-        *failure = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
+        *why = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
         return std::nullopt;
       }
       if (!expand(at, kept_at_)) expand(at, other_at_);
     }
-    *failure = "the candidates do not cover the model";
+    *why = "the candidates do not cover the model";
     return std::nullopt;
   }
 
@@ -188,7 +193,7 @@ class CoverSearch {
     for (PieceId i : starting_at[states_[at].next]) {
       if (states_[at].covered.intersects(nodes_[i])) continue;
       moved = true;
-      State state{states_[at].covered, states_[at].next, states_[at].cost + pieces_[i].cost, at, i};
+      CoveredState state{states_[at].covered, states_[at].next, states_[at].cost + pieces_[i].cost, at, i};
       state.covered |= nodes_[i];
       while (state.next < end_ && state.covered.contains(state.next)) state.next = advance(state.next, 1);
       add(std::move(state));
@@ -196,13 +201,13 @@ class CoverSearch {
     return moved;
   }
 
-  void add(State state) {
+  void add(CoveredState state) {
     const auto [known, is_new] = by_covered_.emplace(std::string(state.covered.bytes()), states_.next_id());
     if (is_new) {
       queue_.insert(states_.add(std::move(state)));
       return;
     }
-    State& old = states_[known->second];
+    CoveredState& old = states_[known->second];
     if (!(state.cost < old.cost)) return;
     queue_.erase(known->second);
     old = std::move(state);
@@ -217,10 +222,10 @@ class CoverSearch {
   }
 
   struct Before {
-    const Table<StateId, State>* states;
+    const Table<StateId, CoveredState>* states;
     bool operator()(StateId a, StateId b) const {
-      const State& x = (*states)[a];
-      const State& y = (*states)[b];
+      const CoveredState& x = (*states)[a];
+      const CoveredState& y = (*states)[b];
       return x.cost != y.cost ? x.cost < y.cost : NodeSet::precedes(x.covered, y.covered);
     }
   };
@@ -230,15 +235,14 @@ class CoverSearch {
   Table<PieceId, NodeSet> nodes_;
   Index kept_at_;  ///< by first node
   Index other_at_;
-  Table<StateId, State> states_;
+  Table<StateId, CoveredState> states_;
   std::unordered_map<std::string, StateId> by_covered_;
   std::set<StateId, Before> queue_{Before{&states_}};
   uint64_t expanded_ = 0;
 };
 
 /// The chosen pieces in the formats that make the cheapest plan of them.
-TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vector<PieceId>& chosen,
-                   const SearchOptions& options) {
+std::optional<Solution> complete(const StrategyInput& input, const Pieces& pieces, const std::vector<PieceId>& chosen) {
   std::vector<CandidateId> variants;
   Solution plain;
   for (PieceId i : chosen) {
@@ -246,12 +250,14 @@ TvmResult complete(const Problem& problem, const Pieces& pieces, const std::vect
     plain.chosen.push_back(pieces[i].variants.front());
   }
   std::sort(variants.begin(), variants.end());
-  if (std::optional<Solution> solution = search_among(problem, variants, options)) return {std::move(solution), ""};
-  const Verdict verdict = evaluate(problem, plain);
-  if (const auto* reason = std::get_if<std::string>(&verdict))
-    return {std::nullopt, "TVM's choice is no plan: " + *reason};
+  if (std::optional<Solution> solution = search_among(input.problem, variants, input.options)) return solution;
+  const Verdict verdict = evaluate(input.problem, plain);
+  if (const auto* reason = std::get_if<std::string>(&verdict)) {
+    *input.why = "TVM's choice is no plan: " + *reason;
+    return std::nullopt;
+  }
   plain.cost = std::get<Cost>(verdict);
-  return {plain, ""};
+  return plain;
 }
 
 }  // namespace
@@ -267,26 +273,15 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
   return result;
 }
 
-TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options) {
-  const Pieces pieces = pieces_of(problem);
-  CoverSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
-  TvmResult result;
-  const std::optional<std::vector<PieceId>> chosen = search.run(options, &result.failure);
-  if (!chosen) return result;
-  result = complete(problem, pieces, *chosen, options);
-  if (result.solution) {
-    result.solution->bound = Cost();
-    result.solution->certificate = {};
-    result.solution->optimal = false;
-    result.solution->states = search.expanded();
-  }
-  return result;
-}
-
 std::optional<Solution> solve_tvm(const StrategyInput& input) {
-  TvmResult result = search_as_tvm(input.problem, input.options);
-  *input.why = result.failure;
-  return std::move(result.solution);
+  const Problem& problem = input.problem;
+  const Pieces pieces = pieces_of(problem);
+  ChainSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
+  const std::optional<std::vector<PieceId>> chosen = search.run(input.options, input.why);
+  if (!chosen) return std::nullopt;
+  std::optional<Solution> solution = complete(input, pieces, *chosen);
+  if (solution) solution->states = search.expanded();
+  return solution;
 }
 
 }  // namespace collage::place

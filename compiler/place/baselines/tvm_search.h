@@ -27,29 +27,14 @@
 // reported.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "compiler/place/problem/problem.h"
-#include "compiler/place/problem/search_options.h"
-#include "compiler/place/problem/strategy_input.h"
 
 namespace collage::place {
-
-struct TvmResult {
-  std::optional<Solution> solution;  ///< cost with conversions; proves no bound
-  std::string failure;               ///< why there is none
-};
 
 /// The candidates that pruning keeps, ascending. Candidates of one instance and rule that differ in formats
 /// only stand or fall together, for TVM knows no formats.
 std::vector<CandidateId> prune_as_tvm(const Problem& problem);
-
-/// `options.max_states` limits the covered sets that are expanded, `max_seconds` the time that takes.
-TvmResult search_as_tvm(const Problem& problem, const SearchOptions& options);
-
-/// Strategy `tvm`.
-std::optional<Solution> solve_tvm(const StrategyInput& input);
 
 }  // namespace collage::place

@@ -28,6 +28,12 @@ std::string names(const Graph& graph, const BuiltProblem& built, const std::vect
 
 }  // namespace
 
+void BuiltProblem::add_candidate(Candidate candidate, CandidateOrigin origin) {
+  candidate.rule = fmt::format("{}", fmt::join(origin.rules, ","));
+  problem.candidates.push_back(std::move(candidate));
+  origins_.push_back(std::move(origin));
+}
+
 ProblemValueId problem_value(const BuiltProblem& built, ValueId value) {
   auto at = std::lower_bound(built.values.begin(), built.values.end(), value);
   COLLAGE_CHECK(at != built.values.end() && *at == value, "value {} is a constant", value.index);

@@ -45,10 +45,8 @@ class BuiltProblem {
   Table<BackendId, BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
   LazyStats lazy;
 
-  void add_candidate(Candidate candidate, CandidateOrigin origin) {
-    problem.candidates.push_back(std::move(candidate));
-    origins_.push_back(std::move(origin));
-  }
+  /// Its `rule` becomes the names of the origin's rules.
+  void add_candidate(Candidate candidate, CandidateOrigin origin);
 
   /// Removes the candidates of which `keep(id)` is false. It is asked in order, each candidate before it moves.
   template <typename Keep>

@@ -2,8 +2,8 @@
 #include "compiler/place/build/energy.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <string_view>
 
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/support/check.h"
@@ -42,7 +42,7 @@ class Energies {
  private:
   static Cost at_power(double watts, Cost time) { return Cost::joules(watts * time.time().seconds()); }
 
-  const ActiveBackend* find(const std::string& name) const {
+  const ActiveBackend* find(std::string_view name) const {
     const auto it = std::find_if(backends_.begin(), backends_.end(),
                                  [&](const ActiveBackend& active) { return active.backend->name == name; });
     return it == backends_.end() ? nullptr : &*it;
@@ -82,7 +82,7 @@ class Energies {
   /// Watts.
   double of_space(const std::string& space) {
     if (space == "host") {
-      const ActiveBackend* host = find("host");
+      const ActiveBackend* host = find(kHostBackend);
       return host != nullptr && host->backend->power ? *host->backend->power : kHostWatts;
     }
     const std::string device = space.substr(0, space.find('['));

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "compiler/place/build/build_problem.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/place/build/owners.h"
 #include "compiler/place/candidates/host_cost.h"
 
 namespace collage::place {
@@ -40,7 +41,7 @@ void add_host_singles(ProblemBuilder& builder) {
   for (CandidateId c : built.candidate_ids()) {
     const Candidate& candidate = built.problem.candidates[c];
     const Owner& owner = builder.owner_of(candidate);
-    bool on_host = owner.backend == "host" && !owner.max_partitions && owner.conflicts.empty();
+    bool on_host = owner.backend == kHostBackend && !owner.max_partitions && owner.conflicts.empty();
     if (on_host && candidate.nodes.size() == 1) covered.insert(candidate.nodes.front());
     if (built.origin(c).fixed.is_valid()) covered.insert(candidate.nodes.begin(), candidate.nodes.end());
   }
@@ -54,7 +55,7 @@ void add_together_on_host(ProblemBuilder& builder) {
     if (constraint.kind != Constraint::Kind::Together || !is_convex(builder.graph, constraint.nodes)) continue;
     const Table<CandidateId, Candidate>& candidates = builder.built.problem.candidates;
     bool exists = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-      return candidate.nodes == constraint.nodes && builder.owner_of(candidate).backend == "host";
+      return candidate.nodes == constraint.nodes && builder.owner_of(candidate).backend == kHostBackend;
     });
     if (!exists) add_on_host(constraint.nodes, builder);
   }

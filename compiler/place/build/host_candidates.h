@@ -2,8 +2,6 @@
 // The implicit host rule: it can run any nodes.
 #pragma once
 
-#include <vector>
-
 #include "compiler/place/build/problem_builder.h"
 
 namespace collage::place {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/place/build/instance_candidates.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "compiler/place/build/owners.h"
 
 namespace collage::place {
@@ -24,10 +21,9 @@ std::vector<OwnerId> owners_of(const BackendCandidate& candidate, const Problem&
 }
 
 /// One candidate of a backend, on each owner that can run it.
-void add_candidate(BackendId backend, BackendCandidateId id, ProblemBuilder& builder) {
+void add_candidate(BackendId backend, BackendCandidateId id, IdRange<OwnerId> instances, ProblemBuilder& builder) {
   const BackendCandidates& found = builder.built.backends[backend];
   const BackendCandidate& candidate = found.candidates[id];
-  const ir::Backend& rules = *builder.backends[backend].backend;
   const Problem& problem = builder.built.problem;
   CandidateOrigin origin;
   origin.backend = backend;
@@ -36,7 +32,7 @@ void add_candidate(BackendId backend, BackendCandidateId id, ProblemBuilder& bui
   origin.candidate = id;
   origin.measured = candidate.measured;
   if (candidate.split) origin.part_matches = candidate.split->part_matches;
-  for (OwnerId owner : owners_of(candidate, problem, instance_owners(problem, rules))) {
+  for (OwnerId owner : owners_of(candidate, problem, instances)) {
     const Owner& described = problem.owners[owner];
     const std::string space = ir::boundary_space(described.instance);
     Candidate added;
@@ -45,7 +41,6 @@ void add_candidate(BackendId backend, BackendCandidateId id, ProblemBuilder& bui
     added.reads = builder.with_space(candidate.members.reads, space);
     added.writes = builder.with_space(candidate.members.writes, space);
     added.owner = owner;
-    added.rule = fmt::format("{}", fmt::join(candidate.rules, ","));
     added.may_join = found.joins_in_search && !candidate.split;
     if (candidate.split) add_shares(*candidate.split, described, &added);
     builder.built.add_candidate(std::move(added), origin);
@@ -65,9 +60,10 @@ void add_backend(BackendId backend, ProblemBuilder& builder) {
     if (constraint.kind != Constraint::Kind::Together) continue;
     add_region(builder.graph, active, constraint.nodes, &found);
   }
-  for (BackendCandidateId c : found.candidates.ids()) add_candidate(backend, c, builder);
+  const IdRange<OwnerId> instances = instance_owners(builder.built.problem, *active.backend);
+  for (BackendCandidateId c : found.candidates.ids()) add_candidate(backend, c, instances, builder);
   if (!found.joins_in_search) return;
-  for (OwnerId owner : instance_owners(builder.built.problem, *active.backend)) {
+  for (OwnerId owner : instances) {
     builder.built.problem.owners[owner].joins = Cost::time(active.backend->policy.launch);
   }
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "compiler/place/build/problem_builder.h"
 #include "compiler/place/candidates/split_candidates.h"
 
 namespace collage::place {
@@ -32,23 +31,8 @@ void add_conflicts(const ActiveBackends& backends, Problem* problem) {
 
 }  // namespace
 
-void add_values(const ir::Graph& graph, BuiltProblem* built) {
-  for (ir::ValueId id : graph.value_ids()) {
-    const ir::Value& value = graph.value(id);
-    if (value.is_constant()) continue;
-    ProblemValue added;
-    added.writer = value.producer;
-    for (const ir::Use& use : value.uses) added.readers.push_back(use.node);
-    std::sort(added.readers.begin(), added.readers.end());
-    added.readers.erase(std::unique(added.readers.begin(), added.readers.end()), added.readers.end());
-    added.is_output = value.is_output;
-    built->problem.values.push_back(std::move(added));
-    built->values.push_back(id);
-  }
-}
-
 void add_owners(const ActiveBackends& backends, Problem* problem) {
-  problem->owners.push_back({"host", "host", std::nullopt, {}});
+  problem->owners.push_back({std::string(kHostBackend), "host", std::nullopt, {}});
   for (const ActiveBackend& active : backends) {
     const OwnerId first = problem->owners.next_id();
     const std::vector<std::string> instances = active.backend->instances();

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the graph that candidates read and write, and who candidates run on.
+// Who candidates run on.
 #pragma once
-
-#include <vector>
 
 #include "compiler/place/build/built_problem.h"
 
 namespace collage::place {
 
-/// Adds every value but the constants.
-void add_values(const ir::Graph& graph, BuiltProblem* built);
+/// Owner of what the implicit host rule runs.
+inline constexpr OwnerId kImplicitHost = 0;
 
 /// Adds the implicit host, and each backend's instances and groups of them. Owners of one backend are neighbours, the
 /// groups after the instances.

@@ -15,6 +15,7 @@
 #include "compiler/place/build/owners.h"
 #include "compiler/place/build/pins.h"
 #include "compiler/place/build/user_constraints.h"
+#include "compiler/place/build/values.h"
 #include "compiler/place/build/written_partitions.h"
 #include "compiler/place/formats/format_graph.h"
 

@@ -10,9 +10,6 @@
 
 namespace collage::place {
 
-/// Owner of what the implicit host rule runs.
-inline constexpr OwnerId kImplicitHost = 0;
-
 class ProblemBuilder {
  public:
   const ir::Graph& graph;

@@ -184,7 +184,7 @@ class Constrainer {
         const std::vector<NodeId>& members = candidate.members.nodes;
         return std::includes(members.begin(), members.end(), nodes.begin(), nodes.end());
       });
-      if (takes_all || backend.name == "host" || !is_left(backend.name)) continue;
+      if (takes_all || backend.name == kHostBackend || !is_left(backend.name)) continue;
       const auto lacking = std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
         return !why_not(graph_, backends_[b], found, node).message.empty();
       });

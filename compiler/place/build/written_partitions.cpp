@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/place/build/instance_candidates.h"
+#include "compiler/place/build/owners.h"
 #include "compiler/place/build/why_not.h"
 #include "compiler/place/candidates/exact_cover.h"
 #include "compiler/place/candidates/host_cost.h"
@@ -119,7 +120,7 @@ class WrittenPartitions {
 
   bool add(const Partition& partition, PartitionId id) {
     const BackendId backend = find_backend(partition);
-    if (!backend.is_valid() && partition.backend != "host") return unknown_backend(partition);
+    if (!backend.is_valid() && partition.backend != kHostBackend) return unknown_backend(partition);
     const OwnerId owner = find_owner(partition);
     if (!owner.is_valid()) return false;
     const bool is_group = !built_.problem.owners[owner].members.empty();
@@ -132,7 +133,7 @@ class WrittenPartitions {
       Result result = add_matched(partition, id, backend, owner);
       if (result != Result::NoCover) return result == Result::Added;
     }
-    if (partition.backend != "host") return unsupported(partition, backend);
+    if (partition.backend != kHostBackend) return unsupported(partition, backend);
     // Rules that are named but do not cover the nodes are a mistake even where the host could run them without.
     if (!partition.matches.empty()) return unsupported(partition, backend);
     return add_on_host(partition, id);
@@ -152,7 +153,7 @@ class WrittenPartitions {
     if (const ir::Backend* inactive = registered_.find(partition.backend)) {
       return error.note(inactive->span, "the backend is not active");
     }
-    std::vector<std::string> known{"host"};
+    std::vector<std::string> known{std::string(kHostBackend)};
     for (const ActiveBackend& active : backends_) known.push_back(active.backend->name);
     return error.did_you_mean(support::closest(partition.backend, known));
   }
@@ -225,8 +226,12 @@ class WrittenPartitions {
     CoverAnswer answer =
         find_cover(graph_, *active.backend, found, {partition.nodes, ir::rule_names(partition), std::move(wanted)});
     const std::optional<Cover>& cover = answer.cover;
-    if (answer.gave_up && !report_gave_up(partition, cover.has_value())) return Result::Failed;
-    if (!cover) return Result::NoCover;
+    if (!cover) return without_cover(partition, answer.gave_up);
+    if (answer.gave_up) {
+      diags_.warning(Code::TooManyCovers, partition.span,
+                     "the search for matches of partition `@{}` stopped after {} steps; there may be cheaper ones",
+                     partition.name, kMaxCoverSteps);
+    }
     if (const match::Denied* denied = match::denied_in(found.denied, partition.nodes)) {
       diags_
           .error(Code::PartitionUnsupported, partition.span, "backend `{}` denies partition `@{}`: {}",
@@ -265,18 +270,14 @@ class WrittenPartitions {
     return Result::Added;
   }
 
-  /// Returns whether the partition can be kept: some cover was found, though perhaps not the cheapest.
-  bool report_gave_up(const Partition& partition, bool has_cover) {
-    if (has_cover) {
-      diags_.warning(Code::TooManyCovers, partition.span,
-                     "the matches of partition `@{}` are the cheapest of {} that were tried, not of all",
-                     partition.name, kMaxCoverSteps);
-    } else {
-      diags_.error(Code::TooManyCovers, partition.span,
-                   "no matches of the rules of partition `@{}` cover its nodes, as far as {} tries tell",
-                   partition.name, kMaxCoverSteps);
-    }
-    return has_cover;
+  /// That the search gave up is an error, unless the host can run the nodes without rules.
+  Result without_cover(const Partition& partition, bool gave_up) {
+    const bool needs_rules = partition.backend != kHostBackend || !partition.matches.empty();
+    if (!gave_up || !needs_rules) return Result::NoCover;
+    diags_.error(Code::TooManyCovers, partition.span,
+                 "the search for matches of partition `@{}` stopped after {} steps; none were found that cover it",
+                 partition.name, kMaxCoverSteps);
+    return Result::Failed;
   }
 
   /// One of the ways to split that the backend offers, at its cost where none is written.
@@ -362,23 +363,23 @@ class WrittenPartitions {
     added.reads = builder_.with_space(members.reads, site.space);
     added.writes = builder_.with_space(members.writes, site.space);
     added.owner = site.owner;
-    for (const std::string& rule : origin.rules) added.rule += (added.rule.empty() ? "" : ",") + rule;
     if (site.split != nullptr) add_shares(*site.split, built_.problem.owners[site.owner], &added);
     if (offers_) {
       origin.fixed = PartitionId();
-      if (exists(added)) return;
+      if (exists(added, origin.rules)) return;
     }
     built_.add_candidate(std::move(added), std::move(origin));
   }
 
   /// Among the candidates, whatever its cost: equal ones cost the same.
-  bool exists(const Candidate& candidate) const {
+  bool exists(const Candidate& candidate, const std::vector<std::string>& rules) const {
     const auto formats = [](const std::vector<ValueFormat>& list) {
       return std::set<ValueFormat>(list.begin(), list.end());
     };
-    const Table<CandidateId, Candidate>& all = built_.problem.candidates;
-    return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-      return other.owner == candidate.owner && other.nodes == candidate.nodes && other.rule == candidate.rule &&
+    const IdRange<CandidateId> all = built_.candidate_ids();
+    return std::any_of(all.begin(), all.end(), [&](CandidateId c) {
+      const Candidate& other = built_.problem.candidates[c];
+      return other.owner == candidate.owner && other.nodes == candidate.nodes && built_.origin(c).rules == rules &&
              formats(other.reads) == formats(candidate.reads) && formats(other.writes) == formats(candidate.writes);
     });
   }

@@ -155,8 +155,9 @@ void add_region(const ir::Graph& graph, const ActiveBackend& active, const std::
   if (!found->joins_in_search || nodes.size() < 2 || !is_convex(graph, nodes) || !is_connected(graph, nodes)) return;
   const bool exists = std::any_of(found->candidates.begin(), found->candidates.end(),
                                   [&](const BackendCandidate& c) { return c.members.nodes == nodes; });
+  if (exists) return;
   std::optional<Cover> cover = find_cover(graph, *active.backend, *found, {nodes}).cover;
-  if (exists || !cover) return;
+  if (!cover) return;
   std::string why;
   const std::optional<Duration> cost = candidate_cost(graph, active, *found, cover->members, &why);
   if (!cost) return;

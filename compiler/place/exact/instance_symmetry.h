@@ -8,8 +8,6 @@
 // solutions which differ in names alone are merged.
 #pragma once
 
-#include <vector>
-
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {

@@ -163,20 +163,19 @@ class MemorySearch {
         if (is_late()) return;
         Table<InstanceId, double> prices(price_.size(), 0);
         prices[full] = price;
-        const std::optional<Solution> found = search_unlimited(
+        std::optional<Solution> found = search_unlimited(
             part_of(with_prices(prices), kept), part_of_budget(kCaseSteps * std::size(kCases)), nullptr, nullptr);
         if (!found) break;
+        name_whole(kept, *found);
         states_ += found->states;
         const double room = price * static_cast<double>(capacity - from);
         bound = std::max(bound, found->bound - problem_.cost_of(static_cast<int64_t>(std::ceil(room))));
         if (best_ && bound >= best_->cost) break;
-        std::vector<CandidateId> chosen;
         int64_t held = 0;
         for (CandidateId c : found->chosen) {
-          chosen.push_back(kept[c.slot()]);
-          if (limits_.instance_of(chosen.back()) == full) held += sure_[chosen.back()];
+          if (limits_.instance_of(c) == full) held += sure_[c];
         }
-        consider(chosen, found->region);
+        consider(found->chosen, found->region);
         price = held > capacity - from ? price * factor : price / factor;
         factor = std::sqrt(factor);
       }
@@ -241,6 +240,7 @@ class MemorySearch {
       if (full.is_valid()) return;
       full = i;
     }
+    if (!full.is_valid()) return;  // it is not size that keeps the solution out
     std::vector<std::pair<int64_t, CandidateId>> enough;
     for (CandidateId c : chosen) {
       if (limits_.instance_of(c) != full) continue;
@@ -253,13 +253,12 @@ class MemorySearch {
       ban(enough[i].second, is_banned);
       const std::vector<CandidateId> kept =
           candidates_where(problem_, [&](CandidateId c) { return is_banned[c] == 0; });
-      const std::optional<Solution> found =
+      std::optional<Solution> found =
           search_unlimited(part_of(priced, kept), part_of_budget(kPriceSteps * kDropsTried), nullptr, nullptr);
       if (!found) continue;
+      name_whole(kept, *found);
       states_ += found->states;
-      std::vector<CandidateId> names;
-      for (CandidateId c : found->chosen) names.push_back(kept[c.slot()]);
-      consider(names, found->region);
+      consider(found->chosen, found->region);
     }
   }
 
@@ -311,12 +310,12 @@ class MemorySearch {
       ban(worst, is_banned);
       const std::vector<CandidateId> kept =
           candidates_where(problem_, [&](CandidateId c) { return is_banned[c] == 0; });
-      const std::optional<Solution> found =
+      std::optional<Solution> found =
           search_unlimited(part_of(problem_, kept), part_of_budget(kPriceSteps), nullptr, nullptr);
       if (!found) return;
+      name_whole(kept, *found);
       states_ += found->states;
-      chosen.clear();
-      for (CandidateId c : found->chosen) chosen.push_back(kept[c.slot()]);
+      chosen = std::move(found->chosen);
       if (consider(chosen, found->region)) return;
     }
   }

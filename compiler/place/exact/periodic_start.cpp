@@ -16,7 +16,7 @@ namespace {
 constexpr int kRadii[] = {40, 10, 2};
 /// Windows may have one in so many of the nodes.
 constexpr size_t kWindowPart = 3;
-constexpr int kStepsPerChunk = 50;
+constexpr int kStepsPerTuning = 50;
 constexpr int kChunks = 5;
 constexpr int kSolvedChunks = 2;
 
@@ -146,7 +146,7 @@ class Windows {
     BoundTuner tuner(search, bound);
     if (tuner.is_idle()) return 0;
     // A solution or two tell how far there is to go; more would take longer than they gain.
-    for (int chunk = 0; chunk < kChunks && tuner.ascend(best.cost, kStepsPerChunk); ++chunk) {
+    for (int chunk = 0; chunk < kChunks && tuner.ascend(best.cost, kStepsPerTuning); ++chunk) {
       if (chunk < kSolvedChunks) BeamSearch(search, bound, budget).run(1, best);
     }
     copy(search, bound);

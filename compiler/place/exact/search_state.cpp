@@ -8,12 +8,12 @@ namespace collage::place {
 namespace {
 
 template <typename I>
-bool contains(const std::vector<I>& sorted, I item) {
+bool holds_sorted(const std::vector<I>& sorted, I item) {
   return std::binary_search(sorted.begin(), sorted.end(), item);
 }
 
 bool is_uncovered(const SearchState& state, Position node) {
-  return node >= state.position && !contains(state.covered, node);
+  return node >= state.position && !holds_sorted(state.covered, node);
 }
 
 auto find_live(std::vector<LiveValue>& live, ProblemValueId value) {
@@ -76,7 +76,7 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
                                                std::span<const OpenRegionId> joined) {
   const IndexedCandidate& move = problem_.moves[move_id];
   for (Position node : move.nodes) {
-    if (contains(state.covered, node)) return std::nullopt;
+    if (holds_sorted(state.covered, node)) return std::nullopt;
   }
   if (!within_limits(state, move)) return std::nullopt;
   if (move.opaque && !state.open.empty()) {
@@ -253,7 +253,7 @@ Cost Transitions::bound(const SearchState& state, Cost enough) {
   int64_t others = 0;
   for (const LiveValue& entry : state.live) {
     const SearchValue& value = problem_.values[entry.value];
-    if (!entry.written.is_valid() || value.writer >= state.position || contains(crossing, entry.value)) continue;
+    if (!entry.written.is_valid() || value.writer >= state.position || holds_sorted(crossing, entry.value)) continue;
     later_readers(state, entry.value);
     const bool is_exact = chain_.completions(entry.value, entry.written, entry.wanted, undecided_, completions_);
     const int64_t more = is_exact ? completions_[0]

@@ -2,7 +2,6 @@
 // The forms in which tensors lie, without the memory space: the table of those that a set of backends can ask for.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "compiler/ir/placement.h"

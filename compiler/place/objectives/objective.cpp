@@ -16,10 +16,8 @@ const std::vector<const Objective*>& all_objectives() {
   return all;
 }
 
-const Objective* find_objective(std::string_view name) {
-  const auto& all = all_objectives();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Objective* one) { return one->name == name; });
-  return found == all.end() ? nullptr : *found;
+const Objective* default_objective() {
+  return all_objectives().front();
 }
 
 std::string objectives_usage() {
@@ -36,8 +34,9 @@ std::string why_no_splits(const Objective& objective) {
 }
 
 const Objective* parse_objective(std::string_view text, const std::string& where, support::Diagnostics& diags) {
-  if (const Objective* found = find_objective(text)) return found;
   const auto& all = all_objectives();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Objective* one) { return one->name == text; });
+  if (found != all.end()) return *found;
   std::vector<std::string> names;
   std::string list;
   for (const Objective* one : all) {

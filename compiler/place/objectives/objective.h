@@ -42,10 +42,10 @@ struct Objective {
 #include "compiler/place/objectives/objectives.def"
 #undef OBJECTIVE
 
-/// In the order of objectives.def; the first is the default.
+/// In the order of objectives.def.
 const std::vector<const Objective*>& all_objectives();
-/// Returns null if there is no objective of that name.
-const Objective* find_objective(std::string_view name);
+/// The first of them.
+const Objective* default_objective();
 /// All of them with their descriptions: `latency (…) | makespan (…)`.
 std::string objectives_usage();
 

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runtime/core/duration.h"
@@ -55,6 +56,13 @@ class Cost {
 };
 
 // Inline, so that compiler/certificate, which links nothing of place, can print costs.
+
+/// By what part of the bound a cost is above it: 0.016 for 1.6 %. Returns nullopt where the bound is zero: it proves
+/// nothing.
+inline std::optional<double> gap(Cost cost, Cost bound) {
+  if (bound.count() <= 0) return std::nullopt;
+  return static_cast<double>((cost - bound).count()) / static_cast<double>(bound.count());
+}
 
 /// `s` or `J`; a cost without a unit counts as a time.
 inline std::string unit_name(Cost cost) {

@@ -38,9 +38,11 @@
 // operators, rules or files, so tests can build random problems directly.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/placement.h"
@@ -134,6 +136,18 @@ struct Problem {
   Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
   IdRange<NodeId> nodes() const { return support::first_ids<NodeId>(node_count); }
 };
+
+/// The implicit backend that runs what no other backend takes.
+inline constexpr std::string_view kHostBackend = "host";
+
+/// Names of the backends of a problem, in the order of registration.
+inline std::vector<std::string> backend_names(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const Owner& owner : problem.owners) {
+    if (std::find(names.begin(), names.end(), owner.backend) == names.end()) names.push_back(owner.backend);
+  }
+  return names;
+}
 
 /// Multipliers that prove a lower bound (relaxation_bound.h has the formula), in terms of the problem alone. A checker that
 /// shares nothing with the search evaluates each round with a pass or two.

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every strategy is called with. A strategy NAME is a row of ../strategies.def and a function
-//
-//     std::optional<Solution> solve_NAME(const StrategyInput& input);
-//
-// Returns nullopt if it finds no solution. Only a strategy of role `Exact` sets a bound in its solution.
+// What every strategy is called with. A strategy NAME is a row of ../strategies.def and a function `solve_NAME`, which
+// is declared here.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler/place/problem/problem.h"
@@ -24,16 +19,10 @@ struct StrategyInput {
   std::string* why;  ///< set to the reason where the strategy itself knows why it finds no solution
 };
 
-/// The implicit backend that runs what no other backend takes.
-inline constexpr std::string_view kHostBackend = "host";
-
-/// Names of the backends of a problem, in the order of registration.
-inline std::vector<std::string> backend_names(const Problem& problem) {
-  std::vector<std::string> names;
-  for (const Owner& owner : problem.owners) {
-    if (std::find(names.begin(), names.end(), owner.backend) == names.end()) names.push_back(owner.backend);
-  }
-  return names;
-}
+// Each returns nullopt if it finds no solution. What a solution claims to be proven may hold among the candidates that
+// the strategy looked at alone: `solve` (../strategies.h) believes it of the role `Exact` only.
+#define STRATEGY(kind, name, ...) std::optional<Solution> solve_##name(const StrategyInput& input);
+#include "compiler/place/strategies.def"
+#undef STRATEGY
 
 }  // namespace collage::place

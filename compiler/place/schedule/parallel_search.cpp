@@ -54,8 +54,8 @@ class ParallelSearch {
     if (objective_.is_bound_by_paths) bound_by_paths();
     // The stream of a throughput plan is laid out once, at the end: an input takes the busiest resource's time, or
     // more.
-    Duration value = objective_.value(scheduler_.tasks(best_.chosen)->tasks);
-    const Duration before = objective_.value(scheduler_.tasks(start.chosen)->tasks);
+    Duration value = objective_.value(*scheduler_.tasks(best_.chosen));
+    const Duration before = objective_.value(*scheduler_.tasks(start.chosen));
     if (before < value) {
       best_ = start;
       value = before;
@@ -69,12 +69,12 @@ class ParallelSearch {
   using Score = std::pair<Duration, Duration>;
 
   std::optional<Score> score(const Chosen& chosen) {
-    std::optional<SolutionScheduler::Tasks> made = scheduler_.tasks(chosen);
-    scheduled_ += made ? made->tasks.size() : chosen.size();
+    std::optional<std::vector<Task>> made = scheduler_.tasks(chosen);
+    scheduled_ += made ? made->size() : chosen.size();
     if (!made) return std::nullopt;
     Duration all;
-    for (const Task& task : made->tasks) all += task.length;
-    return Score{objective_.estimate(made->tasks), all};
+    for (const Task& task : *made) all += task.length;
+    return Score{objective_.estimate(*made), all};
   }
 
   /// Takes the solution if it is better than the best and within all limits.
@@ -105,16 +105,17 @@ class ParallelSearch {
     }
     const int rounds = rounds_for(problem_.node_count);
     for (int round = 0; round < rounds; ++round) {
+      if (round > 0 && options_.is_stopped()) return;  // the first one gives a bound
       const Table<ResourceId, int> weights = whole(round % 2 == 0 ? equal_for_instances(share) : share);
       std::optional<Solution> found = search_optimal(weighted(problem_, scheduler_, weights), options_);
       if (!found) return;
       states_ += found->states;
       bound_ = std::max(bound_, Duration::picoseconds((found->bound.time().ps() + kWeight - 1) / kWeight));
-      std::optional<SolutionScheduler::Tasks> made = scheduler_.tasks(found->chosen);
+      std::optional<std::vector<Task>> made = scheduler_.tasks(found->chosen);
       consider(found->chosen);
       if (!made) return;
       remember(found->chosen);
-      Table<ResourceId, Duration> busy(busy_times(made->tasks));
+      Table<ResourceId, Duration> busy(busy_times(*made));
       busy.resize(share.size());
       const double most = static_cast<double>(std::max_element(busy.begin(), busy.end())->ps());
       if (most <= 0) return;
@@ -179,6 +180,7 @@ class ParallelSearch {
   }
 
   void search_chains() {
+    if (options_.is_stopped()) return;
     readers_.assign(problem_.node_count, {});
     for (const ProblemValue& value : problem_.values) {
       if (!value.writer.is_valid()) continue;
@@ -209,10 +211,13 @@ class ParallelSearch {
     return std::holds_alternative<Cost>(evaluate(problem_, solution)) && (!fits_ || fits_(solution));
   }
 
+  /// No more steps may be tried.
+  bool is_spent() const { return scheduled_ >= kTaskBudget || options_.is_stopped(); }
+
   /// Steps from the best solution until none helps or the work is spent.
   void improve() {
     scheduled_ = 0;
-    while (scheduled_ < kTaskBudget) {
+    while (!is_spent()) {
       if (!move_group() && !bring_in()) return;
     }
   }
@@ -268,7 +273,7 @@ class ParallelSearch {
   bool move_group() {
     for (const std::vector<ChosenPart>& group : groups()) {
       for (OwnerId owner : problem_.owners.ids()) {
-        if (scheduled_ >= kTaskBudget) return false;
+        if (is_spent()) return false;
         Chosen moved = best_.chosen;
         bool changes = false;
         for (ChosenPart p : group) {
@@ -297,7 +302,7 @@ class ParallelSearch {
   /// One more candidate; what overlaps it goes.
   bool bring_in() {
     for (CandidateId c : problem_.candidates.ids()) {
-      if (scheduled_ >= kTaskBudget) return false;
+      if (is_spent()) return false;
       scheduled_ += best_.chosen.size() / 8 + 1;
       const std::vector<NodeId>& nodes = candidate(c).nodes;
       Chosen chosen = {c};
@@ -324,7 +329,7 @@ class ParallelSearch {
     for (const auto& [score_a, a] : pool_) {
       for (const auto& [score_b, b] : pool_) {
         for (size_t from = 0; from < kCuts; ++from) {
-          for (size_t to = from + 1; to <= kCuts && scheduled_ < kTaskBudget; ++to) {
+          for (size_t to = from + 1; to <= kCuts && !is_spent(); ++to) {
             if (&a == &b) continue;
             const NodeId begin(problem_.node_count * from / kCuts), end(problem_.node_count * to / kCuts);
             Chosen chosen;

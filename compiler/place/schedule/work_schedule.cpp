@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
-#include <set>
 
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/steiner.h"
@@ -20,7 +19,6 @@ using ScheduledPart = Id<struct ScheduledPartTag>;
 
 /// Partitions in the order of execution, with what they read and write.
 struct Part {
-  CandidateId id;  ///< none: of a partition that was written
   Duration cost;
   const std::vector<int>* resources = nullptr;
   std::vector<ValueFormat> reads;
@@ -42,7 +40,7 @@ class Emitter {
     }
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
-    const TaskId task = add({part.cost, *part.resources, std::move(after)}, part.id);
+    const TaskId task = tasks_.add({part.cost, *part.resources, std::move(after)});
     for (const ValueFormat& write : part.writes) maker_[write] = task;
     return true;
   }
@@ -51,14 +49,9 @@ class Emitter {
     std::vector<int> after;
     return provide(value, host_plain_, &after);
   }
-  SolutionScheduler::Tasks take() { return std::move(made_); }
+  std::vector<Task> take() { return std::move(tasks_.items()); }
 
  private:
-  TaskId add(Task task, CandidateId id) {
-    made_.tasks.push_back(std::move(task));
-    return made_.candidate_of.add(id);
-  }
-
   bool provide(ProblemValueId value, FormatId format, std::vector<int>* after) {
     auto known = maker_.find({value, format});
     if (known == maker_.end()) {
@@ -67,7 +60,7 @@ class Emitter {
       if (edge == edges.end()) return false;
       std::vector<int> source;
       if (!provide(value, edge->from, &source)) return false;
-      const TaskId task = add({edge->cost.time(), resources_(edge->from, format), std::move(source)}, {});
+      const TaskId task = tasks_.add({edge->cost.time(), resources_(edge->from, format), std::move(source)});
       known = maker_.emplace(ValueFormat{value, format}, task).first;
     }
     if (known->second.is_valid()) after->push_back(known->second.index);
@@ -78,7 +71,7 @@ class Emitter {
   FormatId host_plain_;
   Resources resources_;
   std::map<ValueFormat, TaskId> maker_;  ///< of a value in a format; none: a model input
-  SolutionScheduler::Tasks made_;
+  Table<TaskId, Task> tasks_;
 };
 
 /// Of several instances: each of them, from the first copy to the join.
@@ -117,7 +110,7 @@ const std::vector<ConversionEdge>& SolutionScheduler::tree(ProblemValueId value,
   return it->second.second;
 }
 
-std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vector<CandidateId>& chosen) {
+std::optional<std::vector<Task>> SolutionScheduler::tasks(const std::vector<CandidateId>& chosen) {
   const IdRange<ScheduledPart> parts = support::first_ids<ScheduledPart>(chosen.size());
   const auto candidate = [&](ScheduledPart p) -> const Candidate& { return problem_.candidates[chosen[p.slot()]]; };
   Table<NodeId, ScheduledPart> part_of(problem_.node_count);
@@ -162,7 +155,7 @@ std::optional<SolutionScheduler::Tasks> SolutionScheduler::tasks(const std::vect
     const ScheduledPart p = ready.top().second;
     ready.pop();
     const Candidate& c = candidate(p);
-    if (!emitter.emit({chosen[p.slot()], c.cost.time(), &work_of(c), c.reads, c.writes})) return std::nullopt;
+    if (!emitter.emit({c.cost.time(), &work_of(c), c.reads, c.writes})) return std::nullopt;
     for (ScheduledPart reader : next[p]) {
       if (--waits[reader] == 0) ready.emplace(candidate(reader).nodes.front(), reader);
     }
@@ -200,13 +193,13 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const ir::Placement& placemen
     const ir::Partition& partition = placement.partitions[p];
     const std::vector<int> resources = work_on(machine, partition.instance);
     const bool good =
-        emitter.emit({{}, partition.cost, &resources, boundary(partition.inputs), boundary(partition.outputs)});
+        emitter.emit({partition.cost, &resources, boundary(partition.inputs), boundary(partition.outputs)});
     COLLAGE_CHECK(good, "partition {} reads what nothing makes", partition.name);
   }
   for (ir::ValueId output : graph.outputs()) {
     if (!graph.value(output).is_constant()) emitter.output(named(output));
   }
-  return emitter.take().tasks;
+  return emitter.take();
 }
 
 }  // namespace collage::place

@@ -27,13 +27,9 @@ class SolutionScheduler {
  public:
   SolutionScheduler(const Problem& problem, runtime::Machine machine);
 
-  struct Tasks {
-    std::vector<runtime::Task> tasks;
-    Table<TaskId, CandidateId> candidate_of;  ///< none: of a conversion
-  };
   /// Nothing where a candidate cannot run, the quotient has a cycle or a reader cannot be served. Expects every node to
   /// be covered once.
-  std::optional<Tasks> tasks(const std::vector<CandidateId>& chosen);
+  std::optional<std::vector<runtime::Task>> tasks(const std::vector<CandidateId>& chosen);
 
   const std::vector<std::string>& resources() const { return machine_.names(); }
   /// What the candidate, or a conversion between the formats, holds.

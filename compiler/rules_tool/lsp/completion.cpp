@@ -135,9 +135,8 @@ class Completer {
         add(quantity.name, ItemKind::Variable, std::string(quantity.doc));
       }
     }
-    for (std::string_view value : {"f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool", "true", "false"}) {
-      add(value, ItemKind::Value);
-    }
+    for (const std::string& dtype : runtime::dtype_names()) add(dtype, ItemKind::Value);
+    for (std::string_view value : {"true", "false"}) add(value, ItemKind::Value);
   }
 
   void inside(const Statement& statement, const FormatToken& last) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-check-certificate FILE`: checks that the placement in a certificate is valid, costs what it states, and that the
-// multipliers prove the bound. Exit codes: 0 it holds, 1 it does not, 2 wrong usage, 3 an internal error.
+// multipliers prove the bound. A certificate that does not hold is an error in the input. Exit codes:
+// tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,20 +18,14 @@ namespace {
 using collage::place::Cost;
 using collage::support::Code;
 namespace certificate = collage::certificate;
-
-constexpr int kNotProven = 1;
-constexpr int kWrongUsage = 2;
-constexpr int kInternalError = 3;
-
-double gap_percent(int64_t bound, int64_t cost) {
-  return cost > 0 ? 100.0 * static_cast<double>(cost - bound) / static_cast<double>(cost) : 0.0;
-}
+using enum collage::tools::ExitCode;
 
 /// `12.83 ms, gap 0.04 %`
 std::string bound_text(Cost bound, Cost cost) {
-  std::string text = human(bound);
-  return text + (bound < cost ? fmt::format(", gap {:.4g} %", gap_percent(bound.count(), cost.count()))
-                              : ", which is the cost");
+  const std::string text = human(bound);
+  if (bound >= cost) return text + ", which is the cost";
+  const std::optional<double> part = gap(cost, bound);
+  return part ? fmt::format("{}, gap {:.4g} %", text, 100 * *part) : text;
 }
 
 void report(const certificate::CertificateFile& file, const certificate::Judgement& judgement) {
@@ -62,9 +57,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
+    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
   }
-  if (!code.empty()) return collage::support::explain(code) ? 0 : kWrongUsage;
+  if (!code.empty()) return collage::support::explain(code) ? kSuccess : kWrongUsage;
   if (path.empty()) {
     fmt::print(
         stderr,
@@ -76,7 +71,7 @@ int run(int argc, char** argv) {
   const auto refuse = [&](Code kind, const std::string& why) {
     diags.error_at(kind, path, "{}", why);
     fmt::print(stderr, "{}", diags.render());
-    return kNotProven;
+    return kInputError;
   };
   std::string why;
   const std::optional<collage::support::FileId> id = sources.load(path, &why);
@@ -86,7 +81,7 @@ int run(int argc, char** argv) {
   const collage::runtime::Result<certificate::Judgement> judgement = certificate::check_certificate(*file);
   if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
   report(*file, *judgement);
-  return 0;
+  return kSuccess;
 }
 
 }  // namespace
@@ -96,7 +91,7 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory\n");
-    return kNotProven;
+    return kInputError;
   } catch (const std::exception& error) {
     fmt::print(stderr,
                "internal error: {}\nThis is a bug in collage-check-certificate, not in its input; please report it.\n",

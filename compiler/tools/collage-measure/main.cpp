@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-measure`: the process in which candidates are compiled and timed. `collagec` starts it with its own rule
-// files and targets, sends candidates over a socket and reads one line for each. It is of no other use.
-#include <fmt/format.h>
+// files and targets, sends candidates over a socket and reads one line for each. It is of no other use. Exit codes:
+// tools/command_line/program_text.h.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <exception>
+#include <new>
 
 #include "compiler/driver/input/activate.h"
 #include "compiler/measure/channel.h"
@@ -20,6 +22,7 @@
 namespace {
 
 using namespace collage;
+using enum tools::ExitCode;
 
 struct MeasureOptions {
   std::vector<std::string> rules;
@@ -69,11 +72,11 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
 
 int serve(const MeasureOptions& options) {
   std::optional<plan::PlanTargets> targets = read_targets(options);
-  if (!targets) return 1;
+  if (!targets) return kInputError;
   measure::TimingOptions timing;
   timing.threads = options.threads;
   std::string candidate;
-  if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return 0;
+  if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return kSuccess;
   while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
     limit_processor_time(options);
     measure::Measurement measurement;
@@ -82,14 +85,12 @@ int serve(const MeasureOptions& options) {
     } catch (const std::exception& error) {  // std::bad_alloc among them, which does not last
       measurement = measure::failed_measurement(error.what());
     }
-    if (!measure::send_message(measure::kWorkerDescriptor, measure::to_line(measurement))) return 0;
+    if (!measure::send_message(measure::kWorkerDescriptor, measure::to_line(measurement))) return kSuccess;
   }
-  return 0;
+  return kSuccess;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   MeasureOptions options;
   CLI::App app{"measures candidates for collagec, which starts it", "collage-measure"};
   tools::add_text_flags(app);
@@ -97,7 +98,24 @@ int main(int argc, char** argv) {
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
   app.add_option("--threads", options.threads, "threads of the host");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  }
   limit_process();
   return serve(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    // Nobody reads what it prints: the compiler tells its user of the exit code.
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return kInputError;
+  } catch (const std::exception&) {
+    return kInternalError;
+  }
 }

@@ -26,10 +26,7 @@ using collage::ir::RuleSet;
 using collage::support::Diagnostics;
 using collage::support::SourceManager;
 namespace tool = collage::rules_tool;
-
-constexpr int kInputError = 1;
-constexpr int kWrongUsage = 2;
-constexpr int kInternalError = 3;
+using enum collage::tools::ExitCode;
 
 struct Options {
   std::vector<std::string> paths;
@@ -117,14 +114,14 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
+    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
   }
-  if (!options.code.empty()) return collage::support::explain(options.code) ? 0 : kWrongUsage;
+  if (!options.code.empty()) return collage::support::explain(options.code) ? kSuccess : kWrongUsage;
   if (!run_command) {
     fmt::print(stderr, "A subcommand is required\nRun with --help for more information.\n");
     return kWrongUsage;
   }
-  return run_command() ? 0 : kInputError;
+  return run_command() ? kSuccess : kInputError;
 }
 
 }  // namespace

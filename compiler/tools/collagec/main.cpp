@@ -16,10 +16,7 @@
 namespace {
 
 using namespace collage;
-
-constexpr int kInputError = 1;
-constexpr int kWrongUsage = 2;
-constexpr int kInternalError = 3;
+using enum tools::ExitCode;
 
 int wrong_usage(std::string_view message) {
   fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
@@ -36,7 +33,7 @@ std::string answer(const tools::Information& asked) {
 
 int exit_code(driver::Verdict verdict) {
   switch (verdict) {
-    case driver::Verdict::Done: return 0;
+    case driver::Verdict::Done: return kSuccess;
     case driver::Verdict::BadInput: return kInputError;
     case driver::Verdict::BadUsage: return kWrongUsage;
   }
@@ -47,8 +44,8 @@ int run(int argc, char** argv) {
   const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
   const auto& [options, information] = std::get<tools::CommandLine>(parsed);
-  if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), 0;
-  if (!information.explain.empty()) return support::explain(information.explain) ? 0 : kWrongUsage;
+  if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
+  if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
   tools::TerminalProgress progress;
   const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },
@@ -68,7 +65,7 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     fmt::print(stderr, "error: standard output cannot be written\n");
-    return code == 0 ? kInputError : code;
+    return code == kSuccess ? kInputError : code;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory\n");
     return kInputError;

@@ -6,6 +6,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/place/strategies.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::tools {
 namespace {
@@ -64,7 +65,8 @@ std::vector<OptionRow> make_table() {
   // The options that end a compilation early.
   const std::vector<std::string_view> kTables = {"--compare", "--diff-placements"};
   const std::vector<std::string_view> kStages = {"--emit", "--diff-placements"};
-  const std::vector<std::string_view> kAll = {"--emit", "--compare", "--diff-placements"};
+  const std::vector<std::string_view> kStagesAndJson = {"--emit", "--diff-placements", "--json"};
+  const std::vector<std::string_view> kAll = {"--emit", "--compare", "--diff-placements", "--json"};
   return {
 #include "compiler/tools/collagec/options.def"
   };

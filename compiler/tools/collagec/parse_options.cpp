@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <thread>
 
+#include "compiler/support/check.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/tools/collagec/store_value.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::tools {
 namespace {
@@ -44,7 +45,7 @@ class Parser {
   Parser() {
     app_.set_help_flag();
     app_.allow_extras();
-    parsed_.options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    parsed_.options.threads = runtime::host_capabilities().processors;
     for (const OptionRow& row : option_table()) add(row);
   }
 
@@ -112,10 +113,19 @@ class Parser {
 
   static const OptionRow& row_of(std::string_view name) {
     const std::vector<OptionRow>& table = option_table();
-    return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return name_of(row) == name; });
+    const auto row = std::find_if(table.begin(), table.end(), [&](const OptionRow& r) { return name_of(r) == name; });
+    COLLAGE_CHECK(row != table.end(), "no option {}", name);
+    return *row;
   }
 
   bool is_given(std::string_view name) const { return given_.contains(name); }
+
+  /// Given, and not kept from ending the compilation.
+  bool stops(std::string_view name) const {
+    if (!is_given(name)) return false;
+    const std::string_view other = row_of(name).goes_on_with;
+    return other.empty() || !is_given(other);
+  }
 
   /// `--run`: given; `--objective=latency`: has this value.
   bool holds(std::string_view condition) const {
@@ -130,18 +140,13 @@ class Parser {
     for (const OptionRow& row : option_table()) {
       if (!is_given(name_of(row))) continue;
       for (std::string_view other : row.stopped_by) {
-        if (is_given(other)) return fmt::format("{} stops before {}", other, name_of(row));
+        if (stops(other)) return fmt::format("{} stops before {}", other, name_of(row));
       }
       for (std::string_view other : row.excludes) {
         if (is_given(other)) return fmt::format("{} and {} exclude each other", name_of(row), other);
       }
       for (std::string_view condition : row.needs) {
         if (!holds(condition)) return fmt::format("{} needs {}", name_of(row), condition);
-      }
-    }
-    for (std::string_view runs : {"--run", "--check", "--bench", "--profile", "--verify-costs"}) {
-      if (is_given("--json") && is_given(runs) && !is_given("--compare")) {
-        return fmt::format("--json stops before {}", runs);
       }
     }
     if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())

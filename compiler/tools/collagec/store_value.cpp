@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 namespace collage::tools {
@@ -66,10 +65,11 @@ class Store {
   std::string read(uint64_t& into) const { return read_whole(into); }
   template <typename Number>
   std::string read_whole(Number& into) const {
-    double value = 0;
-    if (std::string wrong = read(value); !wrong.empty()) return wrong;
-    into = static_cast<Number>(value);
-    return static_cast<double>(into) == value ? "" : fmt::format("`{}` is not a whole number", text());
+    std::optional<double> value = parse_number(text());
+    if (!value) return fmt::format("`{}` is not a whole number", text());
+    if (std::string wrong = out_of_range(*value); !wrong.empty()) return wrong;
+    into = static_cast<Number>(*value);
+    return static_cast<double>(into) == *value ? "" : fmt::format("`{}` is not a whole number", text());
   }
   std::string read(bool& into) const { return read_choice(into); }
   std::string read(driver::Emit& into) const { return read_choice(into); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "compiler/tools/collagec/interrupt.h"
+#include "compiler/tools/command_line/steps_text.h"
 
 namespace collage::tools {
 namespace {
@@ -16,7 +17,6 @@ using driver::Progress;
 using driver::Work;
 
 constexpr std::chrono::milliseconds kPause{50};  ///< between two lines
-constexpr size_t kBarWidth = 10;
 constexpr const char* kClear = "\r\x1b[K";
 
 std::string_view label_of(Work work) {
@@ -37,12 +37,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 size_t terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string bar(const Progress& progress) {
-  std::string text(std::min(kBarWidth, kBarWidth * progress.done / progress.of), '#');
-  text.resize(kBarWidth, '.');
-  return fmt::format("[{}] {} of {}", text, progress.done, progress.of);
 }
 
 }  // namespace
@@ -91,16 +85,10 @@ std::string TerminalProgress::line(const Progress& progress) const {
     if (!progress.detail.empty()) text += ": " + progress.detail;
     return text + (interrupt_flag() ? " (stops here; Ctrl-C again ends)" : " (Ctrl-C keeps this placement)");
   }
-  if (progress.of > 0) text += bar(progress) + time_left(progress);
-  return progress.detail.empty() ? text : text + ": " + progress.detail;
-}
-
-/// By what the steps took so far; of measuring, in earlier rounds too.
-std::string TerminalProgress::time_left(const Progress& progress) const {
-  if (progress.done == 0 || progress.done == progress.of) return "";
+  // Steps of measuring count over all rounds.
   const double spent = seconds_since(begin_) + (progress.work == Work::Measuring ? measured_seconds_ : 0);
-  return fmt::format(", {:.0f} s left",
-                     spent / static_cast<double>(progress.done) * static_cast<double>(progress.of - progress.done));
+  if (progress.of > 0) text += steps_text(progress.done, progress.of, spent);
+  return progress.detail.empty() ? text : text + ": " + progress.detail;
 }
 
 }  // namespace collage::tools

@@ -4,7 +4,7 @@
 //
 //     measuring   [####......] 12 of 25, 6 s left: onednn Conv, Relu
 //     searching   4 s: 12.3 ms, bound 12.1 ms, gap 1.6 % (Ctrl-C keeps this placement)
-//     compiling   [##........] 12 of 54
+//     compiling   [##........] 12 of 54, 3 s left: operators
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,6 @@ class TerminalProgress {
   void show(const driver::Progress& progress);
   void end();
   std::string line(const driver::Progress& progress) const;
-  std::string time_left(const driver::Progress& progress) const;
 
   bool is_terminal_;
   driver::Work work_ = driver::Work::Searching;

@@ -35,6 +35,7 @@ std::string man_page(const ProgramText& program);
 std::string bash_completion(const ProgramText& program);
 
 /// The exit codes, which all programs share.
+enum ExitCode { kSuccess = 0, kInputError = 1, kWrongUsage = 2, kInternalError = 3 };
 inline constexpr const char* kExitCodes = "0 success, 1 an error in the input, 2 wrong usage, 3 an internal error";
 
 }  // namespace collage::tools

@@ -7,8 +7,6 @@
 // `round = "bf16"`, decodes constants that are encoded, and writes every call into its log.
 #pragma once
 
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,7 @@ namespace collage::runtime {
 namespace {
 
 #define DTYPE(Id, word, T, NAME, onnx, npy) \
-  static_assert(static_cast<int>(DType::Id) == COLLAGE_##NAME, "plugin.h and dtypes.def number dtypes alike");
+  static_assert(static_cast<int>(DType::Id) == COLLAGE_##NAME, "dtype.h and dtypes.def number dtypes alike");
 #include "runtime/core/dtypes.def"
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "compiler/place/exact/bound/relaxation_layout.h"
 

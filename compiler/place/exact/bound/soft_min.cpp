@@ -39,9 +39,8 @@ double to_double(int64_t cell) {
 
 }  // namespace
 
-SmoothChain::SmoothChain(const ChainLayout& layout, size_t node_count)
+SmoothChain::SmoothChain(const ChainLayout& layout)
     : layout_(layout),
-      node_count_(node_count),
       cells_(layout.cell_count),
       gains_(layout.gain_count),
       start_(layout.start.size()),
@@ -83,8 +82,7 @@ double SmoothChain::evaluate(const SmoothPoint& point, double temperature, Smoot
 
 void SmoothChain::backward(const SmoothPoint& point, double temperature) {
   const double scale = 1 / temperature;
-  const Position past(node_count_);
-  for (Position q = past; q.is_valid(); q = advance(q, -1)) {
+  for (Position q = past(); q.is_valid(); q = advance(q, -1)) {
     const IdRange<StartId> starts = layout_.starts_at[q];
     for (StartId s : starts) {
       const IdRange<PassId> pass = layout_.pass_of[s];
@@ -96,7 +94,7 @@ void SmoothChain::backward(const SmoothPoint& point, double temperature) {
         least = std::min(least, cost);
       }
       if (is_never(least)) {
-        start_[s] = pass.empty() && q == past ? 0 : kNever;
+        start_[s] = pass.empty() && q == past() ? 0 : kNever;
         for (PassId k : pass) weight_[k] = 0;
         continue;
       }
@@ -144,7 +142,7 @@ void SmoothChain::forward(SmoothPoint& slope) {
   std::fill(chance_of_end_.begin(), chance_of_end_.end(), 0.0);
   std::fill(chance_of_cell_.begin(), chance_of_cell_.end(), 0.0);
   chance_of_end_[0] = 1;
-  for (Position q : support::first_ids<Position>(node_count_)) {
+  for (Position q : IdRange<Position>(0, past())) {
     const IdRange<StartId> starts = layout_.starts_at[q];
     for (EndId e : layout_.ends_at[q]) {
       if (chance_of_end_[e] < kMinChance) continue;

@@ -8,8 +8,6 @@
 // very many that are equally cheap. T goes to zero and the bound to the true one (tune_bound.h).
 #pragma once
 
-#include <vector>
-
 #include "compiler/place/exact/bound/relaxation_layout.h"
 
 namespace collage::place {
@@ -22,19 +20,20 @@ struct SmoothPoint {
 
 class SmoothChain {
  public:
-  SmoothChain(const ChainLayout& layout, size_t node_count);
+  explicit SmoothChain(const ChainLayout& layout);
 
   /// `point`: the multipliers, in the unit of `temperature`. `slope`, of the same size: how often each is paid less
   /// how often it is got back. Returns the soft minimum.
   double evaluate(const SmoothPoint& point, double temperature, SmoothPoint& slope);
 
  private:
+  /// One past the last position.
+  Position past() const { return advance(layout_.crossing.next_id(), -1); }
   void backward(const SmoothPoint& point, double temperature);
   void forward(SmoothPoint& slope);
   void give_back(double temperature, SmoothPoint& slope);
 
   const ChainLayout& layout_;
-  size_t node_count_;
   Table<CellId, double> cells_;
   bool is_priced_ = false;  ///< cells that no price changes are set
   Table<GainId, double> gains_;

@@ -27,11 +27,7 @@ constexpr double kMinTemperature = 1e-5;
 }  // namespace
 
 BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature)
-    : problem_(problem),
-      bound_(bound),
-      smooth_(bound.layout(), problem.node_count),
-      best_(bound.multipliers()),
-      temperature_(temperature) {
+    : problem_(problem), bound_(bound), smooth_(bound.layout()), best_(bound.multipliers()), temperature_(temperature) {
   for (MoveId m : problem.moves.ids()) {
     if (bound.runs_of(m).size() > 1) free_moves_.push_back(m);
   }

@@ -50,6 +50,8 @@ TEST_F(Interface, RunsOnBuffersOfTheCallerAfterAllElseIsFreed) {
   char error[256];
   collage_session* session = collage_session_create(executable, 1, error, sizeof(error));
   ASSERT_NE(session, nullptr) << error;
+  EXPECT_EQ(collage_session_create(executable, 1025, error, sizeof(error)), nullptr);
+  EXPECT_STREQ(error, "more than 1024 threads");
   ASSERT_EQ(collage_executable_input_count(executable), 1u);
   ASSERT_EQ(collage_executable_output_count(executable), 1u);
   const collage_port* input = collage_executable_input(executable, 0);
@@ -118,6 +120,75 @@ TEST_F(Interface, Explains) {
   collage_model_free(model);
 }
 
+TEST_F(Interface, AnswersOnlyWhereTimesAddUp) {
+  ASSERT_EQ(collage_compiler_set(compiler_, "objective", "makespan"), 0);
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  EXPECT_EQ(collage_why(placement, "conv1"), nullptr);
+  EXPECT_EQ(collage_why_not(placement, "conv1", "npu"), nullptr);
+  EXPECT_EQ(collage_diagnostic_count(compiler_), 2u);
+  EXPECT_NE(messages().find("`makespan` does not add up times"), std::string::npos) << messages();
+  collage_placement_free(placement);
+  collage_model_free(model);
+}
+
+/// A number of the JSON of a placement.
+size_t number_of(const collage_placement* placement, const std::string& name) {
+  char* json = collage_placement_json(placement);
+  const std::string text = json;
+  collage_text_free(json);
+  const size_t at = text.find("\"" + name + "\": ");
+  return at == std::string::npos ? 0 : std::stoul(text.substr(at + name.size() + 4));
+}
+
+TEST_F(Interface, MeasuresWhatAQuestionNeeds) {
+  const std::string rules = write("measured.rules", R"(rules 1
+backend host {
+  runtime host_jit
+  rule conv {
+    match c = Conv(x, w)
+    cost measured
+  }
+  rule conv_tanh {
+    match t = Tanh(Conv(x, w))
+    cost measured
+  }
+  rule tanh {
+    match t = Tanh(x)
+    cost measured
+  }
+}
+)");
+  const std::string path = write("measured.ir", R"(model @measured(%x: f32[1, 16, 8, 8]) -> (%y: f32[1, 16, 8, 8]) {
+  %w = const random seed 1 : f32[16, 16, 3, 3]
+  %c = Conv(%x, %w) {pads = [1, 1, 1, 1]}
+  %y = Tanh(%c)
+}
+)");
+  const char* paths[] = {rules.c_str()};
+  ASSERT_EQ(collage_compiler_rules(compiler_, paths, 1), 0) << messages();
+  ASSERT_EQ(collage_compiler_set(compiler_, "costs", "measured"), 0);
+  EXPECT_NE(collage_compiler_set(compiler_, "costs", "guessed"), 0);
+  ASSERT_EQ(collage_compiler_set(compiler_, "cost-db", ""), 0);
+  ASSERT_EQ(collage_compiler_set(compiler_, "threads", "1"), 0);
+  collage_model* model = collage_model_load(compiler_, path.c_str());
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  char* text = collage_placement_text(placement);
+  const size_t measured = number_of(placement, "measured"), left = number_of(placement, "not_needed");
+  EXPECT_GT(measured, 0u);
+  char* why = collage_why(placement, "c");
+  ASSERT_NE(why, nullptr) << messages();
+  EXPECT_EQ(number_of(placement, "measured"), measured + left) << why;
+  // The placement stays as it is.
+  char* again = collage_placement_text(placement);
+  EXPECT_STREQ(text, again);
+  for (char* one : {text, why, again}) collage_text_free(one);
+  collage_placement_free(placement);
+  collage_model_free(model);
+}
+
 TEST_F(Interface, DiagnosticsAreData) {
   const std::string path = write("broken.ir", "model @m(%x: f32[4]) -> (%y: f32[4]) {\n  %y = Relux(%x)\n}\n");
   EXPECT_EQ(collage_model_load(compiler_, path.c_str()), nullptr);
@@ -130,6 +201,11 @@ TEST_F(Interface, DiagnosticsAreData) {
   EXPECT_EQ(diagnostic.line, 2);
   EXPECT_EQ(diagnostic.column, 8);
   EXPECT_NE(std::string(diagnostic.message).find("Relux"), std::string::npos);
+  // The texts live until the diagnostics are cleared, however often they are asked for.
+  collage_diagnostic again;
+  ASSERT_EQ(collage_diagnostic_get(compiler_, 0, &again), 0);
+  EXPECT_EQ(again.file, diagnostic.file);
+  EXPECT_EQ(again.message, diagnostic.message);
   EXPECT_NE(collage_diagnostic_get(compiler_, 1, &diagnostic), 0);
   collage_diagnostics_clear(compiler_);
   EXPECT_EQ(collage_diagnostic_count(compiler_), 0u);
@@ -145,6 +221,32 @@ TEST_F(Interface, RefusesSettingsThatDoNotExist) {
   EXPECT_NE(collage_compiler_set(compiler_, "shape", "x"), 0);
   EXPECT_EQ(collage_compiler_set(compiler_, "budget", "0.5"), 0);
   EXPECT_EQ(collage_diagnostic_count(compiler_), 5u) << messages();
+}
+
+TEST_F(Interface, RefusesAStrategyThatMeasures) {
+  EXPECT_NE(collage_compiler_set(compiler_, "strategy", "evolve"), 0);
+  EXPECT_NE(messages().find("`evolve` runs the placements that it compares"), std::string::npos) << messages();
+  // The one before holds.
+  collage_model* model = collage_model_load(compiler_, kModel);
+  collage_placement* placement = collage_place(model);
+  ASSERT_NE(placement, nullptr) << messages();
+  EXPECT_GT(collage_placement_bound(placement), 0);
+  collage_placement_free(placement);
+  collage_model_free(model);
+}
+
+TEST_F(Interface, ARefusedValueChangesNothing) {
+  const char* rules[] = {"tests/filetests/driver/Inputs/library.rules"};
+  ASSERT_EQ(collage_compiler_rules(compiler_, rules, 1), 0) << messages();
+  ASSERT_EQ(collage_compiler_set(compiler_, "strict", "true"), 0);
+  for (const char* name : {"strict", "budget", "max-states", "threads"}) {
+    EXPECT_NE(collage_compiler_set(compiler_, name, "much"), 0) << name;
+  }
+  collage_diagnostics_clear(compiler_);
+  collage_model* model = collage_model_load(compiler_, kModel);
+  EXPECT_EQ(collage_place(model), nullptr);
+  EXPECT_NE(messages().find("backend `fancy` is absent"), std::string::npos) << messages();
+  collage_model_free(model);
 }
 
 TEST_F(Interface, NullHandlesFailAndNothingElse) {

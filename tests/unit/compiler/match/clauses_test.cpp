@@ -8,7 +8,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr const char* kUnary = "(%x: f32[4]) -> (%y: f32[4])";
 constexpr const char* kWeighted = "%w = const dense f32[2, 3] [1.0, -2.0, 3.0, -4.0, 5.0, 6.0]\n%y = MatMul(%x, %w)";
 
 /// Refusals of a rule on `%y = MatMul(%x, %w)` with w = [[1, -2, 3], [-4, 5, 6]]; `holds` where there is none.

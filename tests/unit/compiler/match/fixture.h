@@ -15,6 +15,9 @@
 
 namespace collage::testing {
 
+/// A model's operands and results, for `Case::model`.
+inline constexpr const char* kUnary = "(%x: f32[4]) -> (%y: f32[4])";
+
 struct Case {
   support::SourceManager sources;
   support::Diagnostics diags{sources};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pattern matches, what it refuses, and what it says then (section 5 of the design: "Match", "Inside").
+// What a pattern matches, what it refuses, and what it says then.
 #include <gtest/gtest.h>
 
 #include "compiler/match/automaton.h"
@@ -8,7 +8,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr const char* kUnary = "(%x: f32[4]) -> (%y: f32[4])";
 constexpr const char* kBinary = "(%a: f32[4], %b: f32[4]) -> (%y: f32[4])";
 constexpr const char* kConv = "(%x: f32[1, 3, 8, 8]) -> (%y: f32[1, 4, 8, 8])";
 constexpr const char* kWeights = "%w = const splat 0.5 : f32[4, 3, 1, 1]\n%b = const splat 0.0 : f32[4]\n";

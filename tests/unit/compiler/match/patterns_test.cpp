@@ -10,7 +10,6 @@
 namespace collage::testing {
 namespace {
 
-constexpr const char* kUnary = "(%x: f32[4]) -> (%y: f32[4])";
 constexpr const char* kTaps = "limit taps yes, exits any";
 
 /// Node sets that `rule` matches in a model, sorted. `defs` stand before the backend.

@@ -32,11 +32,11 @@ Lines misses(const Case& given, const std::string& node) {
 }
 
 const std::string kHead = "(%x: f32[1, 8, 4, 4]) -> (%y: f32[1, 8, 4, 4])";
-const std::string kConv = "%w = const random seed 1 : f32[8, 8, 1, 1]\n%c = Conv(%x, %w)\n";
+const std::string kConvBody = "%w = const random seed 1 : f32[8, 8, 1, 1]\n%c = Conv(%x, %w)\n";
 
 TEST(NearMiss, NamesTheClauseOfTheNodeWhereverItStandsInThePattern) {
   Case given;
-  given.model(kHead, kConv + "%y = Relu(%c)")
+  given.model(kHead, kConvBody + "%y = Relu(%c)")
       .rule("match y = Relu(Conv(x, w)) where rank(x) == 2 else \"rank {rank(x)}\"");
   EXPECT_EQ(misses(given, "c"), Lines{"clause: rank 4"});
   EXPECT_EQ(misses(given, "y"), Lines{"clause: rank 4"});
@@ -44,20 +44,20 @@ TEST(NearMiss, NamesTheClauseOfTheNodeWhereverItStandsInThePattern) {
 
 TEST(NearMiss, NamesWhatReadsTheNodeInstead) {
   Case given;
-  given.model(kHead, kConv + "%y = Mul(%c, %c)").rule("match y = (Relu | Tanh)(Add?(Conv(x, w), r))");
+  given.model(kHead, kConvBody + "%y = Mul(%c, %c)").rule("match y = (Relu | Tanh)(Add?(Conv(x, w), r))");
   EXPECT_EQ(misses(given, "c"), Lines{"structure: `%c` is read by Mul Add Relu Tanh"});
 }
 
 TEST(NearMiss, ClimbsToTheRootAndTellsWhatIsMissingBesideTheNode) {
   Case given;
-  given.model(kHead, kConv + "%y = Mul(%c, %x)").rule("match y = Mul(c = Conv(x, w), Sigmoid(c))");
+  given.model(kHead, kConvBody + "%y = Mul(%c, %x)").rule("match y = Mul(c = Conv(x, w), Sigmoid(c))");
   EXPECT_EQ(misses(given, "c"), Lines{"structure: `%x` is a model input, need Sigmoid"});
 }
 
 TEST(NearMiss, ClimbsThroughOperatorsThatRepeat) {
   for (const char* over : {"Tanh(Relu{0, 2}(Conv(x, w)))", "Tanh(via elementwise{1, 3}(Conv(x, w)))"}) {
     Case given;
-    given.model(kHead, kConv + "%a = Relu(%c)\n%y = Softmax(%a)").rule(std::string("match y = ") + over);
+    given.model(kHead, kConvBody + "%a = Relu(%c)\n%y = Softmax(%a)").rule(std::string("match y = ") + over);
     EXPECT_EQ(misses(given, "c"), Lines{"structure: `%a` is read by Softmax Tanh"}) << over;
     EXPECT_EQ(misses(given, "a"), Lines{"structure: `%a` is read by Softmax Tanh"}) << over;
   }
@@ -65,7 +65,7 @@ TEST(NearMiss, ClimbsThroughOperatorsThatRepeat) {
 
 TEST(NearMiss, KnowsPlacesInFurtherPatterns) {
   Case given;
-  given.model(kHead, kConv + "%r = Relu(%c)\n%s = Sigmoid(%r)\n%y = Mul(%r, %s)")
+  given.model(kHead, kConvBody + "%r = Relu(%c)\n%s = Sigmoid(%r)\n%y = Mul(%r, %s)")
       .rule("match r = Relu(v), y = Mul(r, Sigmoid(r)) where rank(y) == 2 else \"rank {rank(y)}\"", "limit taps yes");
   EXPECT_EQ(misses(given, "s"), Lines{"clause: rank 4"});
 }
@@ -93,7 +93,7 @@ TEST(NearMiss, SaysNothingOfRulesThatMatchOrHaveNoPlaceForTheOperator) {
 
 TEST(NearMiss, OrdersByHowFarTheyCame) {
   Case given;
-  given.model(kHead, kConv + "%y = Relu(%c)").add_rules(R"(backend lib {
+  given.model(kHead, kConvBody + "%y = Relu(%c)").add_rules(R"(backend lib {
   runtime host_jit
   rule above { match y = Tanh(Conv(x, w)) cost 0 s }
   rule early { match c = Conv(x, w) where rank(x) == 2 else "early" where rank(x) == 2 else "late" cost 0 s }

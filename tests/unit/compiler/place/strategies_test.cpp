@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <iterator>
 
@@ -117,6 +118,9 @@ TEST_F(Strategies, EagerGoesInTheOrderOfRegistration) {
 TEST_F(Strategies, TvmDoesNotSeeTransfers) {
   // Additive: 17 for all on the npu against 1 + 1 + 5. What it takes costs two crossings more.
   EXPECT_EQ(cost("tvm"), 1 + 1 + 5 + 2 + 2);
+}
+TEST_F(Strategies, EvolveStartsAtTheOptimumAndProvesNothing) {
+  EXPECT_EQ(cost("evolve"), cost("optimal"));
 }
 TEST_F(Strategies, SingleSearchesItsOwn) {
   EXPECT_EQ(cost("single:library"), 4 + 5 + 5);
@@ -310,6 +314,17 @@ TEST_F(TvmChain, StopsAtItsBudget) {
   options.max_seconds = 0;
   EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
   EXPECT_EQ(why, "TVM's search is not done after 0 s");
+}
+
+TEST_F(TvmChain, EndsWhenItIsStopped) {
+  Sketch sketch(2, {{0, 1}});
+  sketch.add_singletons(1);
+  const std::atomic<bool> stop{true};
+  SearchOptions options;
+  options.stop = &stop;
+  std::string why;
+  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
+  EXPECT_EQ(why, "TVM's search was stopped after 0 covered sets");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ void split_partition(Model& model, const std::vector<std::string>& nodes, const 
   partition.split = ir::PartitionSplit{model.graph.find_node(at), axis};
 }
 
-void fill(Model& model) {
+void fill_split(Model& model) {
   model.input("x", {1, 2, 6, 4});
   model.constant("w", counting({4, 2, 3, 3}, -1, 0.125f));
   ir::AttrMap attrs;
@@ -38,7 +38,7 @@ void fill(Model& model) {
 
 TEST(PlanSplit, PartsRunAtOnceAndTakeWhatTheSplitCosts) {
   Model model;
-  fill(model);
+  fill_split(model);
   BuiltPlan built = model.build();
   EXPECT_EQ(built.plan.predicted, Duration::picoseconds(10'000'000));
   ASSERT_EQ(built.plan.partitions.size(), 3u);
@@ -64,7 +64,7 @@ TEST(PlanSplit, PartsRunAtOnceAndTakeWhatTheSplitCosts) {
 
 TEST(PlanSplit, WeightsAreCutWhenThePlanIsMade) {
   Model model;
-  fill(model);
+  fill_split(model);
   BuiltPlan built = model.build();
   for (const runtime::MemorySpace& space : built.plan.spaces) {
     EXPECT_EQ(space.constant_bytes, space.name == "host" ? 0u : 2u * 2 * 9 * 4 + 48) << space.name;  // aligned to 64
@@ -73,7 +73,7 @@ TEST(PlanSplit, WeightsAreCutWhenThePlanIsMade) {
 
 TEST(PlanSplit, CheckSeesThePartitionAsItWasPlaced) {
   Model model;
-  fill(model);
+  fill_split(model);
   BuiltPlan built = model.build();
   auto executor = model.load(built);
   ASSERT_NE(executor, nullptr);
@@ -88,7 +88,7 @@ TEST(PlanSplit, CheckSeesThePartitionAsItWasPlaced) {
 
 TEST(PlanSplit, ConcurrentPlansOverlapThemselves) {
   Model model;
-  fill(model);
+  fill_split(model);
   model.targets.is_concurrent = true;
   BuiltPlan built = model.build();
   EXPECT_TRUE(built.plan.lanes.empty());

@@ -111,7 +111,7 @@ TEST(LoweringRequests, CoverIsByNamedDisjointMatches) {
     c.partition("npu", "npu[0]", {"a", "b", "z"}, rules);
     collage::testing::Sets sets;
     PlanTargets targets = make_targets(c.rules, {});
-    auto found = find_matches(c.graph, *targets.find_backend("npu"), c.placement.partitions[0]);
+    auto found = PartitionMatcher(c.graph).find(*targets.find_backend("npu"), c.placement.partitions[0]);
     for (const ir::ChosenMatch& match : found.value_or(std::vector<ir::ChosenMatch>()))
       sets.push_back(c.names(match.nodes));
     return sets;

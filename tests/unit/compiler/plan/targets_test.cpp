@@ -11,7 +11,7 @@ using runtime::Duration;
 ir::RuleSet two_accelerators() {
   ir::Backend npu;
   npu.name = "npu";
-  npu.runtime = *ir::find_runtime("sim");
+  npu.runtime = ir::find_runtime("sim")->kind;
   ir::DeviceDecl device;
   device.name = "npu";
   device.count = 2;
@@ -27,7 +27,7 @@ ir::RuleSet two_accelerators() {
   npu.attrs.push_back(lanes);
   ir::Backend dsp;
   dsp.name = "dsp";
-  dsp.runtime = *ir::find_runtime("null");
+  dsp.runtime = ir::find_runtime("null")->kind;
   ir::DeviceDecl other;
   other.name = "dsp";
   other.links.push_back({"host", 1e9, Duration::picoseconds(5), false, {}, {}});

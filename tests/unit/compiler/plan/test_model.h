@@ -69,7 +69,7 @@ struct Model {
 
   Model() {
     targets.backends = {
-        {"host", ir::RuntimeKind::HostJit}, {"npu", *ir::find_runtime("sim")}, {"lib", ir::RuntimeKind::Library}};
+        {"host", ir::RuntimeKind::HostJit}, {"npu", ir::find_runtime("sim")->kind}, {"lib", ir::RuntimeKind::Library}};
     for (int i = 0; i < 2; ++i) {
       DeviceTarget device;
       device.spec = {i == 0 ? "npu[0]" : "npu[1]", "sim", {}, {}};

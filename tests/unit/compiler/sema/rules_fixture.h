@@ -12,7 +12,7 @@
 
 namespace collage {
 
-struct RulesFixture : testing::Test {
+struct RulesFixture : ::testing::Test {
   support::SourceManager sources;
   support::Diagnostics diags{sources};
 

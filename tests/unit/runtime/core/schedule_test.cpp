@@ -169,39 +169,44 @@ TEST(Schedule, PredictionAndRuntimeAreOneModel) {
   EXPECT_EQ(predicted.slots(), (*executor)->timeline().slots());
 }
 
+/// Two inputs, each copied to one device (2 us) and read there by a launch (5 us), in turn.
+struct TwoLaunches {
+  TwoLaunches() {
+    test.plan.is_concurrent = true;
+    test.plan.devices[0].copy_queue = true;
+    const BufferId a = test.input({250}), b = test.input({250});
+    first = test.buffer(1, {250});
+    second = test.buffer(1, {250});
+    const BufferId x = test.buffer(1, {250}), y = test.buffer(1, {250});
+    test.convert(a, first, 2'000'000);
+    test.device(0, {op("Relu", {first}, {x})}, 5'000'000);
+    test.convert(b, second, 2'000'000);
+    test.device(0, {op("Relu", {second}, {y})}, 5'000'000);
+  }
+  Buffer& buffer(BufferId id) { return test.plan.buffers[static_cast<size_t>(id)]; }
+  Duration makespan() {
+    Machine machine = machine_of(test.plan.devices);
+    return runtime::makespan(tasks_of(test.plan, machine));
+  }
+
+  TestPlan test{1};
+  BufferId first = 0, second = 0;  ///< on the device
+};
+
 TEST(Schedule, StepsWaitForMemoryThatIsStillRead) {
-  // Both branches share one buffer on the device: the second copy must wait until the first launch has read it.
-  TestPlan test(1);
-  test.plan.is_concurrent = true;
-  test.plan.devices[0].copy_queue = true;
-  BufferId a = test.input({250}), b = test.input({250});
-  BufferId a1 = test.buffer(1, {250}), b1 = test.buffer(1, {250}), x = test.buffer(1, {250}), y = test.buffer(1, {250});
-  test.convert(a, a1, 2'000'000);
-  test.device(0, {op("Relu", {a1}, {x})}, 5'000'000);
-  test.convert(b, b1, 2'000'000);
-  test.device(0, {op("Relu", {b1}, {y})}, 5'000'000);
-  Machine machine = machine_of(test.plan.devices);
-  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(12'000'000));
-  test.plan.buffers[static_cast<size_t>(b1)].offset = test.plan.buffers[static_cast<size_t>(a1)].offset;
-  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(14'000'000));
+  TwoLaunches launches;
+  EXPECT_EQ(launches.makespan(), ps(12'000'000));
+  launches.buffer(launches.second).offset = launches.buffer(launches.first).offset;
+  EXPECT_EQ(launches.makespan(), ps(14'000'000)) << "the second copy waits until the first launch has read";
 }
 
 TEST(Schedule, StepsWaitForTheBytesThatStoredElementsTake) {
-  // An f32 value stored as f64 takes twice the bytes of its elements: what lies in the second half is touched, too.
-  TestPlan test(1);
-  test.plan.is_concurrent = true;
-  test.plan.devices[0].copy_queue = true;
-  BufferId a = test.input({250}), b = test.input({250});
-  BufferId a1 = test.buffer(1, {250}), b1 = test.buffer(1, {250}), x = test.buffer(1, {250}), y = test.buffer(1, {250});
-  Buffer& wide = test.plan.buffers[static_cast<size_t>(a1)];
+  // An f32 value stored as f64 takes twice the bytes of its elements: the second half is touched, too.
+  TwoLaunches launches;
+  Buffer& wide = launches.buffer(launches.first);
   wide.tensor.form.storage = Storage{StorageType::F64};
-  test.plan.buffers[static_cast<size_t>(b1)].offset = wide.offset + 1024;
-  test.convert(a, a1, 2'000'000);
-  test.device(0, {op("Relu", {a1}, {x})}, 5'000'000);
-  test.convert(b, b1, 2'000'000);
-  test.device(0, {op("Relu", {b1}, {y})}, 5'000'000);
-  Machine machine = machine_of(test.plan.devices);
-  EXPECT_EQ(makespan(tasks_of(test.plan, machine)), ps(14'000'000));
+  launches.buffer(launches.second).offset = wide.offset + 1024;
+  EXPECT_EQ(launches.makespan(), ps(14'000'000));
 }
 
 }  // namespace

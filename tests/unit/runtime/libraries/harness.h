@@ -122,6 +122,14 @@ class LibraryModel {
     return result;
   }
 
+  /// The library computes `y` as the reference kernels do, and says `expected_text` about it.
+  void expect_runs(const std::string& library, ir::ValueId y, const std::string& expected_text = "") {
+    output(y);
+    const LibraryRun run = this->run(library);
+    EXPECT_EQ(run.failure, "");
+    EXPECT_NE(run.text.find(expected_text), std::string::npos) << expected_text << " is not in\n" << run.text;
+  }
+
  private:
   const Tensor& given(ir::ValueId id, const std::vector<Tensor>& inputs) const {
     auto at = std::find(graph.inputs().begin(), graph.inputs().end(), id);

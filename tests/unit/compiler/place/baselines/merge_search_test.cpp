@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/place/problem/strategy_input.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {

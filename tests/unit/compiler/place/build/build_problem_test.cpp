@@ -20,7 +20,7 @@ namespace {
 using place::BuiltProblem;
 using runtime::Duration;
 
-constexpr const char* kUnary = "(%x: f32[1000]) -> (%y: f32[1000])";
+constexpr const char* kThousand = "(%x: f32[1000]) -> (%y: f32[1000])";
 constexpr const char* kTwo = "%a = Relu(%x)\n%y = Relu(%a)";
 constexpr const char* kNpu =
     "backend npu {\n  runtime sim\n"
@@ -46,7 +46,7 @@ bool has_line(const Case& setup, const BuiltProblem& built, const std::string& l
 
 TEST(BuildProblem, EveryInstanceAndTheHost) {
   Case setup;
-  auto built = setup.model(kUnary, kTwo).add_rules(kNpu).problem();
+  auto built = setup.model(kThousand, kTwo).add_rules(kNpu).problem();
   ASSERT_TRUE(built);
   // {a} {y} {a, y} on two instances, {a} {y} on the host.
   EXPECT_EQ(built->problem.candidates.size(), 8u);
@@ -68,7 +68,7 @@ TEST(BuildProblem, TheHostIsSlowWhereItCallsReferenceKernels) {
 
 TEST(BuildProblem, RulesOfABackendNamedHostComeFirst) {
   Case setup;
-  auto built = setup.model(kUnary, kTwo)
+  auto built = setup.model(kThousand, kTwo)
                    .add_rules("backend host {\n runtime host_jit\n rule r { match Relu(v) cost 7 s lower \"r\" }\n}\n")
                    .problem();
   ASSERT_TRUE(built);
@@ -78,7 +78,7 @@ TEST(BuildProblem, RulesOfABackendNamedHostComeFirst) {
 
 TEST(BuildProblem, CostOfAPartition) {
   Case setup;
-  setup.model(kUnary, kTwo)
+  setup.model(kThousand, kTwo)
       .rule("match Relu(v) cost 3 us lower \"r\"",
             "join any launch 1 us cost launch + sum(rules) / 2 + ops * 1 ns + flops * 0 s + bytes / (1 GB/s)");
   auto found = setup.candidates();
@@ -91,7 +91,7 @@ TEST(BuildProblem, CostOfAPartition) {
 
 TEST(BuildProblem, CostThatIsNoTimeIsRefused) {
   Case setup;
-  setup.model(kUnary, kTwo).rule("match Relu(v) lower \"r\"", "join any cost (ops - 2) * 1 us");
+  setup.model(kThousand, kTwo).rule("match Relu(v) lower \"r\"", "join any cost (ops - 2) * 1 us");
   auto found = setup.candidates();
   ASSERT_EQ(found.candidates.size(), 1u);
   EXPECT_EQ(found.candidates[0].cost, Duration());
@@ -101,7 +101,7 @@ TEST(BuildProblem, CostThatIsNoTimeIsRefused) {
 
 TEST(BuildProblem, ConversionsOfAValue) {
   Case setup;
-  auto built = setup.model(kUnary, kTwo).add_rules(kNpu).problem();
+  auto built = setup.model(kThousand, kTwo).add_rules(kNpu).problem();
   ASSERT_TRUE(built);
   const place::Problem& problem = built->problem;
   auto cost = [&](const std::string& from, const std::string& to) {
@@ -166,7 +166,7 @@ TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
 
 TEST(BuildProblem, ConflictsAndPartitionCounts) {
   Case setup;
-  auto built = setup.model(kUnary, kTwo)
+  auto built = setup.model(kThousand, kTwo)
                    .add_rules(
                        "backend a {\n runtime host_jit\n conflicts with b\n max partitions 3\n"
                        " rule r { match Relu(v) cost 1 us lower \"r\" }\n}\n"
@@ -255,7 +255,7 @@ constexpr const char* kReluTanh = "%a = Relu(%x)\n%y = Tanh(%a)";
 
 TEST(MeasuredCosts, OneMeasuredMemberMakesTheCandidateMeasured) {
   Case setup;
-  setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+  setup.model(kThousand, kReluTanh).add_rules(kMeasured);
   FakeCosts costs;
   auto built = measured_problem(setup, costs);
   ASSERT_TRUE(built) << setup.diags.render();
@@ -281,7 +281,7 @@ std::set<std::string> distinct(const FakeCosts& costs) {
 
 TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
   Case setup;
-  setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+  setup.model(kThousand, kReluTanh).add_rules(kMeasured);
   place::LazyMeasuring lazy = lazily();
   // With 8 bytes a second floors are far above what is measured, and have to be mended.
   for (double rate : {1e18, 8.0}) {
@@ -299,7 +299,7 @@ TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
 
 TEST(LazyMeasuring, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   Case setup;
-  setup.model(kUnary, "%y = Relu(%x)")
+  setup.model(kThousand, "%y = Relu(%x)")
       .add_rules("backend host {\n runtime host_jit\n rule relu { match Relu(v) cost measured lower \"r\" }\n}\n");
   FakeCosts costs;
   costs.failing = "Relu";
@@ -314,7 +314,7 @@ TEST(LazyMeasuring, WhatCannotRunIsRefusedAndTheHostStepsIn) {
 
 TEST(MeasuredCosts, WithoutMeasuringACandidateWithoutEstimateIsRefused) {
   Case setup;
-  auto built = setup.model(kUnary, kReluTanh).add_rules(kMeasured).problem();
+  auto built = setup.model(kThousand, kReluTanh).add_rules(kMeasured).problem();
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->backends[0].candidates.size(), 1u);
   place::WhyNot why = place::why_not(setup.graph, setup.active()[0], built->backends[0], ir::NodeId(0));
@@ -323,7 +323,7 @@ TEST(MeasuredCosts, WithoutMeasuringACandidateWithoutEstimateIsRefused) {
 
 TEST(MeasuredCosts, TheEstimateCountsWithoutMeasuring) {
   Case setup;
-  auto built = setup.model(kUnary, "%y = Relu(%x)")
+  auto built = setup.model(kThousand, "%y = Relu(%x)")
                    .add_rules(
                        "backend fast {\n runtime host_jit\n"
                        " rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
@@ -336,7 +336,7 @@ TEST(MeasuredCosts, TheEstimateCountsWithoutMeasuring) {
 
 TEST(MeasuredCosts, ASimulatedDeviceHasOnlyItsEstimate) {
   Case setup;
-  setup.model(kUnary, "%a = Relu(%x)\n%y = Tanh(%a)")
+  setup.model(kThousand, "%a = Relu(%x)\n%y = Tanh(%a)")
       .add_rules(
           "backend npu {\n runtime sim\n device npu { link host bandwidth 1 GB/s latency 1 us }\n"
           " rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
@@ -351,7 +351,7 @@ TEST(MeasuredCosts, ASimulatedDeviceHasOnlyItsEstimate) {
 
 TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
   Case setup;
-  setup.model(kUnary, "%y = Relu(%x)")
+  setup.model(kThousand, "%y = Relu(%x)")
       .add_rules("backend host {\n runtime host_jit\n rule relu { match Relu(v) cost measured lower \"r\" }\n}\n");
   FakeCosts costs;
   costs.failing = "Relu";
@@ -366,7 +366,7 @@ TEST(MeasuredCosts, WhatCannotRunIsRefusedAndTheHostStepsIn) {
 
 TEST(MeasuredCosts, AFailureOfTheMomentLeavesTheEstimate) {
   Case setup;
-  setup.model(kUnary, kReluTanh)
+  setup.model(kThousand, kReluTanh)
       .add_rules(
           "backend fast {\n runtime host_jit\n rule relu { match Relu(v) cost measured else 3 us lower \"r\" }\n"
           " rule tanh { match Tanh(v) cost measured lower \"t\" }\n}\n");
@@ -385,7 +385,7 @@ TEST(MeasuredCosts, AFailureOfTheMomentLeavesTheEstimate) {
 
 TEST(MeasuredCosts, APinToWhatCannotRunIsAnError) {
   Case setup;
-  setup.model(kUnary, "%y = Relu(%x) on fast").add_rules(kMeasured);
+  setup.model(kThousand, "%y = Relu(%x) on fast").add_rules(kMeasured);
   FakeCosts costs;
   costs.failing = "Relu";
   EXPECT_FALSE(measured_problem(setup, costs));
@@ -395,7 +395,7 @@ TEST(MeasuredCosts, APinToWhatCannotRunIsAnError) {
 TEST(MeasuredCosts, WrittenPartitionsAreMeasuredOnlyWithoutACost) {
   for (bool has_cost : {false, true}) {
     Case setup;
-    setup.model(kUnary, kReluTanh).add_rules(kMeasured);
+    setup.model(kThousand, kReluTanh).add_rules(kMeasured);
     setup.placement.partitions.push_back(partition("fast", "host", {ir::NodeId(0), ir::NodeId(1)}));
     if (has_cost) setup.placement.partitions[0].cost = Duration::picoseconds(5);
     FakeCosts costs;
@@ -411,7 +411,7 @@ TEST(MeasuredCosts, WrittenPartitionsAreMeasuredOnlyWithoutACost) {
 
 TEST(Pins, KeepOnlyCandidatesThere) {
   Case setup;
-  auto built = setup.model(kUnary, "%a = Relu(%x) on npu[1]\n%y = Relu(%a) on host").add_rules(kNpu).problem();
+  auto built = setup.model(kThousand, "%a = Relu(%x) on npu[1]\n%y = Relu(%a) on host").add_rules(kNpu).problem();
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 2u);
   EXPECT_EQ(lines(setup, *built)[0], "npu npu[1] {a} 3us rules relu reads %x: npu[1] writes %a: npu[1]");
@@ -419,7 +419,7 @@ TEST(Pins, KeepOnlyCandidatesThere) {
 
 TEST(Pins, DeviceWithoutInstanceIsAnyOfThem) {
   Case setup;
-  auto built = setup.model(kUnary, "%a = Relu(%x) on npu\n%y = Relu(%a) on npu").add_rules(kNpu).problem();
+  auto built = setup.model(kThousand, "%a = Relu(%x) on npu\n%y = Relu(%a) on npu").add_rules(kNpu).problem();
   ASSERT_TRUE(built);
   EXPECT_EQ(built->problem.candidates.size(), 6u);
 }
@@ -434,22 +434,22 @@ TEST(Pins, ErrorSaysWhyNot) {
 
 TEST(Pins, ErrorForAnOperatorThatNoRuleIsAbout) {
   Case setup;
-  EXPECT_FALSE(setup.model(kUnary, "%y = Abs(%x) on npu").add_rules(kNpu).problem());
+  EXPECT_FALSE(setup.model(kThousand, "%y = Abs(%x) on npu").add_rules(kNpu).problem());
   EXPECT_NE(setup.diags.render().find("no rule of `npu` is about Abs"), std::string::npos) << setup.diags.render();
 }
 
 TEST(Pins, UnknownDevices) {
   Case typo;
-  EXPECT_FALSE(typo.model(kUnary, "%y = Relu(%x) on npo").add_rules(kNpu).problem());
+  EXPECT_FALSE(typo.model(kThousand, "%y = Relu(%x) on npo").add_rules(kNpu).problem());
   EXPECT_NE(typo.diags.render().find("did you mean `npu`?"), std::string::npos) << typo.diags.render();
   Case instance;
-  EXPECT_FALSE(instance.model(kUnary, "%y = Relu(%x) on npu[5]").add_rules(kNpu).problem());
+  EXPECT_FALSE(instance.model(kThousand, "%y = Relu(%x) on npu[5]").add_rules(kNpu).problem());
   EXPECT_NE(instance.diags.render().find("`npu` has 2 instances"), std::string::npos) << instance.diags.render();
 }
 
 TEST(Pins, BackendThatIsNotActive) {
   Case setup;
-  setup.model(kUnary, "%y = Relu(%x) on npu").add_rules(kNpu);
+  setup.model(kThousand, "%y = Relu(%x) on npu").add_rules(kNpu);
   EXPECT_FALSE(place::build_problem(setup.graph, setup.rules, {}, setup.diags));
   EXPECT_NE(setup.diags.render().find("not active"), std::string::npos) << setup.diags.render();
 }
@@ -461,7 +461,7 @@ const ir::NodeId kSecond(1);
 
 TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
   Case setup;
-  setup.model(kUnary, kTwo).add_rules(kNpu);
+  setup.model(kThousand, kTwo).add_rules(kNpu);
   setup.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst, kSecond}));
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
@@ -473,7 +473,7 @@ TEST(Fixed, IsTheOnlyCandidateForItsNodes) {
 
 TEST(Fixed, TheHostRunsAnything) {
   Case setup;
-  setup.model(kUnary, "%a = Abs(%x)\n%y = Sin(%a)");
+  setup.model(kThousand, "%a = Abs(%x)\n%y = Sin(%a)");
   setup.placement.partitions.push_back(partition("host", "host", {kFirst, kSecond}));
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
@@ -497,15 +497,15 @@ TEST(Fixed, UnsupportedNodesGiveTheReason) {
 
 TEST(Fixed, UnknownBackendInstanceAndRule) {
   Case backend;
-  backend.model(kUnary, kTwo).add_rules(kNpu);
+  backend.model(kThousand, kTwo).add_rules(kNpu);
   backend.placement.partitions.push_back(partition("npv", "npu[0]", {kFirst}));
   EXPECT_NE(error_of(backend).find("did you mean `npu`?"), std::string::npos);
   Case instance;
-  instance.model(kUnary, kTwo).add_rules(kNpu);
+  instance.model(kThousand, kTwo).add_rules(kNpu);
   instance.placement.partitions.push_back(partition("npu", "npu[2]", {kFirst}));
   EXPECT_NE(error_of(instance).find("no instance `npu[2]`"), std::string::npos);
   Case rule;
-  rule.model(kUnary, kTwo).add_rules(kNpu);
+  rule.model(kThousand, kTwo).add_rules(kNpu);
   rule.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst}));
   rule.placement.partitions[0].matches = {{"gelu"}};
   EXPECT_NE(error_of(rule).find("`npu` has no rule `gelu`"), std::string::npos);
@@ -513,7 +513,7 @@ TEST(Fixed, UnknownBackendInstanceAndRule) {
 
 TEST(Fixed, WrittenFormatsMustBeThoseOfTheRules) {
   Case setup;
-  setup.model(kUnary, kTwo).add_rules(kNpu);
+  setup.model(kThousand, kTwo).add_rules(kNpu);
   ir::Partition made = partition("npu", "npu[0]", {kFirst});
   made.inputs.push_back({setup.graph.find_value("x"), {"host", "plain"}});
   setup.placement.partitions.push_back(made);
@@ -524,7 +524,7 @@ TEST(Fixed, WrittenFormatsMustBeThoseOfTheRules) {
 TEST(Fixed, LimitsHoldUnlessPartitionsCoalesce) {
   for (bool coalesce : {false, true}) {
     Case setup;
-    setup.model(kUnary, kTwo).add_rules(kNpu);
+    setup.model(kThousand, kTwo).add_rules(kNpu);
     setup.rules.backends[0].policy.max_depth = 1;
     setup.rules.backends[0].policy.coalesce = coalesce;
     setup.placement.partitions.push_back(partition("npu", "npu[0]", {kFirst, kSecond}));
@@ -534,14 +534,14 @@ TEST(Fixed, LimitsHoldUnlessPartitionsCoalesce) {
 
 TEST(Fixed, CircleThroughNodesWithoutAPartition) {
   Case setup;
-  setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Add(%a, %b)");
+  setup.model(kThousand, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Add(%a, %b)");
   setup.placement.partitions.push_back(partition("host", "host", {kFirst, ir::NodeId(2)}));
   EXPECT_NE(error_of(setup).find("waits for itself"), std::string::npos);
 }
 
 TEST(Fixed, CoverOfOneSetByRulesThatOverlap) {
   Case setup;
-  setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Neg(%b)")
+  setup.model(kThousand, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Neg(%b)")
       .add_rules(
           "backend lib {\n  runtime host_jit\n"
           "  rule f { match Abs(Relu(v)) cost 1 us lower \"f\" }\n"
@@ -597,6 +597,27 @@ TEST(Fixed, TooManyCoversAreReported) {
   EXPECT_FALSE(chain(none, ones_and_twos(21, 20)).problem());
   ASSERT_EQ(none.diags.records().size(), 1u) << none.diags.render();
   EXPECT_EQ(none.diags.records()[0].code, support::Code::TooManyCovers);
+  EXPECT_NE(none.diags.records()[0].message.find("stopped after 50000 steps; none were found"), std::string::npos)
+      << none.diags.render();
+}
+
+/// So many `Relu` in a row, in any number of matches, and an operator that the rules do not have.
+TEST(Fixed, TheHostRunsWhatItsRulesWereNotFoundToCover) {
+  std::string body = "%a0 = Relu(%x)\n";
+  for (int i = 1; i < 40; ++i) body += fmt::format("%a{} = Relu(%a{})\n", i, i - 1);
+  Case setup;
+  setup.model("(%x: f32[8]) -> (%y: f32[8])", body + "%y = Abs(%a39)\n")
+      .add_rules(
+          "backend host {\n  runtime host_jit\n  rule one { match Relu(v) cost 1 us lower \"one\" }\n"
+          "  rule two { match Relu(Relu(v)) cost 1 us lower \"two\" }\n  partition { join none }\n}\n");
+  const std::vector<ir::NodeId> all = setup.graph.node_ids();
+  setup.placement.partitions.push_back(partition(std::string("host"), "host", all));
+  auto built = setup.problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  EXPECT_TRUE(setup.diags.records().empty()) << setup.diags.render();
+  ASSERT_EQ(built->problem.candidates.size(), 1u);
+  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, all));
+  EXPECT_FALSE(built->origin(0).backend.is_valid());
 }
 
 TEST(Fixed, ACoverOfRulesWithOneCostNeedsNoLongSearch) {

@@ -23,7 +23,6 @@ Sets sets_of(const std::string& head, const std::string& body, const std::string
   return Case().model(head, body).add_rules(any_op(policy)).candidate_sets();
 }
 
-constexpr const char* kUnary = "(%x: f32[4]) -> (%y: f32[4])";
 constexpr const char* kDiamond = "%a = Relu(%x)\n%b = Abs(%a)\n%c = Neg(%a)\n%y = Add(%b, %c)";
 
 bool has(const Sets& sets, const std::string& set) {

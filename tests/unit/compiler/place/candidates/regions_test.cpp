@@ -17,7 +17,7 @@ namespace {
 using place::BuiltProblem;
 using runtime::Duration;
 
-constexpr const char* kUnary = "(%x: f32[1000000]) -> (%y: f32[1000000])";
+constexpr const char* kLargeUnary = "(%x: f32[1000000]) -> (%y: f32[1000000])";
 constexpr const char* kThree = "%a = Relu(%x)\n%b = Relu(%a)\n%y = Relu(%b)";
 constexpr const char* kAll = "join any limit exits any, taps yes launch 5 us";
 
@@ -30,13 +30,13 @@ std::string engine(const std::string& policy, const std::string& rule = "rule r 
 
 bool joins(const std::string& rules) {
   Case setup;
-  setup.model(kUnary, kThree).add_rules(rules);
+  setup.model(kLargeUnary, kThree).add_rules(rules);
   return setup.candidates().joins_in_search;
 }
 
 TEST(Regions, ALargeEngineHasItsMatchesOnly) {
   Case setup;
-  setup.model(kUnary, kThree).add_rules(engine(kAll));
+  setup.model(kLargeUnary, kThree).add_rules(engine(kAll));
   EXPECT_EQ(setup.candidate_sets(), (Sets{"a", "b", "y"}));
   auto built = setup.problem();
   ASSERT_TRUE(built);
@@ -68,7 +68,7 @@ TEST(Regions, AnyLimitKeepsThemListed) {
 
 TEST(Regions, UnitsThatMeetNoOtherStayAlone) {
   Case setup;
-  auto built = setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%c = Relu(%b)\n%y = Relu(%c)")
+  auto built = setup.model(kLargeUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%c = Relu(%b)\n%y = Relu(%c)")
                    .add_rules(engine(kAll))
                    .problem();
   ASSERT_TRUE(built);
@@ -77,9 +77,9 @@ TEST(Regions, UnitsThatMeetNoOtherStayAlone) {
   }
 }
 
-TEST(Regions, WishedTogetherIsOneCandidate) {
+TEST(Regions, ConstrainedTogetherIsOneCandidate) {
   Case setup;
-  setup.model(kUnary, kThree).add_rules(engine(kAll));
+  setup.model(kLargeUnary, kThree).add_rules(engine(kAll));
   place::BuildOptions options;
   options.constraints.push_back(
       {place::Constraint::Kind::Together, {ir::NodeId(0), ir::NodeId(1)}, "", -1, "--together a,b"});

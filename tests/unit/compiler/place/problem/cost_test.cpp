@@ -49,6 +49,14 @@ TEST(Cost, Saturates) {
   EXPECT_EQ(Cost::time(Duration::max() + Duration::max()), Cost::max());
 }
 
+TEST(Cost, TheGapIsAPartOfTheBound) {
+  const auto ps = [](int64_t count) { return Cost::of(count, Unit::Seconds); };
+  EXPECT_EQ(gap(ps(125), ps(100)), 0.25);
+  EXPECT_EQ(gap(ps(100), ps(100)), 0.0);
+  // A bound of zero proves nothing.
+  EXPECT_EQ(gap(ps(125), Cost()), std::nullopt);
+}
+
 TEST(Cost, IsATimeUnlessItIsAnEnergy) {
   EXPECT_EQ(Cost::time(Duration::picoseconds(7)).time(), Duration::picoseconds(7));
   EXPECT_EQ(Cost::max().time(), Duration::max());

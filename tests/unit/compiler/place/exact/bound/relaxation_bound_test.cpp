@@ -58,7 +58,7 @@ TEST(SmoothChain, SlopeIsTheOneOfItsValue) {
   Sketch sketch = diamonds(3);
   IndexedProblem search(sketch.problem);
   ChainBound bound(search);
-  SmoothChain smooth(bound.layout(), search.node_count);
+  SmoothChain smooth(bound.layout());
   SmoothPoint point = shares_of(bound);
   for (PriceId p : point.prices.ids()) point.prices[p] = 13.0 * (p.index % 5);
   SmoothPoint slope = point, other = point;
@@ -76,7 +76,7 @@ TEST(SmoothChain, LiesBelowTheHardBoundAndMeetsItWhenCold) {
   Sketch sketch = diamonds(4);
   IndexedProblem search(sketch.problem);
   ChainBound bound(search);
-  SmoothChain smooth(bound.layout(), search.node_count);
+  SmoothChain smooth(bound.layout());
   const SmoothPoint point = shares_of(bound);
   SmoothPoint slope = point;
   const double hard = static_cast<double>(bound.lower().count());
