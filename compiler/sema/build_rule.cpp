@@ -181,9 +181,7 @@ class RuleBuilder {
       const bool is_of_others = item.value.text == "_";
       if (!is_of_others) format.capture = find_capture(item.value, Code::BadFormat);
       ok = ok && (is_of_others || format.capture >= 0);
-      if (is_of_others && item.same_as) {
-        ok = diags_.error(Code::BadFormat, format.span, "the format of what has no name is a layout, a dtype, or both");
-      } else if (item.same_as) {
+      if (item.same_as) {
         format.same_as = find_capture(*item.same_as, Code::BadFormat);
         ok = ok && format.same_as >= 0;
       } else {
@@ -215,6 +213,10 @@ class RuleBuilder {
         }
         auto next = std::find_if(rule_.formats.begin(), rule_.formats.end(),
                                  [&](const ir::FormatClause& f) { return f.capture == at->same_as; });
+        if (next == rule_.formats.end() && start.capture < 0) {
+          return diags_.error(Code::BadFormat, start.span, "`{}` has no format that others could follow",
+                              rule_.captures[static_cast<size_t>(at->same_as)].name);
+        }
         at = next == rule_.formats.end() ? nullptr : &*next;
       }
     }

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "compiler/codegen/generators/window_rows.h"
-#include "compiler/codegen/layout/memory_order.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/kernel/window_layout.h"
 
 namespace collage::codegen {
 namespace {

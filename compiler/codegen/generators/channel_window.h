@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

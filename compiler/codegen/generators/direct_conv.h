@@ -15,8 +15,8 @@
 // row of all positions.
 #pragma once
 
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

@@ -5,7 +5,7 @@
 
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/window_rows.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
 
 namespace collage::codegen {
 namespace {

@@ -9,8 +9,8 @@
 //         for taps w and positions that meet there:  sums[position] += v * w[tap][k][lane]
 #pragma once
 
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/codegen/generators/microkernel.h"
-#include "compiler/codegen/lower/conv_problem.h"
+#include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/nest/loop_nest.h"
 
 namespace collage::codegen {

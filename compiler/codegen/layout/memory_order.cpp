@@ -9,8 +9,9 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/layout/layout_classes.h"
-#include "compiler/codegen/lower/pointwise.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/element.h"
 #include "runtime/core/layout.h"
@@ -439,16 +440,6 @@ class Renamer {
 };
 
 }  // namespace
-
-bool has_channels_last(const ir::Node& node, const char* attribute) {
-  return node.attrs.get_string(attribute, "") == runtime::kChannelsLast;
-}
-
-ir::Shape channels_first(const ir::Shape& shape) {
-  ir::Shape logical = {shape.front(), shape.back()};
-  logical.insert(logical.end(), shape.begin() + 1, shape.end() - 1);
-  return logical;
-}
 
 Result<MemoryOrder> to_memory_order(const ir::Graph& graph, const std::vector<NodeId>& nodes,
                                     const ValueLayouts& layouts) {

@@ -19,15 +19,6 @@
 
 namespace collage::codegen {
 
-inline constexpr const char* kDataLayout = "data_layout";
-inline constexpr const char* kOutLayout = "out_layout";
-
-/// Whether an operator with a window reads (`kDataLayout`) or writes (`kOutLayout`) its channels last.
-bool has_channels_last(const ir::Node& node, const char* attribute);
-
-/// `[1, 56, 56, 64]` with the channels last => `[1, 64, 56, 56]`.
-ir::Shape channels_first(const ir::Shape& shape);
-
 struct MemoryOrder {
   ir::Graph graph;                  ///< the partition's nodes and nothing else
   std::vector<ir::NodeId> nodes;    ///< of the original graph, by node of `graph`

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "compiler/codegen/generators/direct_conv.h"
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/codegen/lower/pointwise.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/lowering.h"
 #include "compiler/ir/graph.h"
 
 namespace collage::codegen {

@@ -17,9 +17,9 @@
 #include "compiler/codegen/generators/direct_conv.h"
 #include "compiler/codegen/generators/grouped_conv.h"
 #include "compiler/codegen/generators/microkernel.h"
-#include "compiler/codegen/layout/memory_order.h"
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 

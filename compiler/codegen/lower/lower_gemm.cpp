@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/generators/microkernel.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

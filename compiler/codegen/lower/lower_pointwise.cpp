@@ -2,9 +2,9 @@
 // Groups of pointwise nodes: one loop over the result, with as few dimensions as broadcasting permits.
 #include <algorithm>
 
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/codegen/lower/pointwise.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {

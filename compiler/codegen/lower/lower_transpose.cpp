@@ -3,7 +3,7 @@
 // operand. Without an epilogue it is a strided copy.
 #include <algorithm>
 
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "compiler/codegen/generators/channel_window.h"
-#include "compiler/codegen/layout/memory_order.h"
-#include "compiler/codegen/lower/conv_problem.h"
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/conv_problem.h"
+#include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

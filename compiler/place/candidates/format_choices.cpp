@@ -93,6 +93,10 @@ class FormatChooser {
   /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
   LayoutId default_layout(ValueId value) const {
     const ir::FormatClause* others = of_others();
+    if (others != nullptr && others->same_as >= 0) {
+      const LayoutId followed = canonical(layout_of_clause(others), value);
+      return exists(followed, value) ? followed : find_layout("plain", default_storage(value), value);
+    }
     const bool has_layout = others != nullptr && others->layout;
     const LayoutId layout =
         find_layout(has_layout ? *others->layout : backend_.default_layout, default_storage(value), value);

@@ -44,8 +44,10 @@ class FakeJit : public codegen::Jit {
   };
   std::map<std::string, runtime::KernelFunction, std::less<>> kernels;
 
-  runtime::Result<codegen::LoweredPartition> lower(const ir::Graph& graph,
-                                                   const std::vector<ir::NodeId>& nodes) override {
+  using codegen::Jit::lower;
+  runtime::Result<codegen::LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                                   const codegen::ValueLayouts& layouts) override {
+    if (!layouts.empty()) return runtime::Status::error("plain tensors only");
     return lower_with(graph, nodes);
   }
   runtime::KernelFunction find(std::string_view symbol) const override {

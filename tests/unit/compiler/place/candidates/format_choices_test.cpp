@@ -76,6 +76,25 @@ TEST(Formats, AnyTriesTheLayoutsInPlay) {
   EXPECT_EQ(formats(with_other), (Sets{"x NHWC -> y NHWC", "x plain -> y plain"}));
 }
 
+TEST(Formats, OfWhatNoClauseNames) {
+  const char* two = "(%a: f32[1, 3, 8, 8], %b: f32[1, 3, 8, 8]) -> (%y: f32[1, 3, 8, 8])";
+  Case others;
+  others.model(two, "%y = Add(%a, %b)")
+      .add_rules(backend("rule r { match y = Add(v, ..) format y: plain, _: NHWC cost 1 us lower \"l\" }"));
+  EXPECT_EQ(formats(others), (Sets{"a NHWC b NHWC -> y plain"}));
+  Case flat;  // a layout of another rank gives way
+  flat.model("(%x: f32[4]) -> (%y: f32[4])", "%y = Relu(%x)")
+      .add_rules(backend("rule r { match Relu(..) format _: NHWC cost 1 us lower \"l\" }"));
+  EXPECT_EQ(formats(flat), (Sets{"x plain -> y plain"}));
+}
+
+TEST(Formats, LayoutsThatMoveNothingAreThePlainOne) {
+  Case setup;
+  setup.model("(%x: f32[2, 16, 1, 1]) -> (%y: f32[2, 16, 1, 1])", "%y = Relu(%x)")
+      .add_rules(backend("rule r { match y = Relu(v) format v: any, y: NHWC cost 1 us lower \"l\" }"));
+  EXPECT_EQ(formats(setup), (Sets{"x plain -> y plain"}));
+}
+
 TEST(Formats, OneValueInTwoLayoutsIsRefused) {
   Case setup;
   setup.model(kImage, "%y = Add(%x, %x)")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/codegen/lower/conv_problem.h"
+#include "compiler/codegen/kernel/conv_problem.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/codegen/layout/memory_order.h"
+#include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/window.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 namespace collage::codegen {
 

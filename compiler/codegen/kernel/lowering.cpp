@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers of a kernel under construction.
-#include "compiler/codegen/lower/lowering.h"
+#include "compiler/codegen/kernel/lowering.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/codegen/lower/epilogue.h"
+#include "compiler/codegen/kernel/epilogue.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "compiler/codegen/lower/pointwise.h"
+#include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
 

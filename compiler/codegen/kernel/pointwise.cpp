@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of pointwise operators, by ONNX name. To add one: a row, and a function from operand lanes to result lanes.
-#include "compiler/codegen/lower/pointwise.h"
+#include "compiler/codegen/kernel/pointwise.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <string_view>
 
-#include "compiler/codegen/layout/memory_order.h"
+#include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/external_functions.h"
