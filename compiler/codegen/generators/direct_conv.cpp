@@ -13,6 +13,8 @@ namespace {
 
 /// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
+/// Bytes that stay in a second-level cache beside others.
+constexpr int64_t kCache = 1 << 20;
 /// Most positions of a task, where a row is a whole plane: about what stays in a second-level cache.
 constexpr int64_t kTaskPositions = 96;
 
@@ -45,6 +47,7 @@ class DirectConv {
   }
 
  private:
+  int64_t weights_bytes() const { return p_.out_channels * p_.depth() * static_cast<int64_t>(sizeof(float)); }
   bool has_one_row() const { return p_.output[0] == 1 && p_.output[1] == 1; }
 
   /// A row is a row of the output, or a chunk of blocks of the only one.
@@ -59,11 +62,9 @@ class DirectConv {
       rows_ = ceil_div(blocks_.blocks(), row_blocks_);
     }
     // What is read again for each row, or for each panel, should come from the second-level cache.
-    const int64_t weights = p_.out_channels * p_.depth() * static_cast<int64_t>(sizeof(float));
     const int64_t input = p_.in_channels * p_.in_plane() * static_cast<int64_t>(sizeof(float));
-    constexpr int64_t kCache = 1 << 20;
     const int64_t by_panel = input > kCache ? panels_ * input : 0;
-    const int64_t by_row = weights > kCache ? rows_ * weights : 0;
+    const int64_t by_row = weights_bytes() > kCache ? rows_ * weights_bytes() : 0;
     panel_inside_ = by_row < by_panel;
   }
 
@@ -167,21 +168,21 @@ class DirectConv {
 
   void emit_run(const BlockRun& run) {
     if (!has_one_row()) {
-      if (run.count == 1) return emit_block_at(run, int_const(run.position));
-      Expr block = nest_.begin_for("block", int_const(0), int_const(run.count));
-      emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
+      if (run.count == 1) return emit_block_at(run, int_const(0));
+      emit_block_at(run, nest_.begin_for("block", int_const(0), int_const(run.count)));
       nest_.end_for();
       return;
     }
     // The task's blocks are some of the run's.
     const Expr begin = max(add(mul(row_, row_blocks_), -run.first_block), int_const(0));
     const Expr end = min(add(mul(row_, row_blocks_), row_blocks_ - run.first_block), int_const(run.count));
-    Expr block = nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end));
-    emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
+    emit_block_at(run, nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end)));
     nest_.end_for();
   }
 
-  void emit_block_at(const BlockRun& run, const Expr& position) {
+  /// `block` counts from the run's first.
+  void emit_block_at(const BlockRun& run, const Expr& block) {
+    const Expr position = nest_.let("position", add(mul(block, run.height), run.position));
     std::vector<std::vector<Expr>> sums = initial_sums(run.height);
     const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
     const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
@@ -191,8 +192,8 @@ class DirectConv {
     const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
     const Expr x = nest_.let("x", add(row, left));
     const int64_t tap_elements = p_.in_channels * vectors_ * lanes_;
-    const Expr tap = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2] * tap_elements);
-    const Expr w = nest_.let("w", add(weights_, tap));
+    const Expr tap_row = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2]);
+    const Expr w = nest_.let("w", add(weights_, mul(tap_row, tap_elements)));
     for (int64_t t = 0; t < p_.kernel[2]; ++t) {
       const PositionRange& range = run.taps[static_cast<size_t>(t)];
       if (range.is_empty()) continue;
@@ -206,11 +207,37 @@ class DirectConv {
       b.base = add(w, t * tap_elements);
       b.k_stride = vectors_ * lanes_;
       accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), block_.unroll,
-                 p_.in_channels, a, b);
+                 p_.in_channels, a, b, next_lines(run, block, add(tap_row, t), a));
     }
     end_taps(nest_, taps_h_);
     end_taps(nest_, taps_d_);
     store(position, sums);
+  }
+
+  /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each block
+  /// fetching its share; or else the positions after those of the block, where they follow in memory.
+  Prefetch next_lines(const BlockRun& run, const Expr& block, const Expr& tap, const BroadcastOperand& a) const {
+    if (weights_bytes() > kCache && !panel_inside_) return next_weights(run, block, tap);
+    // Of a 1x1 convolution: rows of a few cache lines are too short for the hardware to foresee.
+    if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return {};
+    Prefetch prefetch;
+    prefetch.buffer = x_;
+    prefetch.base = add(a.base, run.height * a.row_stride);
+    while (2 * prefetch.every * run.height <= kLineElements && prefetch.every < block_.unroll) prefetch.every *= 2;
+    return prefetch;
+  }
+
+  Prefetch next_weights(const BlockRun& run, const Expr& block, const Expr& tap) const {
+    const int64_t blocks = blocks_.blocks() * (has_one_row() ? 1 : rows_);
+    const int64_t lines = p_.depth() * width_ / kLineElements;
+    Prefetch prefetch;
+    prefetch.buffer = w_;
+    prefetch.lines = (lines + blocks * p_.depth() - 1) / (blocks * p_.depth());
+    while (blocks * p_.depth() >= 2 * prefetch.every * lines && prefetch.every < block_.unroll) prefetch.every *= 2;
+    const int64_t tap_elements = p_.in_channels / prefetch.every * prefetch.lines * kLineElements;
+    const Expr index = add(has_one_row() ? block : add(mul(row_, blocks_.blocks()), block), run.first_block);
+    prefetch.base = add(add(weights_, width_ * p_.depth()), mul(add(mul(index, p_.taps()), tap), tap_elements));
+    return prefetch;
   }
 
   std::vector<std::vector<Expr>> initial_sums(int64_t height) {

@@ -31,9 +31,9 @@ void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int firs
   if (unrolled > 0) {
     Expr k = nest.begin_for("k", int_const(0), int_const(unrolled), unroll);
     if (prefetch.buffer >= 0) {
-      const int64_t lines = std::max<int64_t>(1, unroll / prefetch.every);
+      const int64_t lines = std::max<int64_t>(1, unroll / prefetch.every) * prefetch.lines;
       for (int64_t line = 0; line < lines; ++line) {
-        const Expr at = add(div(k, prefetch.every), line);
+        const Expr at = add(mul(div(k, prefetch.every), prefetch.lines), line);
         nest.prefetch(prefetch.buffer, add(prefetch.base, mul(at, kLineElements)));
       }
     }

@@ -27,12 +27,13 @@ struct VectorOperand {
 /// Elements of a cache line.
 inline constexpr int64_t kLineElements = 16;
 
-/// A buffer's next part, prefetched while the block runs: one cache line per `every` steps of k, which divides the unrolled
+/// A buffer's next part, prefetched while the block runs: `lines` cache lines per `every` steps of k, which divides the unrolled
 /// steps or is a multiple of them.
 struct Prefetch {
   int buffer = -1;  ///< -1: none
   Expr base;
-  int64_t every = 4;
+  int64_t every = 1;
+  int64_t lines = 1;  ///< at once
 };
 
 struct BlockSize {
