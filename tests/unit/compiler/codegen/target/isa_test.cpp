@@ -41,6 +41,28 @@ TEST(CodegenTarget, NarrowerVectorsComputeTheSame) {
   }
 }
 
+TEST(CodegenTarget, ChannelsLastOnNarrowerVectors) {
+  for (const char* cpu : {"", "haswell", "x86-64-v2"}) {
+    SCOPED_TRACE(cpu);
+    auto jit = jit_for(cpu);
+    Model model(10);
+    ir::AttrMap window;
+    window.set("pads", runtime::Ints{1, 1, 1, 1});
+    const ValueId x = model.input({1, 5, 13, 11});
+    ValueId y = model.op("Conv", {x, model.constant({24, 5, 3, 3}), model.constant({24})}, window);
+    window.set("group", int64_t{6});
+    y = model.op("Conv", {y, model.constant({24, 4, 3, 3})}, window);
+    window.set("group", int64_t{24});
+    y = model.op("Conv", {model.op("Relu", {y}), model.constant({24, 1, 3, 3})}, window);
+    ir::AttrMap pool;
+    pool.set("kernel_shape", runtime::Ints{3, 2});
+    y = model.op("AveragePool", {y}, pool);
+    model.graph.mark_output(y);
+    RunStats stats = check(model, *jit, 3e-6, -1, 1, {{x, "NHWC"}, {y, "NHWC"}});
+    EXPECT_EQ(stats.kernels, 4);
+  }
+}
+
 TEST(CodegenTarget, VectorWidthFollowsTheProcessor) {
   auto avx2 = jit_for("haswell");
   Model model = small_network();
