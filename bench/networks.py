@@ -8,10 +8,11 @@ MODELS are .ir and .onnx files, or folders of them. Beside NAME.onnx, NAME.in.bi
 expected output as raw f32; without them the input is random, and outputs are compared with ONNX Runtime's, or else with those
 of the first contender that ran. Models have f32 ports; .ir models reach ONNX Runtime through --emit=onnx.
 
-Contenders run one after the other, each in its own process, round after round; a round's figure is the median of its runs. The
-table shows the median over the rounds, and in `spread` how far the rounds lie apart. What is missing or fails is shown with its
-reason. `peak` is the best that the processor's multiply-adds reached in the same rounds (fma_peak). The last table has a line for
-each network: `optimal` against the best other strategy and the best peer.
+Contenders run one after the other, each in its own process, round after round, and each round begins with another of them; a
+round's figure is the median of its runs. The table shows the median over the rounds, and in `spread` how far the rounds lie apart.
+What is missing or fails is shown with its reason. `peak` is the best that the processor's multiply-adds reached in the same rounds
+(fma_peak). The last table has a line for each network: how many times as long as `optimal` the best other strategy and the best peer
+take. That is the geometric mean of the ratios within the rounds, with its 95 % interval (bootstrap over the rounds).
 """
 import argparse
 import json
@@ -135,9 +136,10 @@ def measure(model, arguments):
         inputs, expected = given_data(model, ports)
         contenders = contenders_for(model, name, ports, inputs or random_inputs(ports), arguments, scratch)
         fill_costs(contenders)
-        for _ in range(arguments.rounds):
+        for round_index in range(arguments.rounds):
             peaks.append(float(run_process([os.path.join(arguments.bin, "fma_peak"), str(arguments.threads)], 60)))
-            for contender in contenders:
+            first = round_index % len(contenders)
+            for contender in contenders[first:] + contenders[:first]:
                 if contender.why:
                     continue
                 try:
@@ -180,7 +182,8 @@ def table_rows(contenders, expected, peak):
 
 
 HEADER = ["", "predicted ms", "measured ms", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
-SUMMARY = ["", "optimal ms", "best other ms", "ratio", "best peer ms", "ratio", "of peak", "rel. error", ""]
+SUMMARY = ["", "optimal ms", "best other ms", "other / optimal", "best peer ms", "peer / optimal", "of peak", "rel. error", ""]
+RESAMPLES = 2000
 
 
 def print_table(title, header, rows):
@@ -199,6 +202,18 @@ def best(data, is_peer):
     return min(ran, key=lambda row: row["measured_s"], default=None)
 
 
+def geometric_mean(values):
+    return float(numpy.exp(numpy.mean(numpy.log(values))))
+
+
+def ratio_of_rounds(other, optimal):
+    """How many times as long the other takes: the mean over the rounds, and its 95 % interval."""
+    logs = numpy.log(numpy.array(other["rounds_s"]) / numpy.array(optimal["rounds_s"]))
+    picks = numpy.random.default_rng(1).integers(0, len(logs), (RESAMPLES, len(logs)))
+    low, high = numpy.percentile(logs[picks].mean(axis=1), [2.5, 97.5])
+    return {"ratio": float(numpy.exp(logs.mean())), "low": float(numpy.exp(low)), "high": float(numpy.exp(high))}
+
+
 def summary_row(name, data):
     """`optimal` against the others, as text and as data."""
     optimal = next((row for row in data if row["name"] == "optimal" and "measured_s" in row), None)
@@ -206,10 +221,11 @@ def summary_row(name, data):
         return [name] + [""] * 7 + ["`optimal` was not measured"], {}
     cells, ratios = [name, f"{optimal['measured_s'] * 1e3:.3f}"], {}
     remarks = []
-    for is_peer, key in ((False, "optimal_of_best_other"), (True, "optimal_of_best_peer")):
+    for is_peer, key in ((False, "best_other_over_optimal"), (True, "best_peer_over_optimal")):
         other = best(data, is_peer)
-        ratios[key] = optimal["measured_s"] / other["measured_s"] if other else None
-        cells += [f"{other['measured_s'] * 1e3:.3f}", f"{ratios[key]:.3f}"] if other else ["", ""]
+        ratios[key] = ratio = ratio_of_rounds(other, optimal) if other else None
+        text = f"{ratio['ratio']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]" if other else ""
+        cells += [f"{other['measured_s'] * 1e3:.3f}" if other else "", text]
         remarks += [other["name"]] if other else []
     error = "inf" if optimal["relative_error"] is None else f"{optimal['relative_error']:.1e}"
     cells += [f"{100 * optimal['of_peak']:.0f} %", error, ", ".join(remarks)]
@@ -249,6 +265,9 @@ def main():
         report["networks"].append({"name": name, "gflop": 2 * macs / 1e9, "peak_gflops": peak, "peaks_gflops": peaks,
                                    "errors_against": whose, "contenders": data, **ratios})
     print_table("optimal against the others", SUMMARY, summary)
+    against = [network["best_peer_over_optimal"] for network in report["networks"] if network.get("best_peer_over_optimal")]
+    if len(against) > 1:
+        print(f"\ngeometric mean of peer / optimal over {len(against)} networks: {geometric_mean([r['ratio'] for r in against]):.2f}")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
