@@ -84,8 +84,8 @@ class JitImpl : public Jit {
   std::vector<CodeImage> images() const override { return images_; }
 
  private:
-  /// Operands and results are values of the original graph again, each in its layout. Reference kernels, and results that
-  /// share memory, know plain tensors only.
+  /// Operands and results are values of the original graph again, each in its layout. Reference kernels, and results
+  /// that share memory, know plain tensors only.
   static Status name_originals(const MemoryOrder& order, LoweredPartition* partition) {
     const auto layout_of = [&](ir::ValueId original) {
       const auto found = order.layouts.find(original);

@@ -81,13 +81,15 @@ class DirectConv {
     runtime::Tensor packed(runtime::DType::F32, {p_.groups * group_elements()});
     float* to = packed.as<float>().data();
     const std::vector<int64_t> taps = weight_taps(p_);
+    const int64_t step = weight_index(p_, 0, 1, 0, 0) - weight_index(p_, 0, 0, 0, 0);
     for (int64_t g = 0; g < p_.groups; ++g) {
       for (int64_t panel = 0; panel < panels_; ++panel) {
         const int64_t width = panel_width(panel);
         const int64_t real = std::min(width, p_.out_channels - panel * width_);
         for (int64_t tap : taps) {
           for (int64_t c = 0; c < p_.in_channels; ++c, to += width) {
-            for (int64_t j = 0; j < real; ++j) to[j] = from[weight_index(p_, g, panel * width_ + j, c, tap)];
+            const float* first = from + weight_index(p_, g, panel * width_, c, tap);
+            for (int64_t j = 0; j < real; ++j) to[j] = first[j * step];
           }
         }
       }
@@ -214,8 +216,8 @@ class DirectConv {
     store(position, sums);
   }
 
-  /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each block
-  /// fetching its share; or else the positions after those of the block, where they follow in memory.
+  /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each
+  /// block fetching its share; or else the positions after those of the block, where they follow in memory.
   Prefetch next_lines(const BlockRun& run, const Expr& block, const Expr& tap, const BroadcastOperand& a) const {
     if (weights_bytes() > kCache && !panel_inside_) return next_weights(run, block, tap);
     // Of a 1x1 convolution: rows of a few cache lines are too short for the hardware to foresee.

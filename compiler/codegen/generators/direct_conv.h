@@ -20,7 +20,8 @@
 
 namespace collage::codegen {
 
-/// Returns whether the generator takes a Conv or ConvTranspose: f32, the result's channels last, weights and bias constant.
+/// Returns whether the generator takes a Conv or ConvTranspose: f32, the result's channels last, weights and bias
+/// constant.
 bool takes_direct_conv(const ir::Graph& graph, ir::NodeId node);
 
 /// `problem` is the convolution, or a phase of a transposed one.

@@ -14,8 +14,8 @@
 
 namespace collage::codegen {
 
-/// Returns whether the generator takes a Conv: channels last, 2 or more channels a group that divide a vector, weights and
-/// bias constant, and a machine that permutes lanes.
+/// Returns whether the generator takes a Conv: channels last, 2 or more channels a group that divide a vector, weights
+/// and bias constant, and a machine that permutes lanes.
 bool takes_grouped_conv(const LoweringContext& context, ir::NodeId node, const ConvProblem& problem);
 
 KernelSketch generate_grouped_conv(const LoweringContext& context, const Group& group, const ConvProblem& problem);

@@ -27,8 +27,8 @@ struct VectorOperand {
 /// Elements of a cache line.
 inline constexpr int64_t kLineElements = 16;
 
-/// A buffer's next part, prefetched while the block runs: `lines` cache lines per `every` steps of k, which divides the unrolled
-/// steps or is a multiple of them.
+/// A buffer's next part, prefetched while the block runs: `lines` cache lines per `every` steps of k, which divides the
+/// unrolled steps or is a multiple of them.
 struct Prefetch {
   int buffer = -1;  ///< -1: none
   Expr base;
@@ -42,8 +42,8 @@ struct BlockSize {
   int unroll = 1;
 };
 
-/// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count from
-/// row 0.
+/// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count
+/// from row 0.
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
                 const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window that slides along the rows of an output: which of its taps lie inside the input. Along planes and rows this is
-// found at run time, as bounds of loops over taps; along a row when the code is made, so that no tap is tested:
+// A window that slides along the rows of an output: which of its taps lie inside the input. Along planes and rows this
+// is found at run time, as bounds of loops over taps; along a row when the code is made, so that no tap is tested:
 //
-//   5 positions, 3 taps, 1 pad on either side   =>   position 0: taps 1 2,   positions 1..3: taps 0 1 2,   position 4: taps 0 1
+//   5 positions, 3 taps, 1 pad on either side   =>   position 0: taps 1 2;  1 to 3: taps 0 1 2;  4: taps 0 1
 #pragma once
 
 #include <vector>

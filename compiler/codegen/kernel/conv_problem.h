@@ -48,8 +48,8 @@ struct ConvProblem {
 /// Describes only the window of an operator with spatial dimensions from the third on.
 ConvProblem describe_window(const ir::Graph& graph, ir::NodeId node, const ir::Shape& kernel);
 
-/// Expects a Conv of rank 3 to 5 that inference accepted, in memory order (layout/memory_order.h). A 1x1 convolution with unit strides and no pads becomes one
-/// row.
+/// Expects a Conv of rank 3 to 5 that inference accepted, in memory order (layout/memory_order.h). A 1x1 convolution
+/// with unit strides and no pads becomes one row.
 ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId node);
 
 /// The phases of a ConvTranspose of rank 3 to 5, each with at least one result:
@@ -60,8 +60,9 @@ ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId node);
 /// convolution over q.
 std::vector<ConvProblem> transposed_phases(const ir::Graph& graph, ir::NodeId node);
 
-/// The Resize whose result is the convolution's operand and nothing else's, where its phases are convolutions of the smaller
-/// tensor: nearest neighbours, each repeated a whole number of times along the window's dimensions; strides and dilations 1.
+/// The Resize whose result is the convolution's operand and nothing else's, where its phases are convolutions of the
+/// smaller tensor: nearest neighbours, each repeated a whole number of times along the window's dimensions; strides and
+/// dilations 1.
 std::optional<ir::NodeId> upsampling_of(const ir::Graph& graph, ir::NodeId conv);
 
 /// The phases of such a convolution. Taps that meet the same element of the smaller tensor become one:

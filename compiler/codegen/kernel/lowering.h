@@ -14,8 +14,8 @@
 
 namespace collage::codegen {
 
-/// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue and perhaps a node that it takes in, or
-/// only pointwise nodes.
+/// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue and perhaps a node that it takes
+/// in, or only pointwise nodes.
 struct Group {
   ir::NodeId anchor;                ///< invalid: pointwise only
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending

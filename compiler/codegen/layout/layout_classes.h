@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of a partition's values. Values that an operator needs in one layout form a class, which lies as its members
-// at the boundary do; a class inside the partition has its channels last where it can.
+// The layouts of a partition's values. Values that an operator needs in one layout form a class, which lies as its
+// members at the boundary do; a class inside the partition has its channels last where it can.
 //
 //     x NHWC at the boundary, %a = Relu(%x), %b = Add(%a, %c)   =>   x, a, b, c: one class, NHWC
 #pragma once

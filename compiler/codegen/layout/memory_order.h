@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partition seen as its tensors lie in memory, so that generators know plain tensors only.
 //
-// Every tensor gets the shape in which its elements stand, and every operator that names dimensions is renamed with them:
+// Every tensor gets the shape in which its elements stand, and operators that name dimensions are renamed with them:
 //
-//     %c = Conv(%x, %w)         x NHWC f32[1, 64, 56, 56]   =>   %c = Conv(%x, %w) {data_layout, out_layout = "channels_last"}
-//     %y = Add(%c, %b)          b plain f32[64, 1, 1]       =>   %y = Add(%c, %b)         x f32[1, 56, 56, 64], b f32[1, 1, 64]
-//     %z = Concat(%y, %y) {axis = 1}                        =>   %z = Concat(%y, %y) {axis = 3}
+//     %c = Conv(%x, %w)              x NHWC f32[1, 64, 56, 56]
+//     %y = Add(%c, %b)               b plain f32[64, 1, 1]
+//     %z = Concat(%y, %y) {axis = 1}
+//       =>
+//     %c = Conv(%x, %w) {data_layout = "channels_last", out_layout = "channels_last"}     x f32[1, 56, 56, 64]
+//     %y = Add(%c, %b)                                                                     b f32[1, 1, 64]
+//     %z = Concat(%y, %y) {axis = 3}
 //
 // Windows keep their geometry: `data_layout` says that the operand's channels are last, `out_layout` the result's.
 #pragma once

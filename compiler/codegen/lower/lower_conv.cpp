@@ -40,6 +40,7 @@ size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
 runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, const RowSplit& rows) {
   int64_t depth = p.depth();
   std::vector<int64_t> taps = weight_taps(p);
+  const int64_t step = weight_index(p, 0, 1, 0, 0) - weight_index(p, 0, 0, 0, 0);
   runtime::Tensor packed(runtime::DType::F32, {p.groups, p.out_channels, depth});
   const float* from = w.as<float>().data();
   float* to = packed.as<float>().data();
@@ -49,7 +50,8 @@ runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, con
       int64_t height = block < rows.tall ? rows.rows : rows.rows - 1;
       for (int64_t k = 0; k < depth; ++k) {
         int64_t tap = taps[static_cast<size_t>(k % p.taps())];
-        for (int64_t r = 0; r < height; ++r) *to++ = from[weight_index(p, g, first + r, k / p.taps(), tap)];
+        const float* row = from + weight_index(p, g, first, k / p.taps(), tap);
+        for (int64_t r = 0; r < height; ++r) *to++ = row[r * step];
       }
     }
   }
