@@ -21,10 +21,8 @@ size_t bytes_in(const TensorType& type, const Format& format) {
 }
 
 Format canonical(const Format& format, const TensorType& type) {
-  std::string layout = runtime::canonical_layout(format.layout);
-  const bool exists = runtime::layout_permutation(layout, type.shape.size()).has_value();
-  if (exists && runtime::lies_plainly(layout, type.shape)) layout = runtime::kPlainLayout;
-  return {format.space, std::move(layout), runtime::canonical_storage(type.dtype, format.storage)};
+  return {format.space, runtime::canonical_layout(format.layout),
+          runtime::canonical_storage(type.dtype, format.storage)};
 }
 
 std::string format_mismatch(const TensorType& type, const Format& format) {

@@ -49,7 +49,7 @@ inline const Format kHostPlain{};
 std::string to_string(const Format& format);
 /// What a tensor of this type takes in memory in this format.
 size_t bytes_in(const TensorType& type, const Format& format);
-/// One spelling of each format: `NCHW`, and `NHWC` of [1, 64, 1, 1], => plain; `f32` of an f32 value => nothing.
+/// One spelling of each format: `NCHW` => plain, `f32` of an f32 value => nothing.
 Format canonical(const Format& format, const TensorType& type);
 /// Why no tensor of this type can be in this format: `has 2 dimensions, layout NHWC does not exist for it`; empty if
 /// one can.

@@ -81,7 +81,7 @@ Shape reordered(const Shape& shape, const std::vector<int>& order) {
 class Renamer {
  public:
   Renamer(const ir::Graph& graph, const std::vector<NodeId>& nodes, const ValueLayouts& given)
-      : graph_(graph), nodes_(nodes), layouts_(graph, given) {}
+      : graph_(graph), nodes_(nodes), given_(given), layouts_(graph, given) {}
 
   Result<MemoryOrder> run() {
     if (Status status = find_layouts(); !status) return status;
@@ -131,8 +131,12 @@ class Renamer {
     if (Status status = layouts_.resolve(boundary, inside); !status) return status;
     boundary.insert(boundary.end(), inside.begin(), inside.end());
     for (ValueId value : boundary) {
-      if (layouts_.of(value) != runtime::kPlainLayout && !layouts_.is_free(value))
+      const auto given = given_.find(value);
+      if (layouts_.is_free(value)) {
+        if (given != given_.end()) made_.layouts[value] = given->second;
+      } else if (layouts_.of(value) != runtime::kPlainLayout) {
         made_.layouts[value] = layouts_.of(value);
+      }
     }
     return Status::ok();
   }
@@ -429,6 +433,7 @@ class Renamer {
 
   const ir::Graph& graph_;
   const std::vector<NodeId>& nodes_;
+  const ValueLayouts& given_;
   LayoutClasses layouts_;
   MemoryOrder made_;
   std::map<ValueId, ValueId> results_;                  ///< of nodes that are renamed
