@@ -83,57 +83,25 @@ class ChannelWindow {
   }
 
   void emit() {
-    const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    Expr rest = task;
-    const auto next = [&](const char* name, int64_t extent) {
-      if (extent == 1) return int_const(0);
-      Expr index = nest_.let(name, rem(rest, extent));
-      rest = nest_.let("rest", div(rest, extent));
-      return index;
-    };
-    out_h_ = next("out_h", p_.output[1]);
-    out_d_ = next("out_d", p_.output[0]);
-    image_ = p_.batch == 1 ? int_const(0) : rest;
-    taps_d_ = taps_inside(nest_, p_, 0, out_d_);
-    taps_h_ = taps_inside(nest_, p_, 1, out_h_);
-    plane_ = nest_.let("x0", mul(image_, p_.x_strides[0]));
-    for (const BlockRun& run : block_runs(p_, blocks_)) {
-      if (run.count == 1) {
-        emit_block_at(run, int_const(run.position));
-        continue;
-      }
-      Expr block = nest_.begin_for("block", int_const(0), int_const(run.count));
-      emit_block_at(run, nest_.let("position", add(mul(block, run.height), run.position)));
-      nest_.end_for();
-    }
+    TaskIndex index(nest_, nest_.begin_for("task", nest_.task_begin(), nest_.task_end()));
+    const Expr out_h = index.next("out_h", p_.output[1]);
+    const Expr out_d = index.next("out_d", p_.output[0]);
+    const Expr image = index.last(p_.batch);
+    OutputRow row(nest_, p_, image, out_d, out_h, mul(image, p_.x_strides[0]));
+    for_each_block(nest_, block_runs(p_, blocks_), [&](const BlockRun& run, const Expr& position) {
+      for_each_vector(nest_, channels_,
+                      [&](const Expr& channel, const Expr& mask) { emit_vector(row, run, position, channel, mask); });
+    });
     nest_.end_for();
   }
 
-  void emit_block_at(const BlockRun& run, const Expr& position) {
-    const int64_t whole = channels_ / lanes_ * lanes_;
-    if (whole > 0) {
-      const Expr channel = nest_.begin_for("channel", int_const(0), int_const(whole), lanes_);
-      emit_channels(run, position, channel, nullptr);
-      nest_.end_for();
-    }
-    if (whole < channels_) {
-      emit_channels(run, position, int_const(whole),
-                    nest_.let("mask", nest_.lanes_below(int_const(channels_ - whole))));
-    }
-  }
-
-  void emit_channels(const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
+  void emit_vector(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
     std::vector<Expr> results;
     const Expr start = first_value(channel);
     for (int64_t r = 0; r < run.height; ++r) results.push_back(nest_.variable("r", start));
-    const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
-    const Expr tap_h = begin_taps(nest_, "tap_h", taps_h_);
-    const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
-    const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
-    const Expr row = add(add(plane_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
-    const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
-    const Expr x = nest_.let("x", add(add(row, left), channel));
-    const Expr tap = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2] * padded_channels());
+    const OutputRow::UnderTap under = row.begin_taps(position);
+    const Expr x = add(under.x, channel);
+    const Expr tap = mul(under.tap, p_.kernel[2] * padded_channels());
     const Expr w = w_ < 0 ? nullptr : nest_.let("w", add(tap, channel));
     for (int64_t t = 0; t < p_.kernel[2]; ++t) {
       const PositionRange& range = run.taps[static_cast<size_t>(t)];
@@ -146,9 +114,12 @@ class ChannelWindow {
         nest_.set(result, stepped(result, value, weight));
       }
     }
-    end_taps(nest_, taps_h_);
-    end_taps(nest_, taps_d_);
-    store(run, position, channel, mask, results);
+    row.end_taps();
+    for (int64_t r = 0; r < run.height; ++r) {
+      Expr value = results[static_cast<size_t>(r)];
+      if (step_ == WindowStep::Average) value = binary(Op::FDiv, value, divisor(row, run, r));
+      epilogue_.at(row.outer(add(position, r), epilogue_.space().shape.size()), channel, nest_.lanes(), value, mask);
+    }
   }
 
   Expr first_value(const Expr& channel) {
@@ -162,31 +133,14 @@ class ChannelWindow {
     return weight ? fma(value, weight, result) : binary(Op::FAdd, result, value);
   }
 
-  void store(const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask,
-             const std::vector<Expr>& results) {
-    for (int64_t r = 0; r < run.height; ++r) {
-      Expr value = results[static_cast<size_t>(r)];
-      if (step_ == WindowStep::Average) value = binary(Op::FDiv, value, divisor(run, r));
-      epilogue_.at(outer(add(position, r)), channel, nest_.lanes(), value, mask);
-    }
-  }
-
-  Expr divisor(const BlockRun& run, int64_t position) {
+  Expr divisor(const OutputRow& row, const BlockRun& run, int64_t position) {
     if (counts_ < 0) return nest_.constant(static_cast<float>(p_.taps()), nest_.lanes());
     const int64_t inside = std::count_if(run.taps.begin(), run.taps.end(), [&](const PositionRange& range) {
       return range.first <= position && position < range.last;
     });
-    const Expr count = mul(mul(sub(taps_h_.last, taps_h_.first), inside), sub(taps_d_.last, taps_d_.first));
+    const Expr count =
+        mul(mul(sub(row.rows().last, row.rows().first), inside), sub(row.planes().last, row.planes().first));
     return splat(load(counts_, count, 1), nest_.lanes());
-  }
-
-  std::vector<Expr> outer(const Expr& position) const {
-    const size_t rank = epilogue_.space().shape.size() - 2;
-    std::vector<Expr> indices = {image_};
-    if (rank == 3) indices.push_back(out_d_);
-    if (rank >= 2) indices.push_back(out_h_);
-    indices.push_back(position);
-    return indices;
   }
 
   const LoweringContext& context_;
@@ -203,21 +157,14 @@ class ChannelWindow {
   int w_ = -1;
   int b_ = -1;
   int counts_ = -1;
-  Expr image_, plane_, out_d_, out_h_;
-  TapRange taps_d_, taps_h_;
 };
 
 }  // namespace
 
 bool takes_channel_window(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  const auto is_taken = [&](ir::ValueId operand) {
-    if (!operand.is_valid()) return true;
-    return graph.value(operand).type.dtype == ir::DType::F32 &&
-           (operand == node.inputs[0] || graph.value(operand).is_constant());
-  };
   return has_channels_last(node, kDataLayout) && has_channels_last(node, kOutLayout) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), is_taken);
+         has_constant_parameters(graph, id);
 }
 
 std::vector<KernelSketch> generate_channel_window(const LoweringContext& context, const Group& group, WindowStep step,

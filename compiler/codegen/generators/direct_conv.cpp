@@ -109,19 +109,12 @@ class DirectConv {
   }
 
   void emit() {
-    Expr rest = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    const auto next = [&](const char* name, int64_t extent) {
-      if (extent == 1) return int_const(0);
-      Expr index = nest_.let(name, rem(rest, extent));
-      rest = nest_.let("rest", div(rest, extent));
-      return index;
-    };
-    Expr panel = panel_inside_ ? next("panel", panels_) : nullptr;
-    row_ = next("row", rows_);
-    if (!panel_inside_) panel = next("panel", panels_);
-    group_ = next("group", p_.groups);
-    image_ = rest;
-    if (p_.batch == 1) image_ = int_const(0);
+    TaskIndex index(nest_, nest_.begin_for("task", nest_.task_begin(), nest_.task_end()));
+    Expr panel = panel_inside_ ? index.next("panel", panels_) : nullptr;
+    row_ = index.next("row", rows_);
+    if (!panel_inside_) panel = index.next("panel", panels_);
+    group_ = index.next("group", p_.groups);
+    image_ = index.last(p_.batch);
     const int64_t tail = p_.out_channels - (panels_ - 1) * width_;
     if (tail == width_) {
       emit_panel(panel, block_.vectors, nullptr);
@@ -151,50 +144,42 @@ class DirectConv {
     mask_ = mask;
     channel_ = nest_.let("channel", mul(panel, width_));
     weights_ = nest_.let("w0", add(mul(group_, group_elements()), mul(panel, width_ * p_.depth())));
-    find_rows();
-    for (const BlockRun& run : block_runs(p_, blocks_)) emit_run(run);
+    OutputRow row = output_row();
+    for (const BlockRun& run : block_runs(p_, blocks_)) emit_run(row, run);
   }
 
-  /// The output row, and the taps that lie inside the input.
-  void find_rows() {
-    out_d_ = int_const(0);
-    out_h_ = has_one_row() ? int_const(0) : row_;
+  OutputRow output_row() {
+    Expr out_d = int_const(0);
+    Expr out_h = has_one_row() ? int_const(0) : row_;
     if (p_.output[0] > 1) {
-      out_d_ = nest_.let("out_d", div(row_, p_.output[1]));
-      out_h_ = nest_.let("out_h", rem(row_, p_.output[1]));
+      out_d = nest_.let("out_d", div(row_, p_.output[1]));
+      out_h = nest_.let("out_h", rem(row_, p_.output[1]));
     }
-    taps_d_ = taps_inside(nest_, p_, 0, out_d_);
-    taps_h_ = taps_inside(nest_, p_, 1, out_h_);
-    plane_ = nest_.let("x0", add(mul(image_, p_.x_strides[0]), mul(group_, p_.in_channels * p_.x_strides[1])));
+    const Expr first = add(mul(image_, p_.x_strides[0]), mul(group_, p_.in_channels * p_.x_strides[1]));
+    return {nest_, p_, image_, out_d, out_h, first};
   }
 
-  void emit_run(const BlockRun& run) {
+  void emit_run(OutputRow& row, const BlockRun& run) {
     if (!has_one_row()) {
-      if (run.count == 1) return emit_block_at(run, int_const(0));
-      emit_block_at(run, nest_.begin_for("block", int_const(0), int_const(run.count)));
+      if (run.count == 1) return emit_block_at(row, run, int_const(0));
+      emit_block_at(row, run, nest_.begin_for("block", int_const(0), int_const(run.count)));
       nest_.end_for();
       return;
     }
     // The task's blocks are some of the run's.
     const Expr begin = max(add(mul(row_, row_blocks_), -run.first_block), int_const(0));
     const Expr end = min(add(mul(row_, row_blocks_), row_blocks_ - run.first_block), int_const(run.count));
-    emit_block_at(run, nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end)));
+    emit_block_at(row, run, nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end)));
     nest_.end_for();
   }
 
   /// `block` counts from the run's first.
-  void emit_block_at(const BlockRun& run, const Expr& block) {
+  void emit_block_at(OutputRow& row, const BlockRun& run, const Expr& block) {
     const Expr position = nest_.let("position", add(mul(block, run.height), run.position));
     std::vector<std::vector<Expr>> sums = initial_sums(run.height);
-    const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
-    const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
-    const Expr tap_h = begin_taps(nest_, "tap_h", taps_h_);
-    const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
-    const Expr row = add(add(plane_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
-    const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
-    const Expr x = nest_.let("x", add(row, left));
+    const OutputRow::UnderTap under = row.begin_taps(position);
     const int64_t tap_elements = p_.in_channels * vectors_ * lanes_;
-    const Expr tap_row = mul(add(mul(tap_d, p_.kernel[1]), tap_h), p_.kernel[2]);
+    const Expr tap_row = mul(under.tap, p_.kernel[2]);
     const Expr w = nest_.let("w", add(weights_, mul(tap_row, tap_elements)));
     for (int64_t t = 0; t < p_.kernel[2]; ++t) {
       const PositionRange& range = run.taps[static_cast<size_t>(t)];
@@ -203,7 +188,7 @@ class DirectConv {
       a.buffer = x_;
       a.row_stride = p_.strides[2] * p_.x_strides[4];
       a.k_stride = p_.x_strides[1];
-      a.base = add(x, t * p_.dilations[2] * p_.x_strides[4]);
+      a.base = add(under.x, t * p_.dilations[2] * p_.x_strides[4]);
       VectorOperand b;
       b.buffer = w_;
       b.base = add(w, t * tap_elements);
@@ -211,9 +196,8 @@ class DirectConv {
       accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), block_.unroll,
                  p_.in_channels, a, b, next_lines(run, block, add(tap_row, t), a));
     }
-    end_taps(nest_, taps_h_);
-    end_taps(nest_, taps_d_);
-    store(position, sums);
+    row.end_taps();
+    store(row, position, sums);
   }
 
   /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each
@@ -256,39 +240,19 @@ class DirectConv {
     return sums;
   }
 
-  void store(const Expr& first, const std::vector<std::vector<Expr>>& sums) {
+  void store(const OutputRow& row, const Expr& first, const std::vector<std::vector<Expr>>& sums) {
     finish_block(builder_, epilogue_, 0, sums, [&](const Expr& r, int v, const Expr& sum) {
       const Expr channel = add(add(channel_, mul(group_, p_.out_channels)), static_cast<int64_t>(v) * lanes_);
-      epilogue_.at(outer(add(first, r)), channel, nest_.lanes(), sum, v == vectors_ - 1 ? mask_ : nullptr);
+      epilogue_.at(outer(row, add(first, r)), channel, nest_.lanes(), sum, v == vectors_ - 1 ? mask_ : nullptr);
     });
   }
 
-  /// The result's dimensions but the channels.
-  std::vector<Expr> outer(const Expr& position) {
+  /// The result's dimensions but the channels. The one row of a 1x1 convolution has all positions of the image.
+  std::vector<Expr> outer(const OutputRow& row, const Expr& position) {
     const ir::Shape& shape = epilogue_.space().shape;
-    const size_t rank = shape.size() - 2;
-    if (p_.is_flattened) {
-      std::vector<Expr> indices(rank + 1, int_const(0));
-      indices[0] = image_;
-      Expr rest = position;
-      for (size_t d = rank; d >= 1; --d) {
-        const int64_t extent = shape[d];
-        if (d == 1) {
-          indices[d] = rest;
-        } else if (extent > 1) {
-          indices[d] = nest_.let("i", rem(rest, extent));
-          rest = nest_.let("rest", div(rest, extent));
-        }
-      }
-      return indices;
-    }
-    const auto whole = [&](size_t d, const Expr& index) {
-      return add(mul(index, p_.output_step[d]), p_.first_output[d]);
-    };
-    std::vector<Expr> indices = {image_};
-    if (rank == 3) indices.push_back(whole(0, out_d_));
-    if (rank >= 2) indices.push_back(whole(1, out_h_));
-    indices.push_back(whole(2, position));
+    if (!p_.is_flattened) return row.outer(position, shape.size());
+    std::vector<Expr> indices = split_outer(nest_, {{shape.begin() + 1, shape.end()}, 1}, position);
+    indices.insert(indices.begin(), image_);
     return indices;
   }
 
@@ -310,20 +274,13 @@ class DirectConv {
   int b_ = -1;
   // Of the panel that is being emitted.
   int vectors_ = 1;
-  Expr mask_, channel_, weights_, row_, group_, image_, plane_, out_d_, out_h_;
-  TapRange taps_d_, taps_h_;
+  Expr mask_, channel_, weights_, row_, group_, image_;
 };
 
 }  // namespace
 
 bool takes_direct_conv(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const auto is_taken = [&](ir::ValueId operand) {
-    if (!operand.is_valid()) return true;
-    return graph.value(operand).type.dtype == ir::DType::F32 &&
-           (operand == node.inputs[0] || graph.value(operand).is_constant());
-  };
-  return has_channels_last(node, kOutLayout) && std::all_of(node.inputs.begin(), node.inputs.end(), is_taken);
+  return has_channels_last(graph.node(id), kOutLayout) && has_constant_parameters(graph, id);
 }
 
 KernelSketch generate_direct_conv(const LoweringContext& context, const Group& group, const ConvProblem& problem) {

@@ -82,63 +82,33 @@ class GroupedConv {
   }
 
   void emit() {
-    Expr rest = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    const auto next = [&](const char* name, int64_t extent) {
-      if (extent == 1) return int_const(0);
-      Expr index = nest_.let(name, rem(rest, extent));
-      rest = nest_.let("rest", div(rest, extent));
-      return index;
-    };
-    out_h_ = next("out_h", p_.output[1]);
-    out_d_ = next("out_d", p_.output[0]);
-    image_ = p_.batch == 1 ? int_const(0) : rest;
-    taps_d_ = taps_inside(nest_, p_, 0, out_d_);
-    taps_h_ = taps_inside(nest_, p_, 1, out_h_);
-    plane_ = nest_.let("x0", mul(image_, p_.x_strides[0]));
-    for (const BlockRun& run : block_runs(p_, blocks_)) {
-      Expr block = run.count == 1 ? nullptr : nest_.begin_for("block", int_const(0), int_const(run.count));
-      const Expr position =
-          block ? nest_.let("position", add(mul(block, run.height), run.position)) : int_const(run.position);
-      emit_block(run, position);
-      if (block) nest_.end_for();
-    }
+    TaskIndex index(nest_, nest_.begin_for("task", nest_.task_begin(), nest_.task_end()));
+    const Expr out_h = index.next("out_h", p_.output[1]);
+    const Expr out_d = index.next("out_d", p_.output[0]);
+    const Expr image = index.last(p_.batch);
+    OutputRow row(nest_, p_, image, out_d, out_h, mul(image, p_.x_strides[0]));
+    for_each_block(nest_, block_runs(p_, blocks_), [&](const BlockRun& run, const Expr& position) {
+      for_each_vector(nest_, channels_,
+                      [&](const Expr& channel, const Expr& mask) { emit_vector(row, run, position, channel, mask); });
+    });
     nest_.end_for();
   }
 
-  void emit_block(const BlockRun& run, const Expr& position) {
-    const int64_t whole = channels_ / lanes_ * lanes_;
-    if (whole > 0) {
-      const Expr channel = nest_.begin_for("channel", int_const(0), int_const(whole), lanes_);
-      emit_channels(run, position, channel, nullptr);
-      nest_.end_for();
-    }
-    if (whole < channels_) {
-      emit_channels(run, position, int_const(whole),
-                    nest_.let("mask", nest_.lanes_below(int_const(channels_ - whole))));
-    }
-  }
-
-  void emit_channels(const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
+  void emit_vector(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
     const Expr start = b_ < 0 ? nest_.zero(nest_.lanes()) : nest_.let("bias", load(b_, channel, nest_.lanes()));
     std::vector<Expr> sums;
     for (int64_t r = 0; r < run.height; ++r) sums.push_back(nest_.variable("c", start));
-    const Expr tap_d = begin_taps(nest_, "tap_d", taps_d_);
-    const Expr tap_h = begin_taps(nest_, "tap_h", taps_h_);
-    const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
-    const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
-    const Expr row = add(add(plane_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
-    const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
-    const Expr x = nest_.let("x", add(add(row, left), channel));
-    const Expr tap = add(mul(tap_d, p_.kernel[1]), tap_h);
+    const OutputRow::UnderTap under = row.begin_taps(position);
     const int64_t vector_elements = p_.kernel[0] * p_.kernel[1] * row_elements();
-    const Expr w = nest_.let("w", add(mul(div(channel, lanes_), vector_elements), mul(tap, row_elements())));
+    const Expr w = nest_.let("w", add(mul(div(channel, lanes_), vector_elements), mul(under.tap, row_elements())));
     const Expr k = nest_.begin_for("k", int_const(0), int_const(p_.in_channels));
-    accumulate(run, x, nest_.let("wk", add(w, mul(k, p_.kernel[2] * lanes_))), k, mask, sums);
+    const Expr of_channel = nest_.let("wk", add(w, mul(k, p_.kernel[2] * lanes_)));
+    accumulate(run, add(under.x, channel), of_channel, k, mask, sums);
     nest_.end_for();
-    end_taps(nest_, taps_h_);
-    end_taps(nest_, taps_d_);
+    row.end_taps();
     for (int64_t r = 0; r < run.height; ++r) {
-      epilogue_.at(outer(add(position, r)), channel, nest_.lanes(), sums[static_cast<size_t>(r)], mask);
+      epilogue_.at(row.outer(add(position, r), epilogue_.space().shape.size()), channel, nest_.lanes(),
+                   sums[static_cast<size_t>(r)], mask);
     }
   }
 
@@ -166,15 +136,6 @@ class GroupedConv {
     }
   }
 
-  std::vector<Expr> outer(const Expr& position) const {
-    const size_t rank = epilogue_.space().shape.size() - 2;
-    std::vector<Expr> indices = {image_};
-    if (rank == 3) indices.push_back(out_d_);
-    if (rank >= 2) indices.push_back(out_h_);
-    indices.push_back(position);
-    return indices;
-  }
-
   const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
@@ -187,8 +148,6 @@ class GroupedConv {
   int w_ = -1;
   int b_ = -1;
   int patterns_ = -1;
-  Expr image_, plane_, out_d_, out_h_;
-  TapRange taps_d_, taps_h_;
 };
 
 }  // namespace

@@ -51,12 +51,77 @@ TapRange taps_inside(Nest& nest, const ConvProblem& p, size_t d, const Expr& out
   return taps;
 }
 
-Expr begin_taps(Nest& nest, const char* name, const TapRange& taps) {
-  return taps.is_single() ? taps.first : nest.begin_for(name, taps.first, taps.last);
+Expr TaskIndex::next(const char* name, int64_t extent) {
+  if (extent == 1) return int_const(0);
+  Expr index = nest_.let(name, rem(rest_, extent));
+  rest_ = nest_.let("rest", div(rest_, extent));
+  return index;
 }
 
-void end_taps(Nest& nest, const TapRange& taps) {
-  if (!taps.is_single()) nest.end_for();
+OutputRow::OutputRow(Nest& nest, const ConvProblem& problem, Expr image, Expr out_d, Expr out_h, const Expr& first)
+    : nest_(nest),
+      p_(problem),
+      image_(std::move(image)),
+      out_d_(std::move(out_d)),
+      out_h_(std::move(out_h)),
+      taps_d_(taps_inside(nest, problem, 0, out_d_)),
+      taps_h_(taps_inside(nest, problem, 1, out_h_)) {
+  first_ = nest.let("x0", first);
+}
+
+OutputRow::UnderTap OutputRow::begin_taps(const Expr& position) {
+  const auto begin = [&](const char* name, const TapRange& taps) {
+    return taps.is_single() ? taps.first : nest_.begin_for(name, taps.first, taps.last);
+  };
+  const Expr tap_d = begin("tap_d", taps_d_);
+  const Expr tap_h = begin("tap_h", taps_h_);
+  const Expr in_d = add(taps_d_.origin, mul(tap_d, p_.dilations[0]));
+  const Expr in_h = add(taps_h_.origin, mul(tap_h, p_.dilations[1]));
+  const Expr row = add(add(first_, mul(in_d, p_.x_strides[2])), mul(in_h, p_.x_strides[3]));
+  const Expr left = add(mul(position, p_.strides[2] * p_.x_strides[4]), -p_.pads[2] * p_.x_strides[4]);
+  return {nest_.let("x", add(row, left)), add(mul(tap_d, p_.kernel[1]), tap_h)};
+}
+
+void OutputRow::end_taps() {
+  for (const TapRange* taps : {&taps_h_, &taps_d_}) {
+    if (!taps->is_single()) nest_.end_for();
+  }
+}
+
+std::vector<Expr> OutputRow::outer(const Expr& position, size_t rank) const {
+  const auto whole = [&](size_t d, const Expr& index) {
+    return add(mul(index, p_.output_step[d]), p_.first_output[d]);
+  };
+  std::vector<Expr> indices = {image_};
+  if (rank == 5) indices.push_back(whole(0, out_d_));
+  if (rank >= 4) indices.push_back(whole(1, out_h_));
+  indices.push_back(whole(2, position));
+  return indices;
+}
+
+void for_each_block(Nest& nest, const std::vector<BlockRun>& runs,
+                    const std::function<void(const BlockRun& run, const Expr& position)>& emit) {
+  for (const BlockRun& run : runs) {
+    if (run.count == 1) {
+      emit(run, int_const(run.position));
+      continue;
+    }
+    const Expr block = nest.begin_for("block", int_const(0), int_const(run.count));
+    emit(run, nest.let("position", add(mul(block, run.height), run.position)));
+    nest.end_for();
+  }
+}
+
+void for_each_vector(Nest& nest, int64_t channels,
+                     const std::function<void(const Expr& channel, const Expr& mask)>& emit) {
+  const int64_t whole = channels / nest.lanes() * nest.lanes();
+  if (whole > 0) {
+    emit(nest.begin_for("channel", int_const(0), int_const(whole), nest.lanes()), nullptr);
+    nest.end_for();
+  }
+  if (whole < channels) {
+    emit(int_const(whole), nest.let("mask", nest.lanes_below(int_const(channels - whole))));
+  }
 }
 
 }  // namespace collage::codegen

@@ -5,6 +5,8 @@
 //   5 positions, 3 taps, 1 pad on either side   =>   position 0: taps 1 2;  1 to 3: taps 0 1 2;  4: taps 0 1
 #pragma once
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "compiler/codegen/generators/microkernel.h"
@@ -43,8 +45,52 @@ struct TapRange {
 /// For the output's index `out` along dimension `d`.
 TapRange taps_inside(Nest& nest, const ConvProblem& problem, size_t d, const Expr& out);
 
-/// A loop over the taps; none for a single one.
-Expr begin_taps(Nest& nest, const char* name, const TapRange& taps);
-void end_taps(Nest& nest, const TapRange& taps);
+/// Takes a task's number apart: `next` is the index of the innermost dimension that is left.
+class TaskIndex {
+ public:
+  TaskIndex(Nest& nest, Expr task) : nest_(nest), rest_(std::move(task)) {}
+  Expr next(const char* name, int64_t extent);
+  /// The index of the outermost dimension.
+  Expr last(int64_t extent) const { return extent == 1 ? int_const(0) : rest_; }
+
+ private:
+  Nest& nest_;
+  Expr rest_;
+};
+
+/// A row of the output, and the input's rows under it.
+class OutputRow {
+ public:
+  /// `first` is the input's first element of the image, and of the group's first channel.
+  OutputRow(Nest& nest, const ConvProblem& problem, Expr image, Expr out_d, Expr out_h, const Expr& first);
+
+  const TapRange& planes() const { return taps_d_; }
+  const TapRange& rows() const { return taps_h_; }
+
+  struct UnderTap {
+    Expr x;    ///< the input under the position and tap w 0
+    Expr tap;  ///< d * height + h
+  };
+  /// Loops over the taps d and h that lie inside the input; none for a single one.
+  UnderTap begin_taps(const Expr& position);
+  void end_taps();
+
+  /// The result's dimensions but the channels, of `rank` in all: where phases write is the problem's.
+  std::vector<Expr> outer(const Expr& position, size_t rank) const;
+
+ private:
+  Nest& nest_;
+  const ConvProblem& p_;
+  Expr image_, out_d_, out_h_, first_;
+  TapRange taps_d_, taps_h_;
+};
+
+/// Calls `emit` for each block of the runs with its first position; equal blocks are a loop.
+void for_each_block(Nest& nest, const std::vector<BlockRun>& runs,
+                    const std::function<void(const BlockRun& run, const Expr& position)>& emit);
+
+/// Calls `emit` with the first channel of each vector, and the mask of the last one (null: all lanes).
+void for_each_vector(Nest& nest, int64_t channels,
+                     const std::function<void(const Expr& channel, const Expr& mask)>& emit);
 
 }  // namespace collage::codegen

@@ -14,6 +14,9 @@ inline constexpr const char* kOutLayout = "out_layout";
 /// Whether an operator with a window reads (`kDataLayout`) or writes (`kOutLayout`) its channels last.
 bool has_channels_last(const ir::Node& node, const char* attribute);
 
+/// All operands are f32, and all but the first are constant.
+bool has_constant_parameters(const ir::Graph& graph, ir::NodeId node);
+
 /// `[1, 56, 56, 64]` with the channels last => `[1, 64, 56, 56]`.
 ir::Shape channels_first(const ir::Shape& shape);
 
