@@ -108,6 +108,15 @@ struct Case {
   std::string name;
   ir::Graph graph;
   double flops = 0;
+  std::string generator{};  ///< that the nodes ask for
+
+  codegen::GeneratorNames generators() const {
+    codegen::GeneratorNames names;
+    for (ir::NodeId node : graph.node_ids()) {
+      if (!generator.empty()) names[node] = generator;
+    }
+    return names;
+  }
 
   codegen::ValueLayouts channels_last() const {
     codegen::ValueLayouts layouts;
@@ -166,6 +175,20 @@ Case conv(int64_t channels, int64_t size, int64_t out, int64_t kernel, int64_t s
   return c;
 }
 
+Case conv_3d(int64_t channels, int64_t depth, int64_t size) {
+  Case c;
+  c.name = fmt::format("conv 3x3x3 {}x{}x{} -> {}", depth, size, channels, channels);
+  ir::AttrMap attrs;
+  attrs.set("pads", runtime::Ints{1, 1, 1, 1, 1, 1});
+  ir::ValueId x = c.graph.add_input("x", {ir::DType::F32, {1, channels, depth, size, size}});
+  ir::ValueId y = node(c.graph, "Conv", {x, constant(c.graph, {channels, channels, 3, 3, 3})}, attrs);
+  // Taps in the padding of the depth are no work.
+  const auto taps = static_cast<double>(9 * (3 * depth - 2));
+  c.flops = 2.0 * static_cast<double>(channels * channels * size * size) * taps;
+  c.graph.mark_output(node(c.graph, "Relu", {y}));
+  return c;
+}
+
 /// One L1-resident GEMM: the block of registers at its best.
 double peak(codegen::Jit& jit, int threads) {
   Case c = gemm(9L * threads * 4, 48, 128);
@@ -175,9 +198,9 @@ double peak(codegen::Jit& jit, int threads) {
 }
 
 void time_case(codegen::Jit& jit, const Case& c, const codegen::ValueLayouts& layouts, int threads) {
-  const std::string name = c.name + (layouts.empty() ? "" : " last");
+  const std::string name = c.name + (layouts.empty() ? "" : " last") + " " + c.generator;
   double start = seconds_now();
-  auto lowered = jit.lower(c.graph, c.graph.node_ids(), layouts);
+  auto lowered = jit.lower(c.graph, c.graph.node_ids(), {layouts, c.generators()});
   double compile = seconds_now() - start;
   if (!lowered) {
     fmt::print("{:39} {}\n", name, lowered.message());
@@ -226,6 +249,9 @@ int main(int argc, char** argv) {
                                                                        {2048, 7, 512, 1, 1}}) {
     cases.push_back(conv(c, s, o, k, stride));
   }
+  cases.push_back(conv_3d(64, 3, 56));
+  cases.push_back(conv_3d(128, 2, 28));
+  cases.push_back(conv_3d(256, 1, 14));
   cases.push_back(conv(128, 56, 128, 3, 1, 32));
   cases.push_back(conv(144, 56, 144, 3, 1, 144));
   cases.push_back(conv(144, 56, 144, 3, 2, 144));
@@ -233,7 +259,11 @@ int main(int argc, char** argv) {
              threads);
   for (const Case& c : cases) {
     time_case(**jit, c, {}, threads);
-    if (!c.channels_last().empty()) time_case(**jit, c, c.channels_last(), threads);
+    if (c.channels_last().empty()) continue;
+    time_case(**jit, c, c.channels_last(), threads);
+    Case winograd = c;
+    winograd.generator = "winograd";
+    time_case(**jit, winograd, c.channels_last(), threads);
   }
   return 0;
 }

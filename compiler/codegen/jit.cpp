@@ -30,25 +30,35 @@ class JitImpl : public Jit {
 
   using Jit::lower;
   Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                                 const ValueLayouts& layouts) override {
+                                 const LowerOptions& options) override {
     if (listener_) listener_(nodes.size());
-    const bool is_plain = std::all_of(layouts.begin(), layouts.end(),
+    const bool is_plain = std::all_of(options.layouts.begin(), options.layouts.end(),
                                       [](const auto& entry) { return entry.second == runtime::kPlainLayout; });
-    if (is_plain) return lower_plain(graph, nodes);
-    Result<MemoryOrder> order = to_memory_order(graph, nodes, layouts);
+    if (is_plain) return lower_plain(graph, nodes, options.generators);
+    Result<MemoryOrder> order = to_memory_order(graph, nodes, options.layouts);
     if (!order) return order.status();
-    Result<LoweredPartition> partition = lower_plain(order->graph, order->graph.node_ids());
+    GeneratorNames generators;
+    for (ir::NodeId node : order->graph.node_ids()) {
+      const auto named = options.generators.find(order->nodes[node.slot()]);
+      if (named != options.generators.end()) generators[node] = named->second;
+    }
+    Result<LoweredPartition> partition = lower_plain(order->graph, order->graph.node_ids(), generators);
     if (!partition) return partition;
     if (Status status = name_originals(*order, &*partition); !status) return status;
     return partition;
   }
 
-  Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+  Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                       const GeneratorNames& generators) {
     LoweredPartition partition;
     LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
-    std::vector<Group> groups = form_groups(graph, nodes);
+    std::vector<Group> groups = form_groups(graph, nodes, generators);
     std::vector<std::vector<KernelSketch>> sketches;
-    for (const Group& group : groups) sketches.push_back(lower_group(context, group));
+    for (const Group& group : groups) {
+      sketches.push_back(lower_group(context, group));
+      if (!sketches.back().empty() || group.generator.empty()) continue;
+      return Status::error(fmt::format("generator `{}` does not take {}", group.generator, describe(graph, group)));
+    }
     Status compiled = compile_new(sketches);
     if (!compiled) return compiled;
     for (size_t i = 0; i < groups.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,15 @@ struct LoweredPartition {
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
 };
 
+/// Names of generators, by the nodes for which rules name them.
+using GeneratorNames = std::map<ir::NodeId, std::string>;
+
+/// How a partition is to be lowered.
+struct LowerOptions {
+  ValueLayouts layouts{};       ///< of values at its boundary that are not plain
+  GeneratorNames generators{};  ///< names that no generator has say nothing
+};
+
 /// Position-independent machine code: functions by their offsets.
 struct CodeImage {
   std::vector<std::byte> text;
@@ -79,10 +89,10 @@ class Jit : public runtime::Code {
   /// empty: none.
   void listen(LowerListener listener) { listener_ = std::move(listener); }
 
-  /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition. `layouts` are those of values at
-  /// its boundary that are not plain; the failure says why the code cannot read or write them.
+  /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition. The failure says why the code
+  /// cannot read or write the layouts, or which generator does not take its node.
   virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                                                  const ValueLayouts& layouts) = 0;
+                                                  const LowerOptions& options) = 0;
   runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
     return lower(graph, nodes, {});
   }

@@ -76,6 +76,16 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   return calls;
 }
 
+/// Generators that rules name: `lower "winograd"(x, w)` of a match of generated code.
+codegen::GeneratorNames generators_of(const std::vector<LoweringRequest>& requests) {
+  codegen::GeneratorNames names;
+  for (const LoweringRequest& request : requests) {
+    if (request.kind != ir::LoweringKind::HostJit || !request.span.is_valid()) continue;
+    for (ir::NodeId node : request.nodes) names[node] = request.symbol;
+  }
+  return names;
+}
+
 struct InlineCall {
   const std::vector<ir::NodeId>* nodes;
   runtime::LibraryCall call;
@@ -151,13 +161,14 @@ std::vector<Segment> segments_of(const ir::Graph& graph, const std::vector<ir::N
 
 /// Adds the calls of the nodes: the JIT's, or reference kernels and the reason.
 void generate(const HostLowerer& lowerer, const std::string& partition, const std::vector<ir::NodeId>& nodes,
-              const std::vector<ir::ValueId>& outputs, HostLowering* lowering) {
+              const std::vector<ir::ValueId>& outputs, const codegen::GeneratorNames& generators,
+              HostLowering* lowering) {
   auto fall_back = [&](std::string reason) {
     for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers).calls)
       lowering->calls.push_back(std::move(call));
     lowering->failure = std::move(reason);
   };
-  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, nodes);
+  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, nodes, {{}, generators});
   if (!lowered) return fall_back(lowered.message());
   std::set<ir::ValueId> written = touched(lowerer.graph, *lowered);
   for (ir::ValueId output : outputs) {
@@ -190,7 +201,8 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
     return request.kind == ir::LoweringKind::Inline;
   });
   if (layouts.empty() || calls_library) return std::nullopt;
-  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, partition.nodes, layouts);
+  runtime::Result<LoweredPartition> lowered =
+      lowerer.jit.lower(lowerer.graph, partition.nodes, {layouts, generators_of(requests)});
   if (!lowered) return std::nullopt;
   HostLowering lowering;
   lowering.calls = bind(lowerer.graph, partition.name, std::move(*lowered), lowerer.buffers);
@@ -213,14 +225,15 @@ HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partiti
   if (inlined.empty()) {
     std::vector<ir::ValueId> outputs;
     for (const ir::BoundaryValue& output : partition.outputs) outputs.push_back(output.value);
-    generate(lowerer, partition.name, partition.nodes, outputs, &lowering);
+    generate(lowerer, partition.name, partition.nodes, outputs, generators_of(requests), &lowering);
     return lowering;
   }
   for (Segment& segment : segments_of(lowerer.graph, partition.nodes, inlined)) {
     if (segment.call != nullptr) {
       lowering.calls.emplace_back(std::move(*segment.call));
     } else {
-      generate(lowerer, partition.name, segment.nodes, ir::boundary_outputs(lowerer.graph, segment.nodes), &lowering);
+      generate(lowerer, partition.name, segment.nodes, ir::boundary_outputs(lowerer.graph, segment.nodes),
+               generators_of(requests), &lowering);
     }
   }
   return lowering;

@@ -10,8 +10,8 @@ namespace collage::testing {
 class ReferenceJit : public codegen::Jit {
  public:
   runtime::Result<codegen::LoweredPartition> lower(const ir::Graph&, const std::vector<ir::NodeId>& nodes,
-                                                   const codegen::ValueLayouts& layouts) override {
-    if (!layouts.empty()) return runtime::Status::error("reference kernels know plain tensors only");
+                                                   const codegen::LowerOptions& options) override {
+    if (!options.layouts.empty()) return runtime::Status::error("reference kernels know plain tensors only");
     codegen::LoweredPartition lowered;
     for (ir::NodeId node : nodes) lowered.calls.push_back(codegen::LoweredReference{node});
     return lowered;

@@ -88,14 +88,12 @@ void OutputRow::end_taps() {
   }
 }
 
-std::vector<Expr> OutputRow::outer(const Expr& position, size_t rank) const {
-  const auto whole = [&](size_t d, const Expr& index) {
-    return add(mul(index, p_.output_step[d]), p_.first_output[d]);
-  };
-  std::vector<Expr> indices = {image_};
-  if (rank == 5) indices.push_back(whole(0, out_d_));
-  if (rank >= 4) indices.push_back(whole(1, out_h_));
-  indices.push_back(whole(2, position));
+std::vector<Expr> output_indices(const ConvProblem& problem, size_t rank, const Expr& image,
+                                 const std::array<Expr, 3>& position) {
+  std::vector<Expr> indices = {image};
+  for (size_t d = 5 - rank; d < 3; ++d) {
+    indices.push_back(add(mul(position[d], problem.output_step[d]), problem.first_output[d]));
+  }
   return indices;
 }
 

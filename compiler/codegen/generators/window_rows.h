@@ -5,6 +5,7 @@
 //   5 positions, 3 taps, 1 pad on either side   =>   position 0: taps 1 2;  1 to 3: taps 0 1 2;  4: taps 0 1
 #pragma once
 
+#include <array>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -58,6 +59,11 @@ class TaskIndex {
   Expr rest_;
 };
 
+/// Indices of the result's dimensions but the channels, of `rank` in all, for a position of the problem's output: where
+/// phases write is the problem's.
+std::vector<Expr> output_indices(const ConvProblem& problem, size_t rank, const Expr& image,
+                                 const std::array<Expr, 3>& position);
+
 /// A row of the output, and the input's rows under it.
 class OutputRow {
  public:
@@ -75,8 +81,10 @@ class OutputRow {
   UnderTap begin_taps(const Expr& position);
   void end_taps();
 
-  /// The result's dimensions but the channels, of `rank` in all: where phases write is the problem's.
-  std::vector<Expr> outer(const Expr& position, size_t rank) const;
+  /// As `output_indices`.
+  std::vector<Expr> outer(const Expr& position, size_t rank) const {
+    return output_indices(p_, rank, image_, {out_d_, out_h_, position});
+  }
 
  private:
   Nest& nest_;

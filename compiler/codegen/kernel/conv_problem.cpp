@@ -209,6 +209,18 @@ std::vector<ConvProblem> upsampled_phases(const ir::Graph& graph, ir::NodeId id,
   return phases;
 }
 
+ConvProblem without_idle_taps(ConvProblem p) {
+  for (size_t d = 0; d < 3; ++d) {
+    while (p.kernel[d] > 1 && (p.output[d] - 1) * p.strides[d] < p.pads[d]) {
+      p.first_tap[d] += p.tap_step[d];
+      p.pads[d] -= p.dilations[d];
+      --p.kernel[d];
+    }
+    while (p.kernel[d] > 1 && (p.kernel[d] - 1) * p.dilations[d] - p.pads[d] >= p.input[d]) --p.kernel[d];
+  }
+  return p;
+}
+
 std::vector<int64_t> weight_taps(const ConvProblem& p) {
   std::vector<int64_t> taps;
   auto position = [&](size_t d, int64_t tap) { return p.first_tap[d] + tap * p.tap_step[d]; };

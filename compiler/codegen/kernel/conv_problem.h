@@ -73,6 +73,11 @@ std::optional<ir::NodeId> upsampling_of(const ir::Graph& graph, ir::NodeId conv)
 ///   3 x 3 taps on twice the picture   =>   4 phases of 2 x 2 taps: 16 products instead of 36
 std::vector<ConvProblem> upsampled_phases(const ir::Graph& graph, ir::NodeId conv, ir::NodeId resize);
 
+/// Drops taps at the kernel's edges that meet no input, whatever the position:
+///
+///   3 taps on 1 element with 1 pad on either side   =>   1 tap, no pads
+ConvProblem without_idle_taps(ConvProblem problem);
+
 /// Offsets of the taps within a kernel of the weights.
 std::vector<int64_t> weight_taps(const ConvProblem& problem);
 

@@ -21,6 +21,7 @@ struct Group {
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
   ir::NodeId prologue;              ///< makes the anchor's operand, which is not stored; invalid: none
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
+  std::string generator = {};       ///< that a rule names for the anchor; empty: the first that takes it
 };
 
 struct LoweringContext {

@@ -33,7 +33,8 @@ struct Draft {
 
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) : graph_(graph), nodes_(nodes) {}
+  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const GeneratorNames& generators)
+      : graph_(graph), nodes_(nodes), generators_(generators) {}
 
   std::vector<Group> run() {
     for (ir::NodeId id : nodes_) place(id);
@@ -94,6 +95,16 @@ class Grouping {
     draft(at->second).nodes.clear();
     fresh.prologue = *prologue;
     fresh.nodes = {*prologue, id};
+  }
+
+  /// The name, where the anchor's lowering has a generator of this name.
+  std::string generator_of(ir::NodeId anchor) const {
+    const auto named = generators_.find(anchor);
+    if (named == generators_.end()) return "";
+    const Lowering* lowering = find_lowering(graph_.node(anchor).op->name);
+    const bool is_known =
+        lowering != nullptr && lowering->has_generator != nullptr && lowering->has_generator(named->second);
+    return is_known ? named->second : "";
   }
 
   Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
@@ -221,6 +232,7 @@ class Grouping {
       group.anchor = draft(i).anchor;
       group.nodes = draft(i).nodes;
       group.prologue = draft(i).prologue;
+      group.generator = generator_of(group.anchor);
       for (ir::NodeId id : group.nodes) {
         for (ir::ValueId value : graph_.node(id).outputs) {
           if (value.is_valid() && is_stored(value, i)) group.stored.push_back(value);
@@ -238,14 +250,16 @@ class Grouping {
 
   const ir::Graph& graph_;
   const std::vector<ir::NodeId>& nodes_;
+  const GeneratorNames& generators_;
   std::vector<Draft> drafts_;
   std::map<ir::NodeId, int> of_;
 };
 
 }  // namespace
 
-std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
-  return Grouping(graph, nodes).run();
+std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                               const GeneratorNames& generators) {
+  return Grouping(graph, nodes, generators).run();
 }
 
 }  // namespace collage::codegen

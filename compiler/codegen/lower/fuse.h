@@ -15,6 +15,7 @@ namespace collage::codegen {
 
 /// Expects a convex set of nodes, ascending. Every node is in exactly one group; the groups are in an order of
 /// execution, and the graph of groups has no cycle.
-std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                               const GeneratorNames& generators = {});
 
 }  // namespace collage::codegen

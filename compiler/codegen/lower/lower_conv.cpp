@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution as an implicit GEMM over plain NCHW tensors: rows are output channels (weights packed when compiled,
-// broadcast), columns are output positions, all dimensions of a plane flattened (vectors), k is (input channel, taps).
-//
-//   task = (image, group, chunk of output channels, chunk of panels)
-//     for each panel of the chunk:  scratch[k][column] = the input under tap k of that position, 0 outside
-//     for each block of output channels:  for each panel:  block of sums, epilogue, store
-//
-// A transposed convolution is one such kernel per phase (`transposed_phases`), whose results are scattered. Computed
-// weights are read unpacked.
-//
-// Panels are copied row by row of the output plane: a piece of a row is contiguous in the input if the stride is 1, and
-// a gather otherwise. Lanes beyond the plane are copied as 0 and masked when stored.
+// Conv and ConvTranspose: the first generator that takes the convolution makes its kernel, or the one that the rule
+// names. A transposed convolution, and one on an enlarged picture, is one kernel per phase.
 #include <algorithm>
 
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/direct_conv.h"
 #include "compiler/codegen/generators/grouped_conv.h"
-#include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/generators/implicit_gemm.h"
+#include "compiler/codegen/generators/winograd_conv.h"
 #include "compiler/codegen/kernel/conv_problem.h"
-#include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
@@ -26,350 +16,81 @@
 namespace collage::codegen {
 namespace {
 
-/// Most elements of packed panels in a task: half of a second-level cache of 1 MB.
-constexpr int64_t kScratchElements = 1 << 17;
-constexpr int64_t kGrainWork = 1 << 16;
-
 size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
   if (has_channels_last(graph.node(node), kOutLayout)) return 1;
   if (graph.node(node).op->name == "Conv" && describe_conv(graph, node).is_depthwise()) return 1;
   return graph.value(graph.first_output(node)).type.shape.size() - 2;
 }
 
-/// Weights as [group][block of output channels][k][channel of the block].
-runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, const RowSplit& rows) {
-  int64_t depth = p.depth();
-  std::vector<int64_t> taps = weight_taps(p);
-  const int64_t step = weight_index(p, 0, 1, 0, 0) - weight_index(p, 0, 0, 0, 0);
-  runtime::Tensor packed(runtime::DType::F32, {p.groups, p.out_channels, depth});
-  const float* from = w.as<float>().data();
-  float* to = packed.as<float>().data();
-  for (int64_t g = 0; g < p.groups; ++g) {
-    for (int64_t block = 0; block < rows.blocks(); ++block) {
-      int64_t first = rows.first_row(block);
-      int64_t height = block < rows.tall ? rows.rows : rows.rows - 1;
-      for (int64_t k = 0; k < depth; ++k) {
-        int64_t tap = taps[static_cast<size_t>(k % p.taps())];
-        const float* row = from + weight_index(p, g, first, k / p.taps(), tap);
-        for (int64_t r = 0; r < height; ++r) *to++ = row[r * step];
-      }
-    }
-  }
-  return packed;
-}
-
-class ConvLowering {
- public:
-  ConvLowering(const LoweringContext& context, const Group& group, const ConvProblem& problem)
-      : context_(context),
-        builder_(context),
-        nest_(builder_.nest()),
-        p_(problem),
-        epilogue_(builder_, group,
-                  {context.graph.value(context.graph.first_output(group.anchor)).type.shape,
-                   inner_dims(context.graph, group.anchor)}) {}
-
-  KernelSketch run() {
-    lanes_ = nest_.lanes();
-    plane_ = p_.out_plane();
-    depth_ = p_.depth();
-    block_ = choose_block(p_.out_channels, plane_, nest_.lanes(), context_.isa.registers);
-    rows_ = split_rows(p_.out_channels, block_.rows);
-    width_ = block_.vectors * lanes_;
-    panels_ = (plane_ + width_ - 1) / width_;
-    choose_chunks();
-    x_ = builder_.value_buffer(p_.x, false);
-    const ir::Value& weights = context_.graph.value(p_.w);
-    if (weights.is_constant()) {
-      w_ = builder_.constant_buffer(pack_weights(p_, weights.constant->data, rows_), "packed");
-    } else {
-      w_ = builder_.value_buffer(p_.w, false);
-      computed_weights_ = true;
-    }
-    if (p_.transposed) positions_ = builder_.constant_buffer(result_positions(), "positions");
-    if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
-    // A phase without taps still has a scratch buffer.
-    int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
-    scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * sizeof(float));
-    emit();
-    int64_t extent = p_.batch * p_.groups * row_chunks_ * panel_chunks_;
-    int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
-    return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent));
-  }
-
- private:
-  // Positions of the phase's results in a plane, relative to the first; padded to whole vectors.
-  runtime::Tensor result_positions() const {
-    runtime::Tensor table(runtime::DType::I32, {panels_ * width_});
-    auto entries = table.as<int32_t>();
-    std::fill(entries.begin(), entries.end(), 0);
-    size_t at = 0;
-    for (int64_t d = 0; d < p_.output[0]; ++d) {
-      for (int64_t h = 0; h < p_.output[1]; ++h) {
-        for (int64_t w = 0; w < p_.output[2]; ++w) {
-          int64_t row = d * p_.output_step[0] * p_.whole_output[1] + h * p_.output_step[1];
-          entries[at++] = static_cast<int32_t>(row * p_.whole_output[2] + w * p_.output_step[2]);
-        }
-      }
-    }
-    return table;
-  }
-
-  // Distributes panels first: distributing the channels repeats the packing.
-  void choose_chunks() {
-    int64_t images = p_.batch * p_.groups;
-    int64_t fitting = std::clamp<int64_t>(kScratchElements / std::max<int64_t>(1, depth_ * width_), 1, panels_);
-    panel_chunks_ = (panels_ + fitting - 1) / fitting;
-    row_chunks_ = 1;
-    int64_t threads = context_.threads;
-    if (threads > 1 && images % threads != 0) {
-      int64_t wanted = std::max(panel_chunks_, std::min(panels_, 2 * threads));
-      wanted = (wanted + threads - 1) / threads * threads;
-      if (panels_ >= 3 * threads) {
-        panel_chunks_ = std::min(panels_, wanted);
-      } else {
-        row_chunks_ = std::min(rows_.blocks(), threads);
-      }
-    }
-    chunk_panels_ = (panels_ + panel_chunks_ - 1) / panel_chunks_;
-    panel_chunks_ = (panels_ + chunk_panels_ - 1) / chunk_panels_;
-    chunk_blocks_ = (rows_.blocks() + row_chunks_ - 1) / row_chunks_;
-    row_chunks_ = (rows_.blocks() + chunk_blocks_ - 1) / chunk_blocks_;
-  }
-
-  void emit() {
-    Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    Expr panel_chunk = nest_.let("panel_chunk", rem(task, panel_chunks_));
-    Expr rest = nest_.let("rest", div(task, panel_chunks_));
-    Expr row_chunk = nest_.let("row_chunk", rem(rest, row_chunks_));
-    rest = nest_.let("rest", div(rest, row_chunks_));
-    group_ = nest_.let("group", rem(rest, p_.groups));
-    image_ = nest_.let("image", div(rest, p_.groups));
-    first_panel_ = nest_.let("first_panel", mul(panel_chunk, chunk_panels_));
-    last_panel_ = nest_.let("last_panel", min(add(first_panel_, chunk_panels_), int_const(panels_)));
-    pack_panels();
-    Expr first = nest_.let("first", mul(row_chunk, chunk_blocks_));
-    Expr last = nest_.let("last", min(add(first, chunk_blocks_), int_const(rows_.blocks())));
-    emit_blocks(first, min(last, int_const(rows_.tall)), rows_.rows);
-    if (rows_.low > 0 && rows_.rows > 1) emit_blocks(max(first, int_const(rows_.tall)), last, rows_.rows - 1);
-    nest_.end_for();
-  }
-
-  Expr scratch_panel(const Expr& panel) { return mul(sub(panel, first_panel_), depth_ * width_); }
-
-  void pack_panels() {
-    if (depth_ == 0) return;
-    Expr panel = nest_.begin_for("panel", first_panel_, last_panel_);
-    Expr begin = nest_.let("begin", mul(panel, width_));
-    Expr to = nest_.let("to", scratch_panel(panel));
-    Expr end = nest_.let("end", add(begin, width_));
-    Expr real_end = nest_.let("real_end", min(end, int_const(plane_)));
-    int64_t w_out = p_.output[2];
-    Expr row = nest_.begin_for("row", div(begin, w_out), nest_.let("rows", add(div(add(real_end, -1), w_out), 1)));
-    Expr row_begin = nest_.let("row_begin", mul(row, w_out));
-    Expr from = nest_.let("from", max(sub(begin, row_begin), int_const(0)));
-    // The last row of the plane also fills the panel's lanes beyond it.
-    int64_t rows = p_.output[0] * p_.output[1];
-    Expr beyond = rows == 1 ? int_const(width_) : mul(div(row, rows - 1), width_);
-    Expr until = nest_.let("until", min(sub(end, row_begin), add(beyond, w_out)));
-    Expr piece = nest_.begin_for("piece", from, until, lanes_);
-    pack_piece(row, piece, nest_.let("left", sub(until, piece)),
-               nest_.let("at", add(to, sub(add(row_begin, piece), begin))));
-    nest_.end_for();
-    nest_.end_for();
-    nest_.end_for();
-  }
-
-  // `left` lanes of an output row from column `piece` on, under every tap of every channel.
-  void pack_piece(const Expr& row, const Expr& piece, const Expr& left, const Expr& at) {
-    int64_t taps_w = p_.kernel[2];
-    Expr all = nest_.let("all", nest_.lanes_below(left));
-    std::vector<Expr> inside;
-    for (int64_t tap = 0; tap < taps_w; ++tap) inside.push_back(column_mask(tap, piece, left));
-    std::vector<Nest::EvenMasks> even;
-    for (int64_t tap = 0; p_.strides[2] == 2 && tap < taps_w; ++tap) {
-      Expr from = add(mul(piece, 2), tap * p_.dilations[2] - p_.pads[2]);
-      even.push_back(nest_.even_masks(sub(int_const(0), from), sub(int_const(p_.input[2]), from)));
-    }
-    Expr offsets = p_.strides[2] <= 2 ? nullptr : nest_.let("offsets", nest_.lane_offsets(p_.strides[2]));
-    Expr out_d = p_.output[0] == 1 ? int_const(0) : nest_.let("out_d", div(row, p_.output[1]));
-    Expr out_h = p_.output[1] == 1 ? int_const(0) : nest_.let("out_h", rem(row, p_.output[1]));
-    Expr image = nest_.let("x0", mul(add(mul(image_, p_.groups), group_), p_.in_channels * p_.in_plane()));
-    Expr tap_d = begin_taps("tap_d", p_.kernel[0]);
-    Expr tap_h = begin_taps("tap_h", p_.kernel[1]);
-    Expr in_d = nest_.let("in_d", input_index(0, out_d, tap_d));
-    Expr in_h = nest_.let("in_h", input_index(1, out_h, tap_h));
-    Expr source_row = add(image, mul(add(mul(in_d, p_.input[1]), in_h), p_.input[2]));
-    Expr source = nest_.let("source", add(add(source_row, mul(piece, p_.strides[2])), -p_.pads[2]));
-    Expr tap_row = add(mul(tap_d, p_.kernel[1]), tap_h);
-    Expr target = nest_.let("target", add(at, mul(tap_row, taps_w * width_)));
-    auto copy = [&](bool real) {
-      Expr channel = nest_.begin_for("channel", int_const(0), int_const(p_.in_channels));
-      Expr base = nest_.let("base", add(source, mul(channel, p_.in_plane())));
-      Expr k = nest_.let("k", add(target, mul(channel, p_.taps() * width_)));
-      for (int64_t tap = 0; tap < taps_w; ++tap) {
-        Expr index = add(base, tap * p_.dilations[2]);
-        const Expr& mask = inside[static_cast<size_t>(tap)];
-        Expr value = nest_.zero(nest_.lanes());
-        if (real && !even.empty()) {
-          value = nest_.load_even(x_, index, even[static_cast<size_t>(tap)]);
-        } else if (real) {
-          value = offsets ? gather(x_, index, offsets, mask) : load(x_, index, nest_.lanes(), mask);
-        }
-        nest_.store(scratch_, add(k, tap * width_), value, all);
-      }
-      nest_.end_for();
-    };
-    if (needs_check(0) || needs_check(1)) {
-      // There is no unsigned comparison: 0 <= i < n is -1 < i and i < n.
-      Expr inside_plane = both(both(less(int_const(-1), in_d), less(in_d, int_const(p_.input[0]))),
-                               both(less(int_const(-1), in_h), less(in_h, int_const(p_.input[1]))));
-      nest_.begin_if(inside_plane);
-      copy(true);
-      nest_.end_if();
-      for (int d = 0; d < 4; ++d) {
-        const Expr& i = d < 2 ? in_d : in_h;
-        int64_t n = p_.input[d < 2 ? 0 : 1];
-        Expr outside = d % 2 == 0 ? less(i, int_const(0)) : less(int_const(n - 1), i);
-        if (d >= 2) outside = both(outside, both(less(int_const(-1), in_d), less(in_d, int_const(p_.input[0]))));
-        if (!needs_check(d < 2 ? 0 : 1)) continue;
-        nest_.begin_if(outside);
-        copy(false);
-        nest_.end_if();
-      }
-    } else {
-      copy(true);
-    }
-    nest_.end_for();
-    nest_.end_for();
-  }
-
-  Expr begin_taps(const char* name, int64_t count) { return nest_.begin_for(name, int_const(0), int_const(count)); }
-
-  Expr input_index(size_t d, const Expr& out, const Expr& tap) {
-    return add(add(mul(out, p_.strides[d]), mul(tap, p_.dilations[d])), -p_.pads[d]);
-  }
-
-  // Returns whether a tap can lie outside the input along this dimension.
-  bool needs_check(size_t d) const {
-    int64_t last = (p_.output[d] - 1) * p_.strides[d] + (p_.kernel[d] - 1) * p_.dilations[d] - p_.pads[d];
-    return p_.pads[d] > 0 || last >= p_.input[d];
-  }
-
-  // Lanes whose input column piece * s + lane * s + tap * dilation - pad lies in [0, width), and in the piece.
-  Expr column_mask(int64_t tap, const Expr& piece, const Expr& left) {
-    int64_t s = p_.strides[2];
-    int64_t offset = tap * p_.dilations[2] - p_.pads[2];
-    auto ceil_div = [](int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
-    int64_t low = ceil_div(-offset, s);
-    int64_t high = ceil_div(p_.input[2] - offset, s);
-    high = std::min(high, p_.output[2]);
-    Expr end = min(sub(int_const(high), piece), left);
-    if (low <= 0) return nest_.let("inside", nest_.lanes_below(end));
-    return nest_.let("inside", nest_.lanes_between(sub(int_const(low), piece), end));
-  }
-
-  void emit_blocks(const Expr& begin, const Expr& end, int64_t height) {
-    Expr block = nest_.begin_for("block", begin, end);
-    bool tall = height == rows_.rows;
-    Expr channel = nest_.let("channel", tall ? mul(block, height) : add(mul(block, height), rows_.tall));
-    int64_t whole_panels = plane_ / width_;
-    if (whole_panels > 0) {
-      Expr panel = nest_.begin_for("panel", first_panel_, min(last_panel_, int_const(whole_panels)));
-      emit_tile(panel, channel, height, block_.vectors, nullptr);
-      nest_.end_for();
-    }
-    int64_t tail = plane_ - whole_panels * width_;
-    if (tail > 0) {
-      nest_.begin_if(less(int_const(panels_ - 1), last_panel_));
-      int64_t vectors = (tail + lanes_ - 1) / lanes_;
-      Expr mask = tail % lanes_ == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(tail % lanes_)));
-      emit_tile(int_const(panels_ - 1), channel, height, static_cast<int>(vectors), mask);
-      nest_.end_if();
-    }
-    nest_.end_for();
-  }
-
-  void emit_tile(const Expr& panel, const Expr& channel, int64_t height, int vectors, const Expr& mask) {
-    Expr group_channel = nest_.let("oc", add(mul(group_, p_.out_channels), channel));
-    BroadcastOperand a;
-    a.buffer = w_;
-    if (computed_weights_) {
-      a.base = nest_.let("w0", mul(group_channel, depth_));
-      a.row_stride = depth_;
-      a.k_stride = 1;
-    } else {
-      a.base = nest_.let("w0", mul(group_channel, depth_));
-      a.row_stride = 1;
-      a.k_stride = height;
-    }
-    VectorOperand b;
-    b.buffer = scratch_;
-    b.base = nest_.let("b0", scratch_panel(panel));
-    b.k_stride = width_;
-    BlockSize size = block_;
-    size.rows = static_cast<int>(height);
-    size.vectors = vectors;
-    auto sums = emit_block(nest_, size, depth_, a, b);
-    Expr column = nest_.let("column", mul(panel, width_));
-    size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * sizeof(float);
-    finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
-      Expr row = add(group_channel, r);
-      if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
-      Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
-      const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
-      if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
-      Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
-      int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
-      epilogue_.at({image_, row}, int_const(first + p_.first_output[2]), nest_.lanes(), sum, lane_mask, offsets);
-    });
-  }
-
-  const LoweringContext& context_;
-  KernelBuilder builder_;
-  Nest& nest_;
-  ConvProblem p_;
-  Epilogue epilogue_;
-  BlockSize block_;
-  RowSplit rows_;
-  Expr image_, group_, first_panel_, last_panel_;
-  int64_t lanes_ = 1;
-  int64_t plane_ = 1;
-  int64_t depth_ = 1;
-  int64_t width_ = 1;
-  int64_t panels_ = 1;
-  int64_t panel_chunks_ = 1;
-  int64_t row_chunks_ = 1;
-  int64_t chunk_panels_ = 1;
-  int64_t chunk_blocks_ = 1;
-  int x_ = -1;
-  int w_ = -1;
-  int b_ = -1;
-  int scratch_ = -1;
-  int positions_ = -1;  ///< positions of a phase's results
-  bool computed_weights_ = false;
+struct ConvGenerator {
+  std::string_view name;  ///< as rules write it: `lower "winograd"`
+  bool only_by_name;      ///< others are as good for most problems: only a rule chooses it
+  bool (*takes)(const LoweringContext& context, ir::NodeId node, const ConvProblem& problem);
+  KernelSketch (*generate)(const LoweringContext& context, const Group& group, const ConvProblem& problem);
 };
 
-std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  const ConvProblem problem = describe_conv(context.graph, group.anchor);
-  if (group.prologue.is_valid()) {
-    std::vector<KernelSketch> phases;
-    for (const ConvProblem& phase : upsampled_phases(context.graph, group.anchor, group.prologue)) {
-      phases.push_back(generate_direct_conv(context, group, phase));
-    }
-    return phases;
-  }
-  const bool is_direct = takes_direct_conv(context.graph, group.anchor);
-  const bool is_windowed = !is_direct || takes_channel_window(context.graph, group.anchor);
-  if (problem.is_depthwise() && is_windowed) return lower_depthwise(context, group);
+constexpr ConvGenerator kGenerators[] = {
+    {"winograd", true,
+     [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
+       return takes_winograd(context.graph, node, problem);
+     },
+     generate_winograd},
+    {"grouped", false,
+     [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
+       return !problem.transposed && !problem.own_weights && takes_grouped_conv(context, node, problem);
+     },
+     generate_grouped_conv},
+    {"direct", false,
+     [](const LoweringContext& context, ir::NodeId node, const ConvProblem&) {
+       return takes_direct_conv(context.graph, node);
+     },
+     generate_direct_conv},
+    {"implicit_gemm", false,
+     [](const LoweringContext& context, ir::NodeId node, const ConvProblem&) {
+       return accepts_conv(context.graph, node);
+     },
+     generate_implicit_gemm},
+};
+
+bool has_generator(std::string_view name) {
+  return std::any_of(std::begin(kGenerators), std::end(kGenerators),
+                     [&](const ConvGenerator& row) { return row.name == name; });
+}
+
+/// One kernel per problem: by the generator that the group names where it takes the problem, which it must do at least
+/// once; else by the first that takes it. None: some problem has no generator.
+std::vector<KernelSketch> generate(const LoweringContext& context, const Group& group,
+                                   const std::vector<ConvProblem>& problems) {
   std::vector<KernelSketch> kernels;
-  if (takes_grouped_conv(context, group.anchor, problem)) {
-    kernels.push_back(generate_grouped_conv(context, group, problem));
-    return kernels;
+  bool uses_named = group.generator.empty();
+  for (const ConvProblem& problem : problems) {
+    const ConvGenerator* chosen = nullptr;
+    for (const ConvGenerator& row : kGenerators) {
+      if (!row.takes(context, group.anchor, problem)) continue;
+      if (row.name == group.generator) {
+        chosen = &row;
+        uses_named = true;
+      } else if (chosen == nullptr && !row.only_by_name) {
+        chosen = &row;
+      }
+    }
+    if (chosen == nullptr) return {};
+    kernels.push_back(chosen->generate(context, group, problem));
   }
-  kernels.push_back(is_direct ? generate_direct_conv(context, group, problem)
-                              : ConvLowering(context, group, problem).run());
+  if (!uses_named) kernels.clear();
   return kernels;
+}
+
+std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
+  if (group.prologue.is_valid()) {
+    return generate(context, group, upsampled_phases(context.graph, group.anchor, group.prologue));
+  }
+  const ConvProblem problem = describe_conv(context.graph, group.anchor);
+  const bool is_windowed =
+      !takes_direct_conv(context.graph, group.anchor) || takes_channel_window(context.graph, group.anchor);
+  if (problem.is_depthwise() && is_windowed) return lower_depthwise(context, group);
+  const bool is_packed = context.graph.value(problem.w).is_constant();
+  return generate(context, group, {is_packed ? without_idle_taps(problem) : problem});
 }
 
 /// Weights of a ConvTranspose are packed phase by phase. Offsets within a plane are 32-bit.
@@ -381,15 +102,7 @@ bool accepts_transposed(const ir::Graph& graph, ir::NodeId node) {
 }
 
 std::vector<KernelSketch> lower_transposed(const LoweringContext& context, const Group& group) {
-  std::vector<KernelSketch> kernels;
-  for (const ConvProblem& phase : transposed_phases(context.graph, group.anchor)) {
-    if (takes_direct_conv(context.graph, group.anchor)) {
-      kernels.push_back(generate_direct_conv(context, group, phase));
-    } else {
-      kernels.push_back(ConvLowering(context, group, phase).run());
-    }
-  }
-  return kernels;
+  return generate(context, group, transposed_phases(context.graph, group.anchor));
 }
 
 bool accepts(const ir::Graph& graph, ir::NodeId node) {
@@ -399,12 +112,12 @@ bool accepts(const ir::Graph& graph, ir::NodeId node) {
 }  // namespace
 
 const Lowering& conv_lowering() {
-  static constexpr Lowering row{"Conv", accepts, inner_dims, lower};
+  static constexpr Lowering row{"Conv", accepts, inner_dims, lower, has_generator};
   return row;
 }
 
 const Lowering& conv_transpose_lowering() {
-  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed};
+  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed, has_generator};
   return row;
 }
 

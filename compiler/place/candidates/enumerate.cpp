@@ -197,8 +197,9 @@ class Grower {
     keep_if_valid(state);
   }
 
-  static std::string key_of(const State& state) {
+  std::string key_of(const State& state) const {
     std::string key(state.nodes.bytes());
+    for (int generator : generators_of(state.units)) key += "g" + std::to_string(generator);
     auto append = [&key](const std::vector<ValueLayout>& list) {
       for (const ValueLayout& item : list) {
         if (item.layout != 0) key += std::to_string(item.value.index) + ":" + std::to_string(item.layout.index) + " ";
@@ -208,6 +209,16 @@ class Grower {
     append(state.reads);
     append(state.made);
     return key;
+  }
+
+  /// Those that units ask for; ascending.
+  std::vector<int> generators_of(const std::vector<UnitId>& units) const {
+    std::vector<int> generators;
+    for (UnitId unit : units) {
+      if (units_[unit].generator != 0) generators.push_back(units_[unit].generator);
+    }
+    std::sort(generators.begin(), generators.end());
+    return generators;
   }
 
   static bool is_better(const State& a, const State& b) {
@@ -331,7 +342,7 @@ class Grower {
     }
     std::stable_sort(kept.units.begin(), kept.units.end(),
                      [this](UnitId a, UnitId b) { return units_[a].nodes.front() < units_[b].nodes.front(); });
-    auto key = std::tuple(kept.nodes, kept.reads, kept.writes);
+    auto key = std::tuple(kept.nodes, kept.reads, kept.writes, generators_of(kept.units));
     auto [at, is_new] = found_.try_emplace(key, kept);
     if (!is_new && kept.cost < at->second.cost) at->second = std::move(kept);
   }
@@ -350,7 +361,8 @@ class Grower {
   Table<NodeId, NodeSet> descendants_;
   Table<UnitId, State> seeds_;
   Table<NodeId, std::vector<UnitId>> units_at_;
-  std::map<std::tuple<std::vector<NodeId>, std::vector<ValueLayout>, std::vector<ValueLayout>>, UnitUnion> found_;
+  using Key = std::tuple<std::vector<NodeId>, std::vector<ValueLayout>, std::vector<ValueLayout>, std::vector<int>>;
+  std::map<Key, UnitUnion> found_;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ struct Unit {
   std::vector<ValueLayout> writes;  ///< values that are read outside or model outputs; by value
   double cost = 0;                  ///< seconds
   MatchId match = 0;                ///< the caller's
+  int generator = 0;                ///< units that ask for different code differ in it; 0: it is left open
 };
 using UnitId = Id<Unit>;
 
@@ -73,7 +74,7 @@ struct GrowthReport {
   size_t truncated_formats = 0;  ///< matches with more choices of formats than are tried
 };
 
-/// Unions that keep the policy; of those with equal nodes and formats the cheapest.
+/// Unions that keep the policy; of those with equal nodes, formats and generators the cheapest.
 std::vector<UnitUnion> grow(const ir::Graph& graph, const ir::PartitionPolicy& policy, const Table<UnitId, Unit>& units,
                             const GrowthLimits& limits, GrowthReport* report);
 

@@ -176,6 +176,14 @@ class FormatChooser {
                        runtime::name_of(storage->type));
   }
 
+  /// The rule's number, where it names a generator of host code: which of several for the same nodes is the fastest,
+  /// only a measurement tells.
+  int generator() const {
+    const ir::Kernel& kernel = rule_.kernels[static_cast<size_t>(match_.kernel)];
+    const bool names_one = kernel.lowering.kind == ir::LoweringKind::HostJit && kernel.lowering.span.is_valid();
+    return names_one && (backend_.policy.measured || kernel.measured) ? match_.rule + 1 : 0;
+  }
+
   std::optional<Unit> make_unit(std::string* why) const {
     std::map<ValueId, LayoutId> layouts;
     for (const ir::FormatClause& clause : rule_.formats) {
@@ -201,6 +209,7 @@ class FormatChooser {
     unit.root = match_.root;
     unit.cost = match_.cost;
     unit.match = match_id_;
+    unit.generator = generator();
     auto layout_of = [&](ValueId value) {
       auto at = layouts.find(value);
       return ValueLayout{value, at == layouts.end() ? default_layout(value) : at->second};

@@ -189,9 +189,9 @@ inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& ke
 }
 
 /// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
-/// tolerance * (1 + scale of the result). `layouts` are those of inputs and outputs that are not plain.
+/// tolerance * (1 + scale of the result). `options` are as for the JIT: layouts of inputs and outputs, generators.
 inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1,
-                      const codegen::ValueLayouts& layouts = {}) {
+                      const codegen::LowerOptions& options = {}) {
   RunStats stats;
   const ir::Graph& graph = model.graph;
   std::map<ValueId, runtime::Tensor> expected;
@@ -218,7 +218,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   for (ir::NodeId id : graph.node_ids()) run_reference(graph, id, expected_views);
   if (testing::Test::HasFatalFailure()) return stats;
 
-  auto lowered = jit.lower(graph, graph.node_ids(), layouts);
+  auto lowered = jit.lower(graph, graph.node_ids(), options);
   if (!lowered.is_ok()) {
     ADD_FAILURE() << lowered.message();
     return stats;

@@ -46,8 +46,8 @@ class FakeJit : public codegen::Jit {
 
   using codegen::Jit::lower;
   runtime::Result<codegen::LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                                                   const codegen::ValueLayouts& layouts) override {
-    if (!layouts.empty()) return runtime::Status::error("plain tensors only");
+                                                   const codegen::LowerOptions& options) override {
+    if (!options.layouts.empty()) return runtime::Status::error("plain tensors only");
     return lower_with(graph, nodes);
   }
   runtime::KernelFunction find(std::string_view symbol) const override {

@@ -21,7 +21,7 @@ void expect_equal(Model& model, codegen::Jit& jit, ValueId y, const std::vector<
   model.graph.mark_output(y);
   codegen::ValueLayouts layouts;
   for (ValueId value : last) layouts[value] = layout;
-  RunStats stats = check(model, jit, 3e-6, -1, 1, layouts);
+  RunStats stats = check(model, jit, 3e-6, -1, 1, {layouts, {}});
   EXPECT_EQ(stats.references, 0);
   EXPECT_GE(stats.kernels, 1);
 }
@@ -167,7 +167,7 @@ TEST_F(MemoryOrderKernels, ConvolutionsTakeInNearestNeighbours) {
         "Conv", {large, model.constant({channels, shape[1] / group, kh, kw}), model.constant({channels})}, window);
     y = model.op("Relu", {y});
     model.graph.mark_output(y);
-    RunStats stats = check(model, *jit_, 6e-6, -1, 1, {{x, "NHWC"}, {y, "NHWC"}});
+    RunStats stats = check(model, *jit_, 6e-6, -1, 1, {{{x, "NHWC"}, {y, "NHWC"}}, {}});
     EXPECT_EQ(stats.references, 0);
     EXPECT_EQ(model.graph.value(large).uses.size(), 1u);
   }
@@ -178,7 +178,7 @@ TEST_F(MemoryOrderKernels, RefusesWhatHasNoOrder) {
   ValueId x = model.input({2, 6, 4, 4});
   ValueId y = model.op("Reshape", {x, model.ints({2, 96})});
   model.graph.mark_output(y);
-  auto lowered = jit_->lower(model.graph, model.graph.node_ids(), {{x, "NHWC"}});
+  auto lowered = jit_->lower(model.graph, model.graph.node_ids(), {{{x, "NHWC"}}, {}});
   ASSERT_FALSE(lowered);
   EXPECT_NE(lowered.message().find("NHWC"), std::string::npos) << lowered.message();
 }

@@ -72,7 +72,7 @@ TEST_F(ConvKernels, RandomGeometry) {
     if (pick(0, 1) == 0) y = model.op("Relu", {y});
     model.graph.mark_output(y);
     if (layout >= 1) layouts[y] = last;
-    RunStats stats = check(model, *jit_, 3e-6, -1, 1, layouts);
+    RunStats stats = check(model, *jit_, 3e-6, -1, 1, {layouts, {}});
     EXPECT_EQ(stats.kernels, 1);
     EXPECT_EQ(stats.references, 0);
     if (HasFailure()) FAIL() << "x " << runtime::to_string(x) << " w " << runtime::to_string(w);
@@ -124,7 +124,7 @@ TEST_F(ConvKernels, RandomTransposedGeometry) {
     if (pick(0, 1) == 0) y = model.op("Tanh", {y});
     model.graph.mark_output(y);
     if (layout >= 1) layouts[y] = last;
-    RunStats stats = check(model, *jit_, 3e-6, -1, 1, layouts);
+    RunStats stats = check(model, *jit_, 3e-6, -1, 1, {layouts, {}});
     EXPECT_EQ(stats.references, 0);
     if (HasFailure()) FAIL() << "x " << runtime::to_string(x) << " w " << runtime::to_string(w);
   }

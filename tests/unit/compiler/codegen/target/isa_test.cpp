@@ -58,7 +58,7 @@ TEST(CodegenTarget, ChannelsLastOnNarrowerVectors) {
     pool.set("kernel_shape", runtime::Ints{3, 2});
     y = model.op("AveragePool", {y}, pool);
     model.graph.mark_output(y);
-    RunStats stats = check(model, *jit, 3e-6, -1, 1, {{x, "NHWC"}, {y, "NHWC"}});
+    RunStats stats = check(model, *jit, 3e-6, -1, 1, {{{x, "NHWC"}, {y, "NHWC"}}, {}});
     EXPECT_EQ(stats.kernels, 4);
   }
 }

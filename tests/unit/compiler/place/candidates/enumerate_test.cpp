@@ -110,6 +110,32 @@ TEST(Grow, EqualNodesKeepTheCheapestComposition) {
   }
 }
 
+/// Of rules that name different generators for the same nodes, a measurement finds the fastest: each is a candidate.
+TEST(Grow, GeneratorsAreApartWhereCostsAreMeasured) {
+  const auto rules_of = [](const std::string& cost) {
+    Case setup;
+    setup.model(kUnary, "%a = Relu(%x)\n%y = Neg(%a)")
+        .add_rules(
+            "backend lib {\n  runtime host_jit\n"
+            "  rule plain { match (Relu | Neg)(v) }\n"
+            "  rule first { match Relu(v) lower \"first\" }\n"
+            "  rule second { match Relu(v) lower \"second\" }\n"
+            "  partition { join any launch 1 us cost " +
+            cost + " }\n}\n");
+    Sets rules;
+    for (const auto& candidate : setup.candidates().candidates) {
+      std::string names;
+      for (const std::string& rule : candidate.rules) names += (names.empty() ? "" : " ") + rule;
+      rules.push_back(setup.names(candidate.members.nodes) + ": " + names);
+    }
+    std::sort(rules.begin(), rules.end());
+    return rules;
+  };
+  EXPECT_EQ(rules_of("measured else 1 us"), (Sets{"a y: first plain", "a y: plain plain", "a y: second plain",
+                                                  "a: first", "a: plain", "a: second", "y: plain"}));
+  EXPECT_EQ(rules_of("1 us"), (Sets{"a y: plain plain", "a: plain", "y: plain"}));
+}
+
 TEST(Grow, MatchesThatOverlapAreNotJoined) {
   Case setup;
   setup.model(kUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%y = Neg(%b)")
