@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/tensor.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "runtime/core/checked_size.h"
 
 namespace collage::runtime {
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
-  size_t padded = (bytes() + kTensorAlignment) / kTensorAlignment * kTensorAlignment;
-  auto* memory = static_cast<std::byte*>(::operator new(padded, std::align_val_t(kTensorAlignment)));
-  std::memset(memory, 0, padded);
-  storage_ = std::shared_ptr<std::byte>(memory,
-                                        [](std::byte* p) { ::operator delete(p, std::align_val_t(kTensorAlignment)); });
+  // Room to align, and at least one element. Large blocks come from the system as zeros: calloc does not touch them.
+  const size_t room = align_up(bytes() + 1, kTensorAlignment) + kTensorAlignment;
+  void* memory = std::calloc(1, room);
+  if (memory == nullptr) throw std::bad_alloc();
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  auto* first = static_cast<std::byte*>(memory) + (align_up(address, kTensorAlignment) - address);
+  storage_ = std::shared_ptr<std::byte>(first, [memory](std::byte*) { std::free(memory); });
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

@@ -180,6 +180,7 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   plan.bound = solution.bound;
   plan.chosen = solution.chosen;
   plan.states = solution.states;
+  plan.is_known = solution.is_known;
   plan.placement = placement_of(input, built, solution);
   const Cost time = checked(place::evaluate(input.graph, plan.placement));
   const Cost additive = input.priced != nullptr ? checked(place::evaluate(input.priced->problem, solution)) : time;
