@@ -3,6 +3,7 @@
 #include "compiler/place/strategies.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/known/known_solutions.h"
@@ -52,7 +53,9 @@ std::optional<Solution> solve_once(const StrategyRow& row, const StrategyInput& 
   }
   SearchOptions own = options;
   if (options.is_probe) own.max_states = std::min(own.max_states, kProbeStates);
+  const auto start = std::chrono::steady_clock::now();
   std::optional<Solution> solution = row.solve({input.problem, input.backends, own, input.why});
+  if (solution) solution->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (known != nullptr && solution && !options.is_probe && is_repeatable(options)) {
     known->keep(input.problem, options, *solution);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,22 @@
 #include "runtime/core/checked_size.h"
 
 namespace collage::runtime {
+namespace {
+
+/// Of what a large block holds whole, so that it takes no more memory: first touching small pages one by one takes
+/// longer than writing them, and every kernel that reads weights has fewer addresses to translate.
+void ask_for_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  constexpr size_t kHugePage = size_t{2} << 20;
+  if (bytes < 2 * kHugePage) return;
+  const auto address = reinterpret_cast<uintptr_t>(first);
+  const size_t skipped = align_up(address, kHugePage) - address;
+  const size_t whole = (bytes - skipped) / kHugePage * kHugePage;
+  ::madvise(first + skipped, whole, MADV_HUGEPAGE);  // a kernel that has none ignores it
+#endif
+}
+
+}  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
   // Room to align, and at least one element. Large blocks come from the system as zeros: calloc does not touch them.
@@ -17,6 +35,7 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
   if (memory == nullptr) throw std::bad_alloc();
   const auto address = reinterpret_cast<uintptr_t>(memory);
   auto* first = static_cast<std::byte*>(memory) + (align_up(address, kTensorAlignment) - address);
+  ask_for_huge_pages(first, bytes());
   storage_ = std::shared_ptr<std::byte>(first, [memory](std::byte*) { std::free(memory); });
 }
 

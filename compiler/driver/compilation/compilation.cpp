@@ -63,7 +63,8 @@ void Compilation::open_cache(support::Diagnostics& diags) {
   if (!settings_.cache && !support::user_cache_folder().empty()) folder = support::user_cache_folder() + "/compiled";
   if (!folder.empty()) {
     cache_ = std::make_unique<support::FileCache>(folder);
-    if (const std::string why = cache_->why_unusable(); !why.empty() && settings_.cache) {
+    const std::string why = settings_.cache ? cache_->why_unusable() : "";
+    if (!why.empty()) {
       diags.warning_at(Code::CannotWrite, folder, "what is compiled cannot be kept there: {}", why)
           .note("`--cache FOLDER` names another folder, `--cache=` none");
     }

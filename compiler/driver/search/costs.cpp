@@ -83,6 +83,7 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
   text += fmt::format("   {:.1f} s", stats.seconds);
   if (stats.measured > 0) text += fmt::format("   {} runs, {} kernels compiled", stats.runs, stats.compiled);
+  if (lazy.rounds > 0) text += fmt::format(", {} rounds", lazy.rounds);
   if (lazy.below > 0) text += fmt::format("   {} below their bound, which was lowered", lazy.below);
   size_t failed = 0;
   const std::string* most = nullptr;

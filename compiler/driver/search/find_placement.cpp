@@ -166,7 +166,7 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
   if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   FoundPlacement plan = to_found_placement(input, *solution);
-  plan.seconds = seconds;
+  plan.seconds = std::max(seconds, plan.solution.seconds);
   return plan;
 }
 

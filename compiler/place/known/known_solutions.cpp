@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An entry is a line of numbers:
 //
-//     COST BOUND STATES SIZE CANDIDATE… 0             each chosen one is its own region
-//     COST BOUND STATES SIZE CANDIDATE… SIZE REGION…
+//     COST BOUND STATES MICROSECONDS SIZE CANDIDATE… 0             each chosen one is its own region
+//     COST BOUND STATES MICROSECONDS SIZE CANDIDATE… SIZE REGION…
 #include "compiler/place/known/known_solutions.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ std::string key_of(const Problem& problem, const SearchOptions& options) {
 }
 
 std::string to_entry(const Solution& solution) {
-  std::string text = fmt::format("{} {} {} {}", solution.cost.count(), solution.bound.count(), solution.states,
-                                 solution.chosen.size());
+  std::string text = fmt::format("{} {} {} {:.0f} {}", solution.cost.count(), solution.bound.count(), solution.states,
+                                 solution.seconds * 1e6, solution.chosen.size());
   for (CandidateId c : solution.chosen) text += fmt::format(" {}", c.index);
   text += fmt::format(" {}", solution.region.size());
   for (RegionId r : solution.region) text += fmt::format(" {}", r.index);
@@ -41,12 +41,12 @@ class SolutionReader {
     solution.cost = problem.cost_of(number());
     solution.bound = problem.cost_of(number());
     solution.states = static_cast<uint64_t>(number());
+    solution.seconds = static_cast<double>(number()) * 1e-6;
     solution.chosen = list<CandidateId>(problem.candidates.size());
     solution.region = list<RegionId>(INT64_MAX);
     const bool has_regions = solution.region.empty() || solution.region.size() == solution.chosen.size();
     if (!is_good_ || at_ != end_ || !has_regions || solution.bound > solution.cost) return std::nullopt;
     solution.optimal = solution.cost == solution.bound;
-    solution.is_known = true;
     return solution;
   }
 
@@ -83,13 +83,14 @@ std::optional<Solution> KnownSolutions::find(const Problem& problem, const Searc
   if (known == entries_.end()) {
     std::optional<std::string> stored = files_ != nullptr ? files_->find(key) : std::nullopt;
     if (!stored) return std::nullopt;
-    known = entries_.emplace(key, std::move(*stored)).first;
+    known = entries_.emplace(key, Entry{std::move(*stored), true}).first;
   }
-  std::optional<Solution> solution = SolutionReader(known->second).read(problem);
+  std::optional<Solution> solution = SolutionReader(known->second.text).read(problem);
   if (!solution) return std::nullopt;
   const Verdict verdict = evaluate(problem, *solution);
   const Cost* cost = std::get_if<Cost>(&verdict);
   if (cost == nullptr || *cost != solution->cost) return std::nullopt;
+  solution->is_known = known->second.is_read;
   return solution;
 }
 
@@ -97,7 +98,7 @@ void KnownSolutions::keep(const Problem& problem, const SearchOptions& options, 
   std::string key = key_of(problem, options);
   std::string entry = to_entry(solution);
   if (files_ != nullptr) files_->keep(key, entry);
-  entries_.insert_or_assign(std::move(key), std::move(entry));
+  entries_.insert_or_assign(std::move(key), Entry{std::move(entry)});
 }
 
 bool is_repeatable(const SearchOptions& options) {

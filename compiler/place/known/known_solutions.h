@@ -29,8 +29,12 @@ class KnownSolutions {
   void keep(const Problem& problem, const SearchOptions& options, const Solution& solution);
 
  private:
+  struct Entry {
+    std::string text;
+    bool is_read = false;  ///< from a file
+  };
   support::FileCache* files_;
-  std::map<std::string, std::string> entries_;
+  std::map<std::string, Entry> entries_;
 };
 
 /// Whether the outcome of a search under these options depends on them and the problem alone: it has no limit of time.

@@ -64,14 +64,24 @@ TEST_F(SolutionFolder, TheSameProblemIsSearchedOnce) {
   EXPECT_EQ(second.bound, first.bound);
   EXPECT_EQ(second.optimal, first.optimal);
   EXPECT_EQ(second.states, first.states);
+  EXPECT_NEAR(second.seconds, first.seconds, 1e-6);
 }
 
 TEST_F(SolutionFolder, WithoutFilesAProcessKnowsItsOwn) {
   KnownSolutions known(nullptr);
   SearchOptions options;
   options.known = &known;
-  EXPECT_FALSE(solve(row_of_nodes(), Strategy{}, options)->is_known);
-  EXPECT_TRUE(solve(row_of_nodes(), Strategy{}, options)->is_known);
+  size_t reports = 0;
+  options.on_progress = [&](const SearchProgress&) { ++reports; };
+  const std::optional<Solution> first = solve(row_of_nodes(), Strategy{}, options);
+  ASSERT_TRUE(first);
+  EXPECT_GT(reports, 0u);
+  reports = 0;
+  const std::optional<Solution> second = solve(row_of_nodes(), Strategy{}, options);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(reports, 0u);
+  EXPECT_EQ(second->chosen, first->chosen);
+  EXPECT_FALSE(second->is_known);  // by an earlier one
 }
 
 TEST_F(SolutionFolder, AnyOtherProblemIsSearched) {
