@@ -65,6 +65,7 @@ collage_executable* build(const api::PlacedModel& placed) {
   if (!check_runtime(diags)) return nullptr;
   driver::ProgramOptions options;
   options.is_strict = compilation.settings().is_strict;
+  options.cache = compilation.cache();
   std::optional<driver::Program> program =
       driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program) return nullptr;

@@ -98,6 +98,8 @@ struct Row {
 constexpr Row kRows[] = {
     {"allow", "[BACKEND=]DTYPES", [](CompilerState& s, const std::string& v) { return add(s.settings.allow, v); }},
     {"budget", "SECONDS", set_budget},
+    {"cache", "FOLDER",
+     [](CompilerState& s, const std::string& v) { return store(s.settings.cache, std::optional(v)); }},
     {"cost-db", "FILE",
      [](CompilerState& s, const std::string& v) { return store(s.settings.costs.database, std::optional(v)); }},
     {"costs", "`measured` or `estimate`", set_costs},

@@ -10,18 +10,23 @@
 #include <utility>
 
 #include "compiler/codegen/layout/memory_order.h"
+#include "compiler/codegen/llvm/cached_assembler.h"
 #include "compiler/codegen/llvm/executable_memory.h"
 #include "compiler/codegen/llvm/object_code.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
+#include "runtime/core/checked_size.h"
 
 namespace collage::codegen {
 namespace {
 
 using runtime::Result;
 using runtime::Status;
+
+/// Of the beginning of each kernel: a cache line, more than any loop in it is aligned to.
+constexpr size_t kCodeAlignment = 64;
 
 class JitImpl : public Jit {
  public:
@@ -59,19 +64,19 @@ class JitImpl : public Jit {
       if (!sketches.back().empty() || group.generator.empty()) continue;
       return Status::error(fmt::format("generator `{}` does not take {}", group.generator, describe(graph, group)));
     }
-    Status compiled = compile_new(sketches);
-    if (!compiled) return compiled;
+    const Result<std::vector<std::vector<std::string>>> symbols = compile(sketches);
+    if (!symbols) return symbols.status();
     for (size_t i = 0; i < groups.size(); ++i) {
-      bool runs_by_reference = sketches[i].empty();
-      for (const KernelSketch& sketch : sketches[i]) runs_by_reference = runs_by_reference || symbol_of(sketch).empty();
-      if (runs_by_reference) {
+      const std::vector<std::string>& names = (*symbols)[i];
+      if (names.empty() || std::find(names.begin(), names.end(), "") != names.end()) {
         for (ir::NodeId node : groups[i].nodes)
           partition.calls.emplace_back(LoweredReference{node, whole_copy(graph, node)});
         continue;
       }
-      for (KernelSketch& sketch : sketches[i]) {
+      for (size_t k = 0; k < names.size(); ++k) {
+        KernelSketch& sketch = sketches[i][k];
         auto& kernel = std::get<LoweredKernel>(partition.calls.emplace_back(std::in_place_type<LoweredKernel>));
-        kernel.symbol = symbol_of(sketch);
+        kernel.symbol = names[k];
         kernel.name = describe(graph, groups[i]);
         kernel.operands = std::move(sketch.operands);
         kernel.extent = sketch.extent;
@@ -132,55 +137,52 @@ class JitImpl : public Jit {
     return "%" + graph.value(group.stored.front()).name + " " + text;
   }
 
-  // Returns an empty name if the kernel cannot be compiled here.
-  const std::string& symbol_of(const KernelSketch& sketch) const {
-    return by_text_.find(to_string(sketch.nest))->second;
+  /// Compiles those nests that no earlier one equals. Returns the kernels' names, by group; of one that cannot be
+  /// compiled here an empty one.
+  Result<std::vector<std::vector<std::string>>> compile(const std::vector<std::vector<KernelSketch>>& sketches) {
+    std::vector<std::vector<std::string>> symbols;
+    CodeImage image;
+    for (const std::vector<KernelSketch>& kernels : sketches) {
+      symbols.emplace_back();
+      for (const KernelSketch& sketch : kernels) symbols.back().push_back(compile(sketch.nest, &image));
+    }
+    stats_.compiled = assembler_->compiled();
+    stats_.from_cache = assembler_->found();
+    if (Status loaded = load(std::move(image)); !loaded) return loaded;
+    return symbols;
   }
 
-  Status compile_new(const std::vector<std::vector<KernelSketch>>& sketches) {
-    std::vector<const Nest*> nests;
-    std::vector<std::string> symbols;
-    std::vector<std::string> texts;
-    for (const auto& kernels : sketches) {
-      for (const KernelSketch& sketch : kernels) {
-        std::string text = to_string(sketch.nest);
-        std::string symbol = fmt::format("kernel_{}", by_text_.size());
-        if (!by_text_.emplace(text, symbol).second) continue;
-        nests.push_back(&sketch.nest);
-        symbols.push_back(symbol);
-        texts.push_back(std::move(text));
-      }
+  /// Adds the nest's code to the image, if it is new.
+  const std::string& compile(const Nest& nest, CodeImage* image) {
+    const auto [known, is_new] = by_text_.emplace(to_string(nest), fmt::format("kernel_{}", by_text_.size()));
+    std::string& symbol = known->second;
+    if (!is_new) return symbol;
+    const Result<ObjectCode> code = assembler_->assemble(nest, symbol, options_.keep_text);
+    if (!code) {
+      symbol.clear();
+      return symbol;
     }
-    if (nests.empty()) return Status::ok();
-    Result<ObjectCode> code = assembler_->assemble(nests, symbols, options_.keep_text);
-    if (code) return load(std::move(*code), symbols, texts);
-    // One of them fails: find it and leave it to the reference kernels.
-    for (size_t i = 0; i < nests.size(); ++i) {
-      Result<ObjectCode> single = assembler_->assemble({nests[i]}, {symbols[i]}, options_.keep_text);
-      if (!single) {
-        by_text_[texts[i]].clear();
-        continue;
-      }
-      Status loaded = load(std::move(*single), {symbols[i]}, {texts[i]});
-      if (!loaded) return loaded;
-    }
-    return Status::ok();
+    image->text.resize(runtime::align_up(image->text.size(), kCodeAlignment));
+    image->symbols.emplace_back(symbol, image->text.size() + code->entry);
+    image->text.insert(image->text.end(), code->text.begin(), code->text.end());
+    ++stats_.kernels;
+    stats_.code_bytes += code->text.size();
+    llvm_text_ += code->llvm_text;
+    asm_text_ += code->asm_text;
+    if (options_.keep_text) nest_text_ += symbol + ": " + known->first;
+    return symbol;
   }
 
-  Status load(ObjectCode code, const std::vector<std::string>& symbols, const std::vector<std::string>& texts) {
-    Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(code.text);
+  Status load(CodeImage image) {
+    if (image.symbols.empty()) return Status::ok();
+    Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(image.text);
     if (!memory) return memory.status();
-    for (const auto& [symbol, offset] : code.symbols) {
+    for (const auto& [symbol, offset] : image.symbols) {
       const std::byte* entry = (*memory)->at(offset);
       functions_[symbol] = reinterpret_cast<runtime::KernelFunction>(reinterpret_cast<uintptr_t>(entry));
     }
     memory_.push_back(std::move(*memory));
-    llvm_text_ += code.llvm_text;
-    asm_text_ += code.asm_text;
-    if (options_.keep_text) {
-      for (size_t i = 0; i < texts.size(); ++i) nest_text_ += symbols[i] + ": " + texts[i];
-    }
-    images_.push_back({std::move(code.text), std::move(code.symbols)});
+    images_.push_back(std::move(image));
     return Status::ok();
   }
 
@@ -200,6 +202,7 @@ class JitImpl : public Jit {
 Result<std::unique_ptr<Jit>> Jit::create(const JitOptions& options) {
   Result<std::unique_ptr<Assembler>> assembler = Assembler::create(options.cpu);
   if (!assembler) return assembler.status();
+  if (options.cache != nullptr) *assembler = cached(std::move(*assembler), *options.cache);
   return std::unique_ptr<Jit>(std::make_unique<JitImpl>(options, std::move(*assembler)));
 }
 

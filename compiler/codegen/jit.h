@@ -14,6 +14,7 @@
 
 #include "compiler/codegen/layout/value_layouts.h"
 #include "compiler/ir/graph.h"
+#include "compiler/support/file_cache.h"
 #include "runtime/core/layout.h"
 #include "runtime/core/status.h"
 #include "runtime/exec/code.h"
@@ -21,9 +22,18 @@
 namespace collage::codegen {
 
 struct JitOptions {
-  int threads = 1;         ///< number of threads that share a kernel
-  std::string cpu;         ///< LLVM's name; empty: this machine
-  bool keep_text = false;  ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
+  int threads = 1;                      ///< number of threads that share a kernel
+  std::string cpu;                      ///< LLVM's name; empty: this machine
+  bool keep_text = false;               ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
+  support::FileCache* cache = nullptr;  ///< of compiled code; outlives the Jit; null: none
+};
+
+/// What a Jit has done so far. Kernels of equal loop nests are one.
+struct JitStats {
+  size_t kernels = 0;     ///< that there is code for
+  size_t compiled = 0;    ///< by LLVM, with or without success
+  size_t from_cache = 0;  ///< found there instead
+  size_t code_bytes = 0;  ///< of all kernels
 };
 
 /// A buffer that a lowered partition reads or writes.
@@ -105,8 +115,10 @@ class Jit : public runtime::Code {
 
   /// All code so far.
   virtual std::vector<CodeImage> images() const = 0;
+  const JitStats& stats() const { return stats_; }
 
  protected:
+  JitStats stats_;
   LowerListener listener_;
 };
 

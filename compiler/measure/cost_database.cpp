@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
+
+#include "compiler/support/file_cache.h"
 
 namespace collage::measure {
 namespace {
@@ -150,15 +151,8 @@ Measurement CostDatabase::store(const std::string& environment, const std::strin
 }
 
 std::string default_cost_database() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  fs::path folder;
-  if (cache != nullptr && *cache != '\0') {
-    folder = cache;
-  } else if (home != nullptr && *home != '\0') {
-    folder = fs::path(home) / ".cache";
-  }
-  return folder.empty() ? "" : (folder / "collage" / "costs.sqlite").string();
+  const std::string folder = support::user_cache_folder();
+  return folder.empty() ? "" : (fs::path(folder) / "costs.sqlite").string();
 }
 
 }  // namespace collage::measure

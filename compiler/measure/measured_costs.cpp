@@ -51,6 +51,8 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
 Measurement MeasuredCosts::measure_now(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
   if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
+  stats_.runs += static_cast<size_t>(measurement.runs);
+  stats_.compiled += static_cast<size_t>(measurement.compiled);
   bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }

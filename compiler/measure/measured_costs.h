@@ -36,6 +36,8 @@ struct MeasuredCostsOptions {
 struct MeasuringStats {
   size_t measured = 0;
   size_t from_cache = 0;
+  size_t runs = 0;      ///< timed ones, of those measured
+  size_t compiled = 0;  ///< kernels, for those measured
   double seconds = 0;
   std::map<std::string, size_t> failures;  ///< reason -> number of distinct candidates that failed with it
 };

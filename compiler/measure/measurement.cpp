@@ -48,7 +48,7 @@ Duration round_to_spread(Duration median, Duration spread) {
 std::string to_line(const Measurement& measurement) {
   if (!measurement.failed()) {
     return "ok " + std::to_string(measurement.cost.ps()) + " " + std::to_string(measurement.spread.ps()) + " " +
-           std::to_string(measurement.runs);
+           std::to_string(measurement.runs) + " " + std::to_string(measurement.compiled);
   }
   std::string line = (measurement.lasting ? "no " : "later ") + measurement.failure;
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -65,8 +65,10 @@ std::optional<Measurement> parse_line(std::string_view line) {
   }
   int64_t cost = 0, spread = 0;
   Measurement measurement;
-  int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d", &cost, &spread, &measurement.runs);
-  if (fields != 3 || cost < 0 || spread < 0 || measurement.runs <= 0) return std::nullopt;
+  int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d %d", &cost, &spread, &measurement.runs,
+                           &measurement.compiled);
+  const bool is_good = fields == 4 && cost >= 0 && spread >= 0 && measurement.runs > 0 && measurement.compiled >= 0;
+  if (!is_good) return std::nullopt;
   measurement.cost = Duration::picoseconds(cost);
   measurement.spread = Duration::picoseconds(spread);
   return measurement;

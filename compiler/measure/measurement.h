@@ -20,6 +20,8 @@ struct Measurement {
   Duration timeout;     ///< of a failure by timeout: the limit; 0 for other failures
   bool lasting = true;  ///< the failure would happen again; false: it is transient
 
+  int compiled = 0;  ///< kernels that were compiled for it; the database does not keep it
+
   bool crashed = false;  ///< the process died while running it, by a signal such as SIGSEGV
 
   bool failed() const { return runs == 0; }
@@ -40,7 +42,7 @@ Duration round_to_spread(Duration median, Duration spread);
 /// reports failures as text, so the text decides.
 bool is_of_the_machine(std::string_view reason);
 
-/// One line: `ok COST_PS SPREAD_PS RUNS`, `no REASON`, or `later REASON` if the failure is not lasting.
+/// One line: `ok COST_PS SPREAD_PS RUNS COMPILED`, `no REASON`, or `later REASON` if the failure is not lasting.
 std::string to_line(const Measurement& measurement);
 /// Returns nullopt if the line has another form.
 std::optional<Measurement> parse_line(std::string_view line);

@@ -166,6 +166,7 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   if (plan::find_matches(model->graph, targets, &model->placement)) model->placement.partitions[0].matches.clear();
   codegen::JitOptions jit_options;
   jit_options.threads = options.threads;
+  jit_options.cache = options.cache;
   auto jit = codegen::Jit::create(jit_options);
   if (!jit) return failed_measurement(jit.message());
   std::optional<plan::BuiltPlan> built = plan::build_plan(model->graph, model->placement, targets, **jit, diags);
@@ -178,7 +179,9 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   for (ir::ValueId input : model->graph.inputs()) {
     inputs.push_back(make_input(model->graph.value(input).type, static_cast<uint32_t>(inputs.size())));
   }
-  return time_runs(**executor, built->plan, inputs, options);
+  Measurement measurement = time_runs(**executor, built->plan, inputs, options);
+  measurement.compiled = static_cast<int>((*jit)->stats().compiled);
+  return measurement;
 }
 
 }  // namespace collage::measure

@@ -6,13 +6,15 @@
 
 #include "compiler/measure/measurement.h"
 #include "compiler/plan/targets.h"
+#include "compiler/support/file_cache.h"
 
 namespace collage::measure {
 
 struct TimingOptions {
   int threads = 1;
-  double budget_seconds = 0.08;  ///< for the timed runs and the pauses between them
-  int least_runs = 5;            ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
+  double budget_seconds = 0.08;         ///< for the timed runs and the pauses between them
+  support::FileCache* cache = nullptr;  ///< of compiled code; null: none
+  int least_runs = 5;  ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
 };
 
 /// Expects the text of `candidate_text`. A candidate that cannot be compiled or run, or that a device would run only on

@@ -3,8 +3,10 @@
 #include "compiler/place/strategies.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/known/known_solutions.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
@@ -40,6 +42,24 @@ std::string listed_for_message() {
 
 const StrategyRow& row_of(const Strategy& strategy) {
   return kRows[static_cast<size_t>(strategy.kind)];
+}
+
+/// An exact strategy, unless its answer to the problem is known. The answer to a probe is not kept.
+std::optional<Solution> solve_once(const StrategyRow& row, const StrategyInput& input) {
+  const SearchOptions& options = input.options;
+  KnownSolutions* known = is_repeatable(options) ? options.known : nullptr;
+  if (known != nullptr) {
+    if (std::optional<Solution> solution = known->find(input.problem, options)) return solution;
+  }
+  SearchOptions own = options;
+  if (options.is_probe) own.max_states = std::min(own.max_states, kProbeStates);
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<Solution> solution = row.solve({input.problem, input.backends, own, input.why});
+  if (solution) solution->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (known != nullptr && solution && !options.is_probe && is_repeatable(options)) {
+    known->keep(input.problem, options, *solution);
+  }
+  return solution;
 }
 
 /// Of a solution that is not known to be near the best of the whole problem.
@@ -141,9 +161,11 @@ bool takes_part(const Strategy& strategy, std::string_view backend) {
 std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
                               std::string* why) {
   std::string reason;
-  std::optional<Solution> solution =
-      row_of(strategy).solve({problem, strategy.backends, options, why != nullptr ? why : &reason});
-  if (solution && !is_exact(strategy)) drop_proof(*solution);
+  const StrategyRow& row = row_of(strategy);
+  const StrategyInput input{problem, strategy.backends, options, why != nullptr ? why : &reason};
+  if (is_exact(strategy)) return solve_once(row, input);
+  std::optional<Solution> solution = row.solve(input);
+  if (solution) drop_proof(*solution);
   return solution;
 }
 

@@ -53,6 +53,7 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
  *     objective    latency | makespan | throughput | energy
  *     costs        measured | estimate
  *     cost-db      FILE; empty: measured costs are not kept
+ *     cache        FOLDER of compiled code and of solved searches; empty: they are not kept
  *     threads      N
  *     budget       SECONDS of the search
  *     max-states   N, a budget that does not depend on the machine

@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/tensor.h"
 
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "runtime/core/checked_size.h"
+
 namespace collage::runtime {
+namespace {
+
+/// Of what a large block holds whole, so that it takes no more memory: first touching small pages one by one takes
+/// longer than writing them, and every kernel that reads weights has fewer addresses to translate.
+void ask_for_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  constexpr size_t kHugePage = size_t{2} << 20;
+  if (bytes < 2 * kHugePage) return;
+  const auto address = reinterpret_cast<uintptr_t>(first);
+  const size_t skipped = align_up(address, kHugePage) - address;
+  const size_t whole = (bytes - skipped) / kHugePage * kHugePage;
+  ::madvise(first + skipped, whole, MADV_HUGEPAGE);  // a kernel that has none ignores it
+#endif
+}
+
+}  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
-  size_t padded = (bytes() + kTensorAlignment) / kTensorAlignment * kTensorAlignment;
-  auto* memory = static_cast<std::byte*>(::operator new(padded, std::align_val_t(kTensorAlignment)));
-  std::memset(memory, 0, padded);
-  storage_ = std::shared_ptr<std::byte>(memory,
-                                        [](std::byte* p) { ::operator delete(p, std::align_val_t(kTensorAlignment)); });
+  // Room to align, and at least one element. Large blocks come from the system as zeros: calloc does not touch them.
+  const size_t room = align_up(bytes() + 1, kTensorAlignment) + kTensorAlignment;
+  void* memory = std::calloc(1, room);
+  if (memory == nullptr) throw std::bad_alloc();
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  auto* first = static_cast<std::byte*>(memory) + (align_up(address, kTensorAlignment) - address);
+  ask_for_huge_pages(first, bytes());
+  storage_ = std::shared_ptr<std::byte>(first, [memory](std::byte*) { std::free(memory); });
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

@@ -4,6 +4,7 @@
 #include "compiler/codegen/llvm/object_code.h"
 
 #include <fmt/format.h>
+#include <llvm-c/Core.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -32,20 +33,38 @@ Status failure(llvm::Expected<T>& result) {
   return Status::error(llvm::toString(result.takeError()));
 }
 
+constexpr llvm::Reloc::Model kRelocation = llvm::Reloc::PIC_;
+constexpr llvm::CodeModel::Model kCodeModel = llvm::CodeModel::Small;
+constexpr llvm::CodeGenOptLevel kLevel = llvm::CodeGenOptLevel::Default;
+
+/// COLLAGE_EMITTER is a digest of the sources of this folder and of the nests: a new emitter does not take over the code
+/// of an old one.
+std::string identity_of(const Isa& isa) {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);  // of the library that is loaded
+  return fmt::format(
+      "{} cpu {} features {} lanes {} registers {} fma {}\nllvm {}.{}.{} model {} {} level {}\nemitter {}\n",
+      isa.triple, isa.cpu, isa.features, isa.lanes, isa.registers, isa.has_fma, major, minor, patch,
+      static_cast<int>(kRelocation), static_cast<int>(kCodeModel), static_cast<int>(kLevel), COLLAGE_EMITTER);
+}
+
 class LlvmAssembler : public Assembler {
  public:
   LlvmAssembler(Isa isa, std::unique_ptr<llvm::TargetMachine> machine)
-      : isa_(std::move(isa)), machine_(std::move(machine)) {}
+      : isa_(std::move(isa)), identity_(identity_of(isa_)), machine_(std::move(machine)) {}
 
   const Isa& isa() const override { return isa_; }
 
-  Result<ObjectCode> assemble(const std::vector<const Nest*>& nests, const std::vector<std::string>& symbols,
-                              bool keep_text) override {
+  const std::string& identity() const override { return identity_; }
+  size_t compiled() const override { return compiled_; }
+
+  Result<ObjectCode> assemble(const Nest& nest, const std::string& symbol, bool keep_text) override {
+    ++compiled_;
     llvm::LLVMContext context;
     llvm::Module module("kernels", context);
     module.setTargetTriple(isa_.triple);
     module.setDataLayout(machine_->createDataLayout());
-    for (size_t i = 0; i < nests.size(); ++i) emit(*nests[i], symbols[i], isa_, module);
+    emit(nest, symbol, isa_, module);
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     COLLAGE_CHECK(!llvm::verifyModule(module, &broken_stream), "{}", broken);
@@ -100,16 +119,17 @@ class LlvmAssembler : public Assembler {
     for (const llvm::object::SymbolRef& symbol : (*object)->symbols()) {
       auto type = symbol.getType();
       if (!type || *type != llvm::object::SymbolRef::ST_Function) continue;
-      auto name = symbol.getName();
       auto offset = symbol.getValue();
-      if (!name) return failure(name);
       if (!offset) return failure(offset);
-      code.symbols.emplace_back(name->str(), static_cast<size_t>(*offset));
+      code.entry = static_cast<size_t>(*offset);
+      return code.entry < code.text.size() ? Status::ok() : Status::error("compiled code has no entry");
     }
-    return Status::ok();
+    return Status::error("compiled code has no function");
   }
 
   Isa isa_;
+  std::string identity_;
+  size_t compiled_ = 0;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
@@ -122,9 +142,8 @@ Result<std::unique_ptr<Assembler>> Assembler::create(const std::string& cpu) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
   if (target == nullptr) return Status::error(error);
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(isa.triple, isa.cpu, isa.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      isa.triple, isa.cpu, isa.features, llvm::TargetOptions(), kRelocation, kCodeModel, kLevel, true));
   if (machine == nullptr) return Status::error("LLVM has no code generator for " + isa.triple);
   return std::unique_ptr<Assembler>(std::make_unique<LlvmAssembler>(std::move(isa), std::move(machine)));
 }

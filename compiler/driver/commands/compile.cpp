@@ -21,10 +21,13 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
   ProgramOptions options;
   options.keep_text = request.emit == Emit::Llvm || request.emit == Emit::Asm;
   options.is_strict = request.settings.is_strict;
+  options.cache = command.compilation.cache();
   options.listener = &command.compilation.listener();
   std::optional<Program> program =
       build_program(graph, placed->placement, command.compilation.targets(), options, command.diags);
-  if (program) placed->report.uncompiled = uncompiled_ops(program->built.plan);
+  if (!program) return std::nullopt;
+  placed->report.uncompiled = uncompiled_ops(program->built.plan);
+  placed->report.code = program->jit->stats();
   return program;
 }
 

@@ -33,7 +33,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
     std::string text = print_placement(input.graph, row.plan->placement);
     auto known = runners.find(text);
     if (known == runners.end()) {
-      std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, diags);
+      std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, input.cache, diags);
       if (!runner) return false;
       known = runners.emplace(std::move(text), std::move(*runner)).first;
     }

@@ -15,9 +15,6 @@ namespace {
 
 using support::Code;
 
-/// Enough for a good placement, not for its proof.
-constexpr uint64_t kProbeStates = 1'000;
-
 /// As place::backend_names of the problem will list them.
 std::vector<std::string> names_of(const place::ActiveBackends& active) {
   std::vector<std::string> names{"host"};
@@ -55,7 +52,24 @@ std::unique_ptr<Compilation> Compilation::open(ModelFile model, std::shared_ptr<
                                                Settings settings, support::Diagnostics& diags) {
   std::unique_ptr<Compilation> made(new Compilation(std::move(model), std::move(rules), std::move(settings)));
   if (!made->activate_backends(diags) || !made->resolve_settings(diags)) return nullptr;
+  made->open_cache(diags);
   return made;
+}
+
+/// A certificate is not kept with a solution: where one is wanted, nothing counts as known. Of a folder that the user
+/// did not name, nothing is said.
+void Compilation::open_cache(support::Diagnostics& diags) {
+  std::string folder = settings_.cache.value_or("");
+  if (!settings_.cache && !support::user_cache_folder().empty()) folder = support::user_cache_folder() + "/compiled";
+  if (!folder.empty()) {
+    cache_ = std::make_unique<support::FileCache>(folder);
+    const std::string why = settings_.cache ? cache_->why_unusable() : "";
+    if (!why.empty()) {
+      diags.warning_at(Code::CannotWrite, folder, "what is compiled cannot be kept there: {}", why)
+          .note("`--cache FOLDER` names another folder, `--cache=` none");
+    }
+  }
+  if (!settings_.lists_regions) solutions_ = std::make_unique<place::KnownSolutions>(cache_.get());
 }
 
 bool Compilation::activate_backends(support::Diagnostics& diags) {
@@ -110,7 +124,7 @@ bool Compilation::resolve_constraints(support::Diagnostics& diags) {
 }
 
 void Compilation::open_costs_once(support::Diagnostics& diags) {
-  if (!costs_) costs_ = open_costs(settings_, rules_->paths, active_, listener_, diags);
+  if (!costs_) costs_ = open_costs(settings_, rules_->paths, active_, cache(), listener_, diags);
 }
 
 /// Only the exact search can say which costs do not matter, and only if nothing else asks for them. Splits may be left
@@ -142,7 +156,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     lazy.machine = measure::machine_limits(settings_.threads);
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
-      if (is_probe) input.options.max_states = std::min(input.options.max_states, kProbeStates);
+      input.options.is_probe = is_probe;
       return solve(input, input.built, {});
     };
     options.lazy = &lazy;
@@ -169,9 +183,11 @@ std::optional<Candidates> Compilation::measure_all(const Candidates& candidates,
 }
 
 SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
-  SearchInput input{graph(),  built,   rules_->rules, written, memory_limits_, settings_.search, settings_.objective,
-                    machine_, nullptr, &listener_};
+  SearchInput input{
+      graph(),  built,   rules_->rules, written,     memory_limits_, settings_.search, settings_.objective,
+      machine_, nullptr, &listener_,    cache_.get()};
   input.options.stop = listener_.stop;
+  input.options.known = solutions_.get();
   return input;
 }
 

@@ -21,7 +21,9 @@
 #include "compiler/driver/search/costs.h"
 #include "compiler/driver/search/find_placement.h"
 #include "compiler/passes/pass_manager.h"
+#include "compiler/place/known/known_solutions.h"
 #include "compiler/plan/targets.h"
+#include "compiler/support/file_cache.h"
 
 namespace collage::driver {
 
@@ -77,6 +79,8 @@ class Compilation {
   const plan::PlanTargets& targets() const { return targets_; }
   const RewriteCounts& rewrites() const { return rewrites_; }
   const WorkListener& listener() const { return listener_; }
+  /// Of compiled code and solved searches; null where nothing is kept.
+  support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
 
@@ -84,6 +88,7 @@ class Compilation {
   Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);
   bool activate_backends(support::Diagnostics& diags);
   bool resolve_settings(support::Diagnostics& diags);
+  void open_cache(support::Diagnostics& diags);
   bool resolve_constraints(support::Diagnostics& diags);
   void open_costs_once(support::Diagnostics& diags);
   bool measures_lazily() const;
@@ -95,6 +100,8 @@ class Compilation {
   std::shared_ptr<const RuleFiles> rules_;
   Settings settings_;
   WorkListener listener_;
+  std::unique_ptr<support::FileCache> cache_;
+  std::unique_ptr<place::KnownSolutions> solutions_;
   std::vector<Activation> activations_;
   place::ActiveBackends active_;
   plan::PlanTargets targets_;  ///< with the memory caps of the settings

@@ -26,6 +26,7 @@ void add_search(const Compilation& compilation, const FoundPlacement& found, Rep
   report.bound = found.bound;
   report.optimal = found.optimal;
   report.states = found.states;
+  report.is_known = found.is_known;
   report.has_bound = place::is_exact(compilation.strategy());
   const std::atomic<bool>* stop = compilation.listener().stop;
   report.is_stopped = stop != nullptr && *stop;
@@ -35,6 +36,8 @@ void add_costs(const measure::MeasuringStats& stats, const place::LazyStats& laz
   report.costs = costs_line(stats, lazy);
   report.not_needed = lazy.not_needed;
   report.measured = stats.measured;
+  report.runs = stats.runs;
+  report.compiled = stats.compiled;
   report.cached = stats.from_cache;
 }
 

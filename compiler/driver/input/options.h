@@ -75,6 +75,7 @@ struct Options {
   CostMode costs = CostMode::Choose;
   bool measure_all = false;                  ///< also costs that the proof does not need
   std::optional<std::string> cost_db;        ///< empty: costs are not kept; absent: the user's cache
+  std::optional<std::string> cache;          ///< folder; empty: nothing is kept; absent: the user's
   double measure_timeout = kMeasureTimeout;  ///< seconds for one candidate
 
   std::string output;

@@ -44,6 +44,7 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.search = search_options(options.max_states, options.budget);
   settings.lists_regions = !options.certificate.empty();
   settings.costs = cost_request(options);
+  settings.cache = options.cache;
   settings.threads = options.threads;
   settings.evolve_evaluations = options.evolve_evaluations;
   return settings;

@@ -24,7 +24,8 @@ ordered_json head(const ir::Graph& graph) {
 ordered_json search_object(const Report& report) {
   if (!report.searched) return {{"outcome", "none"}};
   const std::string outcome = report.optimal ? "optimal" : report.is_stopped ? "interrupted" : "best found";
-  return {{"outcome", outcome}, {"seconds", report.search_seconds}, {"states", report.states}};
+  return {
+      {"outcome", outcome}, {"known", report.is_known}, {"seconds", report.search_seconds}, {"states", report.states}};
 }
 
 ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
@@ -87,6 +88,12 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
   add_text(json, "considered", report.considered);
   add_text(json, "evolved", report.evolved);
   add_text(json, "wrote", report.wrote);
+  if (report.code.kernels > 0) {
+    json["code"] = {{"kernels", report.code.kernels},
+                    {"compiled", report.code.compiled},
+                    {"from_cache", report.code.from_cache},
+                    {"bytes", report.code.code_bytes}};
+  }
   if (report.truncated > 0) json["growth_capped"] = report.truncated;
   if (!report.uncompiled.empty()) json["uncompiled"] = report.uncompiled;
   json["placement"] = placement_object(graph, placement, report);

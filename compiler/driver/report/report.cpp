@@ -82,7 +82,16 @@ std::string search_line(const Report& report) {
   }
   std::string label = report.has_bound ? (report.optimal ? "optimal" : "best found") : report.strategy;
   if (report.is_stopped && !report.optimal) label = "interrupted, best found";
+  if (report.is_known) time += ", searched before";
   return fmt::format("{} in {}: {}{}{}", label, time, value_text(report), bound, besides(report));
+}
+
+/// `34 kernels, 4 compiled, 30 from cache   128 kB`
+std::string code_line(const codegen::JitStats& code) {
+  std::string text = plural(code.kernels, "kernel") + fmt::format(", {} compiled", code.compiled);
+  if (code.from_cache > 0) text += fmt::format(", {} from cache", code.from_cache);
+  return text + fmt::format("   {}{}B", with_prefix(static_cast<double>(code.code_bytes)),
+                            code.code_bytes >= 10'000 ? "" : " ");
 }
 
 }  // namespace
@@ -123,6 +132,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
       others += (others.empty() ? "" : "   ") + name + " " + human(cost);
     text += line("baselines", others);
   }
+  if (report.code.kernels > 0) text += line("code", code_line(report.code));
   if (!report.uncompiled.empty()) {
     std::string list;
     size_t nodes = 0;
@@ -209,10 +219,9 @@ nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placem
   for (const BackendRow& row : report.backends) {
     if (!row.refused.empty()) json["refused"][row.backend] = row.refused;
   }
-  json["candidates"] = {{"total", report.candidates},
-                        {"distinct", report.distinct},
-                        {"measured", report.measured},
-                        {"cached", report.cached},
+  json["candidates"] = {{"total", report.candidates},     {"distinct", report.distinct},
+                        {"measured", report.measured},    {"runs", report.runs},
+                        {"compiled", report.compiled},    {"cached", report.cached},
                         {"not_needed", report.not_needed}};
   json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
   return json;

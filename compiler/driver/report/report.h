@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/codegen/jit.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/place/objectives/objective.h"
@@ -36,6 +37,8 @@ struct Report {
   size_t truncated = 0;   ///< seeds whose growth a cap stopped
   std::string costs;      ///< counts and time of measuring; empty: nothing was measured
   size_t measured = 0;    ///< distinct candidates measured now
+  size_t runs = 0;        ///< timed ones, of those
+  size_t compiled = 0;    ///< kernels, for those
   size_t cached = 0;      ///< and those known from before
   size_t not_needed = 0;  ///< and those that the proof does not need
   const place::Objective* objective = place::default_objective();
@@ -46,12 +49,14 @@ struct Report {
   bool has_bound = false;   ///< other strategies than `optimal` prove nothing
   bool is_stopped = false;  ///< the user ended the search
   bool searched = true;     ///< false: the model was placed already
+  bool is_known = false;    ///< the search of an earlier compilation found it
   uint64_t states = 0;
   double search_seconds = 0;
   std::vector<std::pair<std::string, Cost>> baselines;  ///< other strategies and their values
   std::string considered;                               ///< how `--candidate-placement` compares
   std::string evolved;                                  ///< what `evolve` measured
   std::map<std::string, size_t> uncompiled;             ///< nodes that the host runs on reference kernels, by operator
+  codegen::JitStats code;                               ///< of the host's kernels
   std::string wrote;
 };
 

@@ -10,8 +10,11 @@
 namespace collage::driver {
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
-                                      const plan::PlanTargets& targets, support::Diagnostics& diags) {
-  std::optional<Program> program = build_program(graph, placement, targets, {}, diags);
+                                      const plan::PlanTargets& targets, support::FileCache* cache,
+                                      support::Diagnostics& diags) {
+  ProgramOptions options;
+  options.cache = cache;
+  std::optional<Program> program = build_program(graph, placement, targets, options, diags);
   if (!program) return std::nullopt;
   std::unique_ptr<runtime::Executor> executor = load_program(*program, targets.threads, diags);
   if (executor == nullptr) return std::nullopt;

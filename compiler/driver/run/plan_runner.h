@@ -18,8 +18,10 @@ struct PlanRunner {
   std::vector<double> seconds;                  ///< of the runs that count
 };
 
+/// `cache`: of compiled code; null: none.
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
-                                      const plan::PlanTargets& targets, support::Diagnostics& diags);
+                                      const plan::PlanTargets& targets, support::FileCache* cache,
+                                      support::Diagnostics& diags);
 
 /// Runs all of them in turn, A B C A B C, so that a machine that slows down slows all of them down; after a warm-up
 /// `runs` times each. A failure ends it.

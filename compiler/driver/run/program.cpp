@@ -15,6 +15,7 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   codegen::JitOptions jit_options;
   jit_options.threads = targets.threads;
   jit_options.keep_text = options.keep_text;
+  jit_options.cache = options.cache;
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
   if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
   size_t compiled = 0;  // nodes; reorders add some that the model does not have

@@ -24,6 +24,7 @@ struct Program {
 struct ProgramOptions {
   bool keep_text = false;                  ///< LLVM IR and assembly can be printed
   bool is_strict = false;                  ///< a partition that its backend cannot compile is an error
+  support::FileCache* cache = nullptr;     ///< of compiled code; null: none
   const WorkListener* listener = nullptr;  ///< null: none
 };
 

@@ -40,19 +40,21 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
 }
 
 /// The measuring process reads the same rules as this one.
-std::vector<std::string> worker_arguments(const Settings& settings, const std::vector<std::string>& rules) {
+std::vector<std::string> worker_arguments(const Settings& settings, const std::vector<std::string>& rules,
+                                          const support::FileCache* cache) {
   std::vector<std::string> arguments;
   for (const std::string& path : rules) arguments.insert(arguments.end(), {"-r", path});
   for (const std::string& target : settings.targets) arguments.insert(arguments.end(), {"-t", target});
   arguments.insert(arguments.end(), {"--threads", std::to_string(settings.threads), "--timeout",
                                      fmt::format("{}", settings.costs.timeout)});
+  if (cache != nullptr) arguments.insert(arguments.end(), {"--cache", cache->folder()});
   return arguments;
 }
 
 }  // namespace
 
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
-                 const WorkListener& listener, support::Diagnostics& diags) {
+                 const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags) {
   const CostMode mode = settings.costs.mode;
   const bool may_choose = mode == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
   if (mode != CostMode::Measured && !may_choose) return {};
@@ -64,7 +66,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
     return {};
   }
   measuring.worker.timeout_seconds = settings.costs.timeout;
-  measuring.worker.arguments = worker_arguments(settings, rules);
+  measuring.worker.arguments = worker_arguments(settings, rules, cache);
   measuring.waiting = listener.waiting;
   if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
@@ -80,6 +82,8 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
   if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
   text += fmt::format("   {:.1f} s", stats.seconds);
+  if (stats.measured > 0) text += fmt::format("   {} runs, {} kernels compiled", stats.runs, stats.compiled);
+  if (lazy.rounds > 0) text += fmt::format(", {} rounds", lazy.rounds);
   if (lazy.below > 0) text += fmt::format("   {} below their bound, which was lowered", lazy.below);
   size_t failed = 0;
   const std::string* most = nullptr;

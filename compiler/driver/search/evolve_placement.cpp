@@ -86,7 +86,7 @@ class PlanEvolution {
   }
 
   std::optional<PlanRunner> load(const FoundPlacement& plan, support::Diagnostics& diags) const {
-    return load_runner(input_.graph, plan.placement, targets_, diags);
+    return load_runner(input_.graph, plan.placement, targets_, input_.cache, diags);
   }
   const std::vector<runtime::Tensor>& operands() const { return operands_; }
 

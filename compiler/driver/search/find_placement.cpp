@@ -166,7 +166,7 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
   if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   FoundPlacement plan = to_found_placement(input, *solution);
-  plan.seconds = seconds;
+  plan.seconds = std::max(seconds, plan.solution.seconds);
   return plan;
 }
 
@@ -180,6 +180,7 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   plan.bound = solution.bound;
   plan.chosen = solution.chosen;
   plan.states = solution.states;
+  plan.is_known = solution.is_known;
   plan.placement = placement_of(input, built, solution);
   const Cost time = checked(place::evaluate(input.graph, plan.placement));
   const Cost additive = input.priced != nullptr ? checked(place::evaluate(input.priced->problem, solution)) : time;

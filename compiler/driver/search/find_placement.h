@@ -15,6 +15,7 @@
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_cache.h"
 #include "runtime/core/machine.h"
 
 namespace collage::driver {
@@ -34,6 +35,7 @@ struct SearchInput {
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const WorkListener* listener = nullptr;       ///< null: none
+  support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
 };
 
 struct FoundPlacement {
@@ -45,7 +47,8 @@ struct FoundPlacement {
   Cost bound;
   bool optimal = false;
   uint64_t states = 0;
-  double seconds = 0;  ///< of the search
+  bool is_known = false;  ///< by an earlier search of the same problem
+  double seconds = 0;     ///< of the search
 };
 
 /// The objective's value of a placement.

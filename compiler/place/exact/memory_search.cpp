@@ -15,6 +15,8 @@ namespace collage::place {
 namespace {
 
 constexpr uint64_t kPriceSteps = 10;
+/// Of a probe, which proves nothing and is content with a solution that is good.
+constexpr uint64_t kProbePriceSteps = 4;
 /// Of what a solution costs, for all of the memory.
 constexpr double kFirstPrice = 0.02;
 constexpr size_t kDropsTried = 2;
@@ -44,6 +46,7 @@ class MemorySearch {
     bound_ = first->bound;
     price_bytes(first->chosen);
     if (!best_) avoid(first->chosen);
+    if (options_.is_probe && best_) return finished(*first);
     bound_by_cases(first->bound);
     // What is left of the budget, all choices apart.
     SearchOptions rest = options_;
@@ -58,14 +61,21 @@ class MemorySearch {
       }
     }
     if (!best_) return std::nullopt;
-    best_->bound = std::min(best_->cost, bound_);
-    best_->optimal = best_->cost == best_->bound;
-    best_->states = states_;
-    best_->certificate = first->certificate;
-    return std::move(*best_);
+    return finished(*first);
   }
 
  private:
+  /// The best solution, with what is known of it.
+  Solution finished(const Solution& first) {
+    best_->bound = std::min(best_->cost, bound_);
+    best_->optimal = best_->cost == best_->bound;
+    best_->states = states_;
+    best_->certificate = first.certificate;
+    return std::move(*best_);
+  }
+
+  uint64_t price_steps() const { return options_.is_probe ? kProbePriceSteps : kPriceSteps; }
+
   /// Bytes of resident constants that a candidate surely adds: of constants that no second candidate could hold there.
   Table<CandidateId, int64_t> sure_bytes() const {
     // What all candidates with a constant have in common.
@@ -107,7 +117,7 @@ class MemorySearch {
     Table<InstanceId, double> price(limits_.instances().size(), 0);
     Table<InstanceId, double> factor(price.size(), 4);
     std::vector<CandidateId> chosen = first;
-    for (uint64_t step = 0; step < kPriceSteps && !is_late(); ++step) {
+    for (uint64_t step = 0; step < price_steps() && !is_late(); ++step) {
       for (InstanceId i : price.ids()) {
         const int64_t capacity = std::max<int64_t>(1, limits_.instances()[i].bytes);
         if (over(i, chosen) > 0) {
@@ -134,7 +144,8 @@ class MemorySearch {
       }
       if (!consider(found->chosen, found->region)) drop_one(priced, found->chosen);
       chosen = found->chosen;
-      if (step + 1 == kPriceSteps && problem_.node_count > kMaxNodesUnmerged) sort_by_bytes(priced);
+      const bool is_last = step + 1 == price_steps();
+      if (is_last && !options_.is_probe && problem_.node_count > kMaxNodesUnmerged) sort_by_bytes(priced);
     }
   }
 

@@ -20,6 +20,11 @@ struct SearchProgress {
   Cost bound;
 };
 
+class KnownSolutions;
+
+/// Enough for a good placement, not for its proof.
+inline constexpr uint64_t kProbeStates = 1'000;
+
 struct SearchOptions {
   uint64_t max_states = 50'000;       ///< expanded in all; the first solution may take kPatience times as many
   uint64_t tie_states = 10'000;       ///< past this many, a proven cost is enough
@@ -27,6 +32,10 @@ struct SearchOptions {
   std::function<void(const SearchProgress&)> on_progress = nullptr;
   /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.
   const std::atomic<bool>* stop = nullptr;
+
+  /// Any good solution will do: the search expands at most kProbeStates.
+  bool is_probe = false;
+  KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
 
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };

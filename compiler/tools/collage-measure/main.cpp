@@ -29,6 +29,7 @@ struct MeasureOptions {
   std::vector<std::string> targets;
   int threads = 1;
   double timeout = 10;
+  std::string cache;
 };
 
 void limit(decltype(RLIMIT_AS) what, rlim_t most) {
@@ -75,6 +76,8 @@ int serve(const MeasureOptions& options) {
   if (!targets) return kInputError;
   measure::TimingOptions timing;
   timing.threads = options.threads;
+  std::optional<support::FileCache> cache;
+  if (!options.cache.empty()) timing.cache = &cache.emplace(options.cache);
   std::string candidate;
   if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return kSuccess;
   while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
@@ -97,6 +100,7 @@ int run(int argc, char** argv) {
   app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
   app.add_option("--threads", options.threads, "threads of the host");
+  app.add_option("--cache", options.cache, "a folder of compiled code");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
   try {
     app.parse(argc, argv);

@@ -22,6 +22,7 @@ class Interface : public ::testing::Test {
     compiler_ = collage_compiler_create(COLLAGE_ABI_VERSION);
     ASSERT_NE(compiler_, nullptr);
     ASSERT_EQ(collage_compiler_set(compiler_, "costs", "estimate"), 0);
+    ASSERT_EQ(collage_compiler_set(compiler_, "cache", ""), 0);
   }
   void TearDown() override { collage_compiler_free(compiler_); }
 

@@ -133,13 +133,14 @@ TEST(MeasurementLine, ReadsBack) {
   measured.cost = us(12);
   measured.spread = us(1);
   measured.runs = 9;
+  measured.compiled = 4;
   EXPECT_EQ(parse_line(to_line(measured)), measured);
   EXPECT_EQ(parse_line(to_line(failed_measurement("no\nroom"))), failed_measurement("no room"));
   Measurement no_memory = failed_measurement("std::bad_alloc");
   EXPECT_FALSE(no_memory.lasting);
   EXPECT_EQ(parse_line(to_line(no_memory)), no_memory);
   EXPECT_FALSE(failed_measurement("no memory for 7 bytes of `npu`").lasting);
-  for (const char* bad : {"", "ok", "ok 1 2", "ok 1 2 0", "ok -1 2 3", "maybe 1 2 3"})
+  for (const char* bad : {"", "ok", "ok 1 2", "ok 1 2 3", "ok 1 2 0 4", "ok -1 2 3 4", "ok 1 2 3 -4", "maybe 1 2 3 4"})
     EXPECT_FALSE(parse_line(bad)) << bad;
 }
 
@@ -222,7 +223,7 @@ TEST(MeasuredCosts, AFailureOfTheMomentIsTriedOnceMore) {
   flaky.worker.program = "/bin/sh";
   // The first process is killed, the second answers.
   flaky.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; [ -e " + mark + " ] || { : > " + mark +
-                                      "; kill -KILL $$; }; printf '\\13\\0\\0\\0ok 7000 1 1' >&3; exec sleep 60"};
+                                      "; kill -KILL $$; }; printf '\\15\\0\\0\\0ok 7000 1 1 2' >&3; exec sleep 60"};
   MeasuredCosts costs(flaky, {});
   place::MeasuredCost answer = costs.measure(graph, {partition_of(graph, {"a"})})[0];
   EXPECT_EQ(answer.cost, Duration::picoseconds(7000)) << answer.failure;
@@ -252,7 +253,7 @@ TEST(MeasuredCosts, WaitsForAnotherCompilerAndTakesItsCosts) {
   auto options = [](CostDatabase* database) {
     MeasuredCostsOptions made = with_dead_worker(database);
     made.worker.program = "/bin/sh";
-    made.worker.arguments = {"-c", "printf '\\0\\0\\0\\0\\13\\0\\0\\0ok 7000 1 1' >&3; exec sleep 60"};
+    made.worker.arguments = {"-c", "printf '\\0\\0\\0\\0\\15\\0\\0\\0ok 7000 1 1 2' >&3; exec sleep 60"};
     return made;
   };
   std::optional<MachineLock> other(std::in_place, path + ".lock", nullptr);

@@ -52,7 +52,7 @@ TEST(Worker, TimeRunsOut) {
 
 TEST(Worker, StartingDoesNotCountAgainstTheCandidate) {
   WorkerOptions slow = {
-      "/bin/sh", {"-c", "sleep 0.3; printf '\\0\\0\\0\\0\\10\\0\\0\\0ok 7 1 1' >&3; exec sleep 60"}, 0.2};
+      "/bin/sh", {"-c", "sleep 0.3; printf '\\0\\0\\0\\0\\12\\0\\0\\0ok 7 1 1 0' >&3; exec sleep 60"}, 0.2};
   Measurement measured = measure_with(slow);
   EXPECT_FALSE(measured.failed()) << measured.failure;
   slow.start_seconds = 0.05;

@@ -80,7 +80,7 @@ TEST(CodegenTarget, CodeThatNeedsALinkerIsRefused) {
   int x = nest.add_buffer("x", false);
   int y = nest.add_buffer("y", true);
   nest.store(y, codegen::int_const(0), codegen::unary(codegen::Op::FFloor, codegen::load(x, codegen::int_const(0), 4)));
-  auto code = (*assembler)->assemble({&nest}, {"floor"}, false);
+  auto code = (*assembler)->assemble(nest, "floor", false);
   ASSERT_FALSE(code.is_ok());
   EXPECT_EQ(code.message(), "compiled code needs a relocation");
 

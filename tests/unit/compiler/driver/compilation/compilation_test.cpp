@@ -3,6 +3,9 @@
 #include "compiler/driver/compilation/compilation.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "compiler/driver/run/program.h"
 
@@ -24,6 +27,7 @@ class Compiling : public ::testing::Test {
   static Settings estimated() {
     Settings settings;
     settings.costs.mode = CostMode::Estimate;
+    settings.cache = "";
     return settings;
   }
 
@@ -86,6 +90,33 @@ TEST_F(Compiling, MemoryCapsAreInTheTargets) {
   const plan::DeviceTarget* device = compilation->targets().find_device("npu[0]");
   ASSERT_NE(device, nullptr);
   EXPECT_EQ(device->capacity, 1u << 20);
+}
+
+TEST_F(Compiling, TheSecondCompilationSearchesAndCompilesNothing) {
+  const std::string folder = ::testing::TempDir() + "collage_compiling_" + std::to_string(::getpid());
+  Settings settings = estimated();
+  settings.cache = folder;
+  std::vector<place::Cost> predicted;
+  for (const bool is_known : {false, true}) {
+    auto compilation = open(settings, {"rules/host.rules"});
+    ASSERT_NE(compilation, nullptr) << diags_.render();
+    auto candidates = compilation->find_candidates({}, nullptr, diags_);
+    ASSERT_TRUE(candidates) << diags_.render();
+    auto found = compilation->find_placement(*candidates, {}, diags_);
+    ASSERT_TRUE(found) << diags_.render();
+    EXPECT_EQ(found->is_known, is_known);
+    predicted.push_back(found->predicted);
+    ProgramOptions options;
+    options.cache = compilation->cache();
+    auto program = build_program(compilation->graph(), found->placement, compilation->targets(), options, diags_);
+    ASSERT_TRUE(program) << diags_.render();
+    const codegen::JitStats& code = program->jit->stats();
+    EXPECT_GT(code.kernels, 0u);
+    EXPECT_EQ(code.compiled, is_known ? 0 : code.kernels);
+    EXPECT_EQ(code.from_cache, is_known ? code.kernels : 0);
+  }
+  EXPECT_EQ(predicted[0], predicted[1]);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
