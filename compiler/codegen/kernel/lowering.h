@@ -15,12 +15,13 @@
 namespace collage::codegen {
 
 /// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue and perhaps a node that it takes
-/// in, or only pointwise nodes.
+/// in, only pointwise nodes, or nodes that work along rows.
 struct Group {
-  ir::NodeId anchor;                ///< invalid: pointwise only
+  ir::NodeId anchor;                ///< invalid: none
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
   ir::NodeId prologue;              ///< makes the anchor's operand, which is not stored; invalid: none
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
+  ir::Shape rows;                   ///< of a group over rows: the shape of what lies along them; else empty
 };
 
 struct LoweringContext {

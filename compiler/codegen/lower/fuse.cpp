@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Greedy, in ascending order of nodes: a pointwise node joins the group of one of its operands (an anchor's before a
 // pointwise one, a later before an earlier) if the shapes agree and no cycle of groups arises; then groups of its other
-// operands are merged under the same conditions.
+// operands are merged under the same conditions. A node that works along rows (`row_program.h`) makes the pointwise group
+// of its operand a group over rows, which also takes what has one number per row.
 #include "compiler/codegen/lower/fuse.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
@@ -28,7 +30,8 @@ struct Draft {
   std::vector<ir::NodeId> nodes;
   ir::Shape shape;
   bool closed = false;  ///< accepts no further node
-  size_t inner = 0;     ///< anchored: dimensions along the lanes
+  bool by_rows = false;
+  size_t inner = 0;  ///< anchored: dimensions along the lanes
 };
 
 class Grouping {
@@ -43,16 +46,14 @@ class Grouping {
  private:
   void place(ir::NodeId id) {
     if (!is_pointwise(graph_, id)) {
-      open_anchor(id);
+      if (const std::optional<ir::Shape> rows = row_shape(graph_, id)) {
+        place_in_rows(id, *rows);
+      } else {
+        open_anchor(id);
+      }
       return;
     }
-    std::vector<int> neighbours = operand_drafts(id);
-    std::stable_sort(neighbours.begin(), neighbours.end(), [&](int a, int b) {
-      bool anchored_a = draft(a).anchor.is_valid();
-      bool anchored_b = draft(b).anchor.is_valid();
-      if (anchored_a != anchored_b) return anchored_a;
-      return draft(a).nodes.back() > draft(b).nodes.back();
-    });
+    const std::vector<int> neighbours = sorted_neighbours(id);
     int home = -1;
     for (int candidate : neighbours) {
       if (!takes(candidate, id) || reaches_through_others(candidate, {id})) continue;
@@ -70,6 +71,40 @@ class Grouping {
     for (int other : neighbours) {
       if (other != home) merge(home, other);
     }
+  }
+
+  /// Drafts of operands: anchored ones first, then the later first.
+  std::vector<int> sorted_neighbours(ir::NodeId id) {
+    std::vector<int> neighbours = operand_drafts(id);
+    std::stable_sort(neighbours.begin(), neighbours.end(), [&](int a, int b) {
+      bool anchored_a = draft(a).anchor.is_valid();
+      bool anchored_b = draft(b).anchor.is_valid();
+      if (anchored_a != anchored_b) return anchored_a;
+      return draft(a).nodes.back() > draft(b).nodes.back();
+    });
+    return neighbours;
+  }
+
+  void place_in_rows(ir::NodeId id, const ir::Shape& rows) {
+    int home = -1;
+    for (int candidate : sorted_neighbours(id)) {
+      const Draft& d = draft(candidate);
+      if (d.anchor.is_valid() || d.nodes.size() >= kMostNodes || d.shape != rows) continue;
+      const bool fits = std::all_of(d.nodes.begin(), d.nodes.end(),
+                                    [&](ir::NodeId node) { return row_role(graph_, node, rows) != RowRole::None; });
+      if (!fits || reaches_through_others(candidate, {id})) continue;
+      home = candidate;
+      break;
+    }
+    if (home < 0) {
+      Draft fresh;
+      fresh.shape = rows;
+      drafts_.push_back(fresh);
+      home = static_cast<int>(drafts_.size()) - 1;
+    }
+    draft(home).by_rows = true;
+    draft(home).nodes.push_back(id);
+    of_[id] = home;
   }
 
   void open_anchor(ir::NodeId id) {
@@ -114,6 +149,7 @@ class Grouping {
   // Shapes fit, and an anchor's lanes run along whole rows of every operand from outside.
   bool takes(int home, ir::NodeId id) {
     const Draft& d = draft(home);
+    if (d.by_rows) return d.nodes.size() < kMostNodes && row_role(graph_, id, d.shape) != RowRole::None;
     if (d.closed || d.nodes.size() >= kMostNodes || d.shape != result_shape(id)) return false;
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
@@ -173,7 +209,7 @@ class Grouping {
   void merge(int home, int other) {
     Draft& into = draft(home);
     Draft& from = draft(other);
-    if (from.anchor.is_valid() || from.shape != into.shape) return;
+    if (from.anchor.is_valid() || from.shape != into.shape || (from.by_rows && !into.by_rows)) return;
     if (into.nodes.size() + from.nodes.size() > kMostNodes) return;
     for (ir::NodeId id : from.nodes) {
       if (!takes(home, id)) return;
@@ -221,6 +257,10 @@ class Grouping {
       group.anchor = draft(i).anchor;
       group.nodes = draft(i).nodes;
       group.prologue = draft(i).prologue;
+      // A reduction alone has a lowering of its own, for any axes.
+      const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);
+      if (draft(i).by_rows && is_reduction) group.anchor = group.nodes[0];
+      if (draft(i).by_rows && !is_reduction) group.rows = draft(i).shape;
       for (ir::NodeId id : group.nodes) {
         for (ir::ValueId value : graph_.node(id).outputs) {
           if (value.is_valid() && is_stored(value, i)) group.stored.push_back(value);

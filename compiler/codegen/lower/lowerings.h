@@ -59,4 +59,7 @@ std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId node);
 
 std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group);
 
+/// Lowers a group over rows.
+std::vector<KernelSketch> lower_row_group(const LoweringContext& context, const Group& group);
+
 }  // namespace collage::codegen
