@@ -21,7 +21,9 @@ struct Group {
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
   ir::NodeId prologue;              ///< makes the anchor's operand, which is not stored; invalid: none
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
-  ir::Shape rows;                   ///< of a group over rows: the shape of what lies along them; else empty
+  /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor is
+  /// the second.
+  ir::Shape rows;
 };
 
 struct LoweringContext {

@@ -15,12 +15,6 @@ constexpr double kFirstReadCycles = 0.2;
 /// Cycles around the loop over k: sums to zero, and to their places.
 constexpr double kBlockCycles = 20;
 
-// Per step of k a block of r x v costs the maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
-// cycles of FMA latency if it has fewer than 8 sums.
-double step_cycles(int64_t rows, int64_t vectors) {
-  return std::max({static_cast<double>(rows * vectors) / 2, static_cast<double>(rows + vectors) / 2, 4.0}) + 0.3;
-}
-
 class Estimate {
  public:
   Estimate(const GemmShape& shape, const GemmMachine& machine, const GemmTiling& tiling)
@@ -67,7 +61,7 @@ class Estimate {
     const int64_t blocks = last_block(chunk) - chunk * t_.chunk_blocks;
     const int64_t tall = std::clamp<int64_t>(t_.rows.tall - chunk * t_.chunk_blocks, 0, blocks);
     const auto of_height = [&](int64_t height) {
-      return step_cycles(height, width) * static_cast<double>(s_.depth) + kBlockCycles +
+      return block_cycles(height, width) * static_cast<double>(s_.depth) + kBlockCycles +
              static_cast<double>(height * width);
     };
     return static_cast<double>(tall) * of_height(t_.rows.rows) +
@@ -97,6 +91,12 @@ int64_t choose_part(const GemmShape& shape, const GemmTiling& tiling, int lanes)
 }
 
 }  // namespace
+
+// The maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
+// cycles of FMA latency if it has fewer than 8 sums.
+double block_cycles(int64_t rows, int64_t vectors) {
+  return std::max({static_cast<double>(rows * vectors) / 2, static_cast<double>(rows + vectors) / 2, 4.0}) + 0.3;
+}
 
 GemmTiling choose_tiling(const GemmShape& shape, const GemmMachine& machine) {
   const int64_t vectors = (shape.columns + machine.lanes - 1) / machine.lanes;

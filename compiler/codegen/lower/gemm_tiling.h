@@ -45,6 +45,9 @@ struct GemmTiling {
   int64_t part_depth = 1;    ///< of k; less than the depth only if B is packed
 };
 
+/// Cycles per step of k of a register block, estimated.
+double block_cycles(int64_t rows, int64_t vectors);
+
 /// Tasks run in the order (batch, chunk, panel); each thread gets as many neighbouring ones as the others.
 GemmTiling choose_tiling(const GemmShape& shape, const GemmMachine& machine);
 
