@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Greedy, in ascending order of nodes: a pointwise node joins the group of one of its operands (an anchor's before a
 // pointwise one, a later before an earlier) if the shapes agree and no cycle of groups arises; then groups of its other
-// operands are merged under the same conditions.
+// operands are merged under the same conditions. A node that works along rows (`row_program.h`) makes the pointwise group
+// of its operand a group over rows, which also takes what has one number per row.
 #include "compiler/codegen/lower/fuse.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
@@ -28,7 +30,10 @@ struct Draft {
   std::vector<ir::NodeId> nodes;
   ir::Shape shape;
   bool closed = false;  ///< accepts no further node
-  size_t inner = 0;     ///< anchored: dimensions along the lanes
+  bool by_rows = false;
+  bool is_attention = false;  ///< two products with rows of `row_shape` between them
+  ir::Shape row_shape;
+  size_t inner = 0;  ///< anchored: dimensions along the lanes
 };
 
 class Grouping {
@@ -44,16 +49,15 @@ class Grouping {
  private:
   void place(ir::NodeId id) {
     if (!is_pointwise(graph_, id)) {
-      open_anchor(id);
+      if (join_products(id) || put_through_transpose(id)) return;
+      if (const std::optional<ir::Shape> rows = row_shape(graph_, id)) {
+        place_in_rows(id, *rows);
+      } else {
+        open_anchor(id);
+      }
       return;
     }
-    std::vector<int> neighbours = operand_drafts(id);
-    std::stable_sort(neighbours.begin(), neighbours.end(), [&](int a, int b) {
-      bool anchored_a = draft(a).anchor.is_valid();
-      bool anchored_b = draft(b).anchor.is_valid();
-      if (anchored_a != anchored_b) return anchored_a;
-      return draft(a).nodes.back() > draft(b).nodes.back();
-    });
+    const std::vector<int> neighbours = sorted_neighbours(id);
     int home = -1;
     for (int candidate : neighbours) {
       if (!takes(candidate, id) || reaches_through_others(candidate, {id})) continue;
@@ -71,6 +75,182 @@ class Grouping {
     for (int other : neighbours) {
       if (other != home) merge(home, other);
     }
+  }
+
+  /// Drafts of operands: anchored ones first, then the later first.
+  std::vector<int> sorted_neighbours(ir::NodeId id) {
+    std::vector<int> neighbours = operand_drafts(id);
+    std::stable_sort(neighbours.begin(), neighbours.end(), [&](int a, int b) {
+      bool anchored_a = draft(a).anchor.is_valid();
+      bool anchored_b = draft(b).anchor.is_valid();
+      if (anchored_a != anchored_b) return anchored_a;
+      return draft(a).nodes.back() > draft(b).nodes.back();
+    });
+    return neighbours;
+  }
+
+  void place_in_rows(ir::NodeId id, const ir::Shape& rows) {
+    int home = -1;
+    for (int candidate : sorted_neighbours(id)) {
+      const Draft& d = draft(candidate);
+      if (d.anchor.is_valid() || d.nodes.size() >= kMostNodes || d.shape != rows) continue;
+      const bool fits = std::all_of(d.nodes.begin(), d.nodes.end(),
+                                    [&](ir::NodeId node) { return row_role(graph_, node, rows) != RowRole::None; });
+      if (!fits || reaches_through_others(candidate, {id})) continue;
+      home = candidate;
+      break;
+    }
+    if (home < 0) {
+      Draft fresh;
+      fresh.shape = rows;
+      drafts_.push_back(fresh);
+      home = static_cast<int>(drafts_.size()) - 1;
+    }
+    draft(home).by_rows = true;
+    draft(home).nodes.push_back(id);
+    of_[id] = home;
+  }
+
+  /// Returns the only node that reads the value; invalid if there are more, or it is an output.
+  ir::NodeId only_reader(ir::ValueId value) const {
+    const ir::Value& v = graph_.value(value);
+    return v.is_output || v.uses.size() != 1 ? ir::NodeId() : v.uses[0].node;
+  }
+
+  /// Returns the draft of the value's producer if all that the draft makes is this value, for `reader` alone; else -1.
+  int draft_for(ir::ValueId value, ir::NodeId reader) const {
+    const auto at = of_.find(graph_.value(value).producer);
+    if (at == of_.end() || only_reader(value) != reader) return -1;
+    const Draft& d = drafts_[static_cast<size_t>(at->second)];
+    for (ir::NodeId node : d.nodes) {
+      for (ir::ValueId result : graph_.node(node).outputs) {
+        if (result.is_valid() && result != value && is_stored(result, at->second)) return -1;
+      }
+    }
+    return at->second;
+  }
+
+  /// MatMul(rows(MatMul(q, k)), v) => one draft, with the Transposes that make q, k and v for it alone.
+  bool join_products(ir::NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    if (node.op->name != "MatMul" || !find_lowering("MatMul")->accepts(graph_, id)) return false;
+    const int rows = draft_for(node.inputs[0], id);
+    if (rows < 0 || !draft(rows).by_rows) return false;
+    const ir::Shape shape = draft(rows).shape;
+    const ir::Shape& result = result_shape(id);
+    if (shape != graph_.value(node.inputs[0]).type.shape || shape.size() != result.size()) return false;
+    if (!std::equal(shape.begin(), shape.end() - 1, result.begin())) return false;
+    std::set<int> parts = {rows};
+    ir::NodeId product;
+    for (int other : operand_drafts_of(rows)) {
+      const ir::NodeId anchor = draft(other).anchor;
+      if (!anchor.is_valid() || draft(other).is_attention || graph_.node(anchor).op->name != "MatMul") continue;
+      if (draft(other).shape != shape || product.is_valid()) continue;
+      if (!only_feeds(other, rows)) continue;
+      product = anchor;
+      parts.insert(other);
+    }
+    if (!product.is_valid()) return false;
+    std::vector<ir::NodeId> nodes = {id};
+    for (int part : parts) {
+      for (ir::NodeId member : draft(part).nodes) {
+        if (member != product && row_role(graph_, member, shape) == RowRole::None) return false;
+        nodes.push_back(member);
+      }
+    }
+    for (const auto& [value, reader] :
+         {std::pair{graph_.node(product).inputs[0], product}, std::pair{graph_.node(product).inputs[1], product},
+          std::pair{node.inputs[1], id}}) {
+      const int made_by = draft_for(value, reader);
+      if (made_by < 0 || draft(made_by).nodes.size() != 1) continue;
+      const ir::NodeId transpose = draft(made_by).nodes[0];
+      if (graph_.node(transpose).op->name != "Transpose") continue;
+      nodes.push_back(transpose);
+      parts.insert(made_by);
+    }
+    if (returns_to(parts, nodes)) return false;
+    Draft fresh;
+    fresh.anchor = id;
+    fresh.nodes = nodes;
+    std::sort(fresh.nodes.begin(), fresh.nodes.end());
+    fresh.closed = true;
+    fresh.is_attention = true;
+    fresh.shape = result;
+    fresh.row_shape = shape;
+    for (int part : parts) draft(part).nodes.clear();
+    for (ir::NodeId member : fresh.nodes) of_[member] = static_cast<int>(drafts_.size());
+    drafts_.push_back(std::move(fresh));
+    return true;
+  }
+
+  /// The only reader of such a draft's result: it is stored where the Transpose puts it, if its rows stay rows.
+  bool put_through_transpose(ir::NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    if (node.op->name != "Transpose") return false;
+    const auto at = of_.find(graph_.value(node.inputs[0]).producer);
+    if (at == of_.end() || !draft(at->second).is_attention || only_reader(node.inputs[0]) != id) return false;
+    Draft& home = draft(at->second);
+    const std::vector<int64_t> perm = node.attrs.get_ints("perm");
+    const bool is_last = !perm.empty() && perm.back() + 1 == static_cast<int64_t>(perm.size());
+    if (!is_last || graph_.node(home.nodes.back()).op->name == "Transpose") return false;
+    home.nodes.push_back(id);
+    of_[id] = at->second;
+    return true;
+  }
+
+  std::set<int> operand_drafts_of(int of) {
+    std::set<int> found;
+    for (ir::NodeId node : draft(of).nodes) {
+      for (int other : operand_drafts(node)) {
+        if (other != of) found.insert(other);
+      }
+    }
+    return found;
+  }
+
+  /// Returns whether everything that the draft makes for others is one value, and `reader` alone reads it.
+  bool only_feeds(int from, int reader) const {
+    std::set<ir::ValueId> read;
+    for (ir::NodeId node : drafts_[static_cast<size_t>(from)].nodes) {
+      for (ir::ValueId result : graph_.node(node).outputs) {
+        if (!result.is_valid() || !is_stored(result, from)) continue;
+        const ir::Value& v = graph_.value(result);
+        if (v.is_output) return false;
+        for (const ir::Use& use : v.uses) {
+          const auto at = of_.find(use.node);
+          if (at == of_.end() || (at->second != from && at->second != reader)) return false;
+        }
+        read.insert(result);
+      }
+    }
+    return read.size() == 1;
+  }
+
+  /// Returns whether a path leads out of these drafts and back, if they become one with `nodes`.
+  bool returns_to(const std::set<int>& parts, const std::vector<ir::NodeId>& nodes) const {
+    std::set<int> seen;
+    std::vector<int> open;
+    const auto visit = [&](ir::NodeId id, bool is_inside) {
+      for (int other : operand_drafts(id)) {
+        if (parts.contains(other)) {
+          if (!is_inside) return true;
+          continue;
+        }
+        if (seen.insert(other).second) open.push_back(other);
+      }
+      return false;
+    };
+    for (ir::NodeId id : nodes) {
+      if (visit(id, true)) return true;
+    }
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      for (ir::NodeId id : drafts_[static_cast<size_t>(at)].nodes) {
+        if (visit(id, false)) return true;
+      }
+    }
+    return false;
   }
 
   void open_anchor(ir::NodeId id) {
@@ -125,6 +305,7 @@ class Grouping {
   // Shapes fit, and an anchor's lanes run along whole rows of every operand from outside.
   bool takes(int home, ir::NodeId id) {
     const Draft& d = draft(home);
+    if (d.by_rows) return d.nodes.size() < kMostNodes && row_role(graph_, id, d.shape) != RowRole::None;
     if (d.closed || d.nodes.size() >= kMostNodes || d.shape != result_shape(id)) return false;
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
@@ -184,7 +365,7 @@ class Grouping {
   void merge(int home, int other) {
     Draft& into = draft(home);
     Draft& from = draft(other);
-    if (from.anchor.is_valid() || from.shape != into.shape) return;
+    if (from.anchor.is_valid() || from.shape != into.shape || (from.by_rows && !into.by_rows)) return;
     if (into.nodes.size() + from.nodes.size() > kMostNodes) return;
     for (ir::NodeId id : from.nodes) {
       if (!takes(home, id)) return;
@@ -233,6 +414,11 @@ class Grouping {
       group.nodes = draft(i).nodes;
       group.prologue = draft(i).prologue;
       group.generator = generator_of(group.anchor);
+      // A reduction alone has a lowering of its own, for any axes.
+      const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);
+      if (draft(i).by_rows && is_reduction) group.anchor = group.nodes[0];
+      if (draft(i).by_rows && !is_reduction) group.rows = draft(i).shape;
+      if (draft(i).is_attention) group.rows = draft(i).row_shape;
       for (ir::NodeId id : group.nodes) {
         for (ir::ValueId value : graph_.node(id).outputs) {
           if (value.is_valid() && is_stored(value, i)) group.stored.push_back(value);

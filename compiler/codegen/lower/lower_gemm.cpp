@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatMul and Gemm. The result is cut into panels of columns (`vectors` wide) and blocks of rows; the panel's part of B
-// is read in vectors, elements of A are broadcast.
+// MatMul and Gemm. The result is cut into panels of columns and blocks of rows (`gemm_tiling.h`); the panel's part of B is
+// read in vectors, elements of A are broadcast.
 //
 //   B constant: packed when compiled, [panel][k][column], zero-padded; leading dimensions of A fold into its rows.
 //   B computed: its rows are read unpacked; a transposed one is packed by each task.
@@ -12,16 +12,13 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/lower/gemm_tiling.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
 namespace {
 
-/// Most elements of A in a chunk of rows: half of a second-level cache.
-constexpr int64_t kChunkElements = 1 << 18;
-/// Elements of A, and of two panels of B, that stay in a second-level cache of 2 MB; of all of B.
-constexpr int64_t kCacheElements = 1 << 18;
 /// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
 
@@ -106,19 +103,20 @@ Problem describe(const ir::Graph& graph, ir::NodeId id) {
 }
 
 /// B as [matrix][panel][k][column of the panel].
-runtime::Tensor pack_b(const Problem& p, const runtime::Tensor& b, int64_t width) {
+runtime::Tensor pack_b(const Problem& p, const runtime::Tensor& b, const PanelSplit& split, int64_t lanes) {
   int64_t matrix = p.depth * p.columns;
   int64_t matrices = b.count() / matrix;
-  int64_t panels = (p.columns + width - 1) / width;
-  runtime::Tensor packed(runtime::DType::F32, {matrices, panels, p.depth, width});
+  runtime::Tensor packed(runtime::DType::F32, {matrices, p.depth * split.vectors * lanes});
   const float* from = b.as<float>().data();
   float* to = packed.as<float>().data();
   for (int64_t m = 0; m < matrices; ++m) {
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      int64_t count = std::min(width, p.columns - panel * width);
+    for (int64_t panel = 0; panel < split.panels; ++panel) {
+      const int64_t first = split.begin(panel) * lanes;
+      const int64_t width = split.width(panel) * lanes;
+      int64_t count = std::min(width, p.columns - first);
       for (int64_t k = 0; k < p.depth; ++k, to += width) {
         for (int64_t j = 0; j < count; ++j) {
-          int64_t column = panel * width + j;
+          int64_t column = first + j;
           to[j] = from[m * matrix + (p.trans_b ? column * p.depth + k : k * p.columns + column)];
         }
       }
@@ -138,75 +136,64 @@ class GemmLowering {
 
   std::vector<KernelSketch> run() {
     lanes_ = nest_.lanes();
-    block_ = choose_block(p_.rows, p_.columns, nest_.lanes(), context_.isa.registers);
-    width_ = static_cast<int64_t>(block_.vectors) * lanes_;
-    panels_ = (p_.columns + width_ - 1) / width_;
-    rows_ = split_rows(p_.rows, block_.rows);
+    const int64_t batches = runtime::element_count(p_.batch);
+    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed},
+                       {nest_.lanes(), context_.isa.registers, context_.threads});
+    width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
     if (p_.c.is_valid()) {
       c_ = builder_.value_buffer(p_.c, false);
       c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
     }
     if (p_.packed) {
-      b_ = builder_.constant_buffer(pack_b(p_, context_.graph.value(p_.b).constant->data, width_), "packed");
+      b_ = builder_.constant_buffer(pack_b(p_, context_.graph.value(p_.b).constant->data, t_.panels, lanes_), "packed");
     } else {
       b_ = builder_.value_buffer(p_.b, false);
     }
-    choose_chunks();
-    choose_depths();
     emit();
-    int64_t batches = runtime::element_count(p_.batch);
-    int64_t work = std::max<int64_t>(1, width_ * p_.depth * p_.rows / chunks_);
+    int64_t work = std::max<int64_t>(1, width_ * p_.depth * p_.rows / t_.chunks);
     std::vector<KernelSketch> kernels;
-    kernels.push_back(builder_.finish(batches * chunks_ * panels_, kGrainWork / work));
+    kernels.push_back(builder_.finish(batches * t_.chunks * t_.panels.panels, kGrainWork / work));
     return kernels;
   }
 
  private:
-  // Chunks are multiples of row blocks. With fewer panels than threads the rows are distributed, too.
-  void choose_chunks() {
-    int64_t blocks = rows_.blocks();
-    int64_t most = std::max<int64_t>(1, kChunkElements / std::max<int64_t>(1, rows_.rows * p_.depth));
-    int64_t tasks = runtime::element_count(p_.batch) * panels_;
-    int64_t wanted = tasks >= 4 * context_.threads ? 1 : (4 * context_.threads + tasks - 1) / tasks;
-    if (context_.threads == 1) wanted = 1;
-    chunks_ = std::clamp<int64_t>(std::max(wanted, (blocks + most - 1) / most), 1, blocks);
-    chunk_blocks_ = (blocks + chunks_ - 1) / chunks_;
-    chunks_ = (blocks + chunk_blocks_ - 1) / chunk_blocks_;
-  }
-
-  /// Parts of k, of equal length but for the last, where B is packed.
-  void choose_depths() {
-    part_depth_ = p_.depth;
-    if (!p_.packed) return;
-    const int64_t rows = std::min(p_.rows, chunk_blocks_ * rows_.rows);
-    const int64_t cached = (rows + 2 * width_) * p_.depth;
-    const int64_t parts = (cached + kCacheElements - 1) / kCacheElements;
-    if (parts <= 1) return;
-    constexpr int64_t kStep = 64;
-    part_depth_ = ((p_.depth + parts - 1) / parts + kStep - 1) / kStep * kStep;
-  }
-
   void emit() {
+    const PanelSplit& split = t_.panels;
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    Expr panel = nest_.let("panel", rem(task, panels_));
-    Expr rest = nest_.let("rest", div(task, panels_));
-    Expr chunk = nest_.let("chunk", rem(rest, chunks_));
-    Expr batch = nest_.let("batch", div(rest, chunks_));
+    panel_ = nest_.let("panel", rem(task, split.panels));
+    Expr rest = nest_.let("rest", div(task, split.panels));
+    Expr chunk = nest_.let("chunk", rem(rest, t_.chunks));
+    Expr batch = nest_.let("batch", div(rest, t_.chunks));
     IterationSpace batches{p_.batch, 0};
     batch_ = split_outer(nest_, batches, batch);
-    int64_t tail = p_.columns - (panels_ - 1) * width_;
-    if (tail == width_) {
-      emit_panel(panel, chunk, block_.vectors, nullptr);
+    first_vector_ = nest_.let("vector", div(mul(panel_, split.vectors), split.panels));
+    column_ = nest_.let("column", mul(first_vector_, lanes_));
+    const auto widest = static_cast<int>(split.widest());
+    const int64_t left = p_.columns % lanes_;
+    // The last panel is one of the widest. Only its last vector may be incomplete.
+    const auto emit_full = [&] {
+      if (split.is_even()) return emit_panel(chunk, widest, nullptr);
+      const Expr width =
+          nest_.let("width", sub(div(add(mul(panel_, split.vectors), split.vectors), split.panels), first_vector_));
+      nest_.begin_if(less(int_const(widest - 1), width));
+      emit_panel(chunk, widest, nullptr);
+      nest_.end_if();
+      nest_.begin_if(less(width, int_const(widest)));
+      emit_panel(chunk, widest - 1, nullptr);
+      nest_.end_if();
+    };
+    if (left == 0) {
+      emit_full();
     } else {
-      nest_.begin_if(less(panel, int_const(panels_ - 1)));
-      emit_panel(panel, chunk, block_.vectors, nullptr);
-      nest_.end_if();
-      nest_.begin_if(less(int_const(panels_ - 2), panel));
-      int vectors = static_cast<int>((tail + lanes_ - 1) / lanes_);
-      int64_t left = tail % lanes_;
-      emit_panel(panel, chunk, vectors, left == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(left))));
-      nest_.end_if();
+      if (split.panels > 1) {
+        nest_.begin_if(less(panel_, int_const(split.panels - 1)));
+        emit_full();
+        nest_.end_if();
+        nest_.begin_if(less(int_const(split.panels - 2), panel_));
+      }
+      emit_panel(chunk, widest, nest_.let("mask", nest_.lanes_below(int_const(left))));
+      if (split.panels > 1) nest_.end_if();
     }
     nest_.end_for();
   }
@@ -217,17 +204,17 @@ class GemmLowering {
     return base;
   }
 
-  void emit_panel(const Expr& panel, const Expr& chunk, int vectors, const Expr& mask) {
+  void emit_panel(const Expr& chunk, int vectors, const Expr& mask) {
     VectorOperand b;
     b.buffer = b_;
-    Expr column = nest_.let("column", mul(panel, width_));
-    Prefetch prefetch;
+    const Expr& column = column_;
+    const int64_t width = vectors * lanes_;
     if (p_.packed) {
-      int64_t matrix = panels_ * p_.depth * width_;
+      int64_t matrix = t_.panels.vectors * lanes_ * p_.depth;
       std::vector<int64_t> strides = p_.b_batch_strides;
       for (int64_t& s : strides) s = s / (p_.depth * p_.columns) * matrix;
-      b.base = nest_.let("b0", add(batch_base(strides), mul(panel, p_.depth * width_)));
-      b.k_stride = width_;
+      b.base = nest_.let("b0", add(batch_base(strides), mul(column, p_.depth)));
+      b.k_stride = width;
     } else if (p_.trans_b) {
       pack_transposed(column, vectors, mask);
       b.buffer = scratch_;
@@ -238,20 +225,21 @@ class GemmLowering {
       b.k_stride = p_.columns;
       b.last_mask = mask;
     }
-    first_block_ = nest_.let("first", mul(chunk, chunk_blocks_));
-    const Expr last = nest_.let("last", min(add(first_block_, chunk_blocks_), int_const(rows_.blocks())));
-    if (part_depth_ < p_.depth) {
+    first_block_ = nest_.let("first", mul(chunk, t_.chunk_blocks));
+    const Expr last = nest_.let("last", min(add(first_block_, t_.chunk_blocks), int_const(t_.rows.blocks())));
+    if (t_.part_depth < p_.depth) {
       scratch_ = builder_.scratch_buffer(scratch_used());
-      const Expr low = sub(mul(first_block_, rows_.rows), max(sub(first_block_, int_const(rows_.tall)), int_const(0)));
+      const Expr low =
+          sub(mul(first_block_, t_.rows.rows), max(sub(first_block_, int_const(t_.rows.tall)), int_const(0)));
       chunk_row_ = nest_.let("chunk_row", low);
     }
-    for (int64_t k = 0; k < p_.depth || k == 0; k += part_depth_) {
-      const DepthPart part{k, std::min(part_depth_, p_.depth - k)};
-      const Expr tall = min(last, int_const(rows_.tall));
-      emit_blocks(first_block_, tall, static_cast<int>(rows_.rows), part, column, b, vectors, mask);
-      if (rows_.low == 0) continue;
-      const Expr low = max(first_block_, int_const(rows_.tall));
-      emit_blocks(low, last, static_cast<int>(rows_.rows - 1), part, column, b, vectors, mask);
+    for (int64_t k = 0; k < p_.depth || k == 0; k += t_.part_depth) {
+      const DepthPart part{k, std::min(t_.part_depth, p_.depth - k)};
+      const Expr tall = min(last, int_const(t_.rows.tall));
+      emit_blocks(first_block_, tall, static_cast<int>(t_.rows.rows), part, column, b, vectors, mask);
+      if (t_.rows.low == 0) continue;
+      const Expr low = max(first_block_, int_const(t_.rows.tall));
+      emit_blocks(low, last, static_cast<int>(t_.rows.rows - 1), part, column, b, vectors, mask);
     }
   }
 
@@ -276,21 +264,22 @@ class GemmLowering {
 
   /// Bytes of scratch memory before what an epilogue takes.
   size_t scratch_used() const {
-    if (part_depth_ < p_.depth) return static_cast<size_t>(chunk_blocks_ * rows_.rows * width_) * sizeof(float);
+    if (t_.part_depth < p_.depth) return static_cast<size_t>(t_.chunk_blocks * t_.rows.rows * width_) * sizeof(float);
     return p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * sizeof(float);
   }
 
-  /// The next panel's part, cut over the row blocks of the chunk. Only where B does not stay in the cache anyway.
+  /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since the
+  /// last call has taken their place in the second-level cache.
   Prefetch next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
-    if (!p_.packed || p_.depth * p_.columns <= kCacheElements) return {};
-    const int64_t lines = part.depth * width_ / kLineElements;
-    const int64_t blocks = std::min(chunk_blocks_, rows_.blocks());
+    if (!p_.packed || t_.panels.panels == 1) return {};
+    const int64_t lines = part.depth * b.k_stride / kLineElements;
+    const int64_t blocks = std::min(t_.chunk_blocks, t_.rows.blocks());
     Prefetch prefetch;
     prefetch.buffer = b_;
-    prefetch.every = 4;
+    prefetch.every = t_.unroll;
     while (prefetch.every > 1 && blocks * (part.depth / prefetch.every) < lines) prefetch.every /= 2;
     const Expr slice = mul(sub(block, first_block_), part.depth / prefetch.every * kLineElements);
-    prefetch.base = add(add(b.base, slice), p_.depth * width_);
+    prefetch.base = add(add(b.base, slice), p_.depth * b.k_stride);
     return prefetch;
   }
 
@@ -303,8 +292,8 @@ class GemmLowering {
                    const VectorOperand& whole_b, int vectors, const Expr& mask) {
     if (height == 0) return;
     Expr block = nest_.begin_for("block", begin, end);
-    bool tall = height == rows_.rows;
-    Expr row = tall ? mul(block, rows_.rows) : add(mul(block, rows_.rows - 1), rows_.tall);
+    bool tall = height == t_.rows.rows;
+    Expr row = tall ? mul(block, t_.rows.rows) : add(mul(block, t_.rows.rows - 1), t_.rows.tall);
     row = nest_.let("row", row);
     VectorOperand b = whole_b;
     b.base = add(whole_b.base, part.begin * whole_b.k_stride);
@@ -322,7 +311,7 @@ class GemmLowering {
         sums[static_cast<size_t>(r)].push_back(nest_.variable("c", start));
       }
     }
-    accumulate(nest_, sums, 0, height, block_.unroll, part.depth, a, b, next_panel(b, block, part));
+    accumulate(nest_, sums, 0, height, t_.unroll, part.depth, a, b, next_panel(b, block, part));
     if (!is_last) {
       for (int64_t r = 0; r < height; ++r) {
         for (int64_t v = 0; v < vectors; ++v) {
@@ -365,21 +354,17 @@ class GemmLowering {
   Nest& nest_;
   Problem p_;
   Epilogue epilogue_;
-  BlockSize block_;
-  RowSplit rows_;
+  GemmTiling t_;
   OperandAccess c_access_;
   std::vector<Expr> batch_;
   int64_t lanes_ = 1;
   int64_t width_ = 1;
-  int64_t panels_ = 1;
-  int64_t chunks_ = 1;
-  int64_t chunk_blocks_ = 1;
   int a_ = -1;
   int b_ = -1;
   int c_ = -1;
   int scratch_ = -1;
-  int64_t part_depth_ = 1;
-  Expr first_block_, chunk_row_;  ///< of the task's chunk
+  Expr panel_, first_vector_, column_;  ///< of the task's panel
+  Expr first_block_, chunk_row_;        ///< of the task's chunk
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {

@@ -23,6 +23,9 @@ bool touches_nothing(const ir::Graph& graph, const Group& group) {
 
 std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group) {
   if (group.stored.empty() || touches_nothing(context.graph, group)) return {};
+  if (!group.rows.empty()) {
+    return group.anchor.is_valid() ? lower_attention(context, group) : lower_row_group(context, group);
+  }
   if (!group.anchor.is_valid()) {
     bool copies = group.nodes.size() == 1 && whole_copy(context.graph, group.nodes[0]);
     return copies ? lower_movement(context, group) : lower_pointwise(context, group);

@@ -6,11 +6,9 @@
 //
 // Other reduced dimensions are loops.
 #include <algorithm>
-#include <array>
-#include <limits>
 
+#include "compiler/codegen/kernel/reductions.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -19,96 +17,6 @@ namespace {
 using ir::Shape;
 
 constexpr int64_t kGrainElements = 16384;
-
-struct Reduction {
-  std::string_view op;
-  float start = 0;
-  Expr (*step)(Nest& nest, const Expr& sum, const Expr& x) = nullptr;
-  /// Folds the lanes; other reductions are rewritten as a sum, maximum or product.
-  Expr (*fold)(Nest& nest, const Expr& lanes) = nullptr;
-  /// The result from the fold of `count` elements; null: the fold itself.
-  Expr (*finish)(Nest& nest, const Expr& fold, int64_t count) = nullptr;
-};
-
-Expr add_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FAdd, sum, x);
-}
-Expr square_step(Nest&, const Expr& sum, const Expr& x) {
-  return fma(x, x, sum);
-}
-Expr abs_step(Nest& nest, const Expr& sum, const Expr& x) {
-  return binary(Op::FAdd, sum, vector_abs(nest, x));
-}
-Expr max_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMax, sum, x);
-}
-Expr min_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMin, sum, x);
-}
-Expr mul_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMul, sum, x);
-}
-Expr add_fold(Nest&, const Expr& lanes) {
-  return unary(Op::ReduceAdd, lanes);
-}
-Expr max_fold(Nest&, const Expr& lanes) {
-  return unary(Op::ReduceMax, lanes);
-}
-Expr min_fold(Nest& nest, const Expr& lanes) {
-  return vector_negate(nest, unary(Op::ReduceMax, vector_negate(nest, lanes)));
-}
-Expr mul_fold(Nest&, const Expr& lanes) {
-  return unary(Op::ReduceMul, lanes);
-}
-Expr mean_of(Nest& nest, const Expr& fold, int64_t count) {
-  return binary(Op::FDiv, fold, nest.constant(static_cast<float>(count), fold->lanes));
-}
-Expr root_of(Nest&, const Expr& fold, int64_t) {
-  return unary(Op::FSqrt, fold);
-}
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::array kReductions = {
-    Reduction{"GlobalAveragePool", 0, add_step, add_fold, mean_of},
-    Reduction{"GlobalMaxPool", -kInfinity, max_step, max_fold, nullptr},
-    Reduction{"ReduceL1", 0, abs_step, add_fold, nullptr},
-    Reduction{"ReduceL2", 0, square_step, add_fold, root_of},
-    Reduction{"ReduceMax", -kInfinity, max_step, max_fold, nullptr},
-    Reduction{"ReduceMean", 0, add_step, add_fold, mean_of},
-    Reduction{"ReduceMin", kInfinity, min_step, min_fold, nullptr},
-    Reduction{"ReduceProd", 1, mul_step, mul_fold, nullptr},
-    Reduction{"ReduceSum", 0, add_step, add_fold, nullptr},
-    Reduction{"ReduceSumSquare", 0, square_step, add_fold, nullptr},
-};
-
-const Reduction* find_reduction(std::string_view op) {
-  const auto* found =
-      std::find_if(kReductions.begin(), kReductions.end(), [&](const Reduction& r) { return r.op == op; });
-  return found == kReductions.end() ? nullptr : found;
-}
-
-// Returns which dimensions are reduced; nullopt if that depends on data.
-std::optional<std::vector<bool>> reduced_dims(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  size_t rank = graph.value(node.inputs[0]).type.shape.size();
-  std::vector<bool> reduced(rank, false);
-  if (node.op->name.starts_with("Global")) {
-    for (size_t d = 2; d < rank; ++d) reduced[d] = true;
-    return reduced;
-  }
-  std::vector<int64_t> axes = node.attrs.get_ints("axes");
-  if (node.inputs.size() > 1 && node.inputs[1].is_valid()) {
-    const ir::Value& value = graph.value(node.inputs[1]);
-    if (!value.is_constant()) return std::nullopt;
-    for (int64_t i = 0; i < value.constant->data.count(); ++i) {
-      axes.push_back(runtime::element_as_int(value.constant->data.view(), i));
-    }
-  }
-  if (axes.empty() && node.attrs.get_int("noop_with_empty_axes", 0) != 0) return std::nullopt;
-  if (axes.empty()) reduced.assign(rank, true);
-  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
-  return reduced;
-}
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
@@ -194,7 +102,7 @@ class ReduceEmitter {
       nest_.set(sum, select(mask, stepped, sum));
     }
     close_loops(reduced_);
-    nest_.store(y_, task, finish(nest_.let("fold", how_.fold(nest_, sum))));
+    nest_.store(y_, task, finish(nest_.let("fold", fold_lanes(nest_, how_.combine, sum))));
     nest_.end_for();
     return builder_.finish(results, kGrainElements / std::max<int64_t>(1, count_));
   }

@@ -61,4 +61,10 @@ std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId node);
 
 std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group);
 
+/// Lowers a group over rows.
+std::vector<KernelSketch> lower_row_group(const LoweringContext& context, const Group& group);
+
+/// Lowers a product of rows that are made from another product: both MatMuls, the nodes between them, and Transposes.
+std::vector<KernelSketch> lower_attention(const LoweringContext& context, const Group& group);
+
 }  // namespace collage::codegen
