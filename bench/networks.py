@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
+from report import geometric_mean, print_table, processor, ratio_of_rounds
 from runners import Collage, Failed, OnnxRuntime, Torch, random_inputs, relative_error, run_process
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -183,35 +184,12 @@ def table_rows(contenders, expected, peak):
 
 HEADER = ["", "predicted ms", "measured ms", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
 SUMMARY = ["", "optimal ms", "best other ms", "other / optimal", "best peer ms", "peer / optimal", "of peak", "rel. error", ""]
-RESAMPLES = 2000
-
-
-def print_table(title, header, rows):
-    """Names and remarks to the left, figures to the right."""
-    last = len(header) - 1
-    widths = [max(len(row[i]) for row in [header] + rows) for i in range(last)] + [0]
-    print(f"\n{title}")
-    for row in [header] + rows:
-        cells = [cell.ljust(width) if i in (0, last) else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))]
-        print(("  " + "  ".join(cells)).rstrip())
 
 
 def best(data, is_peer):
     """The fastest peer, or the fastest strategy but `optimal`; nothing where there is none."""
     ran = [row for row in data if "measured_s" in row and row["is_peer"] == is_peer and row["name"] != "optimal"]
     return min(ran, key=lambda row: row["measured_s"], default=None)
-
-
-def geometric_mean(values):
-    return float(numpy.exp(numpy.mean(numpy.log(values))))
-
-
-def ratio_of_rounds(other, optimal):
-    """How many times as long the other takes: the mean over the rounds, and its 95 % interval."""
-    logs = numpy.log(numpy.array(other["rounds_s"]) / numpy.array(optimal["rounds_s"]))
-    picks = numpy.random.default_rng(1).integers(0, len(logs), (RESAMPLES, len(logs)))
-    low, high = numpy.percentile(logs[picks].mean(axis=1), [2.5, 97.5])
-    return {"ratio": float(numpy.exp(logs.mean())), "low": float(numpy.exp(low)), "high": float(numpy.exp(high))}
 
 
 def summary_row(name, data):
@@ -223,21 +201,13 @@ def summary_row(name, data):
     remarks = []
     for is_peer, key in ((False, "best_other_over_optimal"), (True, "best_peer_over_optimal")):
         other = best(data, is_peer)
-        ratios[key] = ratio = ratio_of_rounds(other, optimal) if other else None
+        ratios[key] = ratio = ratio_of_rounds(other["rounds_s"], optimal["rounds_s"]) if other else None
         text = f"{ratio['ratio']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]" if other else ""
         cells += [f"{other['measured_s'] * 1e3:.3f}" if other else "", text]
         remarks += [other["name"]] if other else []
     error = "inf" if optimal["relative_error"] is None else f"{optimal['relative_error']:.1e}"
     cells += [f"{100 * optimal['of_peak']:.0f} %", error, ", ".join(remarks)]
     return cells, ratios
-
-
-def processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return "unknown processor"
 
 
 def main():

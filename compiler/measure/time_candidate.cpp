@@ -10,7 +10,6 @@
 #include <random>
 #include <vector>
 
-#include "compiler/codegen/jit.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/find_matches.h"
 #include "compiler/sema/build_graph.h"
@@ -92,16 +91,12 @@ class Samples {
   }
 
   /// Expects at least one sample.
-  Measurement summary() const {
+  Timing summary() const {
     constexpr int kFewest = 3;
     std::vector<double> sorted = clean_;
     if (!has_clean(kFewest)) sorted.insert(sorted.end(), disturbed_.begin(), disturbed_.end());
     std::sort(sorted.begin(), sorted.end());
-    Measurement measurement;
-    measurement.spread = Duration::seconds(quantile(sorted, 0.75) - quantile(sorted, 0.25));
-    measurement.cost = round_to_spread(Duration::seconds(quantile(sorted, 0.5)), measurement.spread);
-    measurement.runs = static_cast<int>(sorted.size());
-    return measurement;
+    return {quantile(sorted, 0.5), quantile(sorted, 0.75) - quantile(sorted, 0.25), static_cast<int>(sorted.size())};
   }
 
  private:
@@ -116,46 +111,80 @@ long preemptions() {
   return used.ru_nivcsw;
 }
 
-Measurement time_runs(runtime::Executor& executor, const runtime::Plan& plan, const std::vector<Tensor>& inputs,
-                      const TimingOptions& options) {
-  constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
-  double seconds = 0;
-  executor.observe([&](const runtime::StepReport& report) {
-    bool is_conversion = std::holds_alternative<runtime::ConvertStep>(plan.steps[report.step]);
-    if (!is_conversion) seconds += report.host_seconds;
-  });
-  CacheSweeper sweeper(options.threads);
-  Samples samples;
-  Clock::time_point start = Clock::now();
-  for (bool is_warm_up = true;; is_warm_up = false) {
-    if (runtime::Status status = sweeper.sweep(); !status) return failed_measurement(status.message());
-    seconds = 0;
-    long before = preemptions();
-    if (auto outputs = executor.run(inputs); !outputs) return failed_measurement(outputs.message());
-    bool is_long = seconds > options.budget_seconds;
-    // The first run touches memory and wakes threads for the first time; in a long run that is a small part.
-    if (is_warm_up && !is_long) {
-      start = Clock::now();
-      continue;
-    }
-    samples.add(seconds, preemptions() != before);
-    double spent = seconds_since(start);
-    bool has_enough = samples.has_clean(options.least_runs);
-    if (has_enough && (spent > options.budget_seconds || samples.is_precise())) return samples.summary();
-    if (spent > kPatience * options.budget_seconds || (is_warm_up && is_long)) return samples.summary();
+class LoadedPlan : public LoadedCandidate {
+ public:
+  LoadedPlan(std::unique_ptr<codegen::Jit> jit, runtime::Plan plan, std::vector<Tensor> inputs)
+      : jit_(std::move(jit)), plan_(std::move(plan)), inputs_(std::move(inputs)) {}
+
+  runtime::Status load(int threads) {
+    auto executor = runtime::Executor::load(plan_, *jit_, threads);
+    if (!executor) return executor.status();
+    executor_ = std::move(*executor);
+    executor_->observe([this](const runtime::StepReport& report) {
+      bool is_conversion = std::holds_alternative<runtime::ConvertStep>(plan_.steps[report.step]);
+      if (!is_conversion) seconds_ += report.host_seconds;
+    });
+    return runtime::Status::ok();
   }
-}
+
+  runtime::Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) override {
+    return executor_->run(inputs);
+  }
+
+  int compiled_kernels() const override { return static_cast<int>(jit_->stats().compiled); }
+  bool calls_reference_kernels() const override {
+    return std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const runtime::Step& step) {
+      const auto* host = std::get_if<runtime::HostStep>(&step);
+      return host != nullptr && std::any_of(host->calls.begin(), host->calls.end(), [](const runtime::HostCall& call) {
+               return std::holds_alternative<runtime::OpCall>(call);
+             });
+    });
+  }
+
+  runtime::Result<Timing> time(const TimingOptions& options) override {
+    constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
+    CacheSweeper sweeper(options.threads);
+    Samples samples;
+    Clock::time_point start = Clock::now();
+    for (bool is_warm_up = true;; is_warm_up = false) {
+      if (runtime::Status status = sweeper.sweep(); !status) return status;
+      seconds_ = 0;
+      long before = preemptions();
+      if (auto outputs = run(inputs_); !outputs) return outputs.status();
+      bool is_long = seconds_ > options.budget_seconds;
+      // The first run touches memory and wakes threads for the first time; in a long run that is a small part.
+      if (is_warm_up && !is_long) {
+        start = Clock::now();
+        continue;
+      }
+      samples.add(seconds_, preemptions() != before);
+      double spent = seconds_since(start);
+      bool has_enough = samples.has_clean(options.least_runs);
+      if (has_enough && (spent > options.budget_seconds || samples.is_precise())) return samples.summary();
+      if (spent > kPatience * options.budget_seconds || (is_warm_up && is_long)) return samples.summary();
+    }
+  }
+
+ private:
+  std::unique_ptr<codegen::Jit> jit_;
+  runtime::Plan plan_;
+  std::vector<Tensor> inputs_;
+  std::unique_ptr<runtime::Executor> executor_;  ///< refers to the others
+  double seconds_ = 0;                           ///< of the last run, without conversions
+};
 
 }  // namespace
 
-Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options) {
+runtime::Result<std::unique_ptr<LoadedCandidate>> LoadedCandidate::load(const std::string& text,
+                                                                        const plan::PlanTargets& targets,
+                                                                        const codegen::JitOptions& options) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   auto first_error = [&](const std::string& otherwise) {
     for (const support::DiagnosticRecord& record : diags.records()) {
-      if (record.severity == support::Severity::Error) return failed_measurement(record.message);
+      if (record.severity == support::Severity::Error) return runtime::Status::error(record.message);
     }
-    return failed_measurement(otherwise);
+    return runtime::Status::error(otherwise);
   };
   support::FileId file = sources.add("<candidate>", text);
   std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
@@ -164,23 +193,34 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   // The text names the rules of the candidate, which is all that this process knows of it. A rule that reads weights may
   // not match the random ones of the text: then the candidate runs without requests.
   if (plan::find_matches(model->graph, targets, &model->placement)) model->placement.partitions[0].matches.clear();
-  codegen::JitOptions jit_options;
-  jit_options.threads = options.threads;
-  jit_options.cache = options.cache;
-  auto jit = codegen::Jit::create(jit_options);
-  if (!jit) return failed_measurement(jit.message());
+  auto jit = codegen::Jit::create(options);
+  if (!jit) return jit.status();
   std::optional<plan::BuiltPlan> built = plan::build_plan(model->graph, model->placement, targets, **jit, diags);
   if (!built) return first_error("it cannot be planned");
   bool is_host = model->placement.partitions[0].backend == "host";
-  if (!is_host && !built->fallbacks.empty()) return failed_measurement(built->fallbacks[0].reason);
-  auto executor = runtime::Executor::load(built->plan, **jit, options.threads);
-  if (!executor) return failed_measurement(executor.message());
+  if (!is_host && !built->fallbacks.empty()) return runtime::Status::error(built->fallbacks[0].reason);
   std::vector<Tensor> inputs;
   for (ir::ValueId input : model->graph.inputs()) {
     inputs.push_back(make_input(model->graph.value(input).type, static_cast<uint32_t>(inputs.size())));
   }
-  Measurement measurement = time_runs(**executor, built->plan, inputs, options);
-  measurement.compiled = static_cast<int>((*jit)->stats().compiled);
+  auto loaded = std::make_unique<LoadedPlan>(std::move(*jit), std::move(built->plan), std::move(inputs));
+  if (runtime::Status status = loaded->load(options.threads); !status) return status;
+  return std::unique_ptr<LoadedCandidate>(std::move(loaded));
+}
+
+Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options) {
+  codegen::JitOptions jit_options;
+  jit_options.threads = options.threads;
+  jit_options.cache = options.cache;
+  auto loaded = LoadedCandidate::load(text, targets, jit_options);
+  if (!loaded) return failed_measurement(loaded.message());
+  runtime::Result<Timing> timing = (*loaded)->time(options);
+  if (!timing) return failed_measurement(timing.message());
+  Measurement measurement;
+  measurement.spread = Duration::seconds(timing->range);
+  measurement.cost = round_to_spread(Duration::seconds(timing->median), measurement.spread);
+  measurement.runs = timing->runs;
+  measurement.compiled = (*loaded)->compiled_kernels();
   return measurement;
 }
 

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+collage_test(accuracy_test
+  SOURCES accuracy/accuracy_test.cpp accuracy/cases.cpp accuracy/measure_errors.cpp accuracy/plain_f32.cpp
+  DEPENDS collage::driver collage::codegen)
