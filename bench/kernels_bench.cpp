@@ -36,6 +36,11 @@ class Runner {
  public:
   Runner(const codegen::Jit& jit, const ir::Graph& graph, codegen::LoweredPartition partition, int threads)
       : partition_(std::move(partition)), threads_(threads) {
+    std::vector<void*> temporaries;
+    for (size_t bytes : partition_.temporaries) {
+      tensors_.emplace_back(runtime::DType::U8, runtime::Shape{static_cast<int64_t>(bytes)});
+      temporaries.push_back(tensors_.back().data());
+    }
     for (const auto& call : partition_.calls) {
       const auto* kernel = std::get_if<codegen::LoweredKernel>(&call);
       if (kernel == nullptr) continue;
@@ -46,6 +51,8 @@ class Runner {
       for (const auto& operand : kernel->operands) {
         if (operand.kind == codegen::LoweredOperand::Kind::Constant) {
           buffers.push_back(partition_.constants[static_cast<size_t>(operand.index)].data());
+        } else if (operand.kind == codegen::LoweredOperand::Kind::Temporary) {
+          buffers.push_back(temporaries[static_cast<size_t>(operand.index)]);
         } else {
           const ir::Value& value = graph.value(operand.value);
           tensors_.push_back(value.is_constant() ? value.constant->data

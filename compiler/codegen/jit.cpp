@@ -45,7 +45,7 @@ class JitImpl : public Jit {
 
   Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
     LoweredPartition partition;
-    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
+    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants, partition.temporaries};
     std::vector<Group> groups = form_groups(graph, nodes);
     std::vector<std::vector<KernelSketch>> sketches;
     for (const Group& group : groups) sketches.push_back(lower_group(context, group));

@@ -27,10 +27,10 @@ struct JitOptions {
 
 /// A buffer that a lowered partition reads or writes.
 struct LoweredOperand {
-  enum class Kind { Value, Constant };
+  enum class Kind { Value, Constant, Temporary };
   Kind kind = Kind::Value;
   ir::ValueId value;  ///< Value: a value of the graph (boundary or inside the partition)
-  int index = -1;     ///< Constant: into LoweredPartition::constants
+  int index = -1;     ///< Constant: into LoweredPartition::constants; Temporary: into its temporaries
   std::string layout = std::string(runtime::kPlainLayout);  ///< Value: how it lies
 };
 
@@ -61,6 +61,7 @@ struct LoweredReference {
 struct LoweredPartition {
   std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
+  std::vector<size_t> temporaries;         ///< bytes of memory that one kernel writes for the next ones
 };
 
 /// Position-independent machine code: functions by their offsets.

@@ -93,4 +93,8 @@ BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
   return id;
 }
 
+BufferId BufferTable::add_temporary(std::string name, size_t bytes) {
+  return add({std::move(name), 0, false, 0, {runtime::DType::U8, {static_cast<int64_t>(bytes)}}});
+}
+
 }  // namespace collage::plan

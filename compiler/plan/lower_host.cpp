@@ -51,13 +51,18 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   for (size_t i = 0; i < lowered.constants.size(); ++i) {
     constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition, i), lowered.constants[i]));
   }
+  std::vector<BufferId> temporaries;
+  for (size_t i = 0; i < lowered.temporaries.size(); ++i) {
+    temporaries.push_back(buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), lowered.temporaries[i]));
+  }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
       return operand.value.is_valid() ? buffers.of(operand.value, ir::Format("host", operand.layout)) : -1;
     }
-    COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < constants.size(),
-                  "partition {} was lowered to a constant that it does not have", partition);
-    return constants[static_cast<size_t>(operand.index)];
+    const std::vector<BufferId>& own = operand.kind == LoweredOperand::Kind::Constant ? constants : temporaries;
+    COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < own.size(),
+                  "partition {} was lowered to a constant or temporary that it does not have", partition);
+    return own[static_cast<size_t>(operand.index)];
   };
   std::vector<runtime::HostCall> calls;
   for (const auto& any : lowered.calls) {

@@ -24,6 +24,7 @@ const Lowering* find_lowering(std::string_view op) {
     if (row().op == op) return &row();
   }
   if (const Lowering* reduction = reduction_lowering(op)) return reduction;
+  if (const Lowering* recurrence = recurrent_lowering(op)) return recurrence;
   return movement_lowering(op);
 }
 

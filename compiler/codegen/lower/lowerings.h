@@ -44,6 +44,9 @@ std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const 
 /// Returns null if the operator is not a reduction over axes.
 const Lowering* reduction_lowering(std::string_view op);
 
+/// Returns null if the operator is not LSTM, GRU or RNN.
+const Lowering* recurrent_lowering(std::string_view op);
+
 /// Accepts linear and separable resampling.
 bool accepts_resampling(const ir::Graph& graph, ir::NodeId node);
 std::vector<KernelSketch> lower_resampling(const LoweringContext& context, const Group& group);
