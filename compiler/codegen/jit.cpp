@@ -56,7 +56,7 @@ class JitImpl : public Jit {
   Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                        const GeneratorNames& generators) {
     LoweredPartition partition;
-    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants};
+    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants, partition.temporaries};
     std::vector<Group> groups = form_groups(graph, nodes, generators);
     std::vector<std::vector<KernelSketch>> sketches;
     for (const Group& group : groups) {
@@ -83,6 +83,7 @@ class JitImpl : public Jit {
         kernel.grain = sketch.grain;
         kernel.scratch_bytes = sketch.scratch_bytes;
         kernel.in_place = sketch.in_place;
+        for (const LoweredCheck& check : sketch.checks) partition.calls.emplace_back(check);
       }
     }
     return partition;
@@ -108,6 +109,7 @@ class JitImpl : public Jit {
     };
     std::map<ir::ValueId, int> own;  // constants
     for (auto& any : partition->calls) {
+      if (std::holds_alternative<LoweredCheck>(any)) continue;
       auto* kernel = std::get_if<LoweredKernel>(&any);
       if (kernel == nullptr) {
         const ir::NodeId node = order.nodes[std::get<LoweredReference>(any).node.slot()];

@@ -38,10 +38,10 @@ struct JitStats {
 
 /// A buffer that a lowered partition reads or writes.
 struct LoweredOperand {
-  enum class Kind { Value, Constant };
+  enum class Kind { Value, Constant, Temporary };
   Kind kind = Kind::Value;
   ir::ValueId value;  ///< Value: a value of the graph (boundary or inside the partition)
-  int index = -1;     ///< Constant: into LoweredPartition::constants
+  int index = -1;     ///< Constant: into LoweredPartition::constants; Temporary: into its temporaries
   std::string layout = std::string(runtime::kPlainLayout);  ///< Value: how it lies
 };
 
@@ -68,10 +68,18 @@ struct LoweredReference {
   std::optional<SharedMemory> in_place = std::nullopt;
 };
 
+/// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the message of
+/// the reference kernels, unless -extent <= index < extent.
+struct LoweredCheck {
+  int temporary = -1;
+  int64_t extent = 1;
+};
+
 /// Host code of one partition. Values inside the partition that no call names need no memory: they are fused.
 struct LoweredPartition {
-  std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
+  std::vector<std::variant<LoweredKernel, LoweredReference, LoweredCheck>> calls;
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
+  std::vector<size_t> temporaries;         ///< bytes of memory that one kernel writes for the next ones
 };
 
 /// Names of generators, by the nodes for which rules name them.

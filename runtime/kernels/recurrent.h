@@ -27,6 +27,7 @@ constexpr int64_t gates_of(CellKind kind) {
 
 /// One activation function with its constants.
 struct CellFunction {
+  std::string_view name;
   double (*apply)(double x, double alpha, double beta) = nullptr;
   double alpha = 0;
   double beta = 0;

@@ -89,7 +89,7 @@ std::optional<RecurrentProblem> resolve_recurrent(CellKind kind, const AttrMap& 
     }
     double alpha = take_constant(row->alpha, alphas, &next_alpha);
     double beta = take_constant(row->beta, betas, &next_beta);
-    spec->functions[i / defaults.size()].push_back({row->apply, alpha, beta});
+    spec->functions[i / defaults.size()].push_back({row->name, row->apply, alpha, beta});
   }
   return std::nullopt;
 }

@@ -95,7 +95,7 @@ class FunctionWriter {
   runtime::Result<CFunction> run() {
     std::vector<runtime::Tensor> constants;
     Isa isa = plain_isa();
-    LoweringContext context{cut_.to, isa, 1, constants};
+    LoweringContext context{cut_.to, isa, 1, constants, temporaries_};
     for (const Group& group : form_groups(cut_.to, cut_.to.node_ids())) {
       std::vector<KernelSketch> sketches = lower_group(context, group);
       if (sketches.empty()) {
@@ -179,9 +179,20 @@ class FunctionWriter {
     return at->second;
   }
 
+  std::string temporary_name(int index) {
+    auto [at, is_new] = by_temporary_.try_emplace(index);
+    if (is_new) {
+      at->second = unique(fmt::format("temporary{}", index));
+      locals_ +=
+          fmt::format("  void *const {} = {};\n", at->second, in_workspace(temporaries_[static_cast<size_t>(index)]));
+    }
+    return at->second;
+  }
+
   std::string operand(const LoweredOperand& operand) {
     if (operand.kind == LoweredOperand::Kind::Constant)
       return fmt::format("{}_table{}", function_.symbol, operand.index);
+    if (operand.kind == LoweredOperand::Kind::Temporary) return temporary_name(operand.index);
     return operand.value.is_valid() ? value_name(operand.value) : "0";
   }
 
@@ -213,6 +224,8 @@ class FunctionWriter {
   std::vector<KernelSketch> sketches_;
   std::set<std::string> names_{"workspace"};
   std::map<ValueId, std::string> by_value_;
+  std::vector<size_t> temporaries_;
+  std::map<int, std::string> by_temporary_;
   std::string locals_;
   int kernels_ = 0;
 };

@@ -10,29 +10,35 @@
 
 namespace collage::codegen {
 
+int KernelBuilder::add_operand(std::string name, bool written, LoweredOperand operand) {
+  const int buffer = nest().add_buffer(std::move(name), written);
+  sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
+  sketch_.operands.back() = std::move(operand);
+  return buffer;
+}
+
 int KernelBuilder::value_buffer(ir::ValueId value, bool written) {
   auto found = by_value_.find(value);
   if (found != by_value_.end()) return found->second;
   // A number, not the value's name: equal kernels must have equal texts.
-  int buffer = nest().add_buffer(fmt::format("{}{}", written ? "y" : "x", by_value_.size()), written);
-  LoweredOperand operand;
-  operand.kind = LoweredOperand::Kind::Value;
-  operand.value = value;
-  sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
-  sketch_.operands.back() = operand;
+  const int buffer = add_operand(fmt::format("{}{}", written ? "y" : "x", by_value_.size()), written,
+                                 {LoweredOperand::Kind::Value, value});
   by_value_.emplace(value, buffer);
   return buffer;
 }
 
 int KernelBuilder::constant_buffer(runtime::Tensor data, std::string name) {
-  int buffer = nest().add_buffer(std::move(name), false);
-  LoweredOperand operand;
-  operand.kind = LoweredOperand::Kind::Constant;
-  operand.index = static_cast<int>(context_.constants.size());
+  const auto index = static_cast<int>(context_.constants.size());
   context_.constants.push_back(std::move(data));
-  sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
-  sketch_.operands.back() = operand;
-  return buffer;
+  return add_operand(std::move(name), false, {LoweredOperand::Kind::Constant, {}, index});
+}
+
+int KernelBuilder::shared_constant_buffer(int index, std::string name) {
+  return add_operand(std::move(name), false, {LoweredOperand::Kind::Constant, {}, index});
+}
+
+int KernelBuilder::temporary_buffer(int index, std::string name, bool written) {
+  return add_operand(std::move(name), written, {LoweredOperand::Kind::Temporary, {}, index});
 }
 
 int KernelBuilder::scratch_buffer(size_t bytes) {

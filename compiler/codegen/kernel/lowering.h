@@ -32,6 +32,7 @@ struct LoweringContext {
   const Isa& isa;
   int threads = 1;
   std::vector<runtime::Tensor>& constants;  ///< of the partition
+  std::vector<size_t>& temporaries;         ///< of the partition
 };
 
 /// A kernel before it has machine code. Operands are the nest's buffers in order, without the scratch.
@@ -42,6 +43,7 @@ struct KernelSketch {
   int64_t grain = 1;
   size_t scratch_bytes = 0;
   std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
+  std::vector<LoweredCheck> checks = {};                ///< behind the kernel
 };
 
 /// Allocates buffers: one per value, so that no two buffers of a kernel overlap.
@@ -54,12 +56,18 @@ class KernelBuilder {
   Nest& nest() { return sketch_.nest; }
   int value_buffer(ir::ValueId value, bool written);
   int constant_buffer(runtime::Tensor data, std::string name);
+  /// A constant that several kernels read: number `index` of LoweringContext::constants.
+  int shared_constant_buffer(int index, std::string name);
+  /// Memory that outlives the kernel: number `index` of LoweringContext::temporaries.
+  int temporary_buffer(int index, std::string name, bool written);
   /// Adds memory that is private to the thread: the last buffer.
   int scratch_buffer(size_t bytes);
   /// Sets the parallel range and returns the kernel; `grain` is the smallest part for a separate thread.
   KernelSketch finish(int64_t extent, int64_t grain);
 
  private:
+  int add_operand(std::string name, bool written, LoweredOperand operand);
+
   const LoweringContext& context_;
   KernelSketch sketch_;
   std::map<ir::ValueId, int> by_value_;

@@ -139,6 +139,7 @@ class Memory {
 struct RunStats {
   int kernels = 0;
   int references = 0;
+  int failed_checks = 0;
 };
 
 inline void run_reference(const ir::Graph& graph, ir::NodeId id, std::map<ValueId, runtime::TensorView>& views) {
@@ -162,13 +163,15 @@ inline runtime::Tensor in_layout(const runtime::Tensor& plain, const std::string
 
 inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& kernel,
                        const codegen::LoweredPartition& partition, std::map<ValueId, runtime::TensorView>& views,
-                       std::mt19937& random) {
+                       std::vector<Memory>& temporaries, std::mt19937& random) {
   std::vector<void*> buffers;
   for (const codegen::LoweredOperand& operand : kernel.operands) {
     if (operand.kind == codegen::LoweredOperand::Kind::Value) {
       buffers.push_back(views.at(operand.value).data);
     } else if (operand.kind == codegen::LoweredOperand::Kind::Constant) {
       buffers.push_back(partition.constants[static_cast<size_t>(operand.index)].data());
+    } else {
+      buffers.push_back(temporaries[static_cast<size_t>(operand.index)].data());
     }
   }
   Memory scratch(kernel.scratch_bytes / 4);
@@ -185,6 +188,7 @@ inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& ke
   }
   std::shuffle(pieces.begin(), pieces.end(), random);
   for (auto [begin, end] : pieces) function(buffers.data(), runtime::external_table(), begin, end);
+  for (Memory& temporary : temporaries) EXPECT_TRUE(temporary.guard_intact()) << "temporary overrun";
   EXPECT_TRUE(scratch.guard_intact()) << "scratch overrun";
 }
 
@@ -239,12 +243,18 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
       views[operand.value].data = moved[operand.value].data();
     }
   }
+  std::vector<Memory> temporaries;
+  for (size_t bytes : lowered->temporaries) temporaries.emplace_back(bytes / 4);
   for (const auto& call : lowered->calls) {
     if (const auto* reference = std::get_if<codegen::LoweredReference>(&call)) {
       run_reference(graph, reference->node, views);
       ++stats.references;
+    } else if (const auto* rule = std::get_if<codegen::LoweredCheck>(&call)) {
+      int64_t index;
+      std::memcpy(&index, temporaries[static_cast<size_t>(rule->temporary)].data(), sizeof index);
+      if (index < -rule->extent || index >= rule->extent) ++stats.failed_checks;
     } else {
-      run_kernel(jit, std::get<codegen::LoweredKernel>(call), *lowered, views, model.random());
+      run_kernel(jit, std::get<codegen::LoweredKernel>(call), *lowered, views, temporaries, model.random());
       ++stats.kernels;
     }
     if (testing::Test::HasFatalFailure()) return stats;

@@ -2,7 +2,9 @@
 // Each pass on graphs built here: what it changes, what it must leave alone, and that the model computes the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/infer.h"
@@ -248,6 +250,118 @@ TEST_F(FoldBatchNormTest, LeavesAloneWhatOthersReadOrUsersPinned) {
   EXPECT_EQ(count("BatchNormalization"), 4u);
 }
 
+class ExpandEinsumTest : public PassesTest {
+ protected:
+  /// One Einsum; its operands are inputs.
+  void build(const std::string& equation, const std::vector<Shape>& shapes, DType dtype = DType::F32) {
+    graph_ = Graph();
+    std::vector<ValueId> operands;
+    for (const Shape& shape : shapes) {
+      operands.push_back(graph_.add_input("x" + std::to_string(operands.size()), {dtype, shape}));
+    }
+    AttrMap attrs;
+    attrs.set("equation", equation);
+    graph_.mark_output(node("Einsum", operands, "y", attrs));
+  }
+};
+
+TEST_F(ExpandEinsumTest, ComputesTheSame) {
+  const std::vector<std::pair<std::string, std::vector<Shape>>> cases = {
+      {"ij,jk->ik", {{3, 4}, {4, 5}}},
+      {"ij,kj->ik", {{3, 4}, {5, 4}}},
+      {"ij,jk->ki", {{3, 4}, {4, 5}}},
+      {"bihd,bjhd->bhij", {{2, 3, 4, 5}, {2, 6, 4, 5}}},
+      {"bhij,bjhd->bihd", {{2, 4, 3, 6}, {2, 6, 4, 5}}},
+      {"bhij,bjhd->dhib", {{2, 4, 3, 6}, {2, 6, 4, 5}}},
+      {"bnd,dhk->bhnk", {{2, 3, 4}, {4, 5, 6}}},
+      {"abcd,cdef->feba", {{2, 3, 4, 5}, {4, 5, 3, 2}}},
+      {"i,i->", {{7}, {7}}},
+      {"i,j->ij", {{3}, {4}}},
+      {"i,j->ji", {{3}, {4}}},
+      {"ij,j->i", {{3, 4}, {4}}},
+      {"j,ij", {{4}, {3, 4}}},
+      {"ij->ji", {{3, 4}}},
+      {"ij->i", {{3, 4}}},
+      {"ij->", {{3, 4}}},
+      {"ij->ij", {{3, 4}}},
+      {"ijk->ki", {{3, 4, 5}}},
+      {"ij,kl->ik", {{3, 4}, {5, 6}}},
+      {"ij,kl->", {{3, 4}, {5, 6}}},
+      {"ij,ij->ij", {{3, 4}, {3, 4}}},
+      {"ij,ji->ij", {{3, 4}, {4, 3}}},
+      {"bi,bi->b", {{3, 4}, {3, 4}}},
+      {"bi,b->bi", {{3, 4}, {3}}},
+      {"...ij,...jk->...ik", {{2, 3, 4, 5}, {5, 6}}},
+      {"...ij,...jk->...ik", {{1, 3, 4, 5}, {2, 1, 5, 6}}},
+      {"...i,...i", {{2, 3, 4}, {3, 4}}},
+      {"bi,ij,bj->b", {{2, 3}, {3, 4}, {2, 4}}},
+      {"ab,bc,cd,de->ea", {{2, 3}, {3, 4}, {4, 5}, {5, 2}}},
+      {"ij,jk->ik", {{3, 1}, {4, 5}}},
+      {"ij,jk->ik", {{1, 1}, {1, 1}}},
+      {"i,i->i", {{1}, {5}}},
+      {"i->", {{1}}},
+  };
+  for (const auto& [equation, shapes] : cases) {
+    SCOPED_TRACE(equation);
+    build(equation, shapes);
+    EXPECT_TRUE(apply(expand_einsum, 1e-5));
+    EXPECT_EQ(count("Einsum"), 0u);
+  }
+}
+
+TEST_F(ExpandEinsumTest, RandomEquations) {
+  std::mt19937 random(7);
+  auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<int64_t> extents;
+    for (int label = 0; label < 6; ++label) extents.push_back(pick(1, 4));
+    std::string equation, seen;
+    std::vector<Shape> shapes;
+    const int operands = pick(1, 3);
+    for (int k = 0; k < operands; ++k) {
+      std::string labels = "abcdef";
+      std::shuffle(labels.begin(), labels.end(), random);
+      labels.resize(static_cast<size_t>(pick(1, 4)));
+      Shape shape;
+      for (char label : labels) {
+        if (seen.find(label) == std::string::npos) seen += label;
+        shape.push_back(pick(0, 5) == 0 ? 1 : extents[static_cast<size_t>(label - 'a')]);
+      }
+      equation += (k == 0 ? "" : ",") + labels;
+      shapes.push_back(shape);
+    }
+    std::shuffle(seen.begin(), seen.end(), random);
+    seen.resize(static_cast<size_t>(pick(0, static_cast<int>(seen.size()))));
+    equation += "->" + seen;
+    SCOPED_TRACE(equation);
+    build(equation, shapes);
+    EXPECT_TRUE(apply(expand_einsum, 1e-5));
+    EXPECT_EQ(count("Einsum"), 0u);
+  }
+}
+
+TEST_F(ExpandEinsumTest, OneProductIsOneMatMul) {
+  build("bihd,bjhd->bhij", {{2, 3, 4, 5}, {2, 6, 4, 5}});
+  EXPECT_TRUE(apply(expand_einsum, 1e-5));
+  EXPECT_EQ(count("MatMul"), 1u);
+  EXPECT_EQ(count("Transpose"), 2u);
+  EXPECT_EQ(graph_.node_count(), 3u);
+}
+
+TEST_F(ExpandEinsumTest, LeavesAloneDiagonalsOtherTypesEmptyTensorsAndPins) {
+  build("ii->i", {{3, 3}});
+  EXPECT_FALSE(apply(expand_einsum));
+  build("ij,jk->ik", {{3, 0}, {0, 4}});
+  EXPECT_FALSE(apply(expand_einsum));
+  build("ij,jk->ik", {{3, 2}, {2, 4}});
+  pin(graph_.outputs()[0]);
+  EXPECT_FALSE(apply(expand_einsum));
+  build("ij,jk->ik", {{3, 2}, {2, 4}}, DType::I32);
+  EXPECT_FALSE(expand_einsum(graph_, context_));
+}
+
 TEST_F(PassesTest, ManagerRunsPrintsAndDisables) {
   ValueId x = input("x", {2});
   node("Neg", {x}, "dead");
@@ -259,9 +373,9 @@ TEST_F(PassesTest, ManagerRunsPrintsAndDisables) {
   options.disabled = {"fold_batch_norm"};
   auto reports = run_passes(graph_, all_passes(), options, diags_);
   ASSERT_TRUE(reports);
-  ASSERT_EQ(reports->size(), 2u);
-  EXPECT_FALSE((*reports)[0].changed);
-  EXPECT_TRUE((*reports)[1].changed);
+  ASSERT_EQ(reports->size(), 3u);
+  EXPECT_FALSE((*reports)[1].changed);
+  EXPECT_TRUE((*reports)[2].changed);
   EXPECT_EQ(printed, "// after eliminate_dead\n" + ir::print(graph_));
   EXPECT_NE(to_string(*reports).find("eliminate_dead"), std::string::npos);
 
