@@ -10,6 +10,7 @@
 #include "compiler/support/explain.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
+#include "compiler/tools/collagec/short_waits.h"
 #include "compiler/tools/collagec/terminal_progress.h"
 #include "include/collage/version.h"
 
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
   if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
+  tools::restart_with_short_waits(argv);
   tools::TerminalProgress progress;
   const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },
                               [](std::string_view text) { fmt::print(stderr, "{}", text); }};
