@@ -132,6 +132,8 @@ def class_row(title, shapes, libraries):
 def class_table(shapes, threads, libraries):
     rows, classes = [], []
     timed = [shape for shape in shapes if "of_peak" in shape]
+    if not timed:
+        return classes
     kinds = sorted({shape["kind"] for shape in timed})
     for kind in kinds + ["all"]:
         members = [shape for shape in timed if kind in ("all", shape["kind"])]

@@ -108,11 +108,11 @@ def draw_roofline(reports, arguments):
     for axes, threads in zip(many[0], counts):
         mine = [shape for shape in shapes if shape["threads"] == threads]
         peak = max(max(shape["peaks_gflops"]) for shape in mine)
-        memory = statistics.median(shape["memory_gbs"] for shape in mine)
+        memory = statistics.median(shape.get("memory_gbs", 0) for shape in mine)
         intensities = [shape["flops"] / shape["bytes"] for shape in mine]
         low, high = min(intensities) / 1.5, max(intensities) * 1.5
-        knee = peak / memory
-        axes.plot([low, knee, max(knee, high)], [low * memory, peak, peak], color="#333333", linewidth=1)
+        knee = peak / memory if memory > 0 else low
+        axes.plot([low, knee, max(knee, high)], [low / knee * peak, peak, peak], color="#333333", linewidth=1)
         for index, kind in enumerate(kinds):
             here = [shape for shape in mine if shape["kind"] == kind]
             axes.plot([shape["flops"] / shape["bytes"] for shape in here],
@@ -121,7 +121,8 @@ def draw_roofline(reports, arguments):
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("operations per byte")
-        axes.set_title(f"{threads} thread{'s' if threads > 1 else ''}: {peak:.0f} GFLOP/s, {memory:.0f} GB/s", fontsize=9)
+        roofs = f"{peak:.0f} GFLOP/s" + (f", {memory:.0f} GB/s" if memory > 0 else "")
+        axes.set_title(f"{threads} thread{'s' if threads > 1 else ''}: {roofs}", fontsize=9)
     many[0][0].set_ylabel("GFLOP/s of generated code")
     many[0][-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
     save(figure, arguments, "roofline.svg")

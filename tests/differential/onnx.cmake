@@ -1,5 +1,6 @@
 collage_test(random_onnx_test
   SOURCES
+    differential/counting_jit.cpp
     differential/random_onnx.cpp
     differential/random_onnx_maker.cpp
     differential/random_onnx_quantized.cpp

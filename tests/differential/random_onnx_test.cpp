@@ -4,7 +4,8 @@
 //   the importer takes the model, and infers the shapes that the maker worked out;
 //   compiled host code, every backend of rules/ that this build has, and a simulated accelerator that takes nearly
 //   everything give the numbers of the reference kernels;
-//   and really ran what they were asked to run;
+//   so does host code for each vector width, with random costs, so that every layout and fusion gets its turn;
+//   and really ran what they were asked to run, and every kind of kernel that the host's rules speak of;
 //   the comparison is sharp enough to notice a weight that is wrong by a hundredth.
 //
 // COLLAGE_ONNX_GRAPHS is the number of models, COLLAGE_ONNX_SEED the first seed. A model that fails is written to the
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -33,7 +35,9 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/sema/constants.h"
+#include "runtime/core/host_capabilities.h"
 #include "runtime/exec/executor.h"
+#include "tests/differential/counting_jit.h"
 #include "tests/differential/random_onnx_shrink.h"
 #include "tests/differential/reference_jit.h"
 
@@ -59,6 +63,9 @@ struct Way {
   std::string name;
   std::string backend;
   bool compiles_host = true;
+  bool draws_costs = false;  ///< random ones: any placement may be the best
+  codegen::JitOptions jit{};
+  testing::KernelCounts kernels{};
   support::SourceManager sources;
   ir::RuleSet rules;
   place::ActiveBackends active;
@@ -88,7 +95,19 @@ std::unique_ptr<Way> make_way(const std::string& name, const std::string& backen
   return is_there ? std::move(way) : nullptr;
 }
 
-/// Host code; each rule file that ships and whose backend is in this build; the accelerator that takes nearly anything.
+/// This machine's vectors, and narrower ones that it can run too.
+std::vector<codegen::JitOptions> vector_widths() {
+  std::vector<codegen::JitOptions> all = {{.threads = 2, .cpu = ""}};
+#if defined(__x86_64__)
+  const runtime::VectorUnit& vectors = runtime::host_capabilities().vectors;
+  if (vectors.lanes > 8 && vectors.has_fma) all.push_back({.threads = 1, .cpu = "haswell"});
+  all.push_back({.threads = 2, .cpu = "x86-64-v2"});
+#endif
+  return all;
+}
+
+/// Host code; the same for each vector width, placed at random; each rule file that ships and whose backend is in this
+/// build; the accelerator that takes nearly anything.
 std::vector<std::unique_ptr<Way>> all_ways() {
   const std::filesystem::path root = COLLAGE_SOURCE_DIR;
   const std::string host = (root / "rules/host.rules").string();
@@ -102,6 +121,12 @@ std::vector<std::unique_ptr<Way>> all_ways() {
   for (const auto& file : files) {
     auto way = make_way(file.stem().string(), file.stem().string(), {host, file.string()});
     if (way) ways.push_back(std::move(way));
+  }
+  for (const codegen::JitOptions& jit : vector_widths()) {
+    auto way = make_way("host " + (jit.cpu.empty() ? "any" : jit.cpu), "host", {host});
+    way->draws_costs = true;
+    way->jit = jit;
+    ways.push_back(std::move(way));
   }
   ways.push_back(make_way("fast", "npu", {host, (root / "tests/filetests/run/Inputs/fast.rules").string()}));
   return ways;
@@ -131,8 +156,10 @@ class Checker {
     return graph;
   }
 
-  /// Nothing if all ways agree. Statistics count only where `counts`.
-  std::optional<Failure> check(const onnx::ModelProto& model, bool counts) {
+  using WayFilter = std::function<bool(const Way&)>;
+
+  /// Nothing if all ways that the filter takes agree. Statistics count only where `counts`.
+  std::optional<Failure> check(const onnx::ModelProto& model, bool counts, const WayFilter& takes = {}) {
     support::SourceManager sources;
     support::Diagnostics diags(sources);
     auto graph = read_back(model, diags);
@@ -150,6 +177,7 @@ class Checker {
     }
     if (!passes::run_passes(*graph, passes::all_passes(), {}, diags)) return Failure{"passes", diags.render()};
     for (auto& way : ways_) {
+      if (takes && !takes(*way)) continue;
       auto problem = run(*way, *graph, inputs, *expected, *moved, counts);
       if (problem) return Failure{way->name, *problem};
     }
@@ -205,6 +233,10 @@ class Checker {
     if (!built) return diags.render();
     using Kind = place::Strategy::Kind;
     place::Strategy strategy{way.backend == "host" ? Kind::Single : Kind::Priority, {way.backend}};
+    if (way.draws_costs) {
+      draw_costs(fingerprint(graph) + way.name.size(), built->problem);
+      strategy = {Kind::Optimal, {}};
+    }
     auto solution = place::solve(built->problem, strategy);
     if (!solution) return "no placement";
     ir::Placement placement = place::to_placement(*built, *solution, graph);
@@ -213,16 +245,17 @@ class Checker {
       return backend != nullptr && backend->policy.coalesce;
     });
     testing::ReferenceJit reference;
+    testing::KernelCounts not_counted;
     std::unique_ptr<codegen::Jit> compiled;
     if (way.compiles_host) {
-      auto jit = codegen::Jit::create({});
+      auto jit = codegen::Jit::create(way.jit);
       if (!jit) return jit.message();
-      compiled = std::move(*jit);
+      compiled = std::make_unique<testing::CountingJit>(std::move(*jit), counts ? &way.kernels : &not_counted);
     }
     codegen::Jit& jit = compiled ? *compiled : reference;
     auto plan = plan::build_plan(graph, placement, plan::make_targets(way.rules, {}), jit, diags);
     if (!plan) return diags.render();
-    auto executor = runtime::Executor::load(plan->plan, jit, 1);
+    auto executor = runtime::Executor::load(plan->plan, jit, way.jit.threads);
     if (!executor) return executor.message();
     auto outputs = (*executor)->run(inputs);
     if (!outputs) return outputs.message();
@@ -234,6 +267,28 @@ class Checker {
     for (const plan::Fallback& fallback : plan->fallbacks) ++way.fallbacks[fallback.reason];
     way.graphs_with_work += has_work(way, graph, placement, *plan);
     return std::nullopt;
+  }
+
+  /// Layouts that are not plain cost less as a rule, so that changes of layout do not keep them away.
+  static void draw_costs(uint64_t seed, place::Problem& problem) {
+    testing::Random random(seed);
+    for (place::Candidate& candidate : problem.candidates) {
+      auto is_moved = [&](const place::ValueFormat& value) {
+        return problem.formats[value.format].layout != runtime::kPlainLayout;
+      };
+      const bool moves = std::any_of(candidate.reads.begin(), candidate.reads.end(), is_moved) ||
+                         std::any_of(candidate.writes.begin(), candidate.writes.end(), is_moved);
+      const int64_t microseconds = random.in(1, moves ? 50 : 400);
+      candidate.cost = place::Cost::of(microseconds * 1'000'000, place::Cost::Unit::Seconds);
+    }
+  }
+
+  /// Equal for equal models, and hardly for others.
+  static uint64_t fingerprint(const ir::Graph& graph) {
+    uint64_t print = graph.node_count();
+    for (ir::ValueId id : graph.value_ids())
+      print = print * 31 + static_cast<uint64_t>(runtime::element_count(graph.value(id).type.shape));
+    return print;
   }
 
   /// True if the backend itself did arithmetic, none of them by falling back to the reference kernels.
@@ -253,6 +308,66 @@ class Checker {
 
   std::vector<std::unique_ptr<Way>> ways_;
 };
+
+/// What the host's rules offer in both layouts, and what it has for plain tensors. With the channels last a global pool is
+/// a reduction.
+const std::vector<std::string> kInBothLayouts = {
+    "AveragePool",   "Concat",  "Conv",      "Conv 1x1",   "Conv depthwise", "Conv grouped", "Conv grouped alike",
+    "ConvTranspose", "MaxPool", "ReduceMax", "ReduceMean", "Resize",         "pointwise"};
+const std::vector<std::string> kPlain = {"Gemm",          "GlobalAveragePool",
+                                         "GlobalMaxPool", "InstanceNormalization",
+                                         "LRN",           "LayerNormalization",
+                                         "LogSoftmax",    "MatMul",
+                                         "ReduceSum",     "Softmax",
+                                         "Transpose"};
+
+/// The kinds that this way has not compiled so far.
+std::vector<std::string> missing_kinds(const Way& way) {
+  std::vector<std::string> kinds = kPlain, missing;
+  kinds.push_back("Conv enlarged, channels last");
+  for (const std::string& kind : kInBothLayouts) {
+    kinds.push_back(kind);
+    kinds.push_back(kind + ", channels last");
+  }
+  for (const std::string& kind : kinds) {
+    if (!way.kernels.contains(kind)) missing.push_back(kind);
+  }
+  return missing;
+}
+
+/// Has the model an operator that one of these kinds starts with?
+bool may_add(const onnx::ModelProto& model, const std::vector<std::string>& kinds) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](const std::string& kind) {
+    std::string op = kind.substr(0, kind.find_first_of(" ,"));
+    if (kind == "ReduceMax, channels last") op = "GlobalMaxPool";
+    if (kind == "ReduceMean, channels last") op = "GlobalAveragePool";
+    if (kind == "Conv enlarged, channels last") op = "Resize";
+    const auto& nodes = model.graph().node();
+    return op == "pointwise" ||
+           std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) { return node.op_type() == op; });
+  });
+}
+
+// Models that can add nothing are passed over.
+TEST(RandomOnnx, EveryKindOfHostKernelAgreesForEveryVectorWidth) {
+  constexpr int64_t kMostModels = 1500;
+  Checker checker;
+  int tried = 0;
+  for (int64_t seed = 1; seed <= kMostModels; ++seed) {
+    const onnx::ModelProto model = testing::random_onnx(static_cast<uint64_t>(seed), kMostNodes);
+    auto wants = [&](const Way& way) { return way.draws_costs && may_add(model, missing_kinds(way)); };
+    const auto& ways = checker.ways();
+    if (std::none_of(ways.begin(), ways.end(), [&](const auto& way) { return wants(*way); })) continue;
+    ++tried;
+    const auto failure = checker.check(model, true, wants);
+    EXPECT_FALSE(failure) << "seed " << seed << ", " << failure->way << ": " << failure->what;
+  }
+  std::printf("%d models\n", tried);
+  for (const auto& way : checker.ways()) {
+    if (!way->draws_costs) continue;
+    for (const std::string& kind : missing_kinds(*way)) ADD_FAILURE() << way->name << " never ran " << kind;
+  }
+}
 
 TEST(RandomOnnx, EveryBackendAgreesWithTheReference) {
   Checker checker;
@@ -276,6 +391,7 @@ TEST(RandomOnnx, EveryBackendAgreesWithTheReference) {
   for (const auto& way : checker.ways()) {
     std::printf("%-10s %5d graphs with arithmetic\n", way->name.c_str(), way->graphs_with_work);
     for (const auto& [reason, count] : way->fallbacks) std::printf("%10d fell back: %s\n", count, reason.c_str());
+    for (const auto& [kind, count] : way->kernels) std::printf("%10d %s\n", count, kind.c_str());
     if (way->name == "systolic") {
       EXPECT_EQ(way->graphs_with_work, 0) << "it computes in bf16, and only where the user says so";
     } else if (graphs >= 50) {

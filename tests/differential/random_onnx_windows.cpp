@@ -73,7 +73,8 @@ bool add_conv(OnnxMaker& m) {
   int64_t channels = x->dims[1], group = 1, per_group = m.random.chance(40) ? 8 : m.random.in(1, 6);
   if (m.random.chance(30)) {
     group = m.random.chance(50) || channels % 2 != 0 ? channels : 2;  // depthwise, or two halves
-    per_group = m.random.in(1, 2);
+    if (channels % 4 == 0 && m.random.chance(40)) group = channels / (m.random.chance(50) ? 2 : 4);
+    per_group = m.random.chance(50) ? channels / group : m.random.in(1, 2);
   }
   Dims weights = {group * per_group, channels / group};
   weights.insert(weights.end(), w.kernel.begin(), w.kernel.end());
@@ -95,7 +96,7 @@ bool add_conv_transpose(OnnxMaker& m) {
   if (!x) return false;
   size_t spatial = x->dims.size() - 2;
   int64_t channels = x->dims[1], group = channels % 2 == 0 && m.random.chance(30) ? 2 : 1;
-  Dims weights = {channels, m.random.in(1, 4)}, dims = {x->dims[0], weights[1] * group};
+  Dims weights = {channels, m.random.chance(30) ? 8 : m.random.in(1, 4)}, dims = {x->dims[0], weights[1] * group};
   Dims strides, dilations, extra, pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     int64_t kernel = m.random.in(1, 3), stride = m.random.in(1, 2), dilation = m.random.chance(15) ? 2 : 1;
@@ -219,6 +220,17 @@ bool add_gemm(OnnxMaker& m) {
   return keep(m, y);
 }
 
+/// A convolution that keeps the size, as networks have behind an enlargement.
+OnnxValue enlarged_conv(OnnxMaker& m, const OnnxValue& x) {
+  const int64_t kernel = m.random.chance(70) ? 3 : 1, channels = m.random.chance(75) ? 8 : m.random.in(1, 10);
+  const Dims weights = {channels, x.dims[1], kernel, kernel};
+  const Dims dims = {x.dims[0], channels, x.dims[2], x.dims[3]};
+  if (element_count(dims) > kMostElements) return x;
+  OnnxValue y = m.add1("Conv", {x.name, m.weights(weights, scale_for(x.dims[1] * kernel * kernel))}, dims);
+  m.set("pads", Dims(4, kernel / 2));
+  return y;
+}
+
 bool add_resize(OnnxMaker& m) {
   auto x = m.pick(4, 4);
   if (!x || element_count(x->dims) > kMostElements / 4 || m.opset < 9) return false;
@@ -245,12 +257,16 @@ bool add_resize(OnnxMaker& m) {
   if (by_size) operands.push_back(m.ints(dims));
   OnnxValue y = m.add1("Resize", operands, dims);
   m.set("mode", mode);
-  m.set("coordinate_transformation_mode",
-        m.random.pick(std::vector<std::string>{"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}));
+  std::string coordinates =
+      m.random.pick(std::vector<std::string>{"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"});
+  const bool repeats = mode == "nearest" && m.random.chance(60);
+  if (repeats) coordinates = "asymmetric";
+  m.set("coordinate_transformation_mode", coordinates);
   if (mode == "nearest") m.set("nearest_mode", "floor");
   if (mode == "cubic" && m.random.chance(40)) m.set("cubic_coeff_a", -0.5f);
   if (mode == "cubic" && m.random.chance(30)) m.set("exclude_outside", int64_t{1});
   // Coordinates that fall on a border may round either way.
+  if (repeats && m.random.chance(70)) y = enlarged_conv(m, y);
   return keep(m, y);
 }
 
