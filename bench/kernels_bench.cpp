@@ -70,7 +70,10 @@ class Runner {
     }
   }
 
-  bool is_compiled() const { return calls_.size() == partition_.calls.size(); }
+  bool is_compiled() const {
+    return std::none_of(partition_.calls.begin(), partition_.calls.end(),
+                        [](const auto& call) { return std::holds_alternative<codegen::LoweredReference>(call); });
+  }
 
   void run() const {
     for (const Call& c : calls_) {

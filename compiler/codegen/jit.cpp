@@ -68,6 +68,7 @@ class JitImpl : public Jit {
         kernel.grain = sketch.grain;
         kernel.scratch_bytes = sketch.scratch_bytes;
         kernel.in_place = sketch.in_place;
+        for (const LoweredCheck& check : sketch.checks) partition.calls.emplace_back(check);
       }
     }
     return partition;
@@ -93,6 +94,7 @@ class JitImpl : public Jit {
     };
     std::map<ir::ValueId, int> own;  // constants
     for (auto& any : partition->calls) {
+      if (std::holds_alternative<LoweredCheck>(any)) continue;
       auto* kernel = std::get_if<LoweredKernel>(&any);
       if (kernel == nullptr) {
         const ir::NodeId node = order.nodes[std::get<LoweredReference>(any).node.slot()];

@@ -57,9 +57,17 @@ struct LoweredReference {
   std::optional<SharedMemory> in_place = std::nullopt;
 };
 
+/// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the message of
+/// the reference kernels, unless -extent <= index < extent.
+struct LoweredCheck {
+  std::string op;  ///< whose index it is
+  int temporary = -1;
+  int64_t extent = 1;
+};
+
 /// Host code of one partition. Values inside the partition that no call names need no memory: they are fused.
 struct LoweredPartition {
-  std::vector<std::variant<LoweredKernel, LoweredReference>> calls;
+  std::vector<std::variant<LoweredKernel, LoweredReference, LoweredCheck>> calls;
   std::vector<runtime::Tensor> constants;  ///< packed weights and the like; graph constants are operands of kind Value
   std::vector<size_t> temporaries;         ///< bytes of memory that one kernel writes for the next ones
 };

@@ -93,8 +93,8 @@ BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
   return id;
 }
 
-BufferId BufferTable::add_temporary(std::string name, size_t bytes) {
-  return add({std::move(name), 0, false, 0, {runtime::DType::U8, {static_cast<int64_t>(bytes)}}});
+BufferId BufferTable::add_temporary(std::string name, runtime::DType dtype, int64_t count) {
+  return add({std::move(name), 0, false, 0, {dtype, {count}}});
 }
 
 }  // namespace collage::plan

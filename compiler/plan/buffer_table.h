@@ -29,7 +29,7 @@ class BufferTable {
   /// Resident host memory for data that is no value of the graph: packed weights.
   runtime::BufferId add_constant(std::string name, runtime::Tensor data);
   /// Host memory that one call writes for others to read.
-  runtime::BufferId add_temporary(std::string name, size_t bytes);
+  runtime::BufferId add_temporary(std::string name, runtime::DType dtype, int64_t count);
 
   /// Where a buffer lies in another one: `root` shares its memory with no larger buffer.
   struct Place {

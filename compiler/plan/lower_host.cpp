@@ -14,6 +14,7 @@
 namespace collage::plan {
 namespace {
 
+using codegen::LoweredCheck;
 using codegen::LoweredKernel;
 using codegen::LoweredOperand;
 using codegen::LoweredPartition;
@@ -37,12 +38,21 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
       for (const LoweredOperand& operand : kernel->operands) {
         if (operand.kind == LoweredOperand::Kind::Value) values.insert(operand.value);
       }
-    } else {
-      const ir::Node& node = graph.node(std::get<LoweredReference>(any).node);
+    } else if (const auto* reference = std::get_if<LoweredReference>(&any)) {
+      const ir::Node& node = graph.node(reference->node);
       values.insert(node.outputs.begin(), node.outputs.end());
     }
   }
   return values;
+}
+
+/// Gather takes the index out of as many bytes as it may count, and fails if it cannot.
+runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers) {
+  const BufferId bytes = buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}));
+  const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, 1);
+  runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}, check.op};
+  call.attrs.set("axis", int64_t{0});
+  return call;
 }
 
 std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& partition, LoweredPartition lowered,
@@ -53,7 +63,9 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   }
   std::vector<BufferId> temporaries;
   for (size_t i = 0; i < lowered.temporaries.size(); ++i) {
-    temporaries.push_back(buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), lowered.temporaries[i]));
+    const auto words = static_cast<int64_t>((lowered.temporaries[i] + 7) / 8);
+    temporaries.push_back(
+        buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), runtime::DType::I64, words));
   }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
@@ -66,10 +78,15 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   };
   std::vector<runtime::HostCall> calls;
   for (const auto& any : lowered.calls) {
-    const auto& in_place = std::visit(
-        [](const auto& call) -> const auto& { return call.in_place; }, any);
+    if (const auto* check = std::get_if<LoweredCheck>(&any)) {
+      const auto index = static_cast<size_t>(check->temporary);
+      calls.emplace_back(check_call(*check, fmt::format("{}.check{}", partition, index), temporaries[index], buffers));
+      continue;
+    }
+    const auto* reference = std::get_if<LoweredReference>(&any);
+    const auto& in_place = reference != nullptr ? reference->in_place : std::get<LoweredKernel>(any).in_place;
     if (in_place && buffers.share(in_place->part, in_place->whole, in_place->offset)) continue;
-    if (const auto* reference = std::get_if<LoweredReference>(&any)) {
+    if (reference != nullptr) {
       calls.emplace_back(reference_call(graph, reference->node, buffers));
       continue;
     }

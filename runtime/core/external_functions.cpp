@@ -25,6 +25,8 @@ const void* const* external_table() {
       address_of(static_cast<float (*)(float)>(std::tanh)),        // Tanhf
       address_of(static_cast<float (*)(float, float)>(std::pow)),  // Powf
       address_of(static_cast<float (*)(float)>(std::log)),         // Logf
+      address_of(static_cast<float (*)(float)>(std::sin)),         // Sinf
+      address_of(static_cast<float (*)(float)>(std::cos)),         // Cosf
   };
   static_assert(std::size(table) == static_cast<size_t>(ExternalFunction::Count));
   return table;

@@ -11,6 +11,8 @@ enum class ExternalFunction {
   Tanhf,  ///< float(float)
   Powf,   ///< float(float, float)
   Logf,   ///< float(float)
+  Sinf,   ///< float(float)
+  Cosf,   ///< float(float)
   Count
 };
 

@@ -25,6 +25,7 @@ static inline int m_load(const void *b, int64_t i) { return ((const unsigned cha
 static inline void m_store(void *b, int64_t i, int x) { ((unsigned char *)b)[i] = (unsigned char)x; }
 static inline int64_t i4_load(const void *b, int64_t i) { int32_t r; memcpy(&r, (const char *)b + 4 * i, 4); return r; }
 static inline int64_t i8_load(const void *b, int64_t i) { int64_t r; memcpy(&r, (const char *)b + 8 * i, 8); return r; }
+static inline void i8_store(void *b, int64_t i, int64_t x) { memcpy((char *)b + 8 * i, &x, 8); }
 static inline int64_t i_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int32_t bits_of(float x) { int32_t r; memcpy(&r, &x, 4); return r; }
@@ -88,6 +89,8 @@ UNARY(expf, expf(a))
 UNARY(erff, erff(a))
 UNARY(tanhf, tanhf(a))
 UNARY(logf, logf(a))
+UNARY(sinf, sinf(a))
+UNARY(cosf, cosf(a))
 BINARY(powf, powf(a, b))
 
 static inline float f_fma(float a, float b, float c) { return a * b + c; }
@@ -107,6 +110,22 @@ static inline vec v_gather(const void *b, int64_t i, vec at) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_load(b, i + bits_of(at.v[l])); return r; }
 static inline vec v_gather_if(const void *b, int64_t i, vec at, mask m) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_load(b, i + bits_of(at.v[l])) : 0.0f; return r; }
+#define ELEMENT(name, type, to) \
+  static inline float f_load_##name(const void *b, int64_t i) { \
+    type x; memcpy(&x, (const char *)b + (int64_t)sizeof x * i, sizeof x); return (float)x; } \
+  static inline vec v_load_##name(const void *b, int64_t i) { \
+    vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_load_##name(b, i + l); return r; } \
+  static inline vec v_load_##name##_if(const void *b, int64_t i, mask m) { \
+    vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_load_##name(b, i + l) : 0.0f; return r; } \
+  static inline void f_store_##name(void *b, int64_t i, float a) { \
+    type x = to; memcpy((char *)b + (int64_t)sizeof x * i, &x, sizeof x); } \
+  static inline void v_store_##name(void *b, int64_t i, vec a) { \
+    for (int l = 0; l < LANES; ++l) f_store_##name(b, i + l, a.v[l]); } \
+  static inline void v_store_##name##_if(void *b, int64_t i, vec a, mask m) { \
+    for (int l = 0; l < LANES; ++l) if (m.v[l]) f_store_##name(b, i + l, a.v[l]); }
+ELEMENT(i32, int32_t, a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? INT32_MIN : (int32_t)a)
+ELEMENT(i64, int64_t, a != a ? 0 : a >= 0x1p63f ? INT64_MAX : a <= -0x1p63f ? INT64_MIN : (int64_t)a)
+ELEMENT(f64, double, a)
 static inline mask vm_load(const void *b, int64_t i) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m_load(b, i + l); return r; }
 static inline mask vm_load_if(const void *b, int64_t i, mask m) {
   mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? m_load(b, i + l) : 0; return r; }
@@ -128,7 +147,7 @@ constexpr std::string_view kOpNames[] = {
 #undef LOOP_OP
 };
 
-constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf"};
+constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf", "sinf", "cosf"};
 static_assert(std::size(kOutsideNames) == static_cast<size_t>(runtime::ExternalFunction::Count));
 
 /// Writes statement by statement. An expression that a statement uses twice is computed once, in a local variable
@@ -159,6 +178,10 @@ class Writer {
  private:
   std::string param(size_t i) const {
     return fmt::format("{}void *restrict b{}, ", nest_.buffers()[i].written ? "" : "const ", i);
+  }
+  static std::string_view name_of_element(Element element) {
+    static constexpr std::string_view kNames[] = {"f32", "i32", "i64", "f64"};
+    return kNames[static_cast<size_t>(element)];
   }
   static std::string var(int64_t id) { return fmt::format("v{}", id); }
   static std::string_view type_name(Type type, int lanes) {
@@ -221,6 +244,7 @@ class Writer {
         return fmt::format("i_{}({}, {})", kOpNames[static_cast<size_t>(e.op)], a, arg(e, 1));
       }
       case Op::Load: return load(e, e.lanes == 1 ? "f_load" : "v_load");
+      case Op::LoadAs: return load(e, fmt::format("{}_load_{}", e.lanes == 1 ? "f" : "v", name_of_element(e.element)));
       case Op::LoadMask: return load(e, e.lanes == 1 ? "m_load" : "vm_load");
       case Op::Gather: return load(e, "v_gather");
       case Op::LoadInt: return fmt::format("i{}_load(b{}, {})", e.width, e.imm, arg(e, 0));
@@ -304,6 +328,10 @@ class Writer {
         return;
       }
       case Stmt::Kind::Store: return store(s, s.b->lanes == 1 ? "f_store" : "v_store", s.c, depth);
+      case Stmt::Kind::StoreInt: return store(s, "i8_store", nullptr, depth);
+      case Stmt::Kind::StoreAs:
+        return store(s, fmt::format("{}_store_{}", s.b->lanes == 1 ? "f" : "v", name_of_element(s.element)), s.c,
+                     depth);
       case Stmt::Kind::StoreMask: return store(s, s.b->lanes == 1 ? "m_store" : "vm_store", s.c, depth);
       case Stmt::Kind::Scatter: {
         std::string index = value(s.a), stored = value(s.b), offsets = value(s.c);

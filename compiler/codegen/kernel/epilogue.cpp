@@ -93,7 +93,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
       bool computed = std::find(inside.begin(), inside.end(), value) != inside.end();
       if (value.is_valid() && !computed) {
         operand = outside_operand(builder.value_buffer(value, false), broadcast_operand_shape(graph, id, i));
-        operand.is_mask = graph.value(value).type.dtype == ir::DType::Bool;
+        operand.dtype = graph.value(value).type.dtype;
       }
       step.operands.push_back(operand);
     }
@@ -105,7 +105,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
   for (ir::ValueId value : group.stored) stored_[value] = builder.value_buffer(value, true);
 }
 
-Epilogue::Operand Epilogue::outside_operand(int buffer, const ir::Shape& shape) {
+Epilogue::Operand Epilogue::outside_operand(int buffer, const ir::Shape& shape) const {
   std::optional<OperandAccess> access = operand_access(shape, space_);
   COLLAGE_CHECK(access.has_value(), "operand {} does not broadcast along whole rows", runtime::to_string(shape));
   Operand operand;
@@ -134,6 +134,19 @@ void Epilogue::add_batch_norm(Step& step) {
   step.present.resize(3, true);
 }
 
+Expr Epilogue::load_operand(const Operand& operand, const Expr& index, int lanes, const Expr& mask,
+                            const Expr& offsets) const {
+  const bool along = operand.access.along_inner;
+  const int count = along ? lanes : 1;
+  const Expr lanes_mask = along ? mask : nullptr;
+  if (operand.dtype == ir::DType::Bool) return splat(load_mask(operand.buffer, index, count, lanes_mask), lanes);
+  if (operand.dtype != ir::DType::F32) {
+    return splat(load_as(*element_of(operand.dtype), operand.buffer, index, count, lanes_mask), lanes);
+  }
+  if (along && offsets) return gather(operand.buffer, index, offsets, mask);
+  return splat(load(operand.buffer, index, count, lanes_mask), lanes);
+}
+
 void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask,
                   const Expr& offsets) {
   const ir::Graph& graph = builder_.context().graph;
@@ -144,8 +157,11 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
     auto found = stored_.find(value);
     if (found == stored_.end()) return;
     Expr index = result_index(space_, outer, inner);
+    const ir::DType dtype = graph.value(value).type.dtype;
     if (lanes_of_it->type == Type::Mask) {
       nest.store_mask(found->second, index, lanes_of_it, mask);
+    } else if (dtype != ir::DType::F32) {
+      nest.store_as(*element_of(dtype), found->second, index, lanes_of_it, mask);
     } else if (offsets) {
       nest.scatter(found->second, index, lanes_of_it, offsets, mask);
     } else {
@@ -167,16 +183,7 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
       }
       Expr index = operand.access.along_inner ? inner : int_const(0);
       for (size_t d = 0; d < outer.size(); ++d) index = add(mul(outer[d], operand.access.outer_strides[d]), index);
-      if (operand.is_mask) {
-        bool along = operand.access.along_inner;
-        operands.push_back(nest.let("o", along ? load_mask(operand.buffer, index, lanes, mask)
-                                               : splat(load_mask(operand.buffer, index, 1), lanes)));
-      } else if (operand.access.along_inner) {
-        operands.push_back(nest.let(
-            "o", offsets ? gather(operand.buffer, index, offsets, mask) : load(operand.buffer, index, lanes, mask)));
-      } else {
-        operands.push_back(nest.let("o", splat(load(operand.buffer, index, 1), lanes)));
-      }
+      operands.push_back(nest.let("o", load_operand(operand, index, lanes, mask, offsets)));
     }
     store(graph.node(step.node).outputs[0], pointwise_value(nest, graph, step.node, operands));
   }

@@ -56,7 +56,7 @@ class Epilogue {
     ir::ValueId value;  ///< of the group, if `buffer` is -1
     int buffer = -1;
     OperandAccess access;
-    bool is_mask = false;  ///< booleans
+    ir::DType dtype = ir::DType::F32;
   };
   struct Step {
     ir::NodeId node;
@@ -65,7 +65,8 @@ class Epilogue {
   };
 
   void add_batch_norm(Step& step);
-  Operand outside_operand(int buffer, const ir::Shape& shape);
+  Operand outside_operand(int buffer, const ir::Shape& shape) const;
+  Expr load_operand(const Operand& operand, const Expr& index, int lanes, const Expr& mask, const Expr& offsets) const;
 
   KernelBuilder& builder_;
   IterationSpace space_;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compiler/codegen/kernel/window_layout.h"
+#include "compiler/codegen/nest/trigonometry.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/external_functions.h"
@@ -156,16 +157,39 @@ Expr negated(const Args& a, const Expr& mask) {
   return mask_op(Op::MaskXor, mask, always(a, mask->lanes));
 }
 
-// Between numbers, or between numbers and booleans.
-Expr cast(const Args& a) {
-  bool from_bool = a.x()->type == Type::Mask;
-  bool to_bool = a.graph.value(a.node.outputs[0]).type.dtype == ir::DType::Bool;
-  if (from_bool == to_bool) return a.x();
-  if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
-  return negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
+// Integers are Float values too: those that a group computes are whole, and have the range of their type, so that they are
+// what an integer would be if it were loaded.
+Expr as_whole(const Args& a, double limit) {
+  Expr whole = vector_copysign(a.nest, unary(Op::FFloor, vector_abs(a.nest, a.x())), a.x());
+  whole = binary(Op::FAdd, whole, a.nest.zero(a.lanes()));
+  whole = clamp(a.number(-limit), a.number(limit), whole);
+  return select(binary(Op::FEqual, a.x(), a.x()), whole, a.nest.zero(a.lanes()));
 }
 
-/// Types of operands and result; `Any` means numbers or booleans.
+// Between numbers, or between numbers and booleans.
+Expr cast(const Args& a) {
+  const bool from_bool = a.x()->type == Type::Mask;
+  const ir::DType to = a.graph.value(a.node.outputs[0]).type.dtype;
+  if (to == ir::DType::Bool) {
+    return from_bool ? a.x() : negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
+  }
+  if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
+  const bool is_float = a.graph.value(a.node.inputs[0]).type.dtype == ir::DType::F32;
+  if (is_float && to == ir::DType::I32) return as_whole(a, 0x1p31);
+  if (is_float && to == ir::DType::I64) return as_whole(a, 0x1p63);
+  return a.x();
+}
+
+// Rounding to f32 on the way must not change the result: one side is f32 or boolean.
+bool is_cast_through_f32(ir::DType from, ir::DType to) {
+  auto is_exact = [](ir::DType dtype) { return dtype == ir::DType::F32 || dtype == ir::DType::Bool; };
+  if (!is_exact(from) && !element_of(from)) return false;
+  if (!is_exact(to) && !element_of(to)) return false;
+  if (from == ir::DType::F64) return to == ir::DType::F32;
+  return is_exact(from) || to == ir::DType::F32 || to == ir::DType::Bool;
+}
+
+/// Types of operands and result; `Any` is Cast's.
 enum class Signature { Numbers, Comparison, Logic, Choice, Any };
 
 struct Row {
@@ -190,6 +214,7 @@ constexpr std::array kRows = {
     Row{"Ceil", [](const Args& a) { return unary(Op::FCeil, a.x()); }},
     heavy({"Celu", celu}),
     Row{"Clip", clip},
+    heavy({"Cos", [](const Args& a) { return vector_cos(a.nest, a.x()); }}),
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
     heavy({"Elu", elu}),
@@ -224,6 +249,7 @@ constexpr std::array kRows = {
     heavy({"Selu", selu}),
     heavy({"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }}),
     Row{"Sign", sign},
+    heavy({"Sin", [](const Args& a) { return vector_sin(a.nest, a.x()); }}),
     heavy({"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }}),
     Row{"Softsign", softsign},
     Row{"Sqrt", [](const Args& a) { return unary(Op::FSqrt, a.x()); }},
@@ -258,9 +284,13 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   };
   Signature signature = find_row(node.op->name)->signature;
   bool any = signature == Signature::Any;
+  if (any) {
+    return node.inputs.size() == 1 && node.inputs[0].is_valid() &&
+           is_cast_through_f32(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype);
+  }
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
-  if (!fits(node.outputs[0], any || !is_test, any || is_test)) return false;
+  if (!fits(node.outputs[0], !is_test, is_test)) return false;
   bool dropout = node.op->name == "Dropout";
   if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -269,7 +299,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     if (dropout && i == 2) return false;
     if (dropout && i > 0) continue;
     bool condition = signature == Signature::Choice && i == 0;
-    if (!fits(node.inputs[i], any || !(logic || condition), any || logic || condition)) return false;
+    if (!fits(node.inputs[i], !(logic || condition), logic || condition)) return false;
   }
   if (node.op->name == "BatchNormalization") {
     if (node.inputs.size() != 5 || node.attrs.get_int("training_mode", 0) != 0) return false;
@@ -278,6 +308,16 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     }
   }
   return true;
+}
+
+std::optional<Element> element_of(ir::DType dtype) {
+  switch (dtype) {
+    case ir::DType::F32: return Element::F32;
+    case ir::DType::I32: return Element::I32;
+    case ir::DType::I64: return Element::I64;
+    case ir::DType::F64: return Element::F64;
+    default: return std::nullopt;
+  }
 }
 
 bool is_heavy(const ir::Node& node) {

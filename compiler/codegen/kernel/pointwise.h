@@ -2,6 +2,7 @@
 // Operators whose every result element depends on one element of each operand: they fuse into any loop.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"
@@ -9,8 +10,12 @@
 
 namespace collage::codegen {
 
-/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans.
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast also
+/// on integers and f64.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
+
+/// Returns nullopt for a dtype whose elements are no Float values of a nest.
+std::optional<Element> element_of(ir::DType dtype);
 
 /// Returns whether the node needs many instructions and registers per vector.
 bool is_heavy(const ir::Node& node);

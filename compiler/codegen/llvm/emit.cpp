@@ -193,6 +193,7 @@ class Emitter {
       case Op::Even: return emit_even(e);
       case Op::Permute: return emit_permute(e);
       case Op::LoadInt: return emit_load_int(e);
+      case Op::LoadAs: return emit_load_as(e);
       case Op::LoadMask: return emit_load_mask(e);
       case Op::ReduceMul:
       case Op::ReduceAdd:
@@ -247,6 +248,54 @@ class Emitter {
     llvm::Type* type = b_.getIntNTy(static_cast<unsigned>(8 * e.width));
     llvm::Value* loaded = annotate(b_.CreateAlignedLoad(type, element(type, e), llvm::Align(4)), e.imm);
     return b_.CreateSExt(loaded, b_.getInt64Ty());
+  }
+
+  llvm::Type* element_type(Element element, int lanes) {
+    llvm::Type* one = element == Element::F64   ? b_.getDoubleTy()
+                      : element == Element::I64 ? static_cast<llvm::Type*>(b_.getInt64Ty())
+                      : element == Element::I32 ? static_cast<llvm::Type*>(b_.getInt32Ty())
+                                                : b_.getFloatTy();
+    return lanes == 1 ? one : llvm::FixedVectorType::get(one, static_cast<unsigned>(lanes));
+  }
+
+  llvm::Value* emit_load_as(const ExprNode& e) {
+    llvm::Type* type = element_type(e.element, e.lanes);
+    llvm::Value* from = element(element_type(e.element, 1), e);
+    llvm::Value* loaded = nullptr;
+    if (e.args.size() == 1) {
+      loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(4)), e.imm);
+    } else {
+      llvm::Value* none = llvm::Constant::getNullValue(type);
+      loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(4), arg(e, 1), none), e.imm);
+    }
+    if (e.element == Element::F64) return b_.CreateFPTrunc(loaded, float_type(e.lanes));
+    return b_.CreateSIToFP(loaded, float_type(e.lanes));
+  }
+
+  // A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of
+  // them would lie in .rodata.
+  llvm::Value* to_element(const Stmt& s) {
+    llvm::Value* v = value(s.b);
+    llvm::Type* type = element_type(s.element, s.b->lanes);
+    if (s.element == Element::F64) return b_.CreateFPExt(v, type);
+    llvm::Value* limit = value(s.d);
+    llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
+    llvm::Value* is_high = b_.CreateFCmpOGE(v, limit);
+    // Not a negation, whose sign bits would lie there, too.
+    llvm::Value* is_low = b_.CreateFCmpOGE(b_.CreateFSub(zero, v), limit);
+    llvm::Value* is_number = b_.CreateFCmpORD(v, v);
+    llvm::Value* is_inside = b_.CreateAnd(is_number, b_.CreateNot(b_.CreateOr(is_high, is_low)));
+    llvm::Value* converted = b_.CreateFPToSI(b_.CreateSelect(is_inside, v, zero), type);
+    auto* one = llvm::cast<llvm::IntegerType>(type->getScalarType());
+    const unsigned bits = one->getBitWidth();
+    auto bound = [&](const llvm::APInt& n) {
+      auto* function = llvm::FunctionType::get(one, {one}, false);
+      llvm::Value* hidden =
+          b_.CreateCall(llvm::InlineAsm::get(function, "", "=r,0", false), {llvm::ConstantInt::get(one, n)});
+      return s.b->lanes == 1 ? hidden : b_.CreateVectorSplat(static_cast<unsigned>(s.b->lanes), hidden);
+    };
+    converted = b_.CreateSelect(is_high, bound(llvm::APInt::getSignedMaxValue(bits)), converted);
+    return b_.CreateSelect(is_low, bound(llvm::APInt::getSignedMinValue(bits)), converted);
   }
 
   llvm::Type* bytes_type(int lanes) { return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes)); }
@@ -351,6 +400,22 @@ class Emitter {
         } else {
           annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
         }
+        return;
+      }
+      case Stmt::Kind::StoreAs: {
+        llvm::Value* v = to_element(s);
+        llvm::Value* to =
+            b_.CreateInBoundsGEP(element_type(s.element, 1), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
+        if (!s.c) {
+          annotate(b_.CreateAlignedStore(v, to, llvm::Align(4)), s.buffer);
+        } else {
+          annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
+        }
+        return;
+      }
+      case Stmt::Kind::StoreInt: {
+        llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt64Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
+        annotate(b_.CreateAlignedStore(value(s.b), to, llvm::Align(8)), s.buffer);
         return;
       }
       case Stmt::Kind::StoreMask: {

@@ -3,7 +3,7 @@
 //
 //   Concat       one copy per operand, into its part of the result
 //   Pad          a fill, then a copy into the middle; edges that repeat elements are a resampling (lower_resize.cpp)
-//   Gather       one copy per index if the indices are few and constant; otherwise rows selected at run time
+//   Gather       one copy per index if the indices are few and constant; otherwise see lower_indexing.cpp
 //   all others   one copy per result
 #include <algorithm>
 #include <cstring>
@@ -21,9 +21,8 @@ namespace {
 using ir::Shape;
 using Copies = std::optional<std::vector<StridedCopy>>;
 
-/// With more constant indices than this, rows are selected at run time.
+/// With more constant indices than this, one kernel selects the rows.
 constexpr int64_t kMostIndices = 8;
-constexpr int64_t kGrainElements = 16384;
 
 struct Reader {
   const ir::Graph& graph;
@@ -282,69 +281,13 @@ bool accepts_pad(const ir::Graph& graph, ir::NodeId id) {
   return accepts(graph, id) || accepts_resampling(graph, id);
 }
 
-// Accepts f32 rows: a kernel cannot fail, so an index out of range gives a row of NaN.
-bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {
-  if (accepts(graph, id)) return true;
-  const ir::Node& node = graph.node(id);
-  ir::DType index = graph.value(node.inputs[1]).type.dtype;
-  return graph.value(node.inputs[0]).type.dtype == ir::DType::F32 &&
-         (index == ir::DType::I32 || index == ir::DType::I64);
-}
-
-// [outer, extent, inner] by indices => [outer, indices, inner]. A task is one row of the result.
-std::vector<KernelSketch> gather_rows(const LoweringContext& context, const ir::Node& node) {
-  const ir::Graph& graph = context.graph;
-  Reader r{graph, node};
-  runtime::AxisSplit axes(r.shape(0), r.axis(r.shape(0).size(), 0));
-  int64_t count = runtime::element_count(r.shape(1));
-  KernelBuilder builder(context);
-  Nest& nest = builder.nest();
-  int lanes = nest.lanes();
-  int x = builder.value_buffer(node.inputs[0], false);
-  int indices = builder.value_buffer(node.inputs[1], false);
-  int y = builder.value_buffer(node.outputs[0], true);
-  auto width = static_cast<int64_t>(runtime::size_of(graph.value(node.inputs[1]).type.dtype));
-  Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
-  Expr outer = axes.outer > 1 ? nest.let("outer", div(task, count)) : int_const(0);
-  Expr index = nest.let("index", load_int(indices, axes.outer > 1 ? rem(task, count) : task, width));
-  Expr from_end = min(max(sub(int_const(0), index), int_const(0)), int_const(1));
-  index = nest.let("index", add(index, mul(from_end, axes.extent)));
-  Expr to = nest.let("to", mul(task, axes.inner));
-  auto row = [&](bool inside) {
-    Expr from = nest.let("from", mul(add(mul(outer, axes.extent), index), axes.inner));
-    auto vector = [&](const Expr& i, const Expr& mask) {
-      Expr value = inside ? load(x, add(from, i), lanes, mask) : nest.constant_bits(0x7fc00000U, lanes);
-      nest.store(y, add(to, i), value, mask);
-    };
-    int64_t whole = axes.inner / lanes * lanes;
-    if (whole > 0) {
-      Expr i = nest.begin_for("i", int_const(0), int_const(whole), lanes);
-      vector(i, nullptr);
-      nest.end_for();
-    }
-    if (whole < axes.inner) vector(int_const(whole), nest.let("mask", nest.lanes_below(int_const(axes.inner - whole))));
-  };
-  nest.begin_if(both(less(int_const(-1), index), less(index, int_const(axes.extent))));
-  row(true);
-  nest.end_if();
-  for (const Expr& outside : {less(index, int_const(0)), less(int_const(axes.extent - 1), index)}) {
-    nest.begin_if(outside);
-    row(false);
-    nest.end_if();
-  }
-  nest.end_for();
-  std::vector<KernelSketch> kernels;
-  kernels.push_back(builder.finish(axes.outer * count, kGrainElements / std::max<int64_t>(1, axes.inner)));
-  return kernels;
-}
-
 }  // namespace
 
 std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group) {
   ir::NodeId id = group.nodes.front();
   const ir::Node& node = context.graph.node(id);
   if (!accepts(context.graph, id)) {
-    return node.op->name == "Pad" ? lower_resampling(context, group) : gather_rows(context, node);
+    return lower_resampling(context, group);
   }
   std::vector<KernelSketch> kernels;
   Copies copies = copies_of(context.graph, id);
@@ -365,9 +308,7 @@ std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId id) {
 
 const Lowering* movement_lowering(std::string_view op) {
   static constexpr Lowering copies{"", accepts, no_epilogue, lower_movement};
-  static constexpr Lowering gather{"Gather", accepts_gather, no_epilogue, lower_movement};
   static constexpr Lowering pad{"Pad", accepts_pad, no_epilogue, lower_movement};
-  if (op == gather.op) return &gather;
   if (op == pad.op) return &pad;
   return find_row(op) == nullptr ? nullptr : &copies;
 }

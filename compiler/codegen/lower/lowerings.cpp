@@ -6,10 +6,13 @@ namespace collage::codegen {
 const Lowering* find_lowering(std::string_view op) {
   using Row = const Lowering& (*)();
   static constexpr Row rows[] = {
+      arg_max_lowering,
+      arg_min_lowering,
       average_pool_lowering,
       conv_lowering,
       conv_transpose_lowering,
       gemm_lowering,
+      grid_sample_lowering,
       instance_normalization_lowering,
       layer_normalization_lowering,
       log_softmax_lowering,
@@ -25,6 +28,7 @@ const Lowering* find_lowering(std::string_view op) {
   }
   if (const Lowering* reduction = reduction_lowering(op)) return reduction;
   if (const Lowering* recurrence = recurrent_lowering(op)) return recurrence;
+  if (const Lowering* indexing = indexing_lowering(op)) return indexing;
   return movement_lowering(op);
 }
 

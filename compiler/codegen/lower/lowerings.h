@@ -21,10 +21,13 @@ struct Lowering {
 };
 
 // The rows, each in its operator's file.
+const Lowering& arg_max_lowering();
+const Lowering& arg_min_lowering();
 const Lowering& average_pool_lowering();
 const Lowering& conv_lowering();
 const Lowering& conv_transpose_lowering();
 const Lowering& gemm_lowering();
+const Lowering& grid_sample_lowering();
 const Lowering& instance_normalization_lowering();
 const Lowering& layer_normalization_lowering();
 const Lowering& log_softmax_lowering();
@@ -40,6 +43,9 @@ const Lowering* find_lowering(std::string_view op);
 
 /// Lowers a Conv with one channel per group.
 std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const Group& group);
+
+/// Returns null if the operator is not one of those that select elements by index tensors.
+const Lowering* indexing_lowering(std::string_view op);
 
 /// Returns null if the operator is not a reduction over axes.
 const Lowering* reduction_lowering(std::string_view op);

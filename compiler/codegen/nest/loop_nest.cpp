@@ -14,7 +14,7 @@ namespace collage::codegen {
 namespace {
 
 Expr make(Op op, Type type, int lanes, std::vector<Expr> args, int64_t imm = 0) {
-  return std::make_shared<const ExprNode>(ExprNode{op, type, lanes, imm, 4, std::move(args)});
+  return std::make_shared<const ExprNode>(ExprNode{op, type, lanes, imm, 4, Element::F32, std::move(args)});
 }
 
 bool is_float_reduction(Op op) {
@@ -126,7 +126,7 @@ Expr select(Expr mask, Expr a, Expr b) {
 }
 
 Expr splat(Expr scalar, int lanes) {
-  if (lanes == 1) return scalar;
+  if (lanes == scalar->lanes) return scalar;
   Type type = scalar->type;
   return make(Op::Splat, type, lanes, {std::move(scalar)});
 }
@@ -149,7 +149,16 @@ Expr permute(Expr vector, Expr pattern) {
 }
 
 Expr load_int(int buffer, Expr index, int64_t width) {
-  return std::make_shared<const ExprNode>(ExprNode{Op::LoadInt, Type::Int, 1, buffer, width, {std::move(index)}});
+  return std::make_shared<const ExprNode>(
+      ExprNode{Op::LoadInt, Type::Int, 1, buffer, width, Element::F32, {std::move(index)}});
+}
+
+Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask) {
+  if (element == Element::F32) return load(buffer, std::move(index), lanes, std::move(mask));
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return std::make_shared<const ExprNode>(
+      ExprNode{Op::LoadAs, Type::Float, lanes, buffer, 4, element, std::move(args)});
 }
 
 Expr load_mask(int buffer, Expr index, int lanes, Expr mask) {
@@ -299,6 +308,28 @@ void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
   open_.back().push_back(std::move(stmt));
 }
 
+void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr mask) {
+  if (element == Element::F32) return store(buffer, std::move(index), std::move(value), std::move(mask));
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreAs;
+  stmt.buffer = buffer;
+  stmt.element = element;
+  stmt.d = constant(element == Element::I32 ? 0x1p31F : 0x1p63F, value->lanes);
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::store_int(int buffer, Expr index, Expr value) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreInt;
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  open_.back().push_back(std::move(stmt));
+}
+
 void Nest::store_mask(int buffer, Expr index, Expr value, Expr mask) {
   int words = value->lanes / 4;
   Stmt stmt;
@@ -366,6 +397,11 @@ class Printer {
   }
   const std::string& buffer(int64_t id) const { return nest_.buffers()[static_cast<size_t>(id)].name; }
 
+  static const char* name_of_element(Element element) {
+    static constexpr const char* kNames[] = {"", ".i32", ".i64", ".f64"};
+    return kNames[static_cast<size_t>(element)];
+  }
+
   // `load.16 x[i]`, `fma(a, b, c)`; lanes are printed where a value becomes a vector.
   std::string expr(const Expr& e) const {
     switch (e->op) {
@@ -375,10 +411,11 @@ class Printer {
       case Op::Sub: return fmt::format("({} - {})", expr(e->args[0]), expr(e->args[1]));
       case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
       case Op::LoadInt: return fmt::format("{}[{}].i{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
+      case Op::LoadAs:
       case Op::LoadMask:
       case Op::Load: {
         std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
-        return fmt::format("{}[{}]{}{}", buffer(e->imm), expr(e->args[0]),
+        return fmt::format("{}[{}]{}{}{}", buffer(e->imm), expr(e->args[0]), name_of_element(e->element),
                            e->op == Op::LoadMask ? fmt::format(".b{}", e->lanes)
                            : e->lanes > 1        ? fmt::format(".{}", e->lanes)
                                                  : "",
@@ -414,10 +451,14 @@ class Printer {
       case Stmt::Kind::Let: line(depth, fmt::format("let {} = {}", var(s.var), expr(s.a))); break;
       case Stmt::Kind::Var: line(depth, fmt::format("var {} = {}", var(s.var), expr(s.a))); break;
       case Stmt::Kind::Set: line(depth, fmt::format("{} = {}", var(s.var), expr(s.a))); break;
+      case Stmt::Kind::StoreInt:
+        line(depth, fmt::format("{}[{}].i64 = {}", buffer(s.buffer), expr(s.a), expr(s.b)));
+        break;
+      case Stmt::Kind::StoreAs:
       case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
-        line(depth,
-             fmt::format("{}[{}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.b), s.c ? " if " + expr(s.c) : ""));
+        line(depth, fmt::format("{}[{}]{} = {}{}", buffer(s.buffer), expr(s.a), name_of_element(s.element), expr(s.b),
+                                s.c ? " if " + expr(s.c) : ""));
         break;
       case Stmt::Kind::Scatter:
         line(depth, fmt::format("scatter {}[{} + {}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.c), expr(s.b),

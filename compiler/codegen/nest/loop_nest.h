@@ -25,6 +25,9 @@ enum class Op {
 #undef LOOP_OP
 };
 
+/// How elements lie in memory that are Float values in a nest. Integers are rounded to f32 when loaded.
+enum class Element { F32, I32, I64, F64 };
+
 struct ExprNode;
 /// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
 using Expr = std::shared_ptr<const ExprNode>;
@@ -35,6 +38,7 @@ struct ExprNode {
   int lanes = 1;
   int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
   int64_t width = 4;  ///< LoadInt: bytes of the integer
+  Element element = Element::F32;  ///< LoadAs
   std::vector<Expr> args;
 };
 
@@ -66,6 +70,9 @@ Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
 /// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
 Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 
+/// Elements [index, index + lanes) of another type; lanes that `mask` excludes are 0 and not read.
+Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
+
 /// Lane i is lane pattern[i] of the vector; `pattern` has 32-bit integers below the number of lanes, which is 8 or 16.
 Expr permute(Expr vector, Expr pattern);
 
@@ -77,15 +84,16 @@ Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
 Expr mask_op(Op op, Expr a, Expr b);
 
 struct Stmt {
-  enum class Kind { For, Let, Var, Set, Store, StoreMask, Scatter, If, Prefetch, Comment };
+  enum class Kind { For, Let, Var, Set, Store, StoreAs, StoreInt, StoreMask, Scatter, If, Prefetch, Comment };
   Kind kind = Kind::Comment;
-  int var = -1;            ///< For, Let, Var, Set
-  int buffer = -1;         ///< Store, StoreMask, Scatter, Prefetch
-  int64_t step = 1;        ///< For
-  Expr a;                  ///< For: begin; If: condition; Let, Var, Set: value; others: index
-  Expr b;                  ///< For: end; Store, StoreMask, Scatter: value
-  Expr c;                  ///< Store, StoreMask: mask or null; Scatter: lane offsets
-  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1
+  int var = -1;                    ///< For, Let, Var, Set
+  int buffer = -1;                 ///< Store, StoreAs, StoreInt, StoreMask, Scatter, Prefetch
+  int64_t step = 1;                ///< For
+  Element element = Element::F32;  ///< StoreAs
+  Expr a;                          ///< For: begin; If: condition; Let, Var, Set: value; others: index
+  Expr b;                          ///< For: end; Store, StoreAs, StoreInt, StoreMask, Scatter: value
+  Expr c;                          ///< Store, StoreAs, StoreMask: mask or null; Scatter: lane offsets
+  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range
   std::vector<Stmt> body;  ///< For, If
   std::string text;        ///< Comment
 };
@@ -131,6 +139,10 @@ class Nest {
   Expr variable(std::string name, Expr initial);
   void set(const Expr& variable, Expr value);
   void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Stores elements of another type: to integers towards zero, clamped to their range, NaN as 0.
+  void store_as(Element element, int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Stores an index, 8 bytes.
+  void store_int(int buffer, Expr index, Expr value);
   /// Stores booleans, one byte each.
   void store_mask(int buffer, Expr index, Expr value, Expr mask = nullptr);
   void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);

@@ -139,6 +139,7 @@ class Memory {
 struct RunStats {
   int kernels = 0;
   int references = 0;
+  int failed_checks = 0;
 };
 
 inline void run_reference(const ir::Graph& graph, ir::NodeId id, std::map<ValueId, runtime::TensorView>& views) {
@@ -248,6 +249,10 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
     if (const auto* reference = std::get_if<codegen::LoweredReference>(&call)) {
       run_reference(graph, reference->node, views);
       ++stats.references;
+    } else if (const auto* rule = std::get_if<codegen::LoweredCheck>(&call)) {
+      int64_t index;
+      std::memcpy(&index, temporaries[static_cast<size_t>(rule->temporary)].data(), sizeof index);
+      if (index < -rule->extent || index >= rule->extent) ++stats.failed_checks;
     } else {
       run_kernel(jit, std::get<codegen::LoweredKernel>(call), *lowered, views, temporaries, model.random());
       ++stats.kernels;

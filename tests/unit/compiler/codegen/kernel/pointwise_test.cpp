@@ -32,6 +32,7 @@ TEST_F(Pointwise, EveryUnaryOperator) {
   alpha.set("alpha", 0.3);
   const std::vector<UnaryCase> cases = {{"Abs"},
                                         {"Ceil"},
+                                        {"Cos", -50, 50},
                                         {"Elu"},
                                         {"Elu", -3, 3, alpha},
                                         {"Erf", -5, 5},
@@ -53,6 +54,7 @@ TEST_F(Pointwise, EveryUnaryOperator) {
                                         {"Selu"},
                                         {"Sigmoid"},
                                         {"Sign"},
+                                        {"Sin", -50, 50},
                                         {"Softplus"},
                                         {"Softsign"},
                                         {"Sqrt", 0, 9},
@@ -192,6 +194,71 @@ TEST_F(Pointwise, RandomDags) {
       if (value.uses.empty() && value.producer.is_valid()) model.graph.mark_output(v);
     }
     EXPECT_EQ(check(model, *jit_).references, 0);
+  }
+}
+
+/// ONNX's number of a dtype.
+int64_t onnx_code(ir::DType dtype) {
+  switch (dtype) {
+    case ir::DType::F32: return 1;
+    case ir::DType::I32: return 6;
+    case ir::DType::I64: return 7;
+    case ir::DType::Bool: return 9;
+    default: return 11;
+  }
+}
+
+// Cast between f32, booleans, integers and f64; numbers out of range, NaN, and what rounds.
+TEST_F(Pointwise, CastsOfAllTypes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> floats = {0,       -0.0F,         0.5F,   -0.5F,    1.9F, -1.9F,         3e9F,
+                                     -3e9F,   2147483648.0F, 1e30F,  -inf,     inf,  1e20F,         -1e20F,
+                                     0x1p63F, -0x1p63F,      1e-30F, 16777216, -7,   std::nanf(""), 5.5F};
+  const std::vector<int64_t> longs = {0, 1, -1, 16777217, -16777219, 9007199254740993, INT64_MAX, INT64_MIN, 5};
+  const std::vector<int32_t> ints = {0, 1, -1, 16777217, INT32_MAX, INT32_MIN, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+  const std::vector<double> doubles = {0, 1.1, -2.5, 1e300, -1e300, 1e-300, 3};
+  const std::vector<uint8_t> bools = {0, 1, 1, 0, 1};
+  auto shape_of = [](const auto& list) { return Shape{static_cast<int64_t>(list.size())}; };
+  auto expect_cast = [&](Model& model, ValueId x, ir::DType to) {
+    SCOPED_TRACE(std::string(name_of(to)));
+    ir::AttrMap attrs;
+    attrs.set("to", onnx_code(to));
+    model.graph.mark_output(model.op("Cast", {x}, attrs));
+    RunStats stats = check(model, *jit_, 0);
+    EXPECT_EQ(stats.kernels, 1);
+    EXPECT_EQ(stats.references, 0);
+  };
+  for (ir::DType to : {ir::DType::I32, ir::DType::I64, ir::DType::F64, ir::DType::Bool, ir::DType::F32}) {
+    Model of_f32(1), of_bool(1);
+    if (to != ir::DType::F32) expect_cast(of_f32, of_f32.input<float>(ir::DType::F32, shape_of(floats), floats), to);
+    if (to != ir::DType::Bool)
+      expect_cast(of_bool, of_bool.input<uint8_t>(ir::DType::Bool, shape_of(bools), bools), to);
+  }
+  for (ir::DType to : {ir::DType::F32, ir::DType::Bool}) {
+    Model of_i32(1), of_i64(1);
+    expect_cast(of_i32, of_i32.input<int32_t>(ir::DType::I32, shape_of(ints), ints), to);
+    expect_cast(of_i64, of_i64.input<int64_t>(ir::DType::I64, shape_of(longs), longs), to);
+  }
+  Model of_f64(1);
+  expect_cast(of_f64, of_f64.input<double>(ir::DType::F64, shape_of(doubles), doubles), ir::DType::F32);
+}
+
+// Casts in one kernel with their neighbours; every value on the way is stored or fused.
+TEST_F(Pointwise, CastsFuse) {
+  for (ir::DType via : {ir::DType::I32, ir::DType::I64, ir::DType::F64, ir::DType::Bool}) {
+    for (bool is_stored : {false, true}) {
+      Model model(2);
+      ir::AttrMap to_via, to_f32;
+      to_via.set("to", onnx_code(via));
+      to_f32.set("to", onnx_code(ir::DType::F32));
+      ValueId x = model.op("Mul", {model.input({3, 37}), model.scalar(40)});
+      ValueId whole = model.op("Cast", {x}, to_via);
+      if (is_stored) model.graph.mark_output(whole);
+      model.graph.mark_output(model.op("Add", {model.op("Cast", {whole}, to_f32), model.input({37})}));
+      RunStats stats = check(model, *jit_, 0);
+      EXPECT_EQ(stats.kernels, 1);
+      EXPECT_EQ(stats.references, 0);
+    }
   }
 }
 

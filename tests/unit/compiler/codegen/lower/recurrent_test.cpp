@@ -34,7 +34,7 @@ std::vector<ValueId> weights(Model& model, const std::string& op, int64_t direct
 }
 
 TEST_F(RecurrentKernels, RandomCells) {
-  for (unsigned seed = 0; seed < 120; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     auto pick = [&](int64_t low, int64_t high) {

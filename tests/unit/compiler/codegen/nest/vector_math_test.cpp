@@ -49,6 +49,12 @@ TEST(CodegenMath, ErrorsAreSmall) {
       {"Erf", [](double x) { return std::erf(x); }, -5.0F, 5.0F, 3e-7},
       {"Erf", [](double x) { return std::erf(x); }, -0.01F, 0.01F, 3e-7},
       {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -80.0F, 80.0F, 5e-7},
+      {"Sin", [](double x) { return std::sin(x); }, -3.0F, 3.0F, 2.4e-7},
+      {"Sin", [](double x) { return std::sin(x); }, -13000.0F, 13000.0F, 2.4e-7},
+      {"Sin", [](double x) { return std::sin(x); }, 1e-30F, 1e38F, 2.4e-7},
+      {"Cos", [](double x) { return std::cos(x); }, -3.0F, 3.0F, 2.4e-7},
+      {"Cos", [](double x) { return std::cos(x); }, -13000.0F, 13000.0F, 2.4e-7},
+      {"Cos", [](double x) { return std::cos(x); }, 1e-30F, 1e38F, 2.4e-7},
   };
   for (const Function& f : functions) {
     std::vector<float> arguments;
@@ -100,6 +106,13 @@ TEST(CodegenMath, SpecialValues) {
     EXPECT_EQ(t[1], 1) << op;
     EXPECT_EQ(t[2], -1) << op;
     EXPECT_TRUE(std::isnan(t[3])) << op;
+  }
+  for (const char* op : {"Sin", "Cos"}) {
+    std::vector<float> t = evaluate(**jit, op, {-0.0F, infinity, -infinity, nan, 1e-40F});
+    EXPECT_EQ(t[0], op[0] == 'S' ? 0 : 1) << op;
+    EXPECT_EQ(std::signbit(t[0]), op[0] == 'S') << op;
+    for (size_t i : {1, 2, 3}) EXPECT_TRUE(std::isnan(t[i])) << op << i;
+    EXPECT_EQ(t[4], op[0] == 'S' ? 1e-40F : 1) << op;
   }
 }
 
