@@ -71,6 +71,7 @@ struct LoweredReference {
 /// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the message of
 /// the reference kernels, unless -extent <= index < extent.
 struct LoweredCheck {
+  std::string op;  ///< whose index it is
   int temporary = -1;
   int64_t extent = 1;
 };

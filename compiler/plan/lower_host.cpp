@@ -50,7 +50,7 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
 runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers) {
   const BufferId bytes = buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}));
   const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, 1);
-  runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}};
+  runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}, check.op};
   call.attrs.set("axis", int64_t{0});
   return call;
 }

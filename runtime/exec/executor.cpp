@@ -11,6 +11,7 @@
 #include "runtime/core/external_functions.h"
 #include "runtime/devices/run_reference.h"
 #include "runtime/exec/plan_memory.h"
+#include "runtime/kernels/kernel.h"
 #include "runtime/libraries/library.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/plan/validate.h"
@@ -32,6 +33,12 @@ struct BoundOp {
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
 };
+
+/// The failure names the operator whose index is wrong.
+Status check_index(const BoundOp& op) {
+  Status status = find_reference_kernel(op.call->op)({op.inputs, op.outputs, op.call->attrs});
+  return status ? status : Status::error("`" + op.call->checked + "`: " + status.message());
+}
 
 struct BoundDeviceStep {
   int device = 0;
@@ -292,7 +299,8 @@ Status PlanExecutor::execute(const BoundHostStep& step) {
       status = execute(*library);
     } else {
       const auto& op = std::get<BoundOp>(any);
-      status = run_reference(op.call->op, op.call->attrs, op.inputs, op.outputs);
+      status = op.call->checked.empty() ? run_reference(op.call->op, op.call->attrs, op.inputs, op.outputs)
+                                        : check_index(op);
     }
     if (!status) return status;
     if (observer_) call_seconds_.push_back(std::chrono::duration<double>(Clock::now() - start).count());

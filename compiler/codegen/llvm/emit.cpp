@@ -279,10 +279,10 @@ class Emitter {
     llvm::Type* type = element_type(s.element, s.b->lanes);
     if (s.element == Element::F64) return b_.CreateFPExt(v, type);
     llvm::Value* limit = value(s.d);
-    llvm::Value* negative = b_.CreateFNeg(v);
-    llvm::Value* is_high = b_.CreateFCmpOGE(v, limit);
-    llvm::Value* is_low = b_.CreateFCmpOGE(negative, limit);
     llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
+    llvm::Value* is_high = b_.CreateFCmpOGE(v, limit);
+    // Not a negation, whose sign bits would lie there, too.
+    llvm::Value* is_low = b_.CreateFCmpOGE(b_.CreateFSub(zero, v), limit);
     llvm::Value* is_number = b_.CreateFCmpORD(v, v);
     llvm::Value* is_inside = b_.CreateAnd(is_number, b_.CreateNot(b_.CreateOr(is_high, is_low)));
     llvm::Value* converted = b_.CreateFPToSI(b_.CreateSelect(is_inside, v, zero), type);

@@ -100,7 +100,7 @@ class IndexingLowering {
     for (size_t d = 0; d < depth_; ++d) {
       context_.temporaries.push_back(sizeof(int64_t));
       const int temporary = static_cast<int>(context_.temporaries.size()) - 1;
-      checks_.push_back({temporary, indexed_extent(d)});
+      checks_.push_back({std::string(node_.op->name), temporary, indexed_extent(d)});
       words_found_.push_back(builder_.temporary_buffer(temporary, "found", true));
     }
   }

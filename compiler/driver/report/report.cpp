@@ -102,7 +102,8 @@ std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan) {
     const auto* host = std::get_if<runtime::HostStep>(&step);
     if (host == nullptr) continue;
     for (const runtime::HostCall& call : host->calls) {
-      if (const auto* op = std::get_if<runtime::OpCall>(&call)) counts[op->op]++;
+      const auto* op = std::get_if<runtime::OpCall>(&call);
+      if (op != nullptr && op->checked.empty()) counts[op->op]++;
     }
   }
   return counts;

@@ -197,6 +197,17 @@ TEST_F(Pointwise, RandomDags) {
   }
 }
 
+/// ONNX's number of a dtype.
+int64_t onnx_code(ir::DType dtype) {
+  switch (dtype) {
+    case ir::DType::F32: return 1;
+    case ir::DType::I32: return 6;
+    case ir::DType::I64: return 7;
+    case ir::DType::Bool: return 9;
+    default: return 11;
+  }
+}
+
 // Cast between f32, booleans, integers and f64; numbers out of range, NaN, and what rounds.
 TEST_F(Pointwise, CastsOfAllTypes) {
   const float inf = std::numeric_limits<float>::infinity();
@@ -211,7 +222,7 @@ TEST_F(Pointwise, CastsOfAllTypes) {
   auto expect_cast = [&](Model& model, ValueId x, ir::DType to) {
     SCOPED_TRACE(std::string(name_of(to)));
     ir::AttrMap attrs;
-    attrs.set("to", std::string(name_of(to)));
+    attrs.set("to", onnx_code(to));
     model.graph.mark_output(model.op("Cast", {x}, attrs));
     RunStats stats = check(model, *jit_, 0);
     EXPECT_EQ(stats.kernels, 1);
@@ -238,8 +249,8 @@ TEST_F(Pointwise, CastsFuse) {
     for (bool is_stored : {false, true}) {
       Model model(2);
       ir::AttrMap to_via, to_f32;
-      to_via.set("to", std::string(name_of(via)));
-      to_f32.set("to", std::string("f32"));
+      to_via.set("to", onnx_code(via));
+      to_f32.set("to", onnx_code(ir::DType::F32));
       ValueId x = model.op("Mul", {model.input({3, 37}), model.scalar(40)});
       ValueId whole = model.op("Cast", {x}, to_via);
       if (is_stored) model.graph.mark_output(whole);
