@@ -79,8 +79,8 @@ std::string kind_of(const ir::Graph& graph, const codegen::LoweredKernel& kernel
 
 runtime::Result<codegen::LoweredPartition> CountingJit::lower(const ir::Graph& graph,
                                                               const std::vector<ir::NodeId>& nodes,
-                                                              const codegen::ValueLayouts& layouts) {
-  auto lowered = jit_->lower(graph, nodes, layouts);
+                                                              const codegen::LowerOptions& options) {
+  auto lowered = jit_->lower(graph, nodes, options);
   if (!lowered) return lowered;
   for (const auto& call : lowered->calls) {
     const auto* kernel = std::get_if<codegen::LoweredKernel>(&call);

@@ -20,7 +20,7 @@ class CountingJit : public codegen::Jit {
 
   using Jit::lower;
   runtime::Result<codegen::LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                                                   const codegen::ValueLayouts& layouts) override;
+                                                   const codegen::LowerOptions& options) override;
   runtime::KernelFunction find(std::string_view symbol) const override { return jit_->find(symbol); }
   std::string llvm_text() const override { return jit_->llvm_text(); }
   std::string asm_text() const override { return jit_->asm_text(); }

@@ -103,23 +103,30 @@ Expr vector_tanh(Nest& nest, Expr x) {
   Expr magnitude = nest.let("magnitude", vector_abs(nest, x));
   Expr e = vector_exp(nest, binary(Op::FAdd, magnitude, magnitude));
   Expr large = binary(Op::FSub, one, binary(Op::FDiv, nest.constant(2.0F, lanes), binary(Op::FAdd, e, one)));
-  large = vector_copysign(nest, large, x);
   Expr square = nest.let("square", binary(Op::FMul, x, x));
   Expr p = polynomial(nest, square, kPoly);
   Expr small = fma(binary(Op::FMul, square, x), p, x);
-  return nest.let("tanh", select(binary(Op::FLess, magnitude, nest.constant(0.625F, lanes)), small, large));
+  Expr either = select(binary(Op::FLess, magnitude, nest.constant(0.625F, lanes)), small, large);
+  return nest.let("tanh", vector_copysign(nest, either, x));
 }
 
+// With e = exp(-|x|): 1 / (1 + e), below zero e / (1 + e), so that e does not overflow. What the rounding of w = 1 + e
+// loses is nearly the relative error of the quotient.
 Expr vector_sigmoid(Nest& nest, Expr x) {
   int lanes = x->lanes;
+  x = nest.let("x", x);
   Expr one = nest.constant(1.0F, lanes);
-  Expr e = vector_exp(nest, vector_negate(nest, x));
-  return nest.let("sigmoid", binary(Op::FDiv, one, binary(Op::FAdd, one, e)));
+  Expr e = vector_exp(nest, vector_negate(nest, vector_abs(nest, x)));
+  Expr w = nest.let("w", binary(Op::FAdd, one, e));
+  Expr lost = binary(Op::FSub, e, binary(Op::FSub, w, one));
+  Expr above = select(binary(Op::FLess, x, nest.zero(lanes)), e, one);
+  Expr quotient = nest.let("quotient", binary(Op::FDiv, above, w));
+  return nest.let("sigmoid", fma(vector_negate(nest, quotient), lost, quotient));
 }
 
-// |x| < 0.92: x P(x^2). Else 1 - exp(Q(|x|)), where exp(Q(t)) is erfc(t), with the sign of x; 1 from 4 on.
+// |x| < 0.92: x + x P(x^2). Else 1 - exp(Q(|x|)), where exp(Q(t)) is erfc(t), with the sign of x; 1 from 4 on.
 Expr vector_erf(Nest& nest, Expr x) {
-  static constexpr float kSmall[] = {1.128379167e+00F, -3.761263370e-01F, 1.128369394e-01F, -2.685927078e-02F,
+  static constexpr float kSmall[] = {1.283791671e-01F, -3.761263370e-01F, 1.128369394e-01F, -2.685927078e-02F,
                                      5.200634306e-03F, -8.137437567e-04F, 8.345224902e-05F};
   static constexpr float kLarge[] = {1.692051197e-04F, -1.129488406e+00F, -6.334008510e-01F, -1.082203839e-01F,
                                      2.508061640e-02F, -4.156254877e-03F, 4.313935568e-04F,  -2.082861758e-05F};
@@ -127,7 +134,7 @@ Expr vector_erf(Nest& nest, Expr x) {
   x = nest.let("x", x);
   Expr one = nest.constant(1.0F, lanes);
   Expr magnitude = nest.let("magnitude", vector_abs(nest, x));
-  Expr small = binary(Op::FMul, x, polynomial(nest, nest.let("square", binary(Op::FMul, x, x)), kSmall));
+  Expr small = fma(x, polynomial(nest, nest.let("square", binary(Op::FMul, x, x)), kSmall), x);
   Expr bounded = nest.let("bounded", binary(Op::FMin, nest.constant(4.0F, lanes), magnitude));
   Expr e = vector_exp(nest, polynomial(nest, bounded, kLarge));
   Expr large = vector_copysign(nest, binary(Op::FSub, one, e), x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: relative
-// 3e-7 or less for exp, log, tanh, erf and sigmoid over all finite arguments; infinities and NaN as in IEEE.
+// Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: at most 2 units
+// in the last place for exp, tanh, erf and sigmoid over all finite arguments, relative 3e-7 for log; infinities and NaN
+// as in IEEE.
 // Shared parts become `let` statements of the nest's open block.
 #pragma once
 

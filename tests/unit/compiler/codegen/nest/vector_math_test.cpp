@@ -80,6 +80,54 @@ TEST(CodegenMath, ErrorsAreSmall) {
   }
 }
 
+/// Distance in units of the last place of the exact value; that of the least normal number below it.
+double units_between(float got, double exact) {
+  constexpr int kLeastExponent = -126;
+  int exponent = kLeastExponent;
+  if (exact != 0) exponent = std::max(kLeastExponent, std::ilogb(exact));
+  return std::abs(got - exact) / std::ldexp(1.0, exponent - 23);
+}
+
+// Every exponent, both signs: zeros, denormal numbers, all magnitudes up to the largest.
+TEST(CodegenMath, AtMostTwoUnitsInTheLastPlace) {
+  auto jit = codegen::Jit::create({});
+  ASSERT_TRUE(jit.is_ok());
+  std::vector<float> arguments;
+  std::mt19937 random(3);
+  for (uint32_t exponent = 0; exponent < 255; ++exponent) {
+    for (int i = 0; i < 2000; ++i) {
+      const uint32_t bits = (random() & 0x807FFFFFU) | exponent << 23;
+      float x = 0;
+      std::memcpy(&x, &bits, sizeof(x));
+      arguments.push_back(x);
+    }
+  }
+  arguments.insert(arguments.end(), {0.0F, -0.0F});
+  const auto sigmoid = [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); };
+  const std::vector<std::pair<const char*, double (*)(double)>> functions = {
+      {"Exp", [](double x) { return std::exp(x); }},
+      {"Tanh", [](double x) { return std::tanh(x); }},
+      {"Erf", [](double x) { return std::erf(x); }},
+      {"Sigmoid", sigmoid}};
+  for (const auto& [op, exact] : functions) {
+    const std::vector<float> results = evaluate(**jit, op, arguments);
+    double worst = 0;
+    float at = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const double want = exact(arguments[i]);
+      // Beyond the largest number the result is infinite.
+      if (want >= std::numeric_limits<float>::max() && std::isinf(results[i])) continue;
+      const double units = units_between(results[i], want);
+      if (!(units <= worst)) {
+        worst = units;
+        at = arguments[i];
+      }
+    }
+    EXPECT_LE(worst, 2) << op << " at " << at;
+  }
+  for (const char* op : {"Tanh", "Erf"}) EXPECT_TRUE(std::signbit(evaluate(**jit, op, {-0.0F})[0])) << op;
+}
+
 TEST(CodegenMath, SpecialValues) {
   auto jit = codegen::Jit::create({});
   ASSERT_TRUE(jit.is_ok());
