@@ -199,6 +199,7 @@ runtime::Result<std::unique_ptr<LoadedCandidate>> LoadedCandidate::load(const st
   if (!built) return first_error("it cannot be planned");
   bool is_host = model->placement.partitions[0].backend == "host";
   if (!is_host && !built->fallbacks.empty()) return runtime::Status::error(built->fallbacks[0].reason);
+  if (!built->refused_generators.empty()) return runtime::Status::error(built->refused_generators[0]);
   std::vector<Tensor> inputs;
   for (ir::ValueId input : model->graph.inputs()) {
     inputs.push_back(make_input(model->graph.value(input).type, static_cast<uint32_t>(inputs.size())));

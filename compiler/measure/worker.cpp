@@ -18,6 +18,7 @@
 
 #include "compiler/measure/channel.h"
 #include "compiler/support/installation.h"
+#include "runtime/pool/short_waits.h"
 
 namespace collage::measure {
 
@@ -62,7 +63,12 @@ bool Worker::spawn(std::string* why) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  int error = ::posix_spawn(&process_, options_.program.c_str(), &actions, nullptr, argv.data(), environ);
+  std::string spins = fmt::format("{}={}", runtime::kSpinVariable, runtime::kSpins);
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  if (!runtime::is_waiting_chosen()) environment.push_back(spins.data());
+  environment.push_back(nullptr);
+  int error = ::posix_spawn(&process_, options_.program.c_str(), &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(child_end);
   socket_ = ends[0];

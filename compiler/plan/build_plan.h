@@ -34,6 +34,7 @@ struct PartitionResults {
 struct BuiltPlan {
   runtime::Plan plan;
   std::vector<PartitionResults> results;                  ///< by partition, as in the placement
+  std::vector<std::string> refused_generators{};          ///< why generators that rules name are not used
   std::vector<Fallback> fallbacks;                        ///< each was warned of, too
   std::vector<std::vector<LoweringRequest>> lowerings{};  ///< by partition: what its rules ask for
 };

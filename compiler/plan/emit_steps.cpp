@@ -38,6 +38,7 @@ class StepEmitter {
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
   void warn(Code code, const ir::Partition& partition, const std::string& message);
+  void warn_of(const std::vector<HostLowering::Refusal>& refused, const ir::Partition& partition);
   bool emit_device(size_t index);
   bool check_encodings(const std::string& space, const std::vector<LoweringRequest>& requests);
   runtime::DeviceStep device_step(size_t index);
@@ -186,7 +187,10 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
   const HostLowerer lowerer{context_.graph, context_.targets.threads, context_.jit, buffers_};
   if (!refusal) {
     std::optional<HostLowering> placed = lower_host_as_placed(lowerer, partition, built_.lowerings[index]);
-    if (placed) return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), std::move(placed->calls)});
+    if (placed) {
+      warn_of(placed->refused, partition);
+      return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), std::move(placed->calls)});
+    }
   }
   for (const ir::BoundaryValue& input : partition.inputs) {
     if (rounded_.contains(input.value)) {
@@ -206,12 +210,7 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
     warn(Code::BackendFailed, partition, message);
     built_.fallbacks.push_back({index, *lowering.failure});
   }
-  for (const HostLowering::Refusal& refused : lowering.refused) {
-    context_.diags
-        .warning(Code::InlineRefused, refused.request->span, "`{}` cannot run `{}` of partition `{}`: {}",
-                 refused.request->symbol, refused.request->rule, partition.name, refused.reason)
-        .note("generated code takes its place");
-  }
+  warn_of(lowering.refused, partition);
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
   for (const ir::BoundaryValue& output : partition.outputs) {
     made_.insert({output.value, ir::kHostPlain});
@@ -219,6 +218,16 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
     add_result(index, output.value, ir::kHostPlain);
   }
   return true;
+}
+
+void StepEmitter::warn_of(const std::vector<HostLowering::Refusal>& refused, const ir::Partition& partition) {
+  for (const HostLowering::Refusal& refusal : refused) {
+    context_.diags
+        .warning(Code::InlineRefused, refusal.request->span, "`{}` cannot run `{}` of partition `{}`: {}",
+                 refusal.request->symbol, refusal.request->rule, partition.name, refusal.reason)
+        .note("generated code takes its place");
+    if (refusal.request->kind == ir::LoweringKind::HostJit) built_.refused_generators.push_back(refusal.reason);
+  }
 }
 
 void StepEmitter::warn(Code code, const ir::Partition& partition, const std::string& message) {

@@ -98,11 +98,15 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   return calls;
 }
 
-/// Generators that rules name: `lower "winograd"(x, w)` of a match of generated code.
+/// Has a match of generated code a `lower` of its own, as in `lower "winograd"(x, w)`?
+bool names_generator(const LoweringRequest& request) {
+  return request.kind == ir::LoweringKind::HostJit && request.span.is_valid();
+}
+
 codegen::GeneratorNames generators_of(const std::vector<LoweringRequest>& requests) {
   codegen::GeneratorNames names;
   for (const LoweringRequest& request : requests) {
-    if (request.kind != ir::LoweringKind::HostJit || !request.span.is_valid()) continue;
+    if (!names_generator(request)) continue;
     for (ir::NodeId node : request.nodes) names[node] = request.symbol;
   }
   return names;
@@ -181,16 +185,31 @@ std::vector<Segment> segments_of(const ir::Graph& graph, const std::vector<ir::N
   return Segmenter(graph, nodes, inlined).run();
 }
 
+/// The code as the rules ask for it; or, where a generator that they name does not take its node, by other generators.
+runtime::Result<LoweredPartition> lower_nodes(const HostLowerer& lowerer, const std::vector<ir::NodeId>& nodes,
+                                              const codegen::ValueLayouts& layouts,
+                                              const std::vector<LoweringRequest>& requests,
+                                              std::vector<HostLowering::Refusal>* refused) {
+  const codegen::GeneratorNames generators = generators_of(requests);
+  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, nodes, {layouts, generators});
+  if (lowered || generators.empty()) return lowered;
+  runtime::Result<LoweredPartition> otherwise = lowerer.jit.lower(lowerer.graph, nodes, {layouts, {}});
+  if (!otherwise) return lowered;
+  const auto named = std::find_if(requests.begin(), requests.end(), names_generator);
+  refused->push_back({&*named, lowered.message()});
+  return otherwise;
+}
+
 /// Adds the calls of the nodes: the JIT's, or reference kernels and the reason.
 void generate(const HostLowerer& lowerer, const std::string& partition, const std::vector<ir::NodeId>& nodes,
-              const std::vector<ir::ValueId>& outputs, const codegen::GeneratorNames& generators,
+              const std::vector<ir::ValueId>& outputs, const std::vector<LoweringRequest>& requests,
               HostLowering* lowering) {
   auto fall_back = [&](std::string reason) {
     for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers).calls)
       lowering->calls.push_back(std::move(call));
     lowering->failure = std::move(reason);
   };
-  runtime::Result<LoweredPartition> lowered = lowerer.jit.lower(lowerer.graph, nodes, {{}, generators});
+  runtime::Result<LoweredPartition> lowered = lower_nodes(lowerer, nodes, {}, requests, &lowering->refused);
   if (!lowered) return fall_back(lowered.message());
   std::set<ir::ValueId> written = touched(lowerer.graph, *lowered);
   for (ir::ValueId output : outputs) {
@@ -223,10 +242,10 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
     return request.kind == ir::LoweringKind::Inline;
   });
   if (layouts.empty() || calls_library) return std::nullopt;
-  runtime::Result<LoweredPartition> lowered =
-      lowerer.jit.lower(lowerer.graph, partition.nodes, {layouts, generators_of(requests)});
-  if (!lowered) return std::nullopt;
   HostLowering lowering;
+  runtime::Result<LoweredPartition> lowered =
+      lower_nodes(lowerer, partition.nodes, layouts, requests, &lowering.refused);
+  if (!lowered) return std::nullopt;
   lowering.calls = bind(lowerer.graph, partition.name, std::move(*lowered), lowerer.buffers);
   return lowering;
 }
@@ -247,15 +266,15 @@ HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partiti
   if (inlined.empty()) {
     std::vector<ir::ValueId> outputs;
     for (const ir::BoundaryValue& output : partition.outputs) outputs.push_back(output.value);
-    generate(lowerer, partition.name, partition.nodes, outputs, generators_of(requests), &lowering);
+    generate(lowerer, partition.name, partition.nodes, outputs, requests, &lowering);
     return lowering;
   }
   for (Segment& segment : segments_of(lowerer.graph, partition.nodes, inlined)) {
     if (segment.call != nullptr) {
       lowering.calls.emplace_back(std::move(*segment.call));
     } else {
-      generate(lowerer, partition.name, segment.nodes, ir::boundary_outputs(lowerer.graph, segment.nodes),
-               generators_of(requests), &lowering);
+      generate(lowerer, partition.name, segment.nodes, ir::boundary_outputs(lowerer.graph, segment.nodes), requests,
+               &lowering);
     }
   }
   return lowering;

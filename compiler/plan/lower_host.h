@@ -23,7 +23,7 @@ struct HostLowering {
     const LoweringRequest* request = nullptr;
     std::string reason;
   };
-  std::vector<Refusal> refused{};  ///< `lower inline` that generated code takes the place of
+  std::vector<Refusal> refused{};  ///< `lower inline`, or a named generator, that other code takes the place of
 };
 
 /// What lowers host partitions.

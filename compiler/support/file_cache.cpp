@@ -91,7 +91,8 @@ bool is_name_of_entry(std::string_view name) {
 
 /// Only what this user, or the system's, has written is trusted: entries may be machine code.
 bool is_trusted(const struct stat& file) {
-  return S_ISREG(file.st_mode) && (file.st_uid == ::geteuid() || file.st_uid == 0);
+  const bool is_private = (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return S_ISREG(file.st_mode) && is_private && (file.st_uid == ::geteuid() || file.st_uid == 0);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ std::string FileCache::file_of(std::string_view key) const {
 }
 
 std::optional<std::string> FileCache::find(std::string_view key) const {
-  const Descriptor file(::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat about {};
   if (file < 0 || ::fstat(file, &about) != 0 || !is_trusted(about)) return std::nullopt;
   const auto size = static_cast<uint64_t>(about.st_size);

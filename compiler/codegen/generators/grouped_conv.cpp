@@ -48,13 +48,17 @@ class GroupedConv {
     runtime::Tensor packed(runtime::DType::F32, {vectors() * rows * row_elements()});
     const float* from = context_.graph.value(p_.w).constant->data.as<float>().data();
     float* to = packed.as<float>().data();
+    const std::vector<int64_t> taps = weight_taps(p_);
     for (int64_t v = 0; v < vectors(); ++v) {
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t k = 0; k < p_.in_channels; ++k) {
           for (int64_t t = 0; t < p_.kernel[2]; ++t, to += lanes_) {
             const int64_t real = std::min(lanes_, channels_ - v * lanes_);
+            const int64_t tap = taps[static_cast<size_t>(row * p_.kernel[2] + t)];
             for (int64_t lane = 0; lane < real; ++lane) {
-              to[lane] = from[((v * lanes_ + lane) * p_.in_channels + k) * p_.taps() + row * p_.kernel[2] + t];
+              const int64_t channel = v * lanes_ + lane;
+              const int64_t group = channel / p_.out_channels;
+              to[lane] = from[weight_index(p_, group, channel % p_.out_channels, k, tap)];
             }
           }
         }

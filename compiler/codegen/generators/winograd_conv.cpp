@@ -11,9 +11,6 @@
 namespace collage::codegen {
 namespace {
 
-/// Transformed weights that do not stay in the second-level cache are fetched ahead.
-constexpr int64_t kNearWeights = 1 << 20;
-
 class WinogradConv {
  public:
   WinogradConv(const LoweringContext& context, const Group& group, const ConvProblem& problem)
@@ -292,8 +289,7 @@ class WinogradConv {
   /// The weights that follow, each block fetching its share.
   Prefetch next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
     Prefetch prefetch;
-    const int64_t bytes = p_.out_channels * depth_ * plan_.products() * static_cast<int64_t>(sizeof(float));
-    if (bytes <= kNearWeights) return prefetch;
+    if (plan_.weights_stay) return prefetch;
     const int64_t blocks = plan_.padded_tiles() / plan_.block.rows;
     const int64_t steps = blocks * p_.kernel[0] * p_.in_channels;
     const int64_t lines = elements / kLineElements;
@@ -383,9 +379,9 @@ bool takes_winograd(const ir::Graph& graph, ir::NodeId id, const ConvProblem& pr
     return problem.strides[d] == 1 && problem.dilations[d] == 1 &&
            !minimal_filters(static_cast<int>(problem.kernel[d])).empty();
   };
-  return problem.groups == 1 && problem.kernel[1] * problem.kernel[2] > 1 && has_filter(1) && has_filter(2) &&
-         has_channels_last(graph.node(id), kDataLayout) && has_channels_last(graph.node(id), kOutLayout) &&
-         has_constant_parameters(graph, id);
+  return problem.groups == 1 && problem.kernel[0] > 0 && problem.kernel[1] * problem.kernel[2] > 1 && has_filter(1) &&
+         has_filter(2) && has_channels_last(graph.node(id), kDataLayout) &&
+         has_channels_last(graph.node(id), kOutLayout) && has_constant_parameters(graph, id);
 }
 
 KernelSketch generate_winograd(const LoweringContext& context, const Group& group, const ConvProblem& problem) {

@@ -40,18 +40,33 @@ int64_t weight_bytes(const ConvProblem& p, const WinogradPlan& plan, int64_t lan
 
 void choose_tasks(const ConvProblem& p, int64_t lanes, int threads, WinogradPlan* plan) {
   const int64_t channel_bytes = whole_vectors(p.in_channels, lanes) * p.kernel[0] * static_cast<int64_t>(sizeof(float));
-  const bool weights_stay = weight_bytes(p, *plan, lanes) <= kWeightBytes;
+  plan->weights_stay = weight_bytes(p, *plan, lanes) <= kWeightBytes;
   const int64_t planes = p.batch * p.output[0];
   const int64_t tiles = plan->tiles_h * plan->tiles_w;
   const int64_t fitting =
-      std::max<int64_t>(1, (weights_stay ? kTileBytes : kMostTileBytes) / (plan->products() * channel_bytes));
-  // Threads share the tiles, or, where the weights come from far away or tiles are few, the output channels.
-  const bool shares_channels = !weights_stay || planes * tiles < threads * kFewTiles;
-  const int64_t sharing = shares_channels ? 1 : std::max<int64_t>(1, threads / planes);
+      std::max<int64_t>(1, (plan->weights_stay ? kTileBytes : kMostTileBytes) / (plan->products() * channel_bytes));
+  // Threads share the tiles, or, where the weights come from far away or tiles are few, the output channels first.
+  const bool shares_channels = !plan->weights_stay || planes * tiles < threads * kFewTiles;
+  plan->parts = shares_channels ? std::min<int64_t>(threads, chunks_of(p.out_channels, lanes)) : 1;
+  const int64_t sharing = chunks_of(threads, planes * plan->parts);
   const int64_t most = std::min(fitting, chunks_of(tiles, sharing));
   split(plan->tiles_w, std::min(plan->tiles_w, most), &plan->columns, &plan->column_chunks);
   split(plan->tiles_h, most / plan->columns, &plan->rows, &plan->row_chunks);
-  plan->parts = shares_channels ? threads : 1;
+}
+
+/// Cuts the vectors of output channels into parts, each of whole panels of nearly equal width.
+void choose_block(const ConvProblem& p, const Isa& isa, WinogradPlan* plan) {
+  const int64_t vectors = chunks_of(p.out_channels, isa.lanes);
+  const int64_t part = chunks_of(vectors, plan->parts);
+  const int64_t tiles = plan->rows * plan->columns;
+  const BlockSize best = codegen::choose_block(tiles, part * isa.lanes, isa.lanes, isa.registers);
+  plan->part_panels = chunks_of(part, best.vectors);
+  BlockSize& block = plan->block;
+  block.vectors = static_cast<int>(chunks_of(part, plan->part_panels));
+  block.rows = static_cast<int>(split_rows(tiles, (isa.registers - 1 - block.vectors) / block.vectors).rows);
+  block.unroll = best.unroll;
+  plan->panels = chunks_of(vectors, block.vectors);
+  plan->parts = chunks_of(plan->panels, plan->part_panels);
 }
 
 /// Cycles of one core for the whole problem: two FMA per cycle, about three operations for each element that is
@@ -65,8 +80,8 @@ double cycles(const ConvProblem& p, const WinogradPlan& plan, int64_t lanes) {
   const double multiply = tiles * products * in * out / static_cast<double>(2 * lanes);
   const double transform = tiles * products * (in + out) / static_cast<double>(lanes) * 3;
   const double passes = planes * static_cast<double>(plan.row_chunks * plan.column_chunks);
-  const int64_t bytes = weight_bytes(p, plan, lanes);
-  return multiply + transform + passes * static_cast<double>(bytes) / (bytes > kWeightBytes ? kFar : kNear);
+  const auto weights = static_cast<double>(weight_bytes(p, plan, lanes)) / (plan.weights_stay ? kNear : kFar);
+  return multiply + transform + passes * weights;
 }
 
 WinogradPlan choose_filters(const ConvProblem& p, int64_t lanes, int threads) {
@@ -93,9 +108,7 @@ WinogradPlan choose_filters(const ConvProblem& p, int64_t lanes, int threads) {
 
 WinogradPlan plan_winograd(const ConvProblem& problem, const Isa& isa, int threads) {
   WinogradPlan plan = choose_filters(problem, isa.lanes, threads);
-  plan.block = choose_block(plan.rows * plan.columns, problem.out_channels, isa.lanes, isa.registers);
-  plan.panels = chunks_of(problem.out_channels, int64_t{plan.block.vectors} * isa.lanes);
-  split(plan.panels, chunks_of(plan.panels, plan.parts), &plan.part_panels, &plan.parts);
+  choose_block(problem, isa, &plan);
   return plan;
 }
 

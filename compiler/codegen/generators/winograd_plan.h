@@ -23,7 +23,8 @@ struct WinogradPlan {
   int64_t panels = 1;
   int64_t parts = 1;
   int64_t part_panels = 1;
-  BlockSize block;  ///< tiles x vectors of output channels
+  BlockSize block;           ///< tiles x vectors of output channels
+  bool weights_stay = true;  ///< in the second-level cache
 
   int64_t products() const { return int64_t{h.products()} * w.products(); }
   /// Tiles of a task in whole blocks.

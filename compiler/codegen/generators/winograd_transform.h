@@ -8,7 +8,6 @@
 // half that with 0, 1, -1, 2, -2.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"

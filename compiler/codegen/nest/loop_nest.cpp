@@ -410,7 +410,7 @@ class Printer {
       case Op::Add: return fmt::format("({} + {})", expr(e->args[0]), expr(e->args[1]));
       case Op::Sub: return fmt::format("({} - {})", expr(e->args[0]), expr(e->args[1]));
       case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
-      case Op::LoadInt: return fmt::format("{}[{}].i{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
+      case Op::LoadInt: return fmt::format("{}[{}].index{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
       case Op::LoadAs:
       case Op::LoadMask:
       case Op::Load: {
@@ -457,8 +457,8 @@ class Printer {
       case Stmt::Kind::StoreAs:
       case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
-        line(depth, fmt::format("{}[{}]{} = {}{}", buffer(s.buffer), expr(s.a), name_of_element(s.element), expr(s.b),
-                                s.c ? " if " + expr(s.c) : ""));
+        line(depth, fmt::format("{}[{}]{} = {}{}{}", buffer(s.buffer), expr(s.a), name_of_element(s.element), expr(s.b),
+                                s.c ? " if " + expr(s.c) : "", s.d ? " by " + expr(s.d) : ""));
         break;
       case Stmt::Kind::Scatter:
         line(depth, fmt::format("scatter {}[{} + {}] = {}{}", buffer(s.buffer), expr(s.a), expr(s.c), expr(s.b),

@@ -199,7 +199,7 @@ class Grower {
 
   std::string key_of(const State& state) const {
     std::string key(state.nodes.bytes());
-    for (int generator : generators_of(state.units)) key += "g" + std::to_string(generator);
+    for (int generator : generators_of(state.units)) key += "g" + std::to_string(generator) + " ";
     auto append = [&key](const std::vector<ValueLayout>& list) {
       for (const ValueLayout& item : list) {
         if (item.layout != 0) key += std::to_string(item.value.index) + ":" + std::to_string(item.layout.index) + " ";

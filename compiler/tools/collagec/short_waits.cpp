@@ -7,14 +7,16 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/pool/short_waits.h"
+
 namespace collage::tools {
 
 void restart_with_short_waits(char** argv) {
-  constexpr const char* kSpins = "GOMP_SPINCOUNT";
-  if (getenv(kSpins) != nullptr || getenv("OMP_WAIT_POLICY") != nullptr) return;
+  if (runtime::is_waiting_chosen() || argv[0] == nullptr) return;
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error && setenv(kSpins, "1000", 0) == 0) execv(program.c_str(), argv);
+  if (error || program.filename() != std::filesystem::path(argv[0]).filename()) return;
+  if (setenv(runtime::kSpinVariable, runtime::kSpins, 0) == 0) execv(program.c_str(), argv);
 }
 
 }  // namespace collage::tools

@@ -144,6 +144,33 @@ TEST_F(WinogradKernels, PhasesOnAnEnlargedPicture) {
   EXPECT_EQ(stats.references, 0);
 }
 
+/// A phase without depth taps has no products; it is left to the direct generator.
+TEST_F(WinogradKernels, PhaseWithoutDepthTaps) {
+  make(2);
+  Model model(1);
+  ir::AttrMap attrs;
+  attrs.set("strides", runtime::Ints{2, 1, 1});
+  model.graph.mark_output(
+      model.op("ConvTranspose", {model.input({1, 18, 3, 9, 8}), model.constant({18, 20, 1, 3, 3})}, attrs));
+  const RunStats stats = check(model, *jit_, 3e-5, -1, 1, options(model));
+  EXPECT_EQ(stats.kernels, 2);
+  EXPECT_EQ(stats.references, 0);
+}
+
+/// The weights, about 5 MB when transformed, do not stay in a second-level cache; threads share the channels.
+TEST_F(WinogradKernels, ManyChannels) {
+  for (int threads : {1, 2, 5}) {
+    make(threads);
+    Model model(static_cast<unsigned>(threads));
+    ir::AttrMap attrs;
+    attrs.set("pads", runtime::Ints{1, 1, 1, 1});
+    model.graph.mark_output(
+        model.op("Conv", {model.input({1, 180, 11, 14}), model.constant({200, 180, 3, 3}, -0.1F, 0.1F)}, attrs));
+    const RunStats stats = check(model, *jit_, 3e-5, -1, 1, options(model));
+    EXPECT_EQ(stats.references, 0);
+  }
+}
+
 /// What no minimal filter computes is refused, so that the search learns of it.
 TEST_F(WinogradKernels, RefusesStrides) {
   make(1);

@@ -79,6 +79,25 @@ TEST_F(ConvKernels, RandomGeometry) {
   }
 }
 
+/// Taps that meet no input are dropped, in any generator.
+TEST_F(ConvKernels, TapsBesideASmallInput) {
+  make(1);
+  for (const int64_t group : {1, 4, 16}) {
+    for (const bool is_last : {false, true}) {
+      SCOPED_TRACE(testing::Message() << group << " groups" << (is_last ? ", channels last" : ""));
+      Model model(static_cast<unsigned>(group));
+      const ValueId x = model.input({1, 16, 1, 7});
+      const ValueId y = model.op("Conv", {x, model.constant({16, 16 / group, 3, 3})},
+                                 conv_attrs({1, 1}, {1, 1, 1, 1}, {1, 1}, group));
+      model.graph.mark_output(y);
+      codegen::LowerOptions options;
+      if (is_last) options.layouts = {{x, "NHWC"}, {y, "NHWC"}};
+      const RunStats stats = check(model, *jit_, 3e-6, -1, 1, options);
+      EXPECT_EQ(stats.references, 0);
+    }
+  }
+}
+
 TEST_F(ConvKernels, RandomTransposedGeometry) {
   int tried = 0;
   for (unsigned seed = 0; tried < 90; ++seed) {

@@ -63,6 +63,25 @@ TEST(CodegenTarget, ChannelsLastOnNarrowerVectors) {
   }
 }
 
+TEST(CodegenTarget, WinogradOnNarrowerVectors) {
+  for (const char* cpu : {"", "haswell", "x86-64-v2"}) {
+    SCOPED_TRACE(cpu);
+    auto jit = jit_for(cpu);
+    Model model(11);
+    ir::AttrMap window;
+    window.set("pads", runtime::Ints{1, 1, 1, 1});
+    const ValueId x = model.input({2, 19, 13, 27});
+    ValueId y = model.op("Conv", {x, model.constant({21, 19, 3, 3}), model.constant({21})}, window);
+    y = model.op("Relu", {y});
+    model.graph.mark_output(y);
+    codegen::LowerOptions options{{{x, "NHWC"}, {y, "NHWC"}}, {}};
+    for (ir::NodeId node : model.graph.node_ids()) options.generators[node] = "winograd";
+    RunStats stats = check(model, *jit, 3e-5, -1, 1, options);
+    EXPECT_EQ(stats.kernels, 1);
+    EXPECT_EQ(stats.references, 0);
+  }
+}
+
 TEST(CodegenTarget, VectorWidthFollowsTheProcessor) {
   auto avx2 = jit_for("haswell");
   Model model = small_network();
