@@ -61,11 +61,12 @@ class DirectConv {
       row_blocks_ = ceil_div(blocks_.blocks(), rows_);
       rows_ = ceil_div(blocks_.blocks(), row_blocks_);
     }
-    // What is read again for each row, or for each panel, should come from the second-level cache.
+    // What is read again for each row, or for each panel, should come from the second-level cache. Where all does, each
+    // thread gets rows with all their panels: as much as the others, and of what it may have written itself.
     const int64_t input = p_.in_channels * p_.in_plane() * static_cast<int64_t>(sizeof(float));
     const int64_t by_panel = input > kCache ? panels_ * input : 0;
     const int64_t by_row = weights_bytes() > kCache ? rows_ * weights_bytes() : 0;
-    panel_inside_ = by_row < by_panel;
+    panel_inside_ = by_row <= by_panel;
   }
 
   int64_t panel_width(int64_t panel) const {

@@ -62,6 +62,14 @@ RowSplit split_rows(int64_t count, int64_t most) {
   return split;
 }
 
+BlockSize block_of(int64_t rows, int64_t vectors, int registers) {
+  BlockSize block;
+  block.rows = static_cast<int>(split_rows(rows, (registers - 1 - vectors) / vectors).rows);
+  block.vectors = static_cast<int>(vectors);
+  block.unroll = block.rows * block.vectors <= 8 ? 4 : 2;
+  return block;
+}
+
 // Per step of k a block of r x v costs the maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
 // cycles of FMA latency if it has fewer than 8 sums. It needs r v + v + 1 registers.
 BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) {
@@ -86,10 +94,9 @@ BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) 
     double cost = static_cast<double>(vectors / v) * column(v) + column(vectors % v);
     if (least == 0 || cost < least * 0.98) {
       least = cost;
-      best = {static_cast<int>(split.rows), v, 1};
+      best = block_of(rows, v, registers);
     }
   }
-  best.unroll = best.rows * best.vectors <= 8 ? 4 : 2;
   return best;
 }
 

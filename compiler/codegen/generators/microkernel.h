@@ -63,6 +63,9 @@ struct RowSplit {
 };
 RowSplit split_rows(int64_t count, int64_t most);
 
+/// The tallest block for `rows` with this many vectors; there must be registers for one row.
+BlockSize block_of(int64_t rows, int64_t vectors, int registers);
+
 /// Chooses the register block with the fewest estimated cycles for a result of `rows` x `columns`.
 BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers);
 

@@ -61,11 +61,8 @@ void choose_block(const ConvProblem& p, const Isa& isa, WinogradPlan* plan) {
   const int64_t tiles = plan->rows * plan->columns;
   const BlockSize best = codegen::choose_block(tiles, part * isa.lanes, isa.lanes, isa.registers);
   plan->part_panels = chunks_of(part, best.vectors);
-  BlockSize& block = plan->block;
-  block.vectors = static_cast<int>(chunks_of(part, plan->part_panels));
-  block.rows = static_cast<int>(split_rows(tiles, (isa.registers - 1 - block.vectors) / block.vectors).rows);
-  block.unroll = best.unroll;
-  plan->panels = chunks_of(vectors, block.vectors);
+  plan->block = block_of(tiles, chunks_of(part, plan->part_panels), isa.registers);
+  plan->panels = chunks_of(vectors, plan->block.vectors);
   plan->parts = chunks_of(plan->panels, plan->part_panels);
 }
 
