@@ -146,13 +146,8 @@ void collect_shapes(const Graph& graph, const std::string& network, std::vector<
       Description description = is_conv ? describe_conv(graph, node) : describe_product(graph, node);
       double flops = ir::work_of(graph, id).flops;
       if (is_conv) flops *= share_inside(graph, node);
-      shapes->push_back({std::move(description.kind),
-                         std::move(description.name),
-                         text,
-                         flops,
-                         ir::bytes_of(graph, id),
-                         0,
-                         {}});
+      shapes->push_back(
+          {std::move(description.kind), std::move(description.name), text, flops, ir::bytes_of(graph, id), 0, {}});
       shape = shapes->end() - 1;
     }
     ++shape->count;

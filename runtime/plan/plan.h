@@ -69,7 +69,8 @@ struct OpCall {
   AttrMap attrs;
   std::vector<BufferId> inputs;
   std::vector<BufferId> outputs;
-  std::string checked = {};  ///< the compiled operator whose index this only checks; empty: it is an operator of the model
+  std::string checked =
+      {};  ///< the compiled operator whose index this only checks; empty: it is an operator of the model
 };
 
 /// One compiled kernel. `extent` is the length of its parallel loop; the pool gives each call a range [begin, end).
