@@ -216,15 +216,9 @@ class DirectConv {
 
   Prefetch next_weights(const BlockRun& run, const Expr& block, const Expr& tap) const {
     const int64_t blocks = blocks_.blocks() * (has_one_row() ? 1 : rows_);
-    const int64_t lines = p_.depth() * width_ / kLineElements;
-    Prefetch prefetch;
-    prefetch.buffer = w_;
-    prefetch.lines = (lines + blocks * p_.depth() - 1) / (blocks * p_.depth());
-    while (blocks * p_.depth() >= 2 * prefetch.every * lines && prefetch.every < block_.unroll) prefetch.every *= 2;
-    const int64_t tap_elements = p_.in_channels / prefetch.every * prefetch.lines * kLineElements;
     const Expr index = add(has_one_row() ? block : add(mul(row_, blocks_.blocks()), block), run.first_block);
-    prefetch.base = add(add(weights_, width_ * p_.depth()), mul(add(mul(index, p_.taps()), tap), tap_elements));
-    return prefetch;
+    return share_of_lines(w_, add(weights_, width_ * p_.depth()), p_.depth() * width_ / kLineElements,
+                          blocks * p_.taps(), add(mul(index, p_.taps()), tap), p_.in_channels, block_.unroll);
   }
 
   std::vector<std::vector<Expr>> initial_sums(int64_t height) {

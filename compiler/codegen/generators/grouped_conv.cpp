@@ -86,16 +86,10 @@ class GroupedConv {
   }
 
   void emit() {
-    TaskIndex index(nest_, nest_.begin_for("task", nest_.task_begin(), nest_.task_end()));
-    const Expr out_h = index.next("out_h", p_.output[1]);
-    const Expr out_d = index.next("out_d", p_.output[0]);
-    const Expr image = index.last(p_.batch);
-    OutputRow row(nest_, p_, image, out_d, out_h, mul(image, p_.x_strides[0]));
-    for_each_block(nest_, block_runs(p_, blocks_), [&](const BlockRun& run, const Expr& position) {
-      for_each_vector(nest_, channels_,
-                      [&](const Expr& channel, const Expr& mask) { emit_vector(row, run, position, channel, mask); });
-    });
-    nest_.end_for();
+    for_each_row(nest_, p_, blocks_, channels_,
+                 [&](OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
+                   emit_vector(row, run, position, channel, mask);
+                 });
   }
 
   void emit_vector(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {

@@ -53,6 +53,17 @@ std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int
   return sums;
 }
 
+Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t shares, const Expr& share, int64_t depth,
+                        int unroll) {
+  const int64_t steps = shares * depth;
+  Prefetch prefetch;
+  prefetch.buffer = buffer;
+  prefetch.lines = (lines + steps - 1) / steps;
+  while (steps >= 2 * prefetch.every * lines && prefetch.every < unroll) prefetch.every *= 2;
+  prefetch.base = add(next, mul(share, depth / prefetch.every * prefetch.lines * kLineElements));
+  return prefetch;
+}
+
 RowSplit split_rows(int64_t count, int64_t most) {
   RowSplit split;
   int64_t blocks = (count + most - 1) / most;

@@ -36,6 +36,11 @@ struct Prefetch {
   int64_t lines = 1;  ///< at once
 };
 
+/// `lines` cache lines from `next` on, fetched by `shares` blocks of `depth` steps each: what number `share` of them
+/// fetches.
+Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t shares, const Expr& share, int64_t depth,
+                        int unroll);
+
 struct BlockSize {
   int rows = 1;
   int vectors = 1;

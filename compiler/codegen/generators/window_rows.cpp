@@ -122,4 +122,18 @@ void for_each_vector(Nest& nest, int64_t channels,
   }
 }
 
+void for_each_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks, int64_t channels,
+                  const EmitVector& emit) {
+  TaskIndex index(nest, nest.begin_for("task", nest.task_begin(), nest.task_end()));
+  const Expr out_h = index.next("out_h", problem.output[1]);
+  const Expr out_d = index.next("out_d", problem.output[0]);
+  const Expr image = index.last(problem.batch);
+  OutputRow row(nest, problem, image, out_d, out_h, mul(image, problem.x_strides[0]));
+  for_each_block(nest, block_runs(problem, blocks), [&](const BlockRun& run, const Expr& position) {
+    for_each_vector(nest, channels,
+                    [&](const Expr& channel, const Expr& mask) { emit(row, run, position, channel, mask); });
+  });
+  nest.end_for();
+}
+
 }  // namespace collage::codegen

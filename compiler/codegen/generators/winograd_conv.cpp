@@ -22,7 +22,7 @@ class WinogradConv {
         plan_(plan_winograd(problem, context.isa, context.threads)),
         lanes_(nest_.lanes()),
         width_(plan_.block.vectors * lanes_),
-        padded_in_((p_.in_channels + lanes_ - 1) / lanes_ * lanes_),
+        padded_in_(whole_vectors(p_.in_channels, lanes_)),
         depth_(padded_in_ * p_.kernel[0]) {}
 
   KernelSketch run() {
@@ -50,7 +50,7 @@ class WinogradConv {
   }
 
   int64_t panel_vectors(int64_t panel) const {
-    return (std::min(width_, p_.out_channels - panel * width_) + lanes_ - 1) / lanes_;
+    return whole_vectors(std::min(width_, p_.out_channels - panel * width_), lanes_) / lanes_;
   }
 
   /// Elements of one product's weights in a panel.
@@ -58,13 +58,15 @@ class WinogradConv {
 
   /// [panel][product][depth tap][channel][channel of the panel], each G_h w G_w'.
   runtime::Tensor packed_weights() const {
-    const int64_t vectors = (p_.out_channels + lanes_ - 1) / lanes_;
+    const int64_t vectors = whole_vectors(p_.out_channels, lanes_) / lanes_;
+    const std::vector<int64_t> taps = weight_taps(p_);
     runtime::Tensor packed(runtime::DType::F32, {plan_.products() * product_elements(vectors)});
     float* to = packed.as<float>().data();
     for (int64_t panel = 0; panel < plan_.panels; ++panel) {
       const int64_t width = panel_vectors(panel) * lanes_;
       for (int64_t d = 0; d < p_.kernel[0]; ++d) {
-        for (int64_t c = 0; c < p_.in_channels; ++c) pack_channel(panel, d, c, to + (d * p_.in_channels + c) * width);
+        for (int64_t c = 0; c < p_.in_channels; ++c)
+          pack_channel(taps, panel, d, c, to + (d * p_.in_channels + c) * width);
       }
       to += plan_.products() * product_elements(panel_vectors(panel));
     }
@@ -72,10 +74,9 @@ class WinogradConv {
   }
 
   /// `to` is the place of the first product.
-  void pack_channel(int64_t panel, int64_t d, int64_t channel, float* to) const {
+  void pack_channel(const std::vector<int64_t>& taps, int64_t panel, int64_t d, int64_t channel, float* to) const {
     const runtime::Tensor& weights = p_.own_weights ? *p_.own_weights : context_.graph.value(p_.w).constant->data;
     const float* from = weights.as<float>().data();
-    const std::vector<int64_t> taps = weight_taps(p_);
     const auto n_h = static_cast<size_t>(plan_.h.products());
     const auto n_w = static_cast<size_t>(plan_.w.products());
     const auto r_w = static_cast<size_t>(p_.kernel[2]);
@@ -105,7 +106,7 @@ class WinogradConv {
   /// Whole vectors.
   runtime::Tensor packed_bias() const {
     const auto from = context_.graph.value(p_.b).constant->data.as<float>();
-    runtime::Tensor packed(runtime::DType::F32, {(p_.out_channels + lanes_ - 1) / lanes_ * lanes_});
+    runtime::Tensor packed(runtime::DType::F32, {whole_vectors(p_.out_channels, lanes_)});
     std::copy(from.begin(), from.end(), packed.as<float>().begin());
     return packed;
   }
@@ -288,17 +289,10 @@ class WinogradConv {
 
   /// The weights that follow, each block fetching its share.
   Prefetch next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
-    Prefetch prefetch;
-    if (plan_.weights_stay) return prefetch;
+    if (plan_.weights_stay) return {};
     const int64_t blocks = plan_.padded_tiles() / plan_.block.rows;
-    const int64_t steps = blocks * p_.kernel[0] * p_.in_channels;
-    const int64_t lines = elements / kLineElements;
-    prefetch.buffer = u_;
-    prefetch.lines = (lines + steps - 1) / steps;
-    while (steps >= 2 * prefetch.every * lines && prefetch.every < plan_.block.unroll) prefetch.every *= 2;
-    const int64_t tap_elements = p_.in_channels / prefetch.every * prefetch.lines * kLineElements;
-    prefetch.base = add(add(own, elements), mul(add(mul(block, p_.kernel[0]), tap_d), tap_elements));
-    return prefetch;
+    return share_of_lines(u_, add(own, elements), elements / kLineElements, blocks * p_.kernel[0],
+                          add(mul(block, p_.kernel[0]), tap_d), p_.in_channels, plan_.block.unroll);
   }
 
   /// M of one tile and vector through A along the height: rows of n_w vectors.

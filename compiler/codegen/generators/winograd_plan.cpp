@@ -22,10 +22,6 @@ int64_t chunks_of(int64_t count, int64_t most) {
   return (count + most - 1) / most;
 }
 
-int64_t whole_vectors(int64_t channels, int64_t lanes) {
-  return (channels + lanes - 1) / lanes * lanes;
-}
-
 /// Equal chunks of at most `most`.
 void split(int64_t count, int64_t most, int64_t* chunk, int64_t* chunks) {
   *chunks = chunks_of(count, std::max<int64_t>(1, most));

@@ -11,6 +11,11 @@
 
 namespace collage::codegen {
 
+/// `channels` rounded up to whole vectors.
+inline int64_t whole_vectors(int64_t channels, int64_t lanes) {
+  return (channels + lanes - 1) / lanes * lanes;
+}
+
 struct WinogradPlan {
   MinimalFilter h, w;
   int64_t tiles_h = 1;  ///< of a plane
