@@ -9,10 +9,8 @@
 namespace collage::runtime {
 namespace {
 
-const void* address_of(float (*function)(float)) {
-  return reinterpret_cast<const void*>(function);
-}
-const void* address_of(float (*function)(float, float)) {
+template <typename Result, typename... Args>
+const void* address_of(Result (*function)(Args...)) {
   return reinterpret_cast<const void*>(function);
 }
 
@@ -20,13 +18,17 @@ const void* address_of(float (*function)(float, float)) {
 
 const void* const* external_table() {
   static const void* const table[] = {
-      address_of(static_cast<float (*)(float)>(std::exp)),         // Expf
-      address_of(static_cast<float (*)(float)>(std::erf)),         // Erff
-      address_of(static_cast<float (*)(float)>(std::tanh)),        // Tanhf
-      address_of(static_cast<float (*)(float, float)>(std::pow)),  // Powf
-      address_of(static_cast<float (*)(float)>(std::log)),         // Logf
-      address_of(static_cast<float (*)(float)>(std::sin)),         // Sinf
-      address_of(static_cast<float (*)(float)>(std::cos)),         // Cosf
+      address_of(static_cast<float (*)(float)>(std::exp)),            // Expf
+      address_of(static_cast<float (*)(float)>(std::erf)),            // Erff
+      address_of(static_cast<float (*)(float)>(std::tanh)),           // Tanhf
+      address_of(static_cast<float (*)(float, float)>(std::pow)),     // Powf
+      address_of(static_cast<float (*)(float)>(std::log)),            // Logf
+      address_of(static_cast<float (*)(float)>(std::sin)),            // Sinf
+      address_of(static_cast<float (*)(float)>(std::cos)),            // Cosf
+      address_of(static_cast<double (*)(double)>(std::erf)),          // Erf
+      address_of(static_cast<double (*)(double, double)>(std::pow)),  // Pow
+      address_of(static_cast<double (*)(double)>(std::sin)),          // Sin
+      address_of(static_cast<double (*)(double)>(std::cos)),          // Cos
   };
   static_assert(std::size(table) == static_cast<size_t>(ExternalFunction::Count));
   return table;

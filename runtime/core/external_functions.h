@@ -13,6 +13,10 @@ enum class ExternalFunction {
   Logf,   ///< float(float)
   Sinf,   ///< float(float)
   Cosf,   ///< float(float)
+  Erf,    ///< double(double)
+  Pow,    ///< double(double, double)
+  Sin,    ///< double(double)
+  Cos,    ///< double(double)
   Count
 };
 

@@ -126,6 +126,10 @@ static inline vec v_gather_if(const void *b, int64_t i, vec at, mask m) {
 ELEMENT(i32, int32_t, a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? INT32_MIN : (int32_t)a)
 ELEMENT(i64, int64_t, a != a ? 0 : a >= 0x1p63f ? INT64_MAX : a <= -0x1p63f ? INT64_MIN : (int64_t)a)
 ELEMENT(f64, double, a)
+#define SMALL(name, type, least, most) ELEMENT(name, type, a != a ? 0 : a >= most ? most : a <= least ? least : (type)a)
+SMALL(i8, int8_t, INT8_MIN, INT8_MAX)
+SMALL(u8, uint8_t, 0, UINT8_MAX)
+SMALL(i16, int16_t, INT16_MIN, INT16_MAX)
 static inline mask vm_load(const void *b, int64_t i) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m_load(b, i + l); return r; }
 static inline mask vm_load_if(const void *b, int64_t i, mask m) {
   mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? m_load(b, i + l) : 0; return r; }
@@ -147,7 +151,8 @@ constexpr std::string_view kOpNames[] = {
 #undef LOOP_OP
 };
 
-constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf", "sinf", "cosf"};
+constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf", "sinf",
+                                              "cosf", "erf",  "pow",   "sin",  "cos"};
 static_assert(std::size(kOutsideNames) == static_cast<size_t>(runtime::ExternalFunction::Count));
 
 /// Writes statement by statement. An expression that a statement uses twice is computed once, in a local variable
@@ -178,10 +183,6 @@ class Writer {
  private:
   std::string param(size_t i) const {
     return fmt::format("{}void *restrict b{}, ", nest_.buffers()[i].written ? "" : "const ", i);
-  }
-  static std::string_view name_of_element(Element element) {
-    static constexpr std::string_view kNames[] = {"f32", "i32", "i64", "f64"};
-    return kNames[static_cast<size_t>(element)];
   }
   static std::string var(int64_t id) { return fmt::format("v{}", id); }
   static std::string_view type_name(Type type, int lanes) {
@@ -244,7 +245,7 @@ class Writer {
         return fmt::format("i_{}({}, {})", kOpNames[static_cast<size_t>(e.op)], a, arg(e, 1));
       }
       case Op::Load: return load(e, e.lanes == 1 ? "f_load" : "v_load");
-      case Op::LoadAs: return load(e, fmt::format("{}_load_{}", e.lanes == 1 ? "f" : "v", name_of_element(e.element)));
+      case Op::LoadAs: return load(e, fmt::format("{}_load_{}", e.lanes == 1 ? "f" : "v", name_of(e.element)));
       case Op::LoadMask: return load(e, e.lanes == 1 ? "m_load" : "vm_load");
       case Op::Gather: return load(e, "v_gather");
       case Op::LoadInt: return fmt::format("i{}_load(b{}, {})", e.width, e.imm, arg(e, 0));
@@ -330,8 +331,7 @@ class Writer {
       case Stmt::Kind::Store: return store(s, s.b->lanes == 1 ? "f_store" : "v_store", s.c, depth);
       case Stmt::Kind::StoreInt: return store(s, "i8_store", nullptr, depth);
       case Stmt::Kind::StoreAs:
-        return store(s, fmt::format("{}_store_{}", s.b->lanes == 1 ? "f" : "v", name_of_element(s.element)), s.c,
-                     depth);
+        return store(s, fmt::format("{}_store_{}", s.b->lanes == 1 ? "f" : "v", name_of(s.element)), s.c, depth);
       case Stmt::Kind::StoreMask: return store(s, s.b->lanes == 1 ? "m_store" : "vm_store", s.c, depth);
       case Stmt::Kind::Scatter: {
         std::string index = value(s.a), stored = value(s.b), offsets = value(s.c);

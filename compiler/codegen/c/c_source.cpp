@@ -28,6 +28,13 @@ Isa plain_isa() {
   return isa;
 }
 
+/// Returns whether all numbers of the kernel are f32, as those of the text are.
+bool has_c_types(const KernelSketch& sketch) {
+  const auto is_f32 = [](const Nest::Buffer& buffer) { return buffer.element == Element::F32; };
+  const std::vector<Nest::Buffer>& buffers = sketch.nest.buffers();
+  return sketch.nest.number() == Element::F32 && std::all_of(buffers.begin(), buffers.end(), is_f32);
+}
+
 /// Returns whether a kernel of the operator can read its weights unpacked. Other weights are packed into the text.
 bool reads_weights(const ir::Node& node) {
   return node.op->name == "Conv" || node.op->name == "MatMul" || node.op->name == "Gemm";
@@ -98,7 +105,7 @@ class FunctionWriter {
     LoweringContext context{cut_.to, isa, 1, constants, temporaries_};
     for (const Group& group : form_groups(cut_.to, cut_.to.node_ids())) {
       std::vector<KernelSketch> sketches = lower_group(context, group);
-      if (sketches.empty()) {
+      if (sketches.empty() || !std::all_of(sketches.begin(), sketches.end(), has_c_types)) {
         const ir::Node& node = cut_.to.node(group.anchor.is_valid() ? group.anchor : group.nodes[0]);
         return runtime::Status::error(
             fmt::format("`%{}`: `{}` has no generated code here", cut_.to.value(node.outputs[0]).name, node.op->name));

@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "runtime/core/element.h"
 
 namespace collage::codegen {
 namespace {
@@ -14,20 +15,21 @@ constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
 /// Weights as [group][block of output channels][k][channel of the block].
+template <typename T>
 runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, const RowSplit& rows) {
   int64_t depth = p.depth();
   std::vector<int64_t> taps = weight_taps(p);
   const int64_t step = weight_index(p, 0, 1, 0, 0) - weight_index(p, 0, 0, 0, 0);
-  runtime::Tensor packed(runtime::DType::F32, {p.groups, p.out_channels, depth});
-  const float* from = w.as<float>().data();
-  float* to = packed.as<float>().data();
+  runtime::Tensor packed(w.dtype(), {p.groups, p.out_channels, depth});
+  const T* from = w.as<T>().data();
+  T* to = packed.as<T>().data();
   for (int64_t g = 0; g < p.groups; ++g) {
     for (int64_t block = 0; block < rows.blocks(); ++block) {
       int64_t first = rows.first_row(block);
       int64_t height = block < rows.tall ? rows.rows : rows.rows - 1;
       for (int64_t k = 0; k < depth; ++k) {
         int64_t tap = taps[static_cast<size_t>(k % p.taps())];
-        const float* row = from + weight_index(p, g, first, k / p.taps(), tap);
+        const T* row = from + weight_index(p, g, first, k / p.taps(), tap);
         for (int64_t r = 0; r < height; ++r) *to++ = row[r * step];
       }
     }
@@ -39,7 +41,7 @@ class ImplicitGemm {
  public:
   ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem)
       : context_(context),
-        builder_(context),
+        builder_(context, context.graph.value(problem.x).type.dtype),
         nest_(builder_.nest()),
         p_(problem),
         epilogue_(builder_, group,
@@ -58,7 +60,10 @@ class ImplicitGemm {
     x_ = builder_.value_buffer(p_.x, false);
     const ir::Value& weights = context_.graph.value(p_.w);
     if (weights.is_constant()) {
-      w_ = builder_.constant_buffer(pack_weights(p_, weights.constant->data, rows_), "packed");
+      const runtime::Tensor& w = weights.constant->data;
+      const bool is_double = nest_.number() == ir::DType::F64;
+      w_ = builder_.constant_buffer(is_double ? pack_weights<double>(p_, w, rows_) : pack_weights<float>(p_, w, rows_),
+                                    "packed");
     } else {
       w_ = builder_.value_buffer(p_.w, false);
       computed_weights_ = true;
@@ -67,7 +72,7 @@ class ImplicitGemm {
     if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
     // A phase without taps still has a scratch buffer.
     int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
-    scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * sizeof(float));
+    scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * nest_.number_bytes());
     emit();
     int64_t extent = p_.batch * p_.groups * row_chunks_ * panel_chunks_;
     int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
@@ -77,15 +82,16 @@ class ImplicitGemm {
  private:
   // Positions of the phase's results in a plane, relative to the first; padded to whole vectors.
   runtime::Tensor result_positions() const {
-    runtime::Tensor table(runtime::DType::I32, {panels_ * width_});
-    auto entries = table.as<int32_t>();
-    std::fill(entries.begin(), entries.end(), 0);
-    size_t at = 0;
+    const bool is_wide = nest_.number_bytes() == sizeof(int64_t);
+    runtime::Tensor table(is_wide ? runtime::DType::I64 : runtime::DType::I32, {panels_ * width_});
+    std::fill_n(table.data(), table.bytes(), std::byte{0});
+    int64_t at = 0;
     for (int64_t d = 0; d < p_.output[0]; ++d) {
       for (int64_t h = 0; h < p_.output[1]; ++h) {
         for (int64_t w = 0; w < p_.output[2]; ++w) {
           int64_t row = d * p_.output_step[0] * p_.whole_output[1] + h * p_.output_step[1];
-          entries[at++] = static_cast<int32_t>(row * p_.whole_output[2] + w * p_.output_step[2]);
+          const int64_t position = row * p_.whole_output[2] + w * p_.output_step[2];
+          runtime::set_element(table.view(), at++, static_cast<double>(position));
         }
       }
     }
@@ -289,7 +295,7 @@ class ImplicitGemm {
     size.vectors = vectors;
     auto sums = emit_block(nest_, size, depth_, a, b);
     Expr column = nest_.let("column", mul(panel, width_));
-    size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * sizeof(float);
+    size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * nest_.number_bytes();
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
       Expr row = add(group_channel, r);
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));

@@ -243,8 +243,10 @@ int64_t weight_index(const ConvProblem& p, int64_t group, int64_t out, int64_t i
 
 bool accepts_conv(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
+  const ir::DType dtype = graph.value(node.inputs[0]).type.dtype;
+  if (!runtime::is_float(dtype)) return false;
   for (ir::ValueId value : node.inputs) {
-    if (value.is_valid() && graph.value(value).type.dtype != ir::DType::F32) return false;
+    if (value.is_valid() && graph.value(value).type.dtype != dtype) return false;
   }
   const bool is_plain = !has_channels_last(node, kDataLayout) && !has_channels_last(node, kOutLayout);
   size_t rank = graph.value(node.inputs[0]).type.shape.size();

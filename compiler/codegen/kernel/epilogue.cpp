@@ -8,6 +8,7 @@
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
+#include "runtime/core/element.h"
 
 namespace collage::codegen {
 namespace {
@@ -111,6 +112,7 @@ Epilogue::Operand Epilogue::outside_operand(int buffer, const ir::Shape& shape) 
   Operand operand;
   operand.buffer = buffer;
   operand.access = *access;
+  operand.dtype = builder_.nest().number();
   return operand;
 }
 
@@ -118,15 +120,17 @@ Epilogue::Operand Epilogue::outside_operand(int buffer, const ir::Shape& shape) 
 void Epilogue::add_batch_norm(Step& step) {
   const ir::Graph& graph = builder_.context().graph;
   const ir::Node& node = graph.node(step.node);
-  auto data = [&](size_t i) { return graph.value(node.inputs[i]).constant->data.as<float>(); };
+  auto data = [&](size_t i, int64_t c) {
+    return runtime::element_as_double(graph.value(node.inputs[i]).constant->data.view(), c);
+  };
   int64_t channels = graph.value(node.inputs[1]).type.shape[0];
   double epsilon = node.attrs.get_float("epsilon", 1e-5);
-  runtime::Tensor factor(runtime::DType::F32, {channels});
-  runtime::Tensor offset(runtime::DType::F32, {channels});
-  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
-    double f = data(1)[c] / std::sqrt(static_cast<double>(data(4)[c]) + epsilon);
-    factor.as<float>()[c] = static_cast<float>(f);
-    offset.as<float>()[c] = static_cast<float>(data(2)[c] - data(3)[c] * f);
+  runtime::Tensor factor(builder_.nest().number(), {channels});
+  runtime::Tensor offset(builder_.nest().number(), {channels});
+  for (int64_t c = 0; c < channels; ++c) {
+    const double f = data(1, c) / std::sqrt(data(4, c) + epsilon);
+    runtime::set_element(factor.view(), c, f);
+    runtime::set_element(offset.view(), c, data(2, c) - data(3, c) * f);
   }
   ir::Shape shape = broadcast_operand_shape(graph, step.node, 1);
   step.operands.push_back(outside_operand(builder_.constant_buffer(factor, "factor"), shape));
@@ -140,8 +144,8 @@ Expr Epilogue::load_operand(const Operand& operand, const Expr& index, int lanes
   const int count = along ? lanes : 1;
   const Expr lanes_mask = along ? mask : nullptr;
   if (operand.dtype == ir::DType::Bool) return splat(load_mask(operand.buffer, index, count, lanes_mask), lanes);
-  if (operand.dtype != ir::DType::F32) {
-    return splat(load_as(*element_of(operand.dtype), operand.buffer, index, count, lanes_mask), lanes);
+  if (operand.dtype != builder_.nest().number()) {
+    return splat(load_as(operand.dtype, operand.buffer, index, count, lanes_mask), lanes);
   }
   if (along && offsets) return gather(operand.buffer, index, offsets, mask);
   return splat(load(operand.buffer, index, count, lanes_mask), lanes);
@@ -160,8 +164,8 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
     const ir::DType dtype = graph.value(value).type.dtype;
     if (lanes_of_it->type == Type::Mask) {
       nest.store_mask(found->second, index, lanes_of_it, mask);
-    } else if (dtype != ir::DType::F32) {
-      nest.store_as(*element_of(dtype), found->second, index, lanes_of_it, mask);
+    } else if (dtype != nest.number()) {
+      nest.store_as(dtype, found->second, index, lanes_of_it, mask);
     } else if (offsets) {
       nest.scatter(found->second, index, lanes_of_it, offsets, mask);
     } else {
@@ -202,8 +206,8 @@ void finish_block(KernelBuilder& builder, const Epilogue& epilogue, size_t scrat
     return;
   }
   int64_t width = static_cast<int64_t>(vectors) * nest.lanes();
-  auto base = static_cast<int64_t>(scratch_offset / sizeof(float));
-  int scratch = builder.scratch_buffer(scratch_offset + static_cast<size_t>(rows * width) * sizeof(float));
+  auto base = static_cast<int64_t>(scratch_offset / nest.number_bytes());
+  int scratch = builder.scratch_buffer(scratch_offset + static_cast<size_t>(rows * width) * nest.number_bytes());
   auto place = [&](const Expr& r, int v) { return add(mul(r, width), base + static_cast<int64_t>(v) * nest.lanes()); };
   for (int64_t r = 0; r < rows; ++r) {
     for (int v = 0; v < vectors; ++v) {

@@ -11,18 +11,26 @@
 namespace collage::codegen {
 
 int KernelBuilder::add_operand(std::string name, bool written, LoweredOperand operand) {
-  const int buffer = nest().add_buffer(std::move(name), written);
+  return add_operand(nest().add_buffer(std::move(name), written), std::move(operand));
+}
+
+int KernelBuilder::add_operand(int buffer, LoweredOperand operand) {
   sketch_.operands.resize(static_cast<size_t>(buffer) + 1);
   sketch_.operands.back() = std::move(operand);
   return buffer;
 }
 
 int KernelBuilder::value_buffer(ir::ValueId value, bool written) {
+  return value_buffer_of(nest().number(), value, written);
+}
+
+int KernelBuilder::value_buffer_of(Element element, ir::ValueId value, bool written) {
   auto found = by_value_.find(value);
   if (found != by_value_.end()) return found->second;
   // A number, not the value's name: equal kernels must have equal texts.
-  const int buffer = add_operand(fmt::format("{}{}", written ? "y" : "x", by_value_.size()), written,
-                                 {LoweredOperand::Kind::Value, value});
+  std::string name = fmt::format("{}{}", written ? "y" : "x", by_value_.size());
+  const int buffer =
+      add_operand(nest().add_buffer_of(element, std::move(name), written), {LoweredOperand::Kind::Value, value});
   by_value_.emplace(value, buffer);
   return buffer;
 }
@@ -50,10 +58,11 @@ int KernelBuilder::scratch_buffer(size_t bytes) {
 KernelSketch KernelBuilder::finish(int64_t extent, int64_t grain) {
   sketch_.extent = extent;
   sketch_.grain = std::max<int64_t>(1, grain);
-  const std::vector<uint32_t>& table = nest().table();
+  const std::vector<uint64_t>& table = nest().table();
   if (nest().table_buffer() >= 0) {
-    runtime::Tensor data(runtime::DType::F32, {static_cast<int64_t>(table.size())});
-    std::memcpy(data.data(), table.data(), table.size() * sizeof(uint32_t));
+    runtime::Tensor data(nest().number(), {static_cast<int64_t>(table.size())});
+    const size_t bytes = nest().number_bytes();  // the low ones come first
+    for (size_t i = 0; i < table.size(); ++i) std::memcpy(data.data() + i * bytes, &table[i], bytes);
     LoweredOperand operand;
     operand.kind = LoweredOperand::Kind::Constant;
     operand.index = static_cast<int>(context_.constants.size());

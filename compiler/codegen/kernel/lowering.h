@@ -49,12 +49,16 @@ struct KernelSketch {
 /// Allocates buffers: one per value, so that no two buffers of a kernel overlap.
 class KernelBuilder {
  public:
-  explicit KernelBuilder(const LoweringContext& context)
-      : context_(context), sketch_{Nest(context.isa.lanes), {}, 1, 1, 0} {}
+  /// `number` is what the kernel computes in; vectors of wider numbers have fewer lanes.
+  explicit KernelBuilder(const LoweringContext& context, Element number = Element::F32)
+      : context_(context), sketch_{Nest(lanes_of(context.isa, number), number), {}, 1, 1, 0} {}
 
   const LoweringContext& context() const { return context_; }
   Nest& nest() { return sketch_.nest; }
+  /// A buffer of numbers; elements of other types are read and written by `load_as` and the like.
   int value_buffer(ir::ValueId value, bool written);
+  /// A buffer of `element`s, which every access converts.
+  int value_buffer_of(Element element, ir::ValueId value, bool written);
   int constant_buffer(runtime::Tensor data, std::string name);
   /// A constant that several kernels read: number `index` of LoweringContext::constants.
   int shared_constant_buffer(int index, std::string name);
@@ -66,6 +70,10 @@ class KernelBuilder {
   KernelSketch finish(int64_t extent, int64_t grain);
 
  private:
+  static int lanes_of(const Isa& isa, Element number) {
+    return isa.lanes * static_cast<int>(sizeof(float)) / static_cast<int>(runtime::size_of(number));
+  }
+  int add_operand(int buffer, LoweredOperand operand);
   int add_operand(std::string name, bool written, LoweredOperand operand);
 
   const LoweringContext& context_;

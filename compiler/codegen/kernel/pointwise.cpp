@@ -11,7 +11,7 @@
 #include "compiler/codegen/nest/trigonometry.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
-#include "runtime/core/external_functions.h"
+#include "runtime/core/tensor.h"
 
 namespace collage::codegen {
 namespace {
@@ -25,7 +25,7 @@ struct Args {
   const Expr& x() const { return operands[0]; }
   int lanes() const { return operands[0]->lanes; }
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
-  Expr number(double value) const { return nest.constant(static_cast<float>(value), lanes()); }
+  Expr number(double value) const { return nest.constant(value, lanes()); }
   Expr attr(std::string_view name, double fallback) const { return number(node.attrs.get_float(name, fallback)); }
 };
 
@@ -111,23 +111,22 @@ Expr mean(const Args& a) {
 Expr power(const Args& a) {
   const ir::Value& exponent = a.graph.value(a.node.inputs[1]);
   if (exponent.is_constant() && exponent.constant->data.count() == 1) {
-    float value = exponent.constant->data.as<float>()[0];
-    if (value == 1.0F) return a.x();
-    if (value == 2.0F) return binary(Op::FMul, a.x(), a.x());
-    if (value == 3.0F) return binary(Op::FMul, binary(Op::FMul, a.x(), a.x()), a.x());
-    if (value == -1.0F) return binary(Op::FDiv, a.number(1), a.x());
-    if (value == 0.5F) return unary(Op::FSqrt, a.x());
+    const double value = runtime::element_as_double(exponent.constant->data.view(), 0);
+    if (value == 1) return a.x();
+    if (value == 2) return binary(Op::FMul, a.x(), a.x());
+    if (value == 3) return binary(Op::FMul, binary(Op::FMul, a.x(), a.x()), a.x());
+    if (value == -1) return binary(Op::FDiv, a.number(1), a.x());
+    if (value == 0.5) return unary(Op::FSqrt, a.x());
   }
-  auto node = std::make_shared<ExprNode>();
-  node->op = Op::Outside;
-  node->type = Type::Float;
-  node->lanes = a.lanes();
-  node->imm = static_cast<int64_t>(runtime::ExternalFunction::Powf);
-  node->args = {a.x(), a.operands[1]};
-  return node;
+  return vector_power(a.nest, a.x(), a.operands[1]);
 }
 
 Expr sign(const Args& a) {
+  if (!a.nest.has_floats()) {
+    Expr zero = a.nest.zero(a.lanes());
+    Expr below = select(binary(Op::FLess, a.x(), zero), a.number(-1), zero);
+    return select(binary(Op::FLess, zero, a.x()), a.number(1), below);
+  }
   Expr unit = vector_copysign(a.nest, a.number(1), a.x());
   Expr nonzero = select(binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())), a.nest.zero(a.lanes()), unit);
   return select(binary(Op::FEqual, a.x(), a.x()), nonzero, a.x());
@@ -162,7 +161,7 @@ Expr negated(const Args& a, const Expr& mask) {
 Expr as_whole(const Args& a, double limit) {
   Expr whole = vector_copysign(a.nest, unary(Op::FFloor, vector_abs(a.nest, a.x())), a.x());
   whole = binary(Op::FAdd, whole, a.nest.zero(a.lanes()));
-  whole = clamp(a.number(-limit), a.number(limit), whole);
+  whole = clamp(a.number(-limit), a.number(limit - 1), whole);
   return select(binary(Op::FEqual, a.x(), a.x()), whole, a.nest.zero(a.lanes()));
 }
 
@@ -174,19 +173,22 @@ Expr cast(const Args& a) {
     return from_bool ? a.x() : negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
   }
   if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
-  const bool is_float = a.graph.value(a.node.inputs[0]).type.dtype == ir::DType::F32;
+  const bool is_float = runtime::is_float(a.graph.value(a.node.inputs[0]).type.dtype);
   if (is_float && to == ir::DType::I32) return as_whole(a, 0x1p31);
   if (is_float && to == ir::DType::I64) return as_whole(a, 0x1p63);
+  const bool wraps = a.nest.number() == ir::DType::I64 && to == ir::DType::I32;
+  if (wraps) return unary(Op::BitShr, unary(Op::BitShl, a.x(), 32), 32);
   return a.x();
 }
 
-// Rounding to f32 on the way must not change the result: one side is f32 or boolean.
-bool is_cast_through_f32(ir::DType from, ir::DType to) {
-  auto is_exact = [](ir::DType dtype) { return dtype == ir::DType::F32 || dtype == ir::DType::Bool; };
-  if (!is_exact(from) && !element_of(from)) return false;
-  if (!is_exact(to) && !element_of(to)) return false;
-  if (from == ir::DType::F64) return to == ir::DType::F32;
-  return is_exact(from) || to == ir::DType::F32 || to == ir::DType::Bool;
+/// Returns the number type in which a Cast is computed, so that rounding to it on the way does not change the result.
+std::optional<Element> cast_number(ir::DType from, ir::DType to) {
+  using ir::DType;
+  if (runtime::size_of(to) < 4 && to != DType::Bool) return std::nullopt;
+  if (from == DType::F32 || to == DType::F32) return DType::F32;
+  if (from == DType::F64 || to == DType::F64) return DType::F64;
+  if (from == DType::I64 || to == DType::I64) return DType::I64;
+  return from == DType::I32 || to == DType::I32 ? DType::I32 : DType::F32;
 }
 
 /// Types of operands and result; `Any` is Cast's.
@@ -197,7 +199,13 @@ struct Row {
   Expr (*value)(const Args&);
   Signature signature = Signature::Numbers;
   bool is_heavy = false;  ///< many instructions and registers per vector
+  bool takes_integers = false;
 };
+
+constexpr Row whole(Row row) {
+  row.takes_integers = true;
+  return row;
+}
 
 constexpr Row heavy(Row row) {
   row.is_heavy = true;
@@ -206,58 +214,59 @@ constexpr Row heavy(Row row) {
 
 // Sorted by name.
 constexpr std::array kRows = {
-    Row{"Abs", [](const Args& a) { return vector_abs(a.nest, a.x()); }},
-    Row{"Add", [](const Args& a) { return fold_left(a, Op::FAdd); }},
+    whole({"Abs", [](const Args& a) { return vector_abs(a.nest, a.x()); }}),
+    whole({"Add", [](const Args& a) { return fold_left(a, Op::FAdd); }}),
     Row{"And", [](const Args& a) { return mask_op(Op::MaskAnd, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"BatchNormalization", [](const Args& a) { return fma(a.x(), a.operands[1], a.operands[2]); }},
     Row{"Cast", cast, Signature::Any},
     Row{"Ceil", [](const Args& a) { return unary(Op::FCeil, a.x()); }},
     heavy({"Celu", celu}),
-    Row{"Clip", clip},
+    whole({"Clip", clip}),
     heavy({"Cos", [](const Args& a) { return vector_cos(a.nest, a.x()); }}),
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
     heavy({"Elu", elu}),
-    Row{"Equal", [](const Args& a) { return binary(Op::FEqual, a.x(), a.operands[1]); }, Signature::Comparison},
+    whole({"Equal", [](const Args& a) { return binary(Op::FEqual, a.x(), a.operands[1]); }, Signature::Comparison}),
     heavy({"Erf", [](const Args& a) { return vector_erf(a.nest, a.x()); }}),
     heavy({"Exp", [](const Args& a) { return vector_exp(a.nest, a.x()); }}),
     Row{"Floor", [](const Args& a) { return unary(Op::FFloor, a.x()); }},
     heavy({"Gelu", gelu}),
-    Row{"Greater", [](const Args& a) { return binary(Op::FLess, a.operands[1], a.x()); }, Signature::Comparison},
-    Row{"GreaterOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.operands[1], a.x()); },
-        Signature::Comparison},
+    whole({"Greater", [](const Args& a) { return binary(Op::FLess, a.operands[1], a.x()); }, Signature::Comparison}),
+    whole({"GreaterOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.operands[1], a.x()); },
+           Signature::Comparison}),
     Row{"HardSigmoid", hard_sigmoid},
     Row{"HardSwish", hard_swish},
     Row{"Identity", identity},
     Row{"LeakyRelu", [](const Args& a) { return leaky(a, a.attr("alpha", 0.01)); }},
-    Row{"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison},
-    Row{"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); }, Signature::Comparison},
+    whole({"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison}),
+    whole({"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); },
+           Signature::Comparison}),
     heavy({"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }}),
-    Row{"Max", [](const Args& a) { return fold_left(a, Op::FMax); }},
+    whole({"Max", [](const Args& a) { return fold_left(a, Op::FMax); }}),
     Row{"Mean", mean},
-    Row{"Min", [](const Args& a) { return fold_left(a, Op::FMin); }},
+    whole({"Min", [](const Args& a) { return fold_left(a, Op::FMin); }}),
     heavy({"Mish", mish}),
-    Row{"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }},
-    Row{"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }},
+    whole({"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }}),
+    whole({"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }}),
     Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
     heavy({"Pow", power}),
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
-    Row{"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }},
+    whole({"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }}),
     Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
     heavy({"Selu", selu}),
     heavy({"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }}),
-    Row{"Sign", sign},
+    whole({"Sign", sign}),
     heavy({"Sin", [](const Args& a) { return vector_sin(a.nest, a.x()); }}),
     heavy({"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }}),
     Row{"Softsign", softsign},
     Row{"Sqrt", [](const Args& a) { return unary(Op::FSqrt, a.x()); }},
-    Row{"Sub", [](const Args& a) { return fold_left(a, Op::FSub); }},
+    whole({"Sub", [](const Args& a) { return fold_left(a, Op::FSub); }}),
     Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
     heavy({"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }}),
     Row{"ThresholdedRelu", thresholded},
-    Row{"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice},
+    whole({"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice}),
     Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
 };
 
@@ -278,18 +287,23 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].is_valid()) return false;
   }
+  const std::optional<Element> number_type = number_of(graph, id);
   auto fits = [&](ir::ValueId value, bool number, bool boolean) {
     ir::DType dtype = graph.value(value).type.dtype;
-    return (number && dtype == ir::DType::F32) || (boolean && dtype == ir::DType::Bool);
+    return (number && dtype == number_type) || (boolean && dtype == ir::DType::Bool);
   };
   Signature signature = find_row(node.op->name)->signature;
   bool any = signature == Signature::Any;
   if (any) {
     return node.inputs.size() == 1 && node.inputs[0].is_valid() &&
-           is_cast_through_f32(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype);
+           cast_number(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype).has_value();
   }
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
+  if (number_type && !runtime::is_float(*number_type)) {
+    const bool is_word = *number_type == ir::DType::I32 || *number_type == ir::DType::I64;
+    if (!is_word || !find_row(node.op->name)->takes_integers) return false;
+  }
   if (!fits(node.outputs[0], !is_test, is_test)) return false;
   bool dropout = node.op->name == "Dropout";
   if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
@@ -310,14 +324,22 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   return true;
 }
 
-std::optional<Element> element_of(ir::DType dtype) {
-  switch (dtype) {
-    case ir::DType::F32: return Element::F32;
-    case ir::DType::I32: return Element::I32;
-    case ir::DType::I64: return Element::I64;
-    case ir::DType::F64: return Element::F64;
-    default: return std::nullopt;
+std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const Row* row = find_row(node.op->name);
+  const bool is_choice = row != nullptr && row->signature == Signature::Choice;
+  const size_t first = is_choice ? 1 : 0;
+  if (row == nullptr || node.inputs.size() <= first || !node.inputs[first].is_valid()) return std::nullopt;
+  const ir::DType from = graph.value(node.inputs[first]).type.dtype;
+  if (row->signature == Signature::Any) return cast_number(from, graph.value(node.outputs[0]).type.dtype);
+  return from == ir::DType::Bool ? std::nullopt : std::optional(from);
+}
+
+Element group_number(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+  for (ir::NodeId id : nodes) {
+    if (const std::optional<Element> number = number_of(graph, id)) return *number;
   }
+  return Element::F32;
 }
 
 bool is_heavy(const ir::Node& node) {

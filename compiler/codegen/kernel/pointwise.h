@@ -10,12 +10,15 @@
 
 namespace collage::codegen {
 
-/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast also
-/// on integers and f64.
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on floats and booleans, many on
+/// i32 and i64; Cast also on smaller integers.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
-/// Returns nullopt for a dtype whose elements are no Float values of a nest.
-std::optional<Element> element_of(ir::DType dtype);
+/// Returns the number type of a nest that computes the node: the dtype of its numbers, of a Cast one that holds both sides;
+/// nullopt if it has none.
+std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId node);
+/// That of pointwise nodes in one group, which agree; f32 if none of them has any.
+Element group_number(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 
 /// Returns whether the node needs many instructions and registers per vector.
 bool is_heavy(const ir::Node& node);

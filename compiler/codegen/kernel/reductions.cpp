@@ -31,7 +31,7 @@ Expr mul_step(Nest&, const Expr& sum, const Expr& x) {
   return binary(Op::FMul, sum, x);
 }
 Expr mean_of(Nest& nest, const Expr& fold, int64_t count) {
-  return binary(Op::FDiv, fold, nest.constant(static_cast<float>(count), fold->lanes));
+  return binary(Op::FDiv, fold, nest.constant(static_cast<double>(count), fold->lanes));
 }
 Expr root_of(Nest&, const Expr& fold, int64_t) {
   return unary(Op::FSqrt, fold);
@@ -62,7 +62,13 @@ const Reduction* find_reduction(std::string_view op) {
 Expr fold_lanes(Nest& nest, Op combine, const Expr& sum) {
   switch (combine) {
     case Op::FMax: return unary(Op::ReduceMax, sum);
-    case Op::FMin: return vector_negate(nest, unary(Op::ReduceMax, vector_negate(nest, sum)));
+    case Op::FMin:
+      if (!nest.has_floats()) {
+        Expr ones = nest.constant_bits(~uint64_t{0}, sum->lanes);
+        Expr most = unary(Op::ReduceMax, binary(Op::BitXor, sum, ones));
+        return binary(Op::BitXor, most, nest.constant_bits(~uint64_t{0}, 1));
+      }
+      return vector_negate(nest, unary(Op::ReduceMax, vector_negate(nest, sum)));
     case Op::FMul: return unary(Op::ReduceMul, sum);
     default: return unary(Op::ReduceAdd, sum);
   }

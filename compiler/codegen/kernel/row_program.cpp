@@ -31,12 +31,12 @@ const ir::TensorType& type_of(const ir::Graph& graph, ir::ValueId value) {
   return graph.value(value).type;
 }
 
-bool has_one_f32_result(const ir::Graph& graph, const ir::Node& node) {
+bool has_one_float_result(const ir::Graph& graph, const ir::Node& node) {
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].is_valid()) return false;
   }
-  return type_of(graph, node.outputs[0]).dtype == ir::DType::F32 &&
-         type_of(graph, node.inputs[0]).dtype == ir::DType::F32;
+  const ir::DType dtype = type_of(graph, node.inputs[0]).dtype;
+  return runtime::is_float(dtype) && type_of(graph, node.outputs[0]).dtype == dtype;
 }
 
 bool is_last_axis(const ir::Node& node, int64_t fallback, size_t rank) {
@@ -48,7 +48,7 @@ RowRole role_of_operator(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (node.inputs.empty() || !node.inputs[0].is_valid() || !node.outputs[0].is_valid()) return RowRole::None;
   const ir::Shape& x = type_of(graph, node.inputs[0]).shape;
-  if (x.empty() || !has_one_f32_result(graph, node)) return RowRole::None;
+  if (x.empty() || !has_one_float_result(graph, node)) return RowRole::None;
   const std::string_view op = node.op->name;
   if (op == "Softmax" || op == "LogSoftmax") {
     return is_last_axis(node, -1, x.size()) ? RowRole::Softmax : RowRole::None;
@@ -58,7 +58,8 @@ RowRole role_of_operator(const ir::Graph& graph, ir::NodeId id) {
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid()) continue;
       const ir::TensorType& type = type_of(graph, node.inputs[i]);
-      if (type.dtype != ir::DType::F32 || !operand_access(type.shape, {x, 1})) return RowRole::None;
+      if (type.dtype != type_of(graph, node.inputs[0]).dtype || !operand_access(type.shape, {x, 1}))
+        return RowRole::None;
     }
     return RowRole::LayerNorm;
   }
@@ -78,11 +79,13 @@ RowRole row_role(const ir::Graph& graph, ir::NodeId id, const ir::Shape& rows) {
   }
   const ir::TensorType& result = type_of(graph, node.outputs[0]);
   const bool is_wide = result.shape == rows;
-  if (result.dtype != ir::DType::F32 || (!is_wide && result.shape != narrow(rows))) return RowRole::None;
+  if (!runtime::is_float(result.dtype) || (!is_wide && result.shape != narrow(rows))) return RowRole::None;
   if (node.op->name == "BatchNormalization") return RowRole::None;
   const IterationSpace space{is_wide ? rows : narrow(rows), 1};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+    const ir::DType dtype = type_of(graph, node.inputs[i]).dtype;
+    if (dtype != result.dtype && dtype != ir::DType::Bool) return RowRole::None;
     if (!operand_access(broadcast_operand_shape(graph, id, i), space)) return RowRole::None;
   }
   return is_wide ? RowRole::Wide : RowRole::Narrow;
@@ -239,7 +242,7 @@ void RowProgram::add_layer_norm(ir::NodeId id) {
   mean.operands = {x};
   mean.value = [](const std::vector<Expr>& o) { return binary(Op::FAdd, o[1], o[0]); };
   const auto divided = [&nest, count](const Expr& sum) {
-    return binary(Op::FDiv, sum, nest.constant(static_cast<float>(count), sum->lanes));
+    return binary(Op::FDiv, sum, nest.constant(static_cast<double>(count), sum->lanes));
   };
   mean.finish = divided;
   const int the_mean = add_step(std::move(mean));
@@ -251,7 +254,7 @@ void RowProgram::add_layer_norm(ir::NodeId id) {
   variance.kind = Step::Kind::Fold;
   variance.operands = {of_step(the_distance)};
   variance.value = [](const std::vector<Expr>& o) { return fma(o[0], o[0], o[1]); };
-  const auto epsilon = static_cast<float>(node.attrs.get_float("epsilon", 1e-5));
+  const double epsilon = node.attrs.get_float("epsilon", 1e-5);
   variance.finish = [&nest, divided, epsilon](const Expr& sum) {
     const Expr deviation = unary(Op::FSqrt, binary(Op::FAdd, divided(sum), nest.constant(epsilon, sum->lanes)));
     return binary(Op::FDiv, nest.constant(1, sum->lanes), deviation);

@@ -12,6 +12,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
@@ -87,19 +88,27 @@ class Emitter {
     return access;
   }
 
-  llvm::Type* float_type(int lanes) {
-    if (lanes == 1) return b_.getFloatTy();
-    return llvm::FixedVectorType::get(b_.getFloatTy(), static_cast<unsigned>(lanes));
+  static llvm::Type* vector_of(llvm::Type* one, int lanes) {
+    return lanes == 1 ? one : llvm::FixedVectorType::get(one, static_cast<unsigned>(lanes));
   }
-  llvm::Type* bits_type(int lanes) {
-    if (lanes == 1) return b_.getInt32Ty();
-    return llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes));
+  llvm::Type* element_type(Element element, int lanes) {
+    switch (element) {
+      case Element::F32: return vector_of(b_.getFloatTy(), lanes);
+      case Element::F64: return vector_of(b_.getDoubleTy(), lanes);
+      default: return vector_of(b_.getIntNTy(static_cast<unsigned>(8 * runtime::size_of(element))), lanes);
+    }
   }
+  llvm::Type* number_type(int lanes) { return element_type(nest_.number(), lanes); }
+  llvm::IntegerType* bits_type() { return b_.getIntNTy(static_cast<unsigned>(8 * nest_.number_bytes())); }
+  llvm::Type* bits_type(int lanes) { return vector_of(bits_type(), lanes); }
+  Element element_of(int64_t buffer) const { return nest_.buffers()[static_cast<size_t>(buffer)].element; }
+  static llvm::Align align_of(Element element) { return llvm::Align(std::min<size_t>(4, runtime::size_of(element))); }
+  static bool is_unsigned(Element element) { return element == Element::U8 || element == Element::Bool; }
   llvm::Type* type_of(const Nest::Variable& v) {
     switch (v.type) {
       case Type::Int: return b_.getInt64Ty();
       case Type::Bool: return b_.getInt1Ty();
-      case Type::Float: return float_type(v.lanes);
+      case Type::Float: return number_type(v.lanes);
       case Type::Mask:
         if (v.lanes == 1) return b_.getInt1Ty();
         return llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(v.lanes));
@@ -110,15 +119,16 @@ class Emitter {
   // The constant part is a separate step, so that neighbours share the rest and it becomes a displacement.
   llvm::Value* address(int64_t buffer, const Expr& index) {
     llvm::Value* base = pointers_[static_cast<size_t>(buffer)];
+    llvm::Type* one = element_type(element_of(buffer), 1);
     if (is_int_const(index)) {
       if (index->imm == 0) return base;
-      return b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), base, static_cast<uint64_t>(index->imm));
+      return b_.CreateConstInBoundsGEP1_64(one, base, static_cast<uint64_t>(index->imm));
     }
     if (index->op == Op::Add && is_int_const(index->args[1])) {
-      llvm::Value* whole = b_.CreateInBoundsGEP(b_.getFloatTy(), base, value(index->args[0]));
-      return b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), whole, static_cast<uint64_t>(index->args[1]->imm));
+      llvm::Value* whole = b_.CreateInBoundsGEP(one, base, value(index->args[0]));
+      return b_.CreateConstInBoundsGEP1_64(one, whole, static_cast<uint64_t>(index->args[1]->imm));
     }
-    return b_.CreateInBoundsGEP(b_.getFloatTy(), base, value(index));
+    return b_.CreateInBoundsGEP(one, base, value(index));
   }
 
   llvm::Value* value(const Expr& e) {
@@ -139,7 +149,7 @@ class Emitter {
 
   llvm::Value* arg(const ExprNode& e, size_t i) { return value(e.args[i]); }
   llvm::Value* bits(const ExprNode& e, size_t i) { return b_.CreateBitCast(arg(e, i), bits_type(e.lanes)); }
-  llvm::Value* from_bits(llvm::Value* v, int lanes) { return b_.CreateBitCast(v, float_type(lanes)); }
+  llvm::Value* from_bits(llvm::Value* v, int lanes) { return b_.CreateBitCast(v, number_type(lanes)); }
 
   llvm::Value* compute(const ExprNode& e) {
     switch (e.op) {
@@ -157,16 +167,18 @@ class Emitter {
       case Op::Load: return emit_load(e);
       case Op::Gather: return emit_gather(e);
       case Op::Splat: return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), arg(e, 0));
-      case Op::FAdd: return b_.CreateFAdd(arg(e, 0), arg(e, 1));
-      case Op::FSub: return b_.CreateFSub(arg(e, 0), arg(e, 1));
-      case Op::FMul: return b_.CreateFMul(arg(e, 0), arg(e, 1));
+      case Op::FAdd: return sum_of(arg(e, 0), arg(e, 1));
+      case Op::FSub:
+        return nest_.has_floats() ? b_.CreateFSub(arg(e, 0), arg(e, 1)) : b_.CreateSub(arg(e, 0), arg(e, 1));
+      case Op::FMul: return product_of(arg(e, 0), arg(e, 1));
       case Op::FDiv: return b_.CreateFDiv(arg(e, 0), arg(e, 1));
-      case Op::FMax: return b_.CreateSelect(b_.CreateFCmpOGT(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
-      case Op::FMin: return b_.CreateSelect(b_.CreateFCmpOLT(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
+      case Op::FMax: return b_.CreateSelect(is_greater(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
+      case Op::FMin: return b_.CreateSelect(is_less(arg(e, 0), arg(e, 1)), arg(e, 0), arg(e, 1));
       case Op::Fma:
+        if (!nest_.has_floats()) return sum_of(product_of(arg(e, 0), arg(e, 1)), arg(e, 2));
         // Without the instruction, llvm.fma would become a call of fmaf.
         if (!isa_.has_fma) return b_.CreateFAdd(b_.CreateFMul(arg(e, 0), arg(e, 1)), arg(e, 2));
-        return b_.CreateIntrinsic(float_type(e.lanes), llvm::Intrinsic::fma, {arg(e, 0), arg(e, 1), arg(e, 2)});
+        return b_.CreateIntrinsic(number_type(e.lanes), llvm::Intrinsic::fma, {arg(e, 0), arg(e, 1), arg(e, 2)});
       case Op::FSqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, arg(e, 0));
       case Op::FRound: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, arg(e, 0));
       case Op::FFloor: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, arg(e, 0));
@@ -179,10 +191,12 @@ class Emitter {
       case Op::BitShl: return from_bits(b_.CreateShl(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
       case Op::BitShr: return from_bits(b_.CreateAShr(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
       case Op::ToBits: return from_bits(b_.CreateFPToSI(arg(e, 0), bits_type(e.lanes)), e.lanes);
-      case Op::FromBits: return b_.CreateSIToFP(bits(e, 0), float_type(e.lanes));
-      case Op::FLess: return b_.CreateFCmpOLT(arg(e, 0), arg(e, 1));
-      case Op::FLessEq: return b_.CreateFCmpOLE(arg(e, 0), arg(e, 1));
-      case Op::FEqual: return b_.CreateFCmpOEQ(arg(e, 0), arg(e, 1));
+      case Op::FromBits: return b_.CreateSIToFP(bits(e, 0), number_type(e.lanes));
+      case Op::FLess: return is_less(arg(e, 0), arg(e, 1));
+      case Op::FLessEq:
+        return nest_.has_floats() ? b_.CreateFCmpOLE(arg(e, 0), arg(e, 1)) : b_.CreateICmpSLE(arg(e, 0), arg(e, 1));
+      case Op::FEqual:
+        return nest_.has_floats() ? b_.CreateFCmpOEQ(arg(e, 0), arg(e, 1)) : b_.CreateICmpEQ(arg(e, 0), arg(e, 1));
       case Op::LanesBelow: return b_.CreateICmpSLT(bits(e, 0), lane_count(e));
       case Op::LanesFrom: return b_.CreateICmpSGE(bits(e, 0), lane_count(e));
       case Op::MaskAnd: return b_.CreateAnd(arg(e, 0), arg(e, 1));
@@ -203,31 +217,71 @@ class Emitter {
     return nullptr;
   }
 
+  llvm::Value* sum_of(llvm::Value* a, llvm::Value* b) {
+    return nest_.has_floats() ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
+  }
+  llvm::Value* product_of(llvm::Value* a, llvm::Value* b) {
+    return nest_.has_floats() ? b_.CreateFMul(a, b) : b_.CreateMul(a, b);
+  }
+  llvm::Value* is_less(llvm::Value* a, llvm::Value* b) {
+    if (!nest_.has_floats()) return b_.CreateICmpSLT(a, b);
+    return b_.CreateFCmpOLT(a, b);
+  }
+
+  // Not `is_less` of swapped operands: the instruction for a maximum is found by this form.
+  llvm::Value* is_greater(llvm::Value* a, llvm::Value* b) {
+    return nest_.has_floats() ? b_.CreateFCmpOGT(a, b) : b_.CreateICmpSGT(a, b);
+  }
+
   // A number of lanes, copied to each lane. The empty asm hides the scalar arithmetic: LLVM would do it on vectors,
   // with constants from .rodata.
   llvm::Value* lane_count(const ExprNode& e) {
     if (e.args[1]->type == Type::Float) return bits(e, 1);
     llvm::Value* most = b_.getInt64(static_cast<uint64_t>(e.lanes));
     llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 1), most);
-    count = b_.CreateTrunc(count, b_.getInt32Ty());
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt32Ty()}, false);
+    count = b_.CreateTrunc(count, bits_type());
+    auto* type = llvm::FunctionType::get(bits_type(), {bits_type()}, false);
     count = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {count});
     return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), count);
   }
 
-  llvm::Value* emit_load(const ExprNode& e) {
-    llvm::Value* from = address(e.imm, e.args[0]);
-    llvm::Align align(4);
-    if (e.args.size() == 1) return annotate(b_.CreateAlignedLoad(float_type(e.lanes), from, align), e.imm);
-    llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
-    return annotate(b_.CreateMaskedLoad(float_type(e.lanes), from, align, arg(e, 1), none), e.imm);
+  llvm::Value* emit_load(const ExprNode& e) { return load_elements(e, element_of(e.imm), address(e.imm, e.args[0])); }
+
+  llvm::Value* load_elements(const ExprNode& e, Element element, llvm::Value* from) {
+    llvm::Type* type = element_type(element, e.lanes);
+    if (e.args.size() == 1) {
+      return to_number(annotate(b_.CreateAlignedLoad(type, from, align_of(element)), e.imm), element);
+    }
+    llvm::Value* none = llvm::Constant::getNullValue(type);
+    return to_number(annotate(b_.CreateMaskedLoad(type, from, align_of(element), arg(e, 1), none), e.imm), element);
+  }
+
+  static int lanes_of(llvm::Value* v) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+    return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
+  }
+
+  // Small integers become floats by way of signed words, for which there are instructions.
+  llvm::Value* to_number(llvm::Value* v, Element from) {
+    if (from == nest_.number()) return v;
+    llvm::Type* type = number_type(lanes_of(v));
+    if (runtime::is_float(from)) {
+      if (nest_.has_floats()) return b_.CreateFPCast(v, type);
+      return b_.CreateFPToSI(v, type);
+    }
+    if (!nest_.has_floats()) return b_.CreateIntCast(v, type, !is_unsigned(from));
+    if (runtime::size_of(from) < 4)
+      v = b_.CreateIntCast(v, vector_of(b_.getInt32Ty(), lanes_of(v)), !is_unsigned(from));
+    return b_.CreateSIToFP(v, type);
   }
 
   // Lanes 0, 2, … of two concatenated vectors. The shuffle of the widest vectors would load its indices from .rodata,
   // so they are an operand. Narrower vectors have shuffles with immediate operands.
   llvm::Value* emit_even(const ExprNode& e) {
-    if (e.lanes == 16) {
-      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {arg(e, 0), bits(e, 2), arg(e, 1)});
+    if (e.lanes * nest_.number_bytes() == 64) {
+      const auto instruction = nest_.number() == Element::F64 ? llvm::Intrinsic::x86_avx512_vpermi2var_pd_512
+                                                              : llvm::Intrinsic::x86_avx512_vpermi2var_ps_512;
+      return b_.CreateIntrinsic(instruction, {}, {arg(e, 0), bits(e, 2), arg(e, 1)});
     }
     std::vector<int> lanes(static_cast<size_t>(e.lanes));
     for (int i = 0; i < e.lanes; ++i) lanes[static_cast<size_t>(i)] = 2 * i;
@@ -250,26 +304,16 @@ class Emitter {
     return b_.CreateSExt(loaded, b_.getInt64Ty());
   }
 
-  llvm::Type* element_type(Element element, int lanes) {
-    llvm::Type* one = element == Element::F64   ? b_.getDoubleTy()
-                      : element == Element::I64 ? static_cast<llvm::Type*>(b_.getInt64Ty())
-                      : element == Element::I32 ? static_cast<llvm::Type*>(b_.getInt32Ty())
-                                                : b_.getFloatTy();
-    return lanes == 1 ? one : llvm::FixedVectorType::get(one, static_cast<unsigned>(lanes));
+  llvm::Value* emit_load_as(const ExprNode& e) {
+    return load_elements(e, e.element, element(element_type(e.element, 1), e));
   }
 
-  llvm::Value* emit_load_as(const ExprNode& e) {
-    llvm::Type* type = element_type(e.element, e.lanes);
-    llvm::Value* from = element(element_type(e.element, 1), e);
-    llvm::Value* loaded = nullptr;
-    if (e.args.size() == 1) {
-      loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(4)), e.imm);
-    } else {
-      llvm::Value* none = llvm::Constant::getNullValue(type);
-      loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(4), arg(e, 1), none), e.imm);
-    }
-    if (e.element == Element::F64) return b_.CreateFPTrunc(loaded, float_type(e.lanes));
-    return b_.CreateSIToFP(loaded, float_type(e.lanes));
+  // Expects that integers do not come from floats.
+  llvm::Value* from_number(llvm::Value* v, Element to) {
+    if (to == nest_.number()) return v;
+    llvm::Type* type = element_type(to, lanes_of(v));
+    if (!runtime::is_float(to)) return b_.CreateIntCast(v, type, true);
+    return nest_.has_floats() ? b_.CreateFPCast(v, type) : b_.CreateSIToFP(v, type);
   }
 
   // A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of
@@ -277,7 +321,7 @@ class Emitter {
   llvm::Value* to_element(const Stmt& s) {
     llvm::Value* v = value(s.b);
     llvm::Type* type = element_type(s.element, s.b->lanes);
-    if (s.element == Element::F64) return b_.CreateFPExt(v, type);
+    if (!s.d) return from_number(v, s.element);
     llvm::Value* limit = value(s.d);
     llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
     llvm::Value* is_high = b_.CreateFCmpOGE(v, limit);
@@ -320,10 +364,12 @@ class Emitter {
 
   llvm::Value* emit_gather(const ExprNode& e) {
     llvm::Value* offsets = b_.CreateBitCast(arg(e, 1), bits_type(e.lanes));
-    llvm::Value* from = b_.CreateInBoundsGEP(b_.getFloatTy(), address(e.imm, e.args[0]), offsets);
+    const Element element = element_of(e.imm);
+    llvm::Type* type = element_type(element, e.lanes);
+    llvm::Value* from = b_.CreateInBoundsGEP(type->getScalarType(), address(e.imm, e.args[0]), offsets);
     llvm::Value* mask = e.args.size() > 2 ? arg(e, 2) : nullptr;
-    llvm::Value* none = llvm::Constant::getNullValue(float_type(e.lanes));
-    return annotate(b_.CreateMaskedGather(float_type(e.lanes), from, llvm::Align(4), mask, none), e.imm);
+    llvm::Value* none = llvm::Constant::getNullValue(type);
+    return to_number(annotate(b_.CreateMaskedGather(type, from, align_of(element), mask, none), e.imm), element);
   }
 
   // Calls a function without vector form lane by lane.
@@ -332,13 +378,13 @@ class Emitter {
         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(1), static_cast<uint64_t>(e.imm));
     llvm::Value* callee = b_.CreateLoad(b_.getPtrTy(), slot);
     auto* type =
-        llvm::FunctionType::get(b_.getFloatTy(), std::vector<llvm::Type*>(e.args.size(), b_.getFloatTy()), false);
+        llvm::FunctionType::get(number_type(1), std::vector<llvm::Type*>(e.args.size(), number_type(1)), false);
     if (e.lanes == 1) {
       std::vector<llvm::Value*> args;
       for (size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(e, i));
       return b_.CreateCall(type, callee, args);
     }
-    llvm::Value* result = llvm::PoisonValue::get(float_type(e.lanes));
+    llvm::Value* result = llvm::PoisonValue::get(number_type(e.lanes));
     for (int lane = 0; lane < e.lanes; ++lane) {
       std::vector<llvm::Value*> args;
       for (size_t i = 0; i < e.args.size(); ++i) {
@@ -360,9 +406,9 @@ class Emitter {
       llvm::Value* a = b_.CreateShuffleVector(v, low);
       llvm::Value* b = b_.CreateShuffleVector(v, high);
       switch (e.op) {
-        case Op::ReduceAdd: v = b_.CreateFAdd(a, b); break;
-        case Op::ReduceMul: v = b_.CreateFMul(a, b); break;
-        default: v = b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+        case Op::ReduceAdd: v = sum_of(a, b); break;
+        case Op::ReduceMul: v = product_of(a, b); break;
+        default: v = b_.CreateSelect(is_greater(a, b), a, b);
       }
     }
     return b_.CreateExtractElement(v, uint64_t{0});
@@ -393,24 +439,15 @@ class Emitter {
       }
       case Stmt::Kind::Set: b_.CreateStore(value(s.a), slots_[static_cast<size_t>(s.var)]); return;
       case Stmt::Kind::Store: {
-        llvm::Value* v = value(s.b);
-        llvm::Value* to = address(s.buffer, s.a);
-        if (!s.c) {
-          annotate(b_.CreateAlignedStore(v, to, llvm::Align(4)), s.buffer);
-        } else {
-          annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
-        }
+        const Element element = element_of(s.buffer);
+        store_elements(s, from_number(value(s.b), element), address(s.buffer, s.a), element);
         return;
       }
       case Stmt::Kind::StoreAs: {
         llvm::Value* v = to_element(s);
         llvm::Value* to =
             b_.CreateInBoundsGEP(element_type(s.element, 1), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
-        if (!s.c) {
-          annotate(b_.CreateAlignedStore(v, to, llvm::Align(4)), s.buffer);
-        } else {
-          annotate(b_.CreateMaskedStore(v, to, llvm::Align(4), value(s.c)), s.buffer);
-        }
+        store_elements(s, v, to, s.element);
         return;
       }
       case Stmt::Kind::StoreInt: {
@@ -420,7 +457,7 @@ class Emitter {
       }
       case Stmt::Kind::StoreMask: {
         llvm::Type* type = bytes_type(s.b->lanes);
-        llvm::Value* ones = b_.CreateBitCast(value(s.d), type);
+        llvm::Value* ones = first_bytes(value(s.d), s.b->lanes);
         llvm::Value* v = b_.CreateSelect(value(s.b), ones, llvm::Constant::getNullValue(type));
         llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
         if (!s.c) {
@@ -432,9 +469,10 @@ class Emitter {
       }
       case Stmt::Kind::Scatter: {
         llvm::Value* offsets = b_.CreateBitCast(value(s.c), bits_type(s.c->lanes));
-        llvm::Value* to = b_.CreateInBoundsGEP(b_.getFloatTy(), address(s.buffer, s.a), offsets);
+        const Element element = element_of(s.buffer);
+        llvm::Value* to = b_.CreateInBoundsGEP(element_type(element, 1), address(s.buffer, s.a), offsets);
         llvm::Value* mask = s.d ? value(s.d) : nullptr;
-        annotate(b_.CreateMaskedScatter(value(s.b), to, llvm::Align(4), mask), s.buffer);
+        annotate(b_.CreateMaskedScatter(from_number(value(s.b), element), to, align_of(element), mask), s.buffer);
         return;
       }
       case Stmt::Kind::Prefetch:
@@ -444,6 +482,24 @@ class Emitter {
         return;
       case Stmt::Kind::Comment: return;
     }
+  }
+
+  void store_elements(const Stmt& s, llvm::Value* v, llvm::Value* to, Element element) {
+    if (!s.c) {
+      annotate(b_.CreateAlignedStore(v, to, align_of(element)), s.buffer);
+    } else {
+      annotate(b_.CreateMaskedStore(v, to, align_of(element), value(s.c)), s.buffer);
+    }
+  }
+
+  // The first bytes of numbers.
+  llvm::Value* first_bytes(llvm::Value* numbers, int count) {
+    const int bytes = lanes_of(numbers) * static_cast<int>(nest_.number_bytes());
+    llvm::Value* all = b_.CreateBitCast(numbers, bytes_type(bytes));
+    if (bytes == count) return all;
+    std::vector<int> first(static_cast<size_t>(count));
+    std::iota(first.begin(), first.end(), 0);
+    return b_.CreateShuffleVector(all, first);
   }
 
   // for => if (begin < end) do … while (next < end): one test per iteration.

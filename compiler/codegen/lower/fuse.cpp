@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "compiler/codegen/generators/direct_conv.h"
@@ -33,7 +34,8 @@ struct Draft {
   bool by_rows = false;
   bool is_attention = false;  ///< two products with rows of `row_shape` between them
   ir::Shape row_shape;
-  size_t inner = 0;  ///< anchored: dimensions along the lanes
+  size_t inner = 0;                                ///< anchored: dimensions along the lanes
+  std::optional<ir::DType> number = std::nullopt;  ///< what it is computed in; none: only booleans, so far
 };
 
 class Grouping {
@@ -71,6 +73,7 @@ class Grouping {
       home = static_cast<int>(drafts_.size()) - 1;
     }
     draft(home).nodes.push_back(id);
+    if (!draft(home).number) draft(home).number = number_of(graph_, id);
     of_[id] = home;
     for (int other : neighbours) {
       if (other != home) merge(home, other);
@@ -94,6 +97,7 @@ class Grouping {
     for (int candidate : sorted_neighbours(id)) {
       const Draft& d = draft(candidate);
       if (d.anchor.is_valid() || d.nodes.size() >= kMostNodes || d.shape != rows) continue;
+      if (d.number && d.number != result_dtype(id)) continue;
       const bool fits = std::all_of(d.nodes.begin(), d.nodes.end(),
                                     [&](ir::NodeId node) { return row_role(graph_, node, rows) != RowRole::None; });
       if (!fits || reaches_through_others(candidate, {id})) continue;
@@ -107,6 +111,7 @@ class Grouping {
       home = static_cast<int>(drafts_.size()) - 1;
     }
     draft(home).by_rows = true;
+    draft(home).number = result_dtype(id);
     draft(home).nodes.push_back(id);
     of_[id] = home;
   }
@@ -175,6 +180,7 @@ class Grouping {
     std::sort(fresh.nodes.begin(), fresh.nodes.end());
     fresh.closed = true;
     fresh.is_attention = true;
+    fresh.number = result_dtype(id);
     fresh.shape = result;
     fresh.row_shape = shape;
     for (int part : parts) draft(part).nodes.clear();
@@ -261,6 +267,7 @@ class Grouping {
     fresh.inner = lowering != nullptr && lowering->accepts(graph_, id) ? lowering->inner_dims(graph_, id) : 0;
     fresh.closed = fresh.inner == 0;
     fresh.shape = result_shape(id);
+    fresh.number = result_dtype(id);
     take_prologue(id, fresh);
     drafts_.push_back(fresh);
     for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
@@ -289,6 +296,8 @@ class Grouping {
 
   Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
 
+  ir::DType result_dtype(ir::NodeId id) const { return graph_.value(graph_.first_output(id)).type.dtype; }
+
   ir::Shape result_shape(ir::NodeId id) const { return graph_.value(graph_.first_output(id)).type.shape; }
 
   std::vector<int> operand_drafts(ir::NodeId id) const {
@@ -305,16 +314,18 @@ class Grouping {
   // Shapes fit, and an anchor's lanes run along whole rows of every operand from outside.
   bool takes(int home, ir::NodeId id) {
     const Draft& d = draft(home);
+    const std::optional<ir::DType> number = number_of(graph_, id);
+    if (number && d.number && number != d.number) return false;
     if (d.by_rows) return d.nodes.size() < kMostNodes && row_role(graph_, id, d.shape) != RowRole::None;
     if (d.closed || d.nodes.size() >= kMostNodes || d.shape != result_shape(id)) return false;
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
     const ir::Node& node = graph_.node(id);
     // An anchor scatters only numbers.
-    if (graph_.value(node.outputs[0]).type.dtype != ir::DType::F32) return false;
+    if (result_dtype(id) != d.number) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
-      if (graph_.value(node.inputs[i]).type.dtype != ir::DType::F32) return false;
+      if (graph_.value(node.inputs[i]).type.dtype != d.number) return false;
       if (!operand_access(broadcast_operand_shape(graph_, id, i), space)) return false;
     }
     return true;
@@ -373,6 +384,7 @@ class Grouping {
     if (into.anchor.is_valid() && feeds(from.nodes, into.anchor)) return;
     if (reaches_through_others(home, from.nodes) || reaches_through_others(other, into.nodes)) return;
     for (ir::NodeId id : from.nodes) of_[id] = home;
+    if (!into.number) into.number = from.number;
     into.nodes.insert(into.nodes.end(), from.nodes.begin(), from.nodes.end());
     std::sort(into.nodes.begin(), into.nodes.end());
     from.nodes.clear();

@@ -73,7 +73,7 @@ class AttentionLowering {
       : graph_(context.graph),
         context_(context),
         group_(group),
-        builder_(context),
+        builder_(context, context.graph.value(context.graph.first_output(group.anchor)).type.dtype),
         nest_(builder_.nest()),
         lanes_(nest_.lanes()),
         product_(score_product()),
@@ -190,7 +190,7 @@ class AttentionLowering {
     if (k_.column_stride != 1) used += depth_ * padded(key_count_);
     values_at_ = used;
     if (v_.column_stride != 1) used += key_count_ * padded(width_);
-    scratch_ = builder_.scratch_buffer(static_cast<size_t>(used) * sizeof(float));
+    scratch_ = builder_.scratch_buffer(static_cast<size_t>(used) * nest_.number_bytes());
   }
 
   Expr batch_base(const std::vector<int64_t>& strides) {

@@ -26,8 +26,8 @@ struct Problem {
   bool is_gemm = false;
   bool trans_a = false;
   bool trans_b = false;
-  float alpha = 1;
-  float beta = 1;
+  double alpha = 1;
+  double beta = 1;
   ir::ValueId a, b, c;
   ir::Shape batch;  ///< of the result; empty if folded into the rows
   std::vector<int64_t> a_batch_strides;
@@ -39,15 +39,16 @@ struct Problem {
   bool packed = false;  ///< B is constant
 };
 
-bool is_f32(const ir::Graph& graph, ir::ValueId value) {
-  return !value.is_valid() || graph.value(value).type.dtype == ir::DType::F32;
+ir::DType operand_dtype(const ir::Graph& graph, ir::ValueId value) {
+  return graph.value(value).type.dtype;
 }
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   for (ir::ValueId value : node.inputs) {
-    if (!is_f32(graph, value)) return false;
+    if (value.is_valid() && operand_dtype(graph, value) != operand_dtype(graph, node.inputs[0])) return false;
   }
+  if (!runtime::is_float(operand_dtype(graph, node.inputs[0]))) return false;
   if (node.op->name == "Gemm") return true;
   return graph.value(node.inputs[0]).type.shape.size() >= 2 && graph.value(node.inputs[1]).type.shape.size() >= 2;
 }
@@ -83,8 +84,8 @@ Problem describe(const ir::Graph& graph, ir::NodeId id) {
   if (p.is_gemm) {
     p.trans_a = node.attrs.get_int("transA", 0) != 0;
     p.trans_b = node.attrs.get_int("transB", 0) != 0;
-    p.alpha = static_cast<float>(node.attrs.get_float("alpha", 1));
-    p.beta = static_cast<float>(node.attrs.get_float("beta", 1));
+    p.alpha = node.attrs.get_float("alpha", 1);
+    p.beta = node.attrs.get_float("beta", 1);
   }
   p.columns = y[y.size() - 1];
   p.rows = y[y.size() - 2];
@@ -103,12 +104,13 @@ Problem describe(const ir::Graph& graph, ir::NodeId id) {
 }
 
 /// B as [matrix][panel][k][column of the panel].
+template <typename T>
 runtime::Tensor pack_b(const Problem& p, const runtime::Tensor& b, const PanelSplit& split, int64_t lanes) {
   int64_t matrix = p.depth * p.columns;
   int64_t matrices = b.count() / matrix;
-  runtime::Tensor packed(runtime::DType::F32, {matrices, p.depth * split.vectors * lanes});
-  const float* from = b.as<float>().data();
-  float* to = packed.as<float>().data();
+  runtime::Tensor packed(b.dtype(), {matrices, p.depth * split.vectors * lanes});
+  const T* from = b.as<T>().data();
+  T* to = packed.as<T>().data();
   for (int64_t m = 0; m < matrices; ++m) {
     for (int64_t panel = 0; panel < split.panels; ++panel) {
       const int64_t first = split.begin(panel) * lanes;
@@ -129,7 +131,7 @@ class GemmLowering {
  public:
   GemmLowering(const LoweringContext& context, const Group& group)
       : context_(context),
-        builder_(context),
+        builder_(context, operand_dtype(context.graph, context.graph.first_output(group.anchor))),
         nest_(builder_.nest()),
         p_(describe(context.graph, group.anchor)),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
@@ -146,7 +148,10 @@ class GemmLowering {
       c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
     }
     if (p_.packed) {
-      b_ = builder_.constant_buffer(pack_b(p_, context_.graph.value(p_.b).constant->data, t_.panels, lanes_), "packed");
+      const runtime::Tensor& b = context_.graph.value(p_.b).constant->data;
+      const bool is_double = nest_.number() == ir::DType::F64;
+      b_ = builder_.constant_buffer(
+          is_double ? pack_b<double>(p_, b, t_.panels, lanes_) : pack_b<float>(p_, b, t_.panels, lanes_), "packed");
     } else {
       b_ = builder_.value_buffer(p_.b, false);
     }
@@ -245,7 +250,7 @@ class GemmLowering {
 
   // scratch[k][column] = B[column][k]
   void pack_transposed(const Expr& column, int vectors, const Expr& mask) {
-    scratch_ = builder_.scratch_buffer(static_cast<size_t>(p_.depth * width_) * sizeof(float));
+    scratch_ = builder_.scratch_buffer(static_cast<size_t>(p_.depth * width_) * nest_.number_bytes());
     Expr from = nest_.let("from", add(batch_base(p_.b_batch_strides), mul(column, p_.depth)));
     Expr offsets = nest_.let("offsets", nest_.lane_offsets(p_.depth));
     Expr k = nest_.begin_for("k", int_const(0), int_const(p_.depth));
@@ -264,8 +269,9 @@ class GemmLowering {
 
   /// Bytes of scratch memory before what an epilogue takes.
   size_t scratch_used() const {
-    if (t_.part_depth < p_.depth) return static_cast<size_t>(t_.chunk_blocks * t_.rows.rows * width_) * sizeof(float);
-    return p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * sizeof(float);
+    if (t_.part_depth < p_.depth)
+      return static_cast<size_t>(t_.chunk_blocks * t_.rows.rows * width_) * nest_.number_bytes();
+    return p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * nest_.number_bytes();
   }
 
   /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since the

@@ -30,10 +30,20 @@ bool is_scatter(const ir::Node& node) {
   return node.op->name.starts_with("Scatter");
 }
 
-/// Words of 4 bytes in an element; 0: no whole number.
+/// Words of 4 bytes in an element; a smaller element is read and written as a word.
 int64_t words_of(ir::DType dtype) {
-  const auto bytes = static_cast<int64_t>(runtime::size_of(dtype));
-  return bytes % 4 == 0 ? bytes / 4 : 0;
+  return std::max<int64_t>(1, static_cast<int64_t>(runtime::size_of(dtype)) / 4);
+}
+
+bool reduces(const ir::Node& node) {
+  return is_scatter(node) && node.attrs.get_string("reduction", "none") != "none";
+}
+
+/// What updates are computed in; elements that are only moved are words.
+Element number_of_updates(const ir::Graph& graph, const ir::Node& node) {
+  const ir::DType dtype = graph.value(node.inputs[0]).type.dtype;
+  if (reduces(node)) return dtype;
+  return runtime::size_of(dtype) < 4 ? Element::I32 : Element::F32;
 }
 
 class IndexingLowering {
@@ -44,17 +54,19 @@ class IndexingLowering {
         data_(context.graph.value(node.inputs[0]).type.shape),
         indices_(context.graph.value(node.inputs[1]).type.shape),
         strides_(runtime::row_major_strides(data_)),
-        builder_(context),
+        builder_(context, number_of_updates(context.graph, node)),
         nest_(builder_.nest()) {
-    words_ = words_of(context.graph.value(node.inputs[0]).type.dtype);
+    const ir::DType dtype = context.graph.value(node.inputs[0]).type.dtype;
+    element_ = runtime::size_of(dtype) < 4 ? dtype : nest_.number();
+    words_ = reduces(node) ? 1 : words_of(dtype);
     index_width_ = static_cast<int64_t>(runtime::size_of(context.graph.value(node.inputs[1]).type.dtype));
     reduction_ = node.attrs.get_string("reduction", "none");
   }
 
   std::vector<KernelSketch> run() {
-    from_ = builder_.value_buffer(node_.inputs[is_scatter(node_) ? 2 : 0], false);
+    from_ = builder_.value_buffer_of(element_, node_.inputs[is_scatter(node_) ? 2 : 0], false);
     index_ = builder_.value_buffer(node_.inputs[1], false);
-    to_ = builder_.value_buffer(node_.outputs[0], true);
+    to_ = builder_.value_buffer_of(element_, node_.outputs[0], true);
     find_dims();
     if (!has_right_constants()) make_checks();
     std::vector<KernelSketch> kernels;
@@ -286,6 +298,7 @@ class IndexingLowering {
   std::vector<int64_t> strides_;
   KernelBuilder builder_;
   Nest& nest_;
+  Element element_ = Element::F32;
   int64_t words_ = 1;
   int64_t index_width_ = 8;
   std::string reduction_;
@@ -302,11 +315,10 @@ bool accepts_indexing(const ir::Graph& graph, ir::NodeId id) {
   const ir::TensorType& data = graph.value(node.inputs[0]).type;
   const ir::TensorType& indices = graph.value(node.inputs[1]).type;
   if (indices.dtype != ir::DType::I32 && indices.dtype != ir::DType::I64) return false;
-  if (words_of(data.dtype) == 0 || data.shape.empty()) return false;
+  if (data.shape.empty()) return false;
   if (node.op->name == "Gather") return true;
   if (indices.shape.empty()) return false;
-  const bool reduces = is_scatter(node) && node.attrs.get_string("reduction", "none") != "none";
-  return !reduces || data.dtype == ir::DType::F32;
+  return !reduces(node) || runtime::is_float(data.dtype);
 }
 
 bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {

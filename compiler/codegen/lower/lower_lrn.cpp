@@ -14,7 +14,7 @@ constexpr int64_t kGrainElements = 4096;
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
   const ir::TensorType& x = graph.value(graph.node(id).inputs[0]).type;
-  return x.dtype == ir::DType::F32 && x.shape.size() >= 2;
+  return runtime::is_float(x.dtype) && x.shape.size() >= 2;
 }
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
@@ -26,12 +26,12 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
   double real_size = static_cast<double>(node.attrs.get_int("size", 1));
   int64_t before = (size - 1) / 2;
   int64_t after = size - 1 - before;
-  KernelBuilder builder(context);
+  KernelBuilder builder(context, context.graph.value(node.inputs[0]).type.dtype);
   Nest& nest = builder.nest();
   int lanes = nest.lanes();
   int x = builder.value_buffer(node.inputs[0], false);
   int y = builder.value_buffer(node.outputs[0], true);
-  auto number = [&](double value) { return nest.constant(static_cast<float>(value), lanes); };
+  auto number = [&](double value) { return nest.constant(value, lanes); };
   Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
   Expr channel = nest.let("channel", rem(task, channels));
   Expr base = nest.let("base", mul(task, plane));

@@ -186,8 +186,8 @@ Copies pad(const Reader& r) {
   fill.dims.push_back({runtime::element_count(r.result()), 1, 0});
   if (r.has(2)) {
     const ir::Value& value = r.graph.value(r.node.inputs[2]);
-    if (!value.is_constant() || value.constant->data.bytes() != sizeof(fill.fill)) return std::nullopt;
-    std::memcpy(&fill.fill, value.constant->data.data(), sizeof(fill.fill));
+    if (!value.is_constant() || value.constant->data.bytes() > sizeof(fill.fill)) return std::nullopt;
+    std::memcpy(&fill.fill, value.constant->data.data(), value.constant->data.bytes());
   }
   std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
   std::vector<int64_t> to = runtime::row_major_strides(r.result());

@@ -38,7 +38,7 @@ IterationSpace widest_space(const ir::Graph& graph, const Group& group) {
 }  // namespace
 
 std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const Group& group) {
-  KernelBuilder builder(context);
+  KernelBuilder builder(context, group_number(context.graph, group.nodes));
   Epilogue epilogue(builder, group, widest_space(context.graph, group));
   const IterationSpace& space = epilogue.space();
   Nest& nest = builder.nest();

@@ -20,7 +20,11 @@ constexpr int64_t kGrainElements = 16384;
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  return graph.value(node.inputs[0]).type.dtype == ir::DType::F32 && reduced_dims(graph, id).has_value();
+  const ir::DType dtype = graph.value(node.inputs[0]).type.dtype;
+  if (graph.value(node.outputs[0]).type.dtype != dtype || !reduced_dims(graph, id)) return false;
+  // Means and roots of integers are rounded in ways of their own.
+  const bool is_whole = dtype == ir::DType::I32 || dtype == ir::DType::I64;
+  return runtime::is_float(dtype) || (is_whole && find_reduction(node.op->name)->finish == nullptr);
 }
 
 struct Dim {
@@ -31,7 +35,9 @@ struct Dim {
 class ReduceEmitter {
  public:
   ReduceEmitter(const LoweringContext& context, ir::NodeId id)
-      : builder_(context), nest_(builder_.nest()), how_(*find_reduction(context.graph.node(id).op->name)) {
+      : builder_(context, context.graph.value(context.graph.node(id).inputs[0]).type.dtype),
+        nest_(builder_.nest()),
+        how_(*find_reduction(context.graph.node(id).op->name)) {
     const ir::Node& node = context.graph.node(id);
     x_ = builder_.value_buffer(node.inputs[0], false);
     y_ = builder_.value_buffer(node.outputs[0], true);

@@ -14,11 +14,12 @@ constexpr int64_t kGrainSteps = 32768;
 }  // namespace
 
 std::vector<KernelSketch> lower_row_group(const LoweringContext& context, const Group& group) {
-  KernelBuilder builder(context);
+  const ir::DType number = context.graph.value(group.stored.front()).type.dtype;
+  KernelBuilder builder(context, number);
   Nest& nest = builder.nest();
   RowProgram program(builder, group.nodes, group.stored, group.rows);
   const int64_t elements = program.scratch_elements();
-  const int scratch = elements == 0 ? -1 : builder.scratch_buffer(static_cast<size_t>(elements) * sizeof(float));
+  const int scratch = elements == 0 ? -1 : builder.scratch_buffer(static_cast<size_t>(elements) * nest.number_bytes());
   const Expr task = nest.begin_for("row", nest.task_begin(), nest.task_end());
   program.emit(split_outer(nest, program.space(), task), scratch, int_const(0));
   nest.end_for();

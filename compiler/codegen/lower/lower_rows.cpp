@@ -20,12 +20,16 @@ const ir::Shape& operand_shape(const ir::Graph& graph, ir::NodeId node) {
   return graph.value(graph.node(node).inputs[0]).type.shape;
 }
 
-bool all_f32(const ir::Graph& graph, ir::NodeId id) {
+bool all_floats(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].is_valid()) return false;
   }
-  return graph.value(node.inputs[0]).type.dtype == ir::DType::F32 && !operand_shape(graph, id).empty();
+  const ir::DType dtype = graph.value(node.inputs[0]).type.dtype;
+  const bool agree = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId value) {
+    return !value.is_valid() || graph.value(value).type.dtype == dtype;
+  });
+  return runtime::is_float(dtype) && agree && !operand_shape(graph, id).empty();
 }
 
 int64_t product_from(const ir::Shape& shape, size_t begin) {
@@ -38,11 +42,15 @@ size_t no_epilogue(const ir::Graph&, ir::NodeId) {
   return 0;
 }
 
+ir::DType row_dtype(const LoweringContext& context, const Group& group) {
+  return context.graph.value(context.graph.first_output(group.anchor)).type.dtype;
+}
+
 // A kernel with a loop over rows of `length`, and its buffers.
 class RowKernel {
  public:
   RowKernel(const LoweringContext& context, const Group& group, int64_t length)
-      : builder(context), nest(builder.nest()), length_(length) {
+      : builder(context, row_dtype(context, group)), nest(builder.nest()), length_(length) {
     const ir::Graph& graph = context.graph;
     const ir::Node& node = graph.node(group.anchor);
     rows_ = runtime::element_count(graph.value(node.inputs[0]).type.shape) / length;
@@ -78,14 +86,14 @@ class RowKernel {
 
   /// The mean, in every lane, and sqrt(mean of the squared distances from it + epsilon), of each row.
   std::pair<Expr, Expr> moments(int64_t length, double epsilon) {
-    Expr count = nest.constant(static_cast<float>(length), 1);
+    Expr count = nest.constant(static_cast<double>(length), 1);
     Expr sum = reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) { return element(i, mask); });
     Expr mean = nest.let("mean", splat(binary(Op::FDiv, sum, count), nest.lanes()));
     Expr squares = reduce(Op::FAdd, 0, [&](const Expr& i, const Expr& mask) {
       Expr d = nest.let("d", binary(Op::FSub, element(i, mask), mean));
       return binary(Op::FMul, d, d);
     });
-    Expr variance = binary(Op::FAdd, binary(Op::FDiv, squares, count), nest.constant(static_cast<float>(epsilon), 1));
+    Expr variance = binary(Op::FAdd, binary(Op::FDiv, squares, count), nest.constant(epsilon, 1));
     return {mean, nest.let("deviation", unary(Op::FSqrt, variance))};
   }
 
@@ -116,14 +124,14 @@ int64_t axis_of(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool accepts_softmax(const ir::Graph& graph, ir::NodeId id) {
-  return all_f32(graph, id);
+  return all_floats(graph, id);
 }
 
 // Softmax along columns: [outer, extent, inner], lanes along inner. A task is one vector of columns.
 std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const Group& group,
                                           const runtime::AxisSplit& axes, bool logarithm) {
   const ir::Node& node = context.graph.node(group.anchor);
-  KernelBuilder builder(context);
+  KernelBuilder builder(context, row_dtype(context, group));
   Nest& nest = builder.nest();
   int lanes = nest.lanes();
   int x = builder.value_buffer(node.inputs[0], false);
@@ -191,12 +199,12 @@ std::vector<KernelSketch> lower_softmax(const LoweringContext& context, const Gr
 
 bool accepts_layer_norm(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  if (!all_f32(graph, id)) return false;
+  if (!all_floats(graph, id)) return false;
   int64_t length = product_from(operand_shape(graph, id), static_cast<size_t>(axis_of(graph, id)));
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid()) continue;
     const ir::TensorType& type = graph.value(node.inputs[i]).type;
-    if (type.dtype != ir::DType::F32 || runtime::element_count(type.shape) != length) return false;
+    if (runtime::element_count(type.shape) != length) return false;
   }
   return true;
 }
@@ -224,7 +232,7 @@ std::vector<KernelSketch> lower_layer_norm(const LoweringContext& context, const
 }
 
 bool accepts_instance_norm(const ir::Graph& graph, ir::NodeId id) {
-  return all_f32(graph, id) && operand_shape(graph, id).size() >= 3;
+  return all_floats(graph, id) && operand_shape(graph, id).size() >= 3;
 }
 
 // (x - mean) / sqrt(mean of squares of that + epsilon) * scale + bias, of each plane

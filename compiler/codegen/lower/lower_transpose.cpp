@@ -29,7 +29,7 @@ std::vector<int64_t> permuted_strides(const ir::Graph& graph, ir::NodeId id) {
 
 bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   const ir::TensorType& type = graph.value(graph.node(id).inputs[0]).type;
-  return type.dtype == ir::DType::F32 && !type.shape.empty() && permuted_strides(graph, id).back() <= kMostStride;
+  return runtime::is_float(type.dtype) && !type.shape.empty() && permuted_strides(graph, id).back() <= kMostStride;
 }
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
@@ -46,7 +46,7 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
     return lower_movement(context, group);
   }
   const ir::Graph& graph = context.graph;
-  KernelBuilder builder(context);
+  KernelBuilder builder(context, graph.value(graph.first_output(group.anchor)).type.dtype);
   Nest& nest = builder.nest();
   Epilogue epilogue(builder, group, {graph.value(graph.first_output(group.anchor)).type.shape, 1});
   std::vector<int64_t> strides = permuted_strides(graph, group.anchor);

@@ -23,7 +23,7 @@ class WindowLowering {
       : mode_(mode),
         p_(problem),
         node_(context.graph.node(group.anchor)),
-        builder_(context),
+        builder_(context, context.graph.value(problem.x).type.dtype),
         nest_(builder_.nest()),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {
     channels_ = context.graph.value(p_.x).type.shape[1];
@@ -126,7 +126,7 @@ class WindowLowering {
     if (mode_ == WindowStep::Max) return sum;
     if (mode_ == WindowStep::Average) {
       // Lanes beyond the row have no tap; their quotient is not stored.
-      return binary(Op::FDiv, sum, count ? count : nest_.constant(static_cast<float>(p_.taps()), lanes));
+      return binary(Op::FDiv, sum, count ? count : nest_.constant(static_cast<double>(p_.taps()), lanes));
     }
     if (b_ < 0) return sum;
     return binary(Op::FAdd, sum, splat(load(b_, outer_[1], 1), lanes));
@@ -186,7 +186,7 @@ constexpr int64_t kMostTaps = 64;
 bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;
-  if (x.dtype != ir::DType::F32 || x.shape.size() < 3 || x.shape.size() > 5) return false;
+  if (!runtime::is_float(x.dtype) || x.shape.size() < 3 || x.shape.size() > 5) return false;
   if (node.outputs.size() > 1 && node.outputs[1].is_valid()) return false;
   int64_t taps = 1;
   for (int64_t k : node.attrs.get_ints("kernel_shape")) taps *= k;

@@ -45,14 +45,14 @@ void merge_dims(StridedCopy& copy) {
   copy.dims = std::move(merged);
 }
 
-// Elements => words of 4 bytes.
+// Elements => words of 4 bytes, where a copy of words is one of elements.
 void count_words(StridedCopy& copy, size_t element) {
-  if (element == 8) {
+  if (element == 8 && copy.from.is_valid()) {
     for (CopyDim& d : copy.dims) d = {d.extent, 2 * d.to, 2 * d.from};
     copy.from_offset *= 2;
     copy.to_offset *= 2;
     copy.dims.push_back({2, 1, 1});
-  } else if (element == 1) {
+  } else if (element == 1 && copy.from.is_valid() && divides_by_four(copy)) {
     for (CopyDim& d : copy.dims) d = {d.extent, d.to / 4, d.from / 4};
     copy.dims.back() = {copy.dims.back().extent / 4, 0, 0};
     copy.from_offset /= 4;
@@ -61,14 +61,24 @@ void count_words(StridedCopy& copy, size_t element) {
   }
 }
 
+/// How the elements of a copy lie, and the numbers that vectors of them are.
+struct CopyTypes {
+  Element element = Element::F32;
+  Element number = Element::F32;
+};
+
 class CopyEmitter {
  public:
-  CopyEmitter(const LoweringContext& context, StridedCopy copy)
-      : builder_(context), nest_(builder_.nest()), copy_(std::move(copy)), lanes_(nest_.lanes()) {}
+  CopyEmitter(const LoweringContext& context, StridedCopy copy, CopyTypes types)
+      : builder_(context, types.number),
+        nest_(builder_.nest()),
+        copy_(std::move(copy)),
+        types_(types),
+        lanes_(nest_.lanes()) {}
 
   KernelSketch run() {
-    if (copy_.from.is_valid()) from_ = builder_.value_buffer(copy_.from, false);
-    to_ = builder_.value_buffer(copy_.to, true);
+    if (copy_.from.is_valid()) from_ = builder_.value_buffer_of(types_.element, copy_.from, false);
+    to_ = builder_.value_buffer_of(types_.element, copy_.to, true);
     if (copy_.dims.empty()) copy_.dims.push_back({1, 1, 1});
     choose_lanes();
     choose_loops();
@@ -212,6 +222,7 @@ class CopyEmitter {
   KernelBuilder builder_;
   Nest& nest_;
   StridedCopy copy_;
+  CopyTypes types_;
   CopyDim inner_;
   CopyDim walk_;
   size_t loops_ = 0;  ///< dimensions from here on are loops of a task
@@ -225,6 +236,14 @@ class CopyEmitter {
   int table_ = -1;
 };
 
+/// Small elements that do not make up words become words in the vectors.
+CopyTypes types_of(const StridedCopy& copy, size_t element) {
+  if (element == 8 && !copy.from.is_valid()) return {Element::I64, Element::I64};
+  if (element == 1 && (!copy.from.is_valid() || !divides_by_four(copy))) return {Element::U8, Element::I32};
+  if (element == 2) return {Element::I16, Element::I32};
+  return {};
+}
+
 size_t element_size(const ir::Graph& graph, const StridedCopy& copy) {
   return runtime::size_of(graph.value(copy.to).type.dtype);
 }
@@ -232,20 +251,18 @@ size_t element_size(const ir::Graph& graph, const StridedCopy& copy) {
 }  // namespace
 
 bool can_copy(const ir::Graph& graph, const StridedCopy& copy) {
-  size_t element = element_size(graph, copy);
-  StridedCopy merged = copy;
-  merge_dims(merged);
-  if (!copy.from.is_valid() && element != 4) return false;
-  if (element == 1 ? !divides_by_four(merged) : element != 4 && element != 8) return false;
+  if (element_size(graph, copy) > 8) return false;
   return std::all_of(copy.dims.begin(), copy.dims.end(),
                      [](const CopyDim& d) { return std::abs(d.from) <= kMostOffset && std::abs(d.to) <= kMostOffset; });
 }
 
 KernelSketch copy_kernel(const LoweringContext& context, StridedCopy copy) {
   merge_dims(copy);
-  count_words(copy, element_size(context.graph, copy));
+  const size_t element = element_size(context.graph, copy);
+  const CopyTypes types = types_of(copy, element);
+  count_words(copy, element);
   merge_dims(copy);
-  return CopyEmitter(context, std::move(copy)).run();
+  return CopyEmitter(context, std::move(copy), types).run();
 }
 
 std::optional<SharedMemory> shared_memory(const ir::Graph& graph, const StridedCopy& copy) {

@@ -25,11 +25,11 @@ struct StridedCopy {
   int64_t from_offset = 0;
   int64_t to_offset = 0;
   std::vector<CopyDim> dims;
-  uint32_t fill = 0;  ///< bits of a 4-byte element
+  uint64_t fill = 0;  ///< bits of an element
 };
 
 /// Elements of 8 bytes are copied as two words, elements of 1 byte four at a time if everything is a multiple of four.
-/// Returns false if that is impossible.
+/// Returns false if the strides are too large.
 bool can_copy(const ir::Graph& graph, const StridedCopy& copy);
 
 /// Expects a copy that `can_copy` accepts, without empty dimensions.

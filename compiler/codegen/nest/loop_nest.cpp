@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "compiler/support/check.h"
@@ -154,7 +156,6 @@ Expr load_int(int buffer, Expr index, int64_t width) {
 }
 
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask) {
-  if (element == Element::F32) return load(buffer, std::move(index), lanes, std::move(mask));
   std::vector<Expr> args = {std::move(index)};
   if (mask) args.push_back(std::move(mask));
   return std::make_shared<const ExprNode>(
@@ -173,12 +174,17 @@ Expr mask_op(Op op, Expr a, Expr b) {
 }
 
 int Nest::add_buffer(std::string name, bool written, bool scratch) {
-  buffers_.push_back({std::move(name), written, scratch});
+  buffers_.push_back({std::move(name), written, scratch, number_});
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+int Nest::add_buffer_of(Element element, std::string name, bool written) {
+  buffers_.push_back({std::move(name), written, false, element});
   return static_cast<int>(buffers_.size()) - 1;
 }
 
 // Finds or appends the bits, aligned to their size so that a vector of them is one aligned load.
-Expr Nest::table_entry(std::vector<uint32_t> bits, int lanes) {
+Expr Nest::table_entry(std::vector<uint64_t> bits, int lanes) {
   if (table_buffer_ < 0) table_buffer_ = add_buffer("table", false);
   size_t width = bits.size();
   size_t at = 0;
@@ -193,30 +199,40 @@ Expr Nest::table_entry(std::vector<uint32_t> bits, int lanes) {
   return load(table_buffer_, int_const(static_cast<int64_t>(at)), lanes);
 }
 
-Expr Nest::constant(float value, int lanes) {
-  return constant_bits(std::bit_cast<uint32_t>(value), lanes);
+Expr Nest::constant(double value, int lanes) {
+  if (number_ == Element::F32) return constant_bits(std::bit_cast<uint32_t>(static_cast<float>(value)), lanes);
+  if (number_ == Element::F64) return constant_bits(std::bit_cast<uint64_t>(value), lanes);
+  const auto nearest = [value]<typename T>(runtime::Type<T>) {
+    if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
+    if (value < static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    return static_cast<T>(std::nearbyint(value));
+  };
+  if (number_ == Element::I64) return constant_bits(static_cast<uint64_t>(nearest(runtime::Type<int64_t>())), lanes);
+  return constant_bits(static_cast<uint64_t>(nearest(runtime::Type<int32_t>())), lanes);
 }
 
-Expr Nest::constant_bits(uint32_t bits, int lanes) {
+Expr Nest::constant_bits(uint64_t bits, int lanes) {
+  if (number_bytes() == 4) bits &= 0xFFFFFFFFU;
   return splat(table_entry({bits}, 1), lanes);
 }
 
 Expr Nest::lane_offsets(int64_t stride) {
-  std::vector<uint32_t> bits;
-  for (int64_t lane = 0; lane < lanes_; ++lane) bits.push_back(static_cast<uint32_t>(lane * stride));
+  const uint64_t low = number_bytes() == 4 ? 0xFFFFFFFFU : ~uint64_t{0};
+  std::vector<uint64_t> bits;
+  for (int64_t lane = 0; lane < lanes_; ++lane) bits.push_back(static_cast<uint64_t>(lane * stride) & low);
   return table_entry(std::move(bits), lanes_);
 }
 
 Expr Nest::lanes_below(Expr count) {
   // A constant count comes from the table, as every vector constant does.
-  if (is_int_const(count)) count = constant_bits(static_cast<uint32_t>(count->imm), lanes_);
+  if (is_int_const(count)) count = constant_bits(static_cast<uint64_t>(count->imm), lanes_);
   return make(Op::LanesBelow, Type::Mask, lanes_, {lane_offsets(1), std::move(count)});
 }
 
 Expr Nest::lanes_between(Expr begin, Expr end) {
   Expr below = lanes_below(std::move(end));
   if (is_int_const(begin) && begin->imm <= 0) return below;
-  if (is_int_const(begin)) begin = constant_bits(static_cast<uint32_t>(begin->imm), lanes_);
+  if (is_int_const(begin)) begin = constant_bits(static_cast<uint64_t>(begin->imm), lanes_);
   Expr from = make(Op::LanesFrom, Type::Mask, lanes_, {lane_offsets(1), std::move(begin)});
   return make(Op::MaskAnd, Type::Mask, lanes_, {std::move(from), std::move(below)});
 }
@@ -309,12 +325,14 @@ void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
 }
 
 void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr mask) {
-  if (element == Element::F32) return store(buffer, std::move(index), std::move(value), std::move(mask));
+  if (element == number_) return store(buffer, std::move(index), std::move(value), std::move(mask));
   Stmt stmt;
   stmt.kind = Stmt::Kind::StoreAs;
   stmt.buffer = buffer;
   stmt.element = element;
-  stmt.d = constant(element == Element::I32 ? 0x1p31F : 0x1p63F, value->lanes);
+  if (has_floats() && !runtime::is_float(element)) {
+    stmt.d = constant(std::ldexp(1.0, static_cast<int>(8 * runtime::size_of(element)) - 1), value->lanes);
+  }
   stmt.a = std::move(index);
   stmt.b = std::move(value);
   stmt.c = std::move(mask);
@@ -331,14 +349,16 @@ void Nest::store_int(int buffer, Expr index, Expr value) {
 }
 
 void Nest::store_mask(int buffer, Expr index, Expr value, Expr mask) {
-  int words = value->lanes / 4;
+  const int words = std::max(1, value->lanes / static_cast<int>(number_bytes()));
   Stmt stmt;
   stmt.kind = Stmt::Kind::StoreMask;
   stmt.buffer = buffer;
   stmt.a = std::move(index);
   stmt.b = std::move(value);
   stmt.c = std::move(mask);
-  stmt.d = table_entry(std::vector<uint32_t>(static_cast<size_t>(words), 0x01010101U), words);
+  stmt.d = table_entry(
+      std::vector<uint64_t>(static_cast<size_t>(words), number_bytes() == 4 ? 0x01010101U : 0x0101010101010101U),
+      words);
   open_.back().push_back(std::move(stmt));
 }
 
@@ -385,8 +405,12 @@ class Printer {
   explicit Printer(const Nest& nest) : nest_(nest) {}
 
   std::string print() {
-    out_ = fmt::format("kernel lanes {}\n", nest_.lanes());
-    for (const Nest::Buffer& b : nest_.buffers()) out_ += fmt::format("{} {}\n", b.written ? "out" : "in", b.name);
+    const std::string number = nest_.number() == Element::F32 ? "" : fmt::format("{} ", name_of(nest_.number()));
+    out_ = fmt::format("kernel {}lanes {}\n", number, nest_.lanes());
+    for (const Nest::Buffer& b : nest_.buffers()) {
+      const std::string element = b.element == nest_.number() ? "" : fmt::format(" {}", name_of(b.element));
+      out_ += fmt::format("{} {}{}\n", b.written ? "out" : "in", b.name, element);
+    }
     for (const Stmt& s : nest_.body()) statement(s, 0);
     return std::move(out_);
   }
@@ -397,9 +421,8 @@ class Printer {
   }
   const std::string& buffer(int64_t id) const { return nest_.buffers()[static_cast<size_t>(id)].name; }
 
-  static const char* name_of_element(Element element) {
-    static constexpr const char* kNames[] = {"", ".i32", ".i64", ".f64"};
-    return kNames[static_cast<size_t>(element)];
+  static std::string suffix_of(bool is_converted, Element element) {
+    return is_converted ? fmt::format(".{}", name_of(element)) : "";
   }
 
   // `load.16 x[i]`, `fma(a, b, c)`; lanes are printed where a value becomes a vector.
@@ -415,7 +438,7 @@ class Printer {
       case Op::LoadMask:
       case Op::Load: {
         std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
-        return fmt::format("{}[{}]{}{}{}", buffer(e->imm), expr(e->args[0]), name_of_element(e->element),
+        return fmt::format("{}[{}]{}{}{}", buffer(e->imm), expr(e->args[0]), suffix_of(e->op == Op::LoadAs, e->element),
                            e->op == Op::LoadMask ? fmt::format(".b{}", e->lanes)
                            : e->lanes > 1        ? fmt::format(".{}", e->lanes)
                                                  : "",
@@ -457,7 +480,8 @@ class Printer {
       case Stmt::Kind::StoreAs:
       case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
-        line(depth, fmt::format("{}[{}]{} = {}{}{}", buffer(s.buffer), expr(s.a), name_of_element(s.element), expr(s.b),
+        line(depth, fmt::format("{}[{}]{} = {}{}{}", buffer(s.buffer), expr(s.a),
+                                suffix_of(s.kind == Stmt::Kind::StoreAs, s.element), expr(s.b),
                                 s.c ? " if " + expr(s.c) : "", s.d ? " by " + expr(s.d) : ""));
         break;
       case Stmt::Kind::Scatter:

@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/dtype.h"
 #include "runtime/exec/code.h"
 
 namespace collage::codegen {
 
-/// Int is a 64-bit index. Float and Mask have lanes: 1 (scalar) or the nest's vector width.
+/// Int is a 64-bit index. Float and Mask have lanes: 1 (scalar) or the nest's vector width. A Float is of the nest's
+/// number type, `Nest::number`: f32, f64, i32 or i64.
 enum class Type { Int, Bool, Float, Mask };
 
 enum class Op {
@@ -25,8 +27,8 @@ enum class Op {
 #undef LOOP_OP
 };
 
-/// How elements lie in memory that are Float values in a nest. Integers are rounded to f32 when loaded.
-enum class Element { F32, I32, I64, F64 };
+/// How elements lie in memory that are Float values in a nest. They are converted to its number type when loaded.
+using Element = runtime::DType;
 
 struct ExprNode;
 /// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
@@ -65,12 +67,13 @@ Expr fma(Expr a, Expr b, Expr c);
 Expr select(Expr mask, Expr a, Expr b);
 /// `lanes` copies of a scalar.
 Expr splat(Expr scalar, int lanes);
-/// Elements [index, index + lanes) of a buffer; lanes that `mask` excludes are 0 and not read.
+/// Elements [index, index + lanes) of a buffer; lanes that `mask` excludes are 0 and not read. They become the number
+/// type, if the buffer's elements have another one.
 Expr load(int buffer, Expr index, int lanes, Expr mask = nullptr);
-/// Elements index + offsets[lane], where `offsets` are 32-bit patterns.
+/// Elements index + offsets[lane], where `offsets` are integers as wide as the number type.
 Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 
-/// Elements [index, index + lanes) of another type; lanes that `mask` excludes are 0 and not read.
+/// Elements [index, index + lanes) of a type other than the buffer's; lanes that `mask` excludes are 0 and not read.
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
 
 /// Lane i is lane pattern[i] of the vector; `pattern` has 32-bit integers below the number of lanes, which is 8 or 16.
@@ -93,7 +96,7 @@ struct Stmt {
   Expr a;                          ///< For: begin; If: condition; Let, Var, Set: value; others: index
   Expr b;                          ///< For: end; Store, StoreAs, StoreInt, StoreMask, Scatter: value
   Expr c;                          ///< Store, StoreAs, StoreMask: mask or null; Scatter: lane offsets
-  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range
+  Expr d;  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range or null
   std::vector<Stmt> body;  ///< For, If
   std::string text;        ///< Comment
 };
@@ -101,17 +104,28 @@ struct Stmt {
 /// A kernel under construction: statements go to the innermost open block.
 class Nest {
  public:
-  explicit Nest(int vector_lanes) : lanes_(vector_lanes) { open_.push_back({}); }
+  explicit Nest(int vector_lanes, Element number = Element::F32) : lanes_(vector_lanes), number_(number) {
+    open_.push_back({});
+  }
 
   int lanes() const { return lanes_; }
-  /// Adds a buffer; ids count up from 0 and are the order of the kernel's operands.
+  /// The type of Float values: arithmetic on integers wraps, and comparisons are signed.
+  Element number() const { return number_; }
+  bool has_floats() const { return runtime::is_float(number_); }
+  /// Bytes of a number; those of scratch memory and of the constant table, too.
+  size_t number_bytes() const { return runtime::size_of(number_); }
+  /// Adds a buffer of numbers; ids count up from 0 and are the order of the kernel's operands.
   int add_buffer(std::string name, bool written, bool scratch = false);
+  /// Adds a buffer whose elements have another type.
+  int add_buffer_of(Element element, std::string name, bool written);
   /// A constant of the table, as a scalar or in every lane. This includes zero: under register pressure LLVM would load
   /// it from .rodata.
-  Expr constant(float value, int lanes);
-  Expr constant_bits(uint32_t bits, int lanes);
+  /// An integer is the nearest one to `value`.
+  Expr constant(double value, int lanes);
+  /// The low bits, as many as a number has.
+  Expr constant_bits(uint64_t bits, int lanes);
   Expr zero(int lanes) { return constant_bits(0, lanes); }
-  /// Constants that differ by lane: offset * lane, as 32-bit patterns.
+  /// Constants that differ by lane: stride * lane, as integers as wide as a number.
   Expr lane_offsets(int64_t stride);
   /// True for the first `count` lanes.
   Expr lanes_below(Expr count);
@@ -153,6 +167,7 @@ class Nest {
     std::string name;
     bool written = false;
     bool scratch = false;  ///< private to the thread: the last operand, whatever its id
+    Element element = Element::F32;
   };
   struct Variable {
     std::string name;
@@ -163,19 +178,20 @@ class Nest {
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Stmt>& body() const { return open_.front(); }
   /// Bit patterns of the constant table; its buffer, or -1 if there is none.
-  const std::vector<uint32_t>& table() const { return table_; }
+  const std::vector<uint64_t>& table() const { return table_; }
   int table_buffer() const { return table_buffer_; }
 
  private:
   Expr declare(std::string name, const Expr& like);
-  Expr table_entry(std::vector<uint32_t> bits, int lanes);
+  Expr table_entry(std::vector<uint64_t> bits, int lanes);
 
   int lanes_;
+  Element number_;
   std::vector<Buffer> buffers_;
   std::vector<Variable> variables_;
   std::vector<std::vector<Stmt>> open_;
   std::vector<Stmt> headers_;
-  std::vector<uint32_t> table_;
+  std::vector<uint64_t> table_;
   int table_buffer_ = -1;
   Expr task_begin_ = declare("begin", int_const(0));
   Expr task_end_ = declare("end", int_const(0));

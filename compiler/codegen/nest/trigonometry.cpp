@@ -75,6 +75,7 @@ Expr sine_from(Nest& nest, Expr x, float quadrants, runtime::ExternalFunction fu
 }  // namespace
 
 Expr vector_sin(Nest& nest, Expr x) {
+  if (nest.number() == Element::F64) return nest.let("sin", library_function(runtime::ExternalFunction::Sin, x));
   x = nest.let("x", x);
   const Expr sine = sine_from(nest, x, 0, runtime::ExternalFunction::Sinf);
   // The reduction loses the sign of -0.
@@ -82,6 +83,7 @@ Expr vector_sin(Nest& nest, Expr x) {
 }
 
 Expr vector_cos(Nest& nest, Expr x) {
+  if (nest.number() == Element::F64) return nest.let("cos", library_function(runtime::ExternalFunction::Cos, x));
   return nest.let("cos", sine_from(nest, std::move(x), 1, runtime::ExternalFunction::Cosf));
 }
 

@@ -3,13 +3,22 @@
 // the minimax of the relative error of the whole function) and are evaluated by Horner's rule in FMAs.
 #include "compiler/codegen/nest/vector_math.h"
 
+#include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
+
+#include "runtime/core/external_functions.h"
 
 namespace collage::codegen {
 namespace {
 
-constexpr uint32_t kSignBit = 0x80000000U;
+/// 1.5 * 2^52: an integer added to it stands in the low bits of the sum.
+constexpr double kIntegerShift = 0x1.8p52;
+
+uint64_t sign_bit(const Nest& nest) {
+  return nest.number() == Element::F64 ? uint64_t{1} << 63 : uint64_t{1} << 31;
+}
 
 // c[0] + c[1] x + …
 Expr polynomial(Nest& nest, const Expr& x, std::span<const float> c) {
@@ -24,18 +33,125 @@ Expr power_of_two(Nest& nest, const Expr& n) {
   return unary(Op::BitShl, binary(Op::BitAdd, n, nest.constant_bits(127, n->lanes)), 23);
 }
 
+Expr call_outside(runtime::ExternalFunction function, std::vector<Expr> args) {
+  auto node = std::make_shared<ExprNode>();
+  node->op = Op::Outside;
+  node->type = Type::Float;
+  node->lanes = args[0]->lanes;
+  node->imm = static_cast<int64_t>(function);
+  node->args = std::move(args);
+  return node;
+}
+
+// c(0) + c(1) x + … + c(degree) x^degree
+Expr series(Nest& nest, const Expr& x, int degree, double (*coefficient)(int)) {
+  Expr sum = nest.constant(coefficient(degree), x->lanes);
+  for (int i = degree; i-- > 0;) sum = fma(sum, x, nest.constant(coefficient(i), x->lanes));
+  return nest.let("series", sum);
+}
+
+/// f64: exp(x) = 2^n (1 + p), n = half + rest.
+struct SplitPower {
+  Expr p, half, rest;
+};
+
+// 2^n for an integer -1022 <= n <= 1023, given as f64.
+Expr double_power_of_two(Nest& nest, const Expr& n) {
+  Expr shifted = unary(Op::BitShl, binary(Op::FAdd, n, nest.constant(kIntegerShift, n->lanes)), 52);
+  return binary(Op::BitAdd, shifted, nest.constant(1.0, n->lanes));
+}
+
+// Taylor's series of exp(r) - 1 up to r^13 is enough for |r| <= ln 2 / 2.
+SplitPower split_power(Nest& nest, Expr x) {
+  const int lanes = x->lanes;
+  x = binary(Op::FMax, nest.constant(-746.0, lanes), x);
+  x = nest.let("x", binary(Op::FMin, nest.constant(710.0, lanes), x));
+  Expr n = nest.let("n", unary(Op::FRound, binary(Op::FMul, x, nest.constant(0x1.71547652b82fep0, lanes))));
+  // ln 2 in two parts, the first short enough that n times it is exact.
+  Expr r = fma(n, nest.constant(-0x1.62e42fee00000p-1, lanes), x);
+  r = nest.let("r", fma(n, nest.constant(-0x1.a39ef35793c76p-33, lanes), r));
+  Expr tail = series(nest, r, 11, [](int i) { return 1 / std::tgamma(i + 3.0); });
+  Expr p = nest.let("p", fma(binary(Op::FMul, r, r), tail, r));
+  Expr half = nest.let("half", unary(Op::FFloor, binary(Op::FMul, n, nest.constant(0.5, lanes))));
+  return {p, half, nest.let("rest", binary(Op::FSub, n, half))};
+}
+
+Expr double_exp(Nest& nest, const Expr& x) {
+  const SplitPower e = split_power(nest, x);
+  Expr scaled = binary(Op::FMul, binary(Op::FAdd, e.p, nest.constant(1, x->lanes)), double_power_of_two(nest, e.half));
+  return nest.let("exp", binary(Op::FMul, scaled, double_power_of_two(nest, e.rest)));
+}
+
+// exp(x) - 1 for 0 <= x <= 40: 2^n p + (2^n - 1).
+Expr double_exp_less_one(Nest& nest, const Expr& x) {
+  const SplitPower e = split_power(nest, x);
+  Expr power =
+      nest.let("power", binary(Op::FMul, double_power_of_two(nest, e.half), double_power_of_two(nest, e.rest)));
+  return nest.let("exp", fma(power, e.p, binary(Op::FSub, power, nest.constant(1, x->lanes))));
+}
+
+// log(x) = e ln 2 + log(1 + f), s = f / (2 + f), log(1 + f) = f - s (f - R(s^2)), R the rest of the series of 2 atanh(s).
+Expr double_log(Nest& nest, Expr x) {
+  const int lanes = x->lanes;
+  x = nest.let("x", x);
+  const Expr one = nest.constant(1, lanes);
+  const Expr denormal = nest.let("denormal", binary(Op::FLess, x, nest.constant(0x1p-1022, lanes)));
+  Expr scaled = nest.let("scaled", select(denormal, binary(Op::FMul, x, nest.constant(0x1p54, lanes)), x));
+  // Subtracting the bits of sqrt(1/2) makes the exponent field count from there.
+  Expr base = nest.constant_bits(0x3FE6A09E667F3BCDU, lanes);
+  Expr shifted = nest.let("shifted", binary(Op::BitSub, scaled, base));
+  Expr shift = nest.constant(kIntegerShift, lanes);
+  Expr exponent = binary(Op::FSub, binary(Op::BitAdd, unary(Op::BitShr, shifted, 52), shift), shift);
+  exponent = binary(Op::FSub, exponent, select(denormal, nest.constant(54, lanes), nest.zero(lanes)));
+  exponent = nest.let("exponent", exponent);
+  Expr m = binary(Op::BitAdd, binary(Op::BitAnd, shifted, nest.constant_bits(0x000FFFFFFFFFFFFFU, lanes)), base);
+  Expr f = nest.let("f", binary(Op::FSub, m, one));
+  Expr s = nest.let("s", binary(Op::FDiv, f, binary(Op::FAdd, f, nest.constant(2, lanes))));
+  Expr square = nest.let("square", binary(Op::FMul, s, s));
+  Expr r = binary(Op::FMul, square, series(nest, square, 10, [](int i) { return 2.0 / (2 * i + 3); }));
+  Expr half_square = nest.let("half_square", binary(Op::FMul, binary(Op::FMul, f, f), nest.constant(0.5, lanes)));
+  // f - s (f - R) = f - (f^2 / 2 - s (f^2 / 2 + R))
+  Expr low =
+      fma(exponent, nest.constant(0x1.a39ef35793c76p-33, lanes), binary(Op::FMul, s, binary(Op::FAdd, half_square, r)));
+  Expr rest = binary(Op::FSub, binary(Op::FSub, half_square, low), f);
+  Expr result = binary(Op::FSub, binary(Op::FMul, exponent, nest.constant(0x1.62e42fee00000p-1, lanes)), rest);
+  const double infinity = std::numeric_limits<double>::infinity();
+  result = select(binary(Op::FLess, x, nest.constant(infinity, lanes)), result, x);
+  result = select(binary(Op::FLess, x, nest.zero(lanes)),
+                  nest.constant(std::numeric_limits<double>::quiet_NaN(), lanes), result);
+  return nest.let("log", select(binary(Op::FEqual, x, nest.zero(lanes)), nest.constant(-infinity, lanes), result));
+}
+
+// With e = exp(2|x|) - 1: e / (e + 2), with the sign of x.
+Expr double_tanh(Nest& nest, Expr x) {
+  const int lanes = x->lanes;
+  x = nest.let("x", x);
+  Expr magnitude = nest.let("magnitude", binary(Op::FMin, nest.constant(20, lanes), vector_abs(nest, x)));
+  Expr e = double_exp_less_one(nest, binary(Op::FAdd, magnitude, magnitude));
+  Expr quotient = binary(Op::FDiv, e, binary(Op::FAdd, e, nest.constant(2, lanes)));
+  return nest.let("tanh", vector_copysign(nest, quotient, x));
+}
+
 }  // namespace
 
+Expr vector_power(Nest& nest, Expr base, Expr exponent) {
+  const bool is_double = nest.number() == Element::F64;
+  const auto function = is_double ? runtime::ExternalFunction::Pow : runtime::ExternalFunction::Powf;
+  return call_outside(function, {std::move(base), std::move(exponent)});
+}
+
 Expr vector_abs(Nest& nest, Expr x) {
-  return binary(Op::BitAnd, x, nest.constant_bits(~kSignBit, x->lanes));
+  if (!nest.has_floats()) return binary(Op::FMax, x, vector_negate(nest, x));
+  return binary(Op::BitAnd, x, nest.constant_bits(~sign_bit(nest), x->lanes));
 }
 
 Expr vector_negate(Nest& nest, Expr x) {
-  return binary(Op::BitXor, x, nest.constant_bits(kSignBit, x->lanes));
+  if (!nest.has_floats()) return binary(Op::FSub, nest.zero(x->lanes), x);
+  return binary(Op::BitXor, x, nest.constant_bits(sign_bit(nest), x->lanes));
 }
 
 Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign) {
-  Expr bit = binary(Op::BitAnd, sign, nest.constant_bits(kSignBit, sign->lanes));
+  Expr bit = binary(Op::BitAnd, sign, nest.constant_bits(sign_bit(nest), sign->lanes));
   return binary(Op::BitOr, vector_abs(nest, magnitude), bit);
 }
 
@@ -44,6 +160,7 @@ Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign) {
 Expr vector_exp(Nest& nest, Expr x) {
   static constexpr float kPoly[] = {5.000000072e-01F, 1.666666582e-01F, 4.166628032e-02F,
                                     8.333503751e-03F, 1.394575287e-03F, 1.978926600e-04F};
+  if (nest.number() == Element::F64) return double_exp(nest, x);
   int lanes = x->lanes;
   x = binary(Op::FMax, nest.constant(-104.0F, lanes), x);
   x = nest.let("x", binary(Op::FMin, nest.constant(89.0F, lanes), x));
@@ -66,6 +183,7 @@ Expr vector_log(Nest& nest, Expr x) {
   static constexpr float kPoly[] = {3.333330983e-01F,  -2.499998534e-01F, 2.000227232e-01F,
                                     -1.666935609e-01F, 1.421772850e-01F,  -1.238182139e-01F,
                                     1.187784492e-01F,  -1.180775508e-01F, 6.925888114e-02F};
+  if (nest.number() == Element::F64) return double_log(nest, x);
   int lanes = x->lanes;
   x = nest.let("x", x);
   Expr one = nest.constant(1.0F, lanes);
@@ -97,6 +215,7 @@ Expr vector_log(Nest& nest, Expr x) {
 Expr vector_tanh(Nest& nest, Expr x) {
   static constexpr float kPoly[] = {-3.333333091e-01F, 1.333320976e-01F,  -5.394720427e-02F,
                                     2.170296711e-02F,  -8.182673864e-03F, 2.147536867e-03F};
+  if (nest.number() == Element::F64) return double_tanh(nest, x);
   int lanes = x->lanes;
   x = nest.let("x", x);
   Expr one = nest.constant(1.0F, lanes);
@@ -130,6 +249,7 @@ Expr vector_erf(Nest& nest, Expr x) {
                                      5.200634306e-03F, -8.137437567e-04F, 8.345224902e-05F};
   static constexpr float kLarge[] = {1.692051197e-04F, -1.129488406e+00F, -6.334008510e-01F, -1.082203839e-01F,
                                      2.508061640e-02F, -4.156254877e-03F, 4.313935568e-04F,  -2.082861758e-05F};
+  if (nest.number() == Element::F64) return nest.let("erf", call_outside(runtime::ExternalFunction::Erf, {x}));
   int lanes = x->lanes;
   x = nest.let("x", x);
   Expr one = nest.constant(1.0F, lanes);

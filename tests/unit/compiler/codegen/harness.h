@@ -20,6 +20,7 @@
 #include "compiler/ir/infer.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/diagnostic.h"
+#include "runtime/core/element.h"
 #include "runtime/core/external_functions.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
@@ -35,18 +36,21 @@ class Model {
 
   ir::Graph graph;
 
-  ValueId input(const Shape& shape) { return graph.add_input(graph.unique_name("in"), {ir::DType::F32, shape}); }
+  /// Of inputs, constants and scalars that do not name another one.
+  ir::DType dtype = ir::DType::F32;
+
+  ValueId input(const Shape& shape) { return graph.add_input(graph.unique_name("in"), {dtype, shape}); }
 
   ValueId constant(const Shape& shape, float low = -1, float high = 1) {
     ir::Constant c;
-    c.data = random_tensor(shape, low, high);
+    c.data = random_tensor(shape, low, high, dtype);
     return graph.add_constant(graph.unique_name("const"), c);
   }
 
   ValueId scalar(float value) {
     ir::Constant c;
-    c.data = runtime::Tensor(ir::DType::F32, {});
-    c.data.as<float>()[0] = value;
+    c.data = runtime::Tensor(dtype, {});
+    runtime::set_element(c.data.view(), 0, value);
     return graph.add_constant(graph.unique_name("const"), c);
   }
 
@@ -98,10 +102,23 @@ class Model {
 
   std::map<ValueId, runtime::Tensor> given;
 
-  runtime::Tensor random_tensor(const Shape& shape, float low, float high) {
-    runtime::Tensor tensor(ir::DType::F32, shape);
+  /// Integers have all bits random, as far as doubles hold them; of booleans some are true.
+  runtime::Tensor random_tensor(const Shape& shape, float low, float high, ir::DType of = ir::DType::F32) {
+    runtime::Tensor tensor(of, shape);
     std::uniform_real_distribution<float> number(low, high);
-    for (float& x : tensor.as<float>()) x = number(random_);
+    std::uniform_real_distribution<double> wide(low, high);
+    runtime::with_element_type(of, [&]<typename T>(runtime::Type<T>) {
+      for (T& x : tensor.as<T>()) {
+        if constexpr (std::is_same_v<T, float>) {
+          x = number(random_);
+        } else if constexpr (std::is_same_v<T, double>) {
+          x = wide(random_);
+        } else {
+          const uint64_t bits = (uint64_t{random_()} << 32) | random_();
+          x = of == ir::DType::Bool ? static_cast<T>(bits & 1) : static_cast<T>(bits);
+        }
+      }
+    });
     return tensor;
   }
 
@@ -192,6 +209,28 @@ inline void run_kernel(const codegen::Jit& jit, const codegen::LoweredKernel& ke
   EXPECT_TRUE(scratch.guard_intact()) << "scratch overrun";
 }
 
+/// Doubles, as `check` compares floats.
+inline void expect_near(const ir::Value& value, Memory& mine, const runtime::Tensor& expected, double tolerance) {
+  const auto want = expected.as<double>();
+  uint32_t first = 0;
+  if (!want.empty()) std::memcpy(&first, mine.data(), 4);
+  if (first == kPoison && !value.is_output) return;  // fused away
+  double scale = 0;
+  for (double x : want) scale = std::isfinite(x) ? std::max(scale, std::abs(x)) : scale;
+  for (size_t i = 0; i < want.size(); ++i) {
+    double got;
+    std::memcpy(&got, mine.data() + 2 * i, sizeof got);
+    uint32_t low = 0;
+    std::memcpy(&low, &got, sizeof low);
+    const bool is_nan = std::isnan(got) && std::isnan(want[i]) && low != kPoison;
+    if (got == want[i] || is_nan || std::abs(got - want[i]) <= tolerance * (1 + scale)) continue;
+    ADD_FAILURE() << "%" << value.name << " " << runtime::to_string(value.type.shape) << " [" << i << "]: got " << got
+                  << ", expected " << want[i];
+    break;
+  }
+  EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
+}
+
 /// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
 /// tolerance * (1 + scale of the result). `options` are as for the JIT: layouts of inputs and outputs, generators.
 inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1,
@@ -209,7 +248,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
     } else if (model.given.contains(id)) {
       expected[id] = model.given[id];
     } else if (value.is_input) {
-      expected[id] = model.random_tensor(value.type.shape, low, high);
+      expected[id] = model.random_tensor(value.type.shape, low, high, value.type.dtype);
     } else {
       expected[id] = runtime::Tensor(value.type.dtype, value.type.shape);
     }
@@ -261,7 +300,12 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   }
   for (auto& [id, mine] : memory) {
     const ir::Value& value = graph.value(id);
+    if (value.type.dtype == ir::DType::F64) {
+      expect_near(value, mine, expected[id], tolerance);
+      continue;
+    }
     if (value.type.dtype != ir::DType::F32) {
+      EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
       if (value.is_output) {
         EXPECT_EQ(std::memcmp(mine.data(), expected[id].data(), expected[id].bytes()), 0) << "%" << value.name;
       }

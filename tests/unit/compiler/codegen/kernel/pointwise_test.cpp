@@ -241,6 +241,20 @@ TEST_F(Pointwise, CastsOfAllTypes) {
   }
   Model of_f64(1);
   expect_cast(of_f64, of_f64.input<double>(ir::DType::F64, shape_of(doubles), doubles), ir::DType::F32);
+  const std::vector<uint8_t> bytes = {0, 1, 127, 128, 255};
+  const std::vector<double> wide = {0,    -0.0, 1.9,  -1.9,   2147483647.5, -2147483648.5, 2147483648.0, 1e300, -1e300,
+                                    -inf, inf,  -7.5, 0x1p53, 0x1p63,       -0x1p63,       std::nan(""), 3};
+  for (ir::DType to : {ir::DType::I32, ir::DType::I64, ir::DType::Bool}) {
+    Model from_f64(1), from_i32(1), from_i64(1), from_u8(1), from_i8(1), from_i16(1);
+    expect_cast(from_f64, from_f64.input<double>(ir::DType::F64, shape_of(wide), wide), to);
+    if (to != ir::DType::I32) expect_cast(from_i32, from_i32.input<int32_t>(ir::DType::I32, shape_of(ints), ints), to);
+    if (to != ir::DType::I64)
+      expect_cast(from_i64, from_i64.input<int64_t>(ir::DType::I64, shape_of(longs), longs), to);
+    expect_cast(from_u8, from_u8.input<uint8_t>(ir::DType::U8, shape_of(bytes), bytes), to);
+    expect_cast(from_i8, from_i8.input<uint8_t>(ir::DType::U8, shape_of(bytes), bytes), ir::DType::F32);
+    const std::vector<int16_t> shorts = {0, -1, INT16_MAX, INT16_MIN, 77};
+    expect_cast(from_i16, from_i16.input<int16_t>(ir::DType::I16, shape_of(shorts), shorts), to);
+  }
 }
 
 // Casts in one kernel with their neighbours; every value on the way is stored or fused.
