@@ -128,7 +128,8 @@ Expr sign(const Args& a) {
     return select(binary(Op::FLess, zero, a.x()), a.number(1), below);
   }
   Expr unit = vector_copysign(a.nest, a.number(1), a.x());
-  Expr nonzero = select(binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())), a.nest.zero(a.lanes()), unit);
+  // Zeros keep their signs.
+  Expr nonzero = select(binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())), a.x(), unit);
   return select(binary(Op::FEqual, a.x(), a.x()), nonzero, a.x());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that compute in f64, i32 and i64, and that move elements of any size, for three instruction sets.
+#include "compiler/codegen/llvm/detect_isa.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
@@ -16,6 +17,13 @@ class Dtype : public testing::TestWithParam<const char*> {
     auto jit = codegen::Jit::create(options);
     ASSERT_TRUE(jit.is_ok()) << jit.message();
     jit_ = std::move(*jit);
+  }
+
+  /// Without AVX-512, vectors of bytes need constants that code cannot have; such a copy runs on its reference kernel.
+  void expect_moved(Model& model) {
+    const bool is_byte = runtime::size_of(model.dtype) == 1;
+    if (!is_byte || codegen::detect_isa(GetParam()).lanes == 16) return expect_compiled(model, 0);
+    check(model, *jit_, 0);
   }
 
   void expect_compiled(Model& model, double tolerance = kDoubleError, float low = -1, float high = 1) {
@@ -68,7 +76,7 @@ TEST_P(Dtype, MovementOfAnyElement) {
       model.graph.mark_output(model.op("Pad", {x, model.ints({1, 0, 2, 0, 1, 1}), model.scalar(1)}));
       model.graph.mark_output(model.op("Tile", {x, model.ints({1, 2, 3})}));
       model.graph.mark_output(model.op("Expand", {x, model.ints({2, 1, 1, 1})}));
-      expect_compiled(model, 0);
+      expect_moved(model);
     }
   }
 }
@@ -95,7 +103,7 @@ TEST_P(Dtype, IndexingOfAnyElement) {
     model.graph.mark_output(model.op("ScatterElements", {x, places, gathered}, axis));
     model.graph.mark_output(
         model.op("GatherND", {x, model.input(ir::DType::I64, {3, 1}, std::vector<int64_t>{4, 0, -1})}));
-    expect_compiled(model, 0);
+    expect_moved(model);
   }
 }
 
@@ -211,7 +219,14 @@ TEST_P(Dtype, ReductionsOfDoublesAndIntegers) {
         Model model(8);
         model.dtype = dtype;
         const ValueId x = model.input({3, 5, 19});
-        model.graph.mark_output(model.op(op, {x, model.ints(axes)}));
+        std::vector<ValueId> operands = {x};
+        ir::AttrMap attrs;
+        if (name == "ReduceSum") {
+          operands.push_back(model.ints(axes));
+        } else {
+          attrs.set("axes", axes);
+        }
+        model.graph.mark_output(model.op(op, operands, attrs));
         expect_compiled(model);
       }
     }
@@ -229,9 +244,9 @@ TEST_P(Dtype, RowsOfDoubles) {
     first.set("axis", int64_t{0});
     model.graph.mark_output(model.op("Softmax", {model.op("Mul", {y, model.scalar(0.3F)})}));
     model.graph.mark_output(model.op("LogSoftmax", {y}, first));
-    const ValueId mean = model.op("ReduceMean", {x, model.ints({-1})});
+    const ValueId mean = model.op("ReduceMean", {x}, ints("axes", {-1}));
     const ValueId d = model.op("Sub", {x, mean});
-    const ValueId variance = model.op("ReduceMean", {model.op("Mul", {d, d}), model.ints({-1})});
+    const ValueId variance = model.op("ReduceMean", {model.op("Mul", {d, d})}, ints("axes", {-1}));
     model.graph.mark_output(model.op("Div", {d, model.op("Sqrt", {model.op("Add", {variance, model.scalar(1e-5F)})})}));
     expect_compiled(model);
   }
