@@ -440,7 +440,8 @@ class Emitter {
       case Stmt::Kind::Set: b_.CreateStore(value(s.a), slots_[static_cast<size_t>(s.var)]); return;
       case Stmt::Kind::Store: {
         const Element element = element_of(s.buffer);
-        store_elements(s, from_number(value(s.b), element), address(s.buffer, s.a), element);
+        llvm::Value* v = from_number(value(s.b), element);
+        store_elements(s, v, address(s.buffer, s.a), element);
         return;
       }
       case Stmt::Kind::StoreAs: {
