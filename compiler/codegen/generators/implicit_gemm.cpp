@@ -5,12 +5,11 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/implicit_gemm_plan.h"
 
 namespace collage::codegen {
 namespace {
 
-/// Most elements of packed panels in a task: half of a second-level cache of 1 MB.
-constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
 /// Weights as [group][block of output channels][k][channel of the block].
@@ -42,6 +41,10 @@ class ImplicitGemm {
         builder_(context),
         nest_(builder_.nest()),
         p_(problem),
+        plan_(plan_implicit_gemm(problem, context.machine())),
+        rows_(plan_.channels),
+        width_(plan_.width),
+        panels_(plan_.panels),
         epilogue_(builder_, group,
                   {context.graph.value(context.graph.first_output(group.anchor)).type.shape,
                    context.graph.value(context.graph.first_output(group.anchor)).type.shape.size() - 2}) {}
@@ -50,11 +53,6 @@ class ImplicitGemm {
     lanes_ = nest_.lanes();
     plane_ = p_.out_plane();
     depth_ = p_.depth();
-    block_ = choose_block(p_.out_channels, plane_, nest_.lanes(), context_.isa.registers);
-    rows_ = split_rows(p_.out_channels, block_.rows);
-    width_ = block_.vectors * lanes_;
-    panels_ = (plane_ + width_ - 1) / width_;
-    choose_chunks();
     x_ = builder_.value_buffer(p_.x, false);
     const ir::Value& weights = context_.graph.value(p_.w);
     if (weights.is_constant()) {
@@ -66,10 +64,10 @@ class ImplicitGemm {
     if (p_.transposed) positions_ = builder_.constant_buffer(result_positions(), "positions");
     if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
     // A phase without taps still has a scratch buffer.
-    int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
+    int64_t scratch = std::max<int64_t>(1, plan_.chunk_panels * depth_ * width_);
     scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * sizeof(float));
     emit();
-    int64_t extent = p_.batch * p_.groups * row_chunks_ * panel_chunks_;
+    int64_t extent = p_.batch * p_.groups * plan_.channel_chunks * plan_.panel_chunks;
     int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
     return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent));
   }
@@ -92,41 +90,19 @@ class ImplicitGemm {
     return table;
   }
 
-  // Distributes panels first: distributing the channels repeats the packing.
-  void choose_chunks() {
-    int64_t images = p_.batch * p_.groups;
-    int64_t fitting = std::clamp<int64_t>(kScratchElements / std::max<int64_t>(1, depth_ * width_), 1, panels_);
-    panel_chunks_ = (panels_ + fitting - 1) / fitting;
-    row_chunks_ = 1;
-    int64_t threads = context_.threads;
-    if (threads > 1 && images % threads != 0) {
-      int64_t wanted = std::max(panel_chunks_, std::min(panels_, 2 * threads));
-      wanted = (wanted + threads - 1) / threads * threads;
-      if (panels_ >= 3 * threads) {
-        panel_chunks_ = std::min(panels_, wanted);
-      } else {
-        row_chunks_ = std::min(rows_.blocks(), threads);
-      }
-    }
-    chunk_panels_ = (panels_ + panel_chunks_ - 1) / panel_chunks_;
-    panel_chunks_ = (panels_ + chunk_panels_ - 1) / chunk_panels_;
-    chunk_blocks_ = (rows_.blocks() + row_chunks_ - 1) / row_chunks_;
-    row_chunks_ = (rows_.blocks() + chunk_blocks_ - 1) / chunk_blocks_;
-  }
-
   void emit() {
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    Expr panel_chunk = nest_.let("panel_chunk", rem(task, panel_chunks_));
-    Expr rest = nest_.let("rest", div(task, panel_chunks_));
-    Expr row_chunk = nest_.let("row_chunk", rem(rest, row_chunks_));
-    rest = nest_.let("rest", div(rest, row_chunks_));
+    Expr panel_chunk = nest_.let("panel_chunk", rem(task, plan_.panel_chunks));
+    Expr rest = nest_.let("rest", div(task, plan_.panel_chunks));
+    Expr row_chunk = nest_.let("row_chunk", rem(rest, plan_.channel_chunks));
+    rest = nest_.let("rest", div(rest, plan_.channel_chunks));
     group_ = nest_.let("group", rem(rest, p_.groups));
     image_ = nest_.let("image", div(rest, p_.groups));
-    first_panel_ = nest_.let("first_panel", mul(panel_chunk, chunk_panels_));
-    last_panel_ = nest_.let("last_panel", min(add(first_panel_, chunk_panels_), int_const(panels_)));
+    first_panel_ = nest_.let("first_panel", mul(panel_chunk, plan_.chunk_panels));
+    last_panel_ = nest_.let("last_panel", min(add(first_panel_, plan_.chunk_panels), int_const(panels_)));
     pack_panels();
-    Expr first = nest_.let("first", mul(row_chunk, chunk_blocks_));
-    Expr last = nest_.let("last", min(add(first, chunk_blocks_), int_const(rows_.blocks())));
+    Expr first = nest_.let("first", mul(row_chunk, plan_.chunk_blocks));
+    Expr last = nest_.let("last", min(add(first, plan_.chunk_blocks), int_const(rows_.blocks())));
     emit_blocks(first, min(last, int_const(rows_.tall)), rows_.rows);
     if (rows_.low > 0 && rows_.rows > 1) emit_blocks(max(first, int_const(rows_.tall)), last, rows_.rows - 1);
     nest_.end_for();
@@ -237,7 +213,6 @@ class ImplicitGemm {
   Expr column_mask(int64_t tap, const Expr& piece, const Expr& left) {
     int64_t s = p_.strides[2];
     int64_t offset = tap * p_.dilations[2] - p_.pads[2];
-    auto ceil_div = [](int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
     int64_t low = ceil_div(-offset, s);
     int64_t high = ceil_div(p_.input[2] - offset, s);
     high = std::min(high, p_.output[2]);
@@ -253,7 +228,7 @@ class ImplicitGemm {
     int64_t whole_panels = plane_ / width_;
     if (whole_panels > 0) {
       Expr panel = nest_.begin_for("panel", first_panel_, min(last_panel_, int_const(whole_panels)));
-      emit_tile(panel, channel, height, block_.vectors, nullptr);
+      emit_tile(panel, channel, height, plan_.block.vectors, nullptr);
       nest_.end_for();
     }
     int64_t tail = plane_ - whole_panels * width_;
@@ -284,12 +259,12 @@ class ImplicitGemm {
     b.buffer = scratch_;
     b.base = nest_.let("b0", scratch_panel(panel));
     b.k_stride = width_;
-    BlockSize size = block_;
+    BlockSize size = plan_.block;
     size.rows = static_cast<int>(height);
     size.vectors = vectors;
     auto sums = emit_block(nest_, size, depth_, a, b);
     Expr column = nest_.let("column", mul(panel, width_));
-    size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * sizeof(float);
+    size_t used = static_cast<size_t>(plan_.chunk_panels * depth_ * width_) * sizeof(float);
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
       Expr row = add(group_channel, r);
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
@@ -306,19 +281,15 @@ class ImplicitGemm {
   KernelBuilder builder_;
   Nest& nest_;
   ConvProblem p_;
-  Epilogue epilogue_;
-  BlockSize block_;
+  ImplicitGemmPlan plan_;
   RowSplit rows_;
+  int64_t width_;
+  int64_t panels_;
+  Epilogue epilogue_;
   Expr image_, group_, first_panel_, last_panel_;
   int64_t lanes_ = 1;
   int64_t plane_ = 1;
   int64_t depth_ = 1;
-  int64_t width_ = 1;
-  int64_t panels_ = 1;
-  int64_t panel_chunks_ = 1;
-  int64_t row_chunks_ = 1;
-  int64_t chunk_panels_ = 1;
-  int64_t chunk_blocks_ = 1;
   int x_ = -1;
   int w_ = -1;
   int b_ = -1;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/codegen/generators/microkernel.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace collage::codegen {
@@ -62,53 +60,6 @@ Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t sha
   while (steps >= 2 * prefetch.every * lines && prefetch.every < unroll) prefetch.every *= 2;
   prefetch.base = add(next, mul(share, depth / prefetch.every * prefetch.lines * kLineElements));
   return prefetch;
-}
-
-RowSplit split_rows(int64_t count, int64_t most) {
-  RowSplit split;
-  int64_t blocks = (count + most - 1) / most;
-  split.rows = (count + blocks - 1) / blocks;
-  split.low = blocks * split.rows - count;
-  split.tall = blocks - split.low;
-  return split;
-}
-
-BlockSize block_of(int64_t rows, int64_t vectors, int registers) {
-  BlockSize block;
-  block.rows = static_cast<int>(split_rows(rows, (registers - 1 - vectors) / vectors).rows);
-  block.vectors = static_cast<int>(vectors);
-  block.unroll = block.rows * block.vectors <= 8 ? 4 : 2;
-  return block;
-}
-
-// Per step of k a block of r x v costs the maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
-// cycles of FMA latency if it has fewer than 8 sums. It needs r v + v + 1 registers.
-BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) {
-  int64_t vectors = (columns + lanes - 1) / lanes;
-  BlockSize best;
-  double least = 0;
-  for (int v : {3, 2, 4, 1, 5, 6, 8}) {
-    if (v > vectors && v != 1) continue;
-    int64_t tallest = (registers - 1 - v) / v;
-    if (tallest < 1) continue;
-    RowSplit split = split_rows(rows, tallest);
-    auto cycles = [](int64_t r, int64_t w) {
-      auto product = static_cast<double>(r * w);
-      return std::max({product / 2, static_cast<double>(r + w) / 2, 4.0}) + 0.3;
-    };
-    auto column = [&](int64_t w) {
-      if (w == 0) return 0.0;
-      double sum = static_cast<double>(split.tall) * cycles(split.rows, w);
-      if (split.low > 0) sum += static_cast<double>(split.low) * cycles(split.rows - 1, w);
-      return sum;
-    };
-    double cost = static_cast<double>(vectors / v) * column(v) + column(vectors % v);
-    if (least == 0 || cost < least * 0.98) {
-      least = cost;
-      best = block_of(rows, v, registers);
-    }
-  }
-  return best;
 }
 
 }  // namespace collage::codegen

@@ -12,8 +12,8 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
-#include "compiler/codegen/lower/gemm_tiling.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/gemm_tiling.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -137,8 +137,7 @@ class GemmLowering {
   std::vector<KernelSketch> run() {
     lanes_ = nest_.lanes();
     const int64_t batches = runtime::element_count(p_.batch);
-    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed},
-                       {nest_.lanes(), context_.isa.registers, context_.threads});
+    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed}, context_.machine());
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
     if (p_.c.is_valid()) {

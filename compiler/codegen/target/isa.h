@@ -2,6 +2,7 @@
 // The instruction set that kernels are generated for, as plain data.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/core/host_capabilities.h"
@@ -15,6 +16,7 @@ struct Isa {
   int lanes = 4;         ///< f32 lanes of the widest vector
   int registers = 16;    ///< vector registers
   bool has_fma = false;
+  int64_t level2_cache = int64_t{2} << 20;  ///< bytes of one core's
 
   void set_vectors(const runtime::VectorUnit& unit) {
     lanes = unit.lanes;
