@@ -135,8 +135,8 @@ class DirectConv {
       return;
     }
     // The task's blocks are some of the run's.
-    const Expr begin = max(add(mul(row_, plan_.row_blocks), -run.first_block), int_const(0));
-    const Expr end = min(add(mul(row_, plan_.row_blocks), plan_.row_blocks - run.first_block), int_const(run.count));
+    const Expr begin = max(add(first_block(row_), -run.first_block), int_const(0));
+    const Expr end = min(add(first_block(add(row_, 1)), -run.first_block), int_const(run.count));
     emit_block_at(row, run, nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end)));
     nest_.end_for();
   }
@@ -168,23 +168,38 @@ class DirectConv {
     store(row, position, sums);
   }
 
-  /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each
-  /// block fetching its share; or else the positions after those of the block, where they follow in memory.
-  Prefetch next_lines(const BlockRun& run, const Expr& block, const Expr& tap, const BroadcastOperand& a) const {
-    if (!plan_.weights_are_near && !plan_.panel_inside) return next_weights(run, block, tap);
+  /// The first block of a chunk of the only row.
+  Expr first_block(const Expr& row) const { return div(mul(row, plan_.positions.blocks()), plan_.rows); }
+
+  /// What comes next and may be far away: the next panel's weights, each block fetching its share, and the positions after
+  /// those of the block, where they follow in memory.
+  std::vector<Prefetch> next_lines(const BlockRun& run, const Expr& block, const Expr& tap,
+                                   const BroadcastOperand& a) const {
+    std::vector<Prefetch> prefetches;
+    if (plan_.fetches_weights) prefetches.push_back(next_weights(run, block, tap));
+    if (!plan_.weights_are_near && !plan_.panel_inside) return prefetches;
     // Of a 1x1 convolution: rows of a few cache lines are too short for the hardware to foresee.
-    if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return {};
-    Prefetch prefetch;
-    prefetch.buffer = x_;
-    prefetch.base = add(a.base, run.height * a.row_stride);
-    while (2 * prefetch.every * run.height <= kLineElements && prefetch.every < plan_.block.unroll) prefetch.every *= 2;
-    return prefetch;
+    if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return prefetches;
+    Prefetch positions;
+    positions.buffer = x_;
+    positions.base = add(a.base, run.height * a.row_stride);
+    while (2 * positions.every * run.height <= kLineElements && positions.every < plan_.block.unroll)
+      positions.every *= 2;
+    prefetches.push_back(positions);
+    return prefetches;
   }
 
   Prefetch next_weights(const BlockRun& run, const Expr& block, const Expr& tap) const {
-    const int64_t blocks = plan_.positions.blocks() * (plan_.has_one_row ? 1 : plan_.rows);
-    const Expr index =
-        add(plan_.has_one_row ? block : add(mul(row_, plan_.positions.blocks()), block), run.first_block);
+    const int64_t row_blocks = plan_.positions.blocks();
+    Expr index = add(block, run.first_block);
+    int64_t blocks = plan_.positions.blocks();
+    if (plan_.has_one_row && plan_.panel_inside) {
+      index = sub(index, first_block(row_));
+      blocks = std::max<int64_t>(1, blocks / plan_.rows);
+    } else if (!plan_.has_one_row && !plan_.panel_inside) {
+      index = add(mul(row_, row_blocks), index);
+      blocks *= plan_.rows;
+    }
     return share_of_lines(w_, add(weights_, width_ * p_.depth()), p_.depth() * width_ / kLineElements,
                           blocks * p_.taps(), add(mul(index, p_.taps()), tap), p_.in_channels, plan_.block.unroll);
   }

@@ -6,7 +6,7 @@
 namespace collage::codegen {
 
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch) {
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches) {
   const int lanes = nest.lanes();
   const auto count = static_cast<int>(sums.front().size());
   auto step = [&](const Expr& k) {
@@ -28,7 +28,7 @@ void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int firs
   int64_t unrolled = depth / unroll * unroll;
   if (unrolled > 0) {
     Expr k = nest.begin_for("k", int_const(0), int_const(unrolled), unroll);
-    if (prefetch.buffer >= 0) {
+    for (const Prefetch& prefetch : prefetches) {
       const int64_t lines = std::max<int64_t>(1, unroll / prefetch.every) * prefetch.lines;
       for (int64_t line = 0; line < lines; ++line) {
         const Expr at = add(mul(div(k, prefetch.every), prefetch.lines), line);
@@ -42,12 +42,12 @@ void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int firs
 }
 
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
-                                          const VectorOperand& b, const Prefetch& prefetch) {
+                                          const VectorOperand& b, const std::vector<Prefetch>& prefetches) {
   std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
   for (auto& row : sums) {
     for (int v = 0; v < size.vectors; ++v) row.push_back(nest.variable("c", nest.zero(nest.lanes())));
   }
-  accumulate(nest, sums, 0, size.rows, size.unroll, depth, a, b, prefetch);
+  accumulate(nest, sums, 0, size.rows, size.unroll, depth, a, b, prefetches);
   return sums;
 }
 

@@ -31,7 +31,7 @@ inline constexpr int64_t kLineElements = 16;
 /// A buffer's next part, prefetched while the block runs: `lines` cache lines per `every` steps of k, which divides the
 /// unrolled steps or is a multiple of them.
 struct Prefetch {
-  int buffer = -1;  ///< -1: none
+  int buffer = -1;
   Expr base;
   int64_t every = 1;
   int64_t lines = 1;  ///< at once
@@ -45,10 +45,10 @@ Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t sha
 /// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count
 /// from row 0.
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch = {});
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches = {});
 
 /// Emits the block; the sums are result[row][vector].
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
-                                          const VectorOperand& b, const Prefetch& prefetch = {});
+                                          const VectorOperand& b, const std::vector<Prefetch>& prefetches = {});
 
 }  // namespace collage::codegen

@@ -289,11 +289,11 @@ class WinogradConv {
   }
 
   /// The weights that follow, each block fetching its share.
-  Prefetch next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
+  std::vector<Prefetch> next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
     if (plan_.weights_stay) return {};
     const int64_t blocks = plan_.padded_tiles() / plan_.block.rows;
-    return share_of_lines(u_, add(own, elements), elements / kLineElements, blocks * p_.kernel[0],
-                          add(mul(block, p_.kernel[0]), tap_d), p_.in_channels, plan_.block.unroll);
+    return {share_of_lines(u_, add(own, elements), elements / kLineElements, blocks * p_.kernel[0],
+                           add(mul(block, p_.kernel[0]), tap_d), p_.in_channels, plan_.block.unroll)};
   }
 
   /// M of one tile and vector through A along the height: rows of n_w vectors.

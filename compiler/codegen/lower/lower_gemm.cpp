@@ -269,7 +269,7 @@ class GemmLowering {
 
   /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since the
   /// last call has taken their place in the second-level cache.
-  Prefetch next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
+  std::vector<Prefetch> next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
     if (!p_.packed || t_.panels.panels == 1) return {};
     const int64_t lines = part.depth * b.k_stride / kLineElements;
     const int64_t blocks = std::min(t_.chunk_blocks, t_.rows.blocks());
@@ -279,7 +279,7 @@ class GemmLowering {
     while (prefetch.every > 1 && blocks * (part.depth / prefetch.every) < lines) prefetch.every /= 2;
     const Expr slice = mul(sub(block, first_block_), part.depth / prefetch.every * kLineElements);
     prefetch.base = add(add(b.base, slice), p_.depth * b.k_stride);
-    return prefetch;
+    return {prefetch};
   }
 
   /// Sums of a block that continues what an earlier part of k began: they wait in scratch, [row of the chunk][column].
