@@ -33,6 +33,7 @@ struct LoweringContext {
   int threads = 1;
   std::vector<runtime::Tensor>& constants;  ///< of the partition
   std::vector<size_t>& temporaries;         ///< of the partition
+  Numerics numerics = Numerics::F32;
 };
 
 /// A kernel before it has machine code. Operands are the nest's buffers in order, without the scratch.

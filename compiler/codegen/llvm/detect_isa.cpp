@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/codegen/target/tiles.h"
+
 namespace collage::codegen {
 Isa detect_isa(const std::string& cpu) {
   Isa isa;
@@ -24,6 +26,7 @@ Isa detect_isa(const std::string& cpu) {
       if (info) {
         isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                              info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
+        if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = tile_obstacle();
       }
     }
     return isa;
@@ -34,6 +37,7 @@ Isa detect_isa(const std::string& cpu) {
   std::sort(named.begin(), named.end());
   for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
   isa.set_vectors(runtime::host_capabilities().vectors);
+  isa.tile_obstacle = tile_obstacle();
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
   return isa;

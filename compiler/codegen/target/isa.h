@@ -15,6 +15,7 @@ struct Isa {
   int lanes = 4;         ///< f32 lanes of the widest vector
   int registers = 16;    ///< vector registers
   bool has_fma = false;
+  std::string tile_obstacle = "this processor has no AMX for bf16";  ///< why code uses no tiles; empty: it may
 
   void set_vectors(const runtime::VectorUnit& unit) {
     lanes = unit.lanes;
