@@ -51,8 +51,8 @@ class AmxGemm {
   void choose_sizes() {
     const int threads = builder_.context().threads;
     parts_ = builder_.context().numerics == Numerics::Fast ? 2 : 3;
-    products_ = parts_ == 2 ? std::vector<PartProduct>{{1, 0}, {0, 1}, {0, 0}}
-                            : std::vector<PartProduct>{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}};
+    small_products_ = parts_ == 2 ? std::vector<PartProduct>{{1, 0}, {0, 1}}
+                                  : std::vector<PartProduct>{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}};
     const int64_t depth = p_.weights.depth;
     panels_ = ceiling(p_.weights.columns, kPanelColumns);
     steps_ = ceiling(depth, kStepDepth);
@@ -77,9 +77,10 @@ class AmxGemm {
     group_panels_ = ceiling(panels_, groups_);
     groups_ = ceiling(panels_, group_panels_);
     prefetches_ = !weights_stay;
-    // Scratch memory: split rows, then sums, then a flag per block.
+    // Scratch memory: split rows, then a block's sums, then those that wait, then a flag per block.
     sums_ = chunk_blocks_ * block_rows_ * part_depth_ / 2 * parts_;
-    flags_ = sums_ + (k_parts > 1 ? group_panels_ * chunk_blocks_ : 1) * block_sums;
+    waiting_ = sums_ + block_sums;
+    flags_ = waiting_ + (k_parts > 1 ? group_panels_ * chunk_blocks_ * block_sums : 0);
     scratch_words_ = ceiling(flags_ + chunk_blocks_, 16) * 16;
     sums_wait_ = k_parts > 1;
   }
@@ -187,11 +188,12 @@ class AmxGemm {
     const Expr panel = nest_.begin_for("panel", first_panel_, last_panel_);
     weights_ = nest_.let("w", add(mul(panel, panel_words()), step_ * panels_ * parts_ * kStepWords));
     const Expr block = nest_.begin_for("block", int_const(0), blocks_);
-    Expr sums = int_const(sums_);
+    Expr waiting;
     if (sums_wait_) {
       const Expr place = add(mul(sub(panel, first_panel_), chunk_blocks_), block);
-      sums = nest_.let("sums", add(mul(place, block_rows_ * kPanelColumns), sums_));
+      waiting = nest_.let("waiting", add(mul(place, block_rows_ * kPanelColumns), waiting_));
     }
+    const Expr sums = sums_wait_ && is_first() ? waiting : int_const(sums_);
     const Expr flag = nest_.let("flag", load(scratch_, add(block, flags_), 1));
     const Expr none = nest_.let("none", nest_.zero(1));
     nest_.begin_if(binary(Op::FLessEq, flag, none));
@@ -200,8 +202,20 @@ class AmxGemm {
     nest_.begin_if(binary(Op::FLess, none, flag));
     multiply_unsplit(block, sums);
     nest_.end_if();
-    if (is_last()) store_sums(panel, block, sums);
+    if (is_last()) {
+      store_sums(panel, block, waiting);
+    } else if (!is_first()) {
+      add_to_waiting(waiting);
+    }
     nest_.end_for();
+    nest_.end_for();
+  }
+
+  void add_to_waiting(const Expr& waiting) {
+    const Expr at = nest_.begin_for("at", int_const(0), int_const(block_rows_ * kPanelColumns), lanes());
+    const Expr place = add(waiting, at);
+    const Expr sum = load(scratch_, add(at, sums_), lanes());
+    nest_.store(scratch_, place, binary(Op::FAdd, load(scratch_, place, lanes()), sum));
     nest_.end_for();
   }
 
@@ -212,20 +226,24 @@ class AmxGemm {
     const auto place = [&](int tile) {
       return add(sums, (tile / 2) * tile_rows_ * kPanelColumns + int64_t{tile % 2} * 16);
     };
-    for (int tile = 0; tile < 4; ++tile) {
-      if (is_first()) {
-        nest_.tile_zero(tile);
-      } else {
-        nest_.tile_load(tile, scratch_, place(tile), kPanelColumns);
-      }
-    }
+    for (int tile = 0; tile < 4; ++tile) nest_.tile_zero(tile);
     const Expr rows = nest_.let("rows", mul(block, part_steps_ * step_words()));
-    const Expr step = nest_.begin_for("step", int_const(0), int_const(part_steps_));
+    // The small products of all steps come first: each of them would round a large sum.
+    Expr step = nest_.begin_for("step", int_const(0), int_const(part_steps_));
+    prefetch_next(block, step);
+    multiply_parts(small_products_, rows, step);
+    nest_.end_for();
+    step = nest_.begin_for("step", int_const(0), int_const(part_steps_));
+    multiply_parts({{0, 0}}, rows, step);
+    nest_.end_for();
+    for (int tile = 0; tile < 4; ++tile) nest_.tile_store(tile, scratch_, place(tile), kPanelColumns);
+  }
+
+  void multiply_parts(const std::vector<PartProduct>& products, const Expr& rows, const Expr& step) {
     const Expr a = nest_.let("a", add(rows, mul(step, step_words())));
     const Expr b = nest_.let("b", add(weights_, mul(step, parts_ * kStepWords)));
-    prefetch_next(block, step);
     PartProduct held{-1, -1};
-    for (const PartProduct& product : products_) {
+    for (const PartProduct& product : products) {
       for (int half = 0; half < 2; ++half) {
         if (product.row_part != held.row_part) {
           nest_.tile_load(4 + half, scratch_, add(a, (product.row_part * 2 + half) * tile_rows_ * 16), 16);
@@ -237,8 +255,6 @@ class AmxGemm {
       held = product;
       for (int tile = 0; tile < 4; ++tile) nest_.tile_dot(tile, 4 + tile / 2, 6 + tile % 2);
     }
-    nest_.end_for();
-    for (int tile = 0; tile < 4; ++tile) nest_.tile_store(tile, scratch_, place(tile), kPanelColumns);
   }
 
   /// The next panel's weights, each block of rows its share: they come from far away.
@@ -258,10 +274,7 @@ class AmxGemm {
     const Expr from = nest_.let("from", operand_at(row));
     const Expr to = nest_.let("to", add(sums, mul(sub(row, first), kPanelColumns)));
     std::vector<Expr> c;
-    for (int64_t tile = 0; tile < 2; ++tile) {
-      const Expr start = is_first() ? nest_.zero(lanes()) : load(scratch_, add(to, tile * 16), lanes());
-      c.push_back(nest_.variable("c", start));
-    }
+    for (int64_t tile = 0; tile < 2; ++tile) c.push_back(nest_.variable("c", nest_.zero(lanes())));
     const Expr step = nest_.begin_for("step", int_const(0), int_const(part_steps_));
     for (int half = 0; half < 2; ++half) {
       const Expr begin = nest_.let("k", add(mul(step, kStepDepth), half * 16));
@@ -287,27 +300,30 @@ class AmxGemm {
     nest_.end_for();
   }
 
-  void store_sums(const Expr& panel, const Expr& block, const Expr& sums) {
+  /// `waiting`: where the sums of the parts before are; null: there are none.
+  void store_sums(const Expr& panel, const Expr& block, const Expr& waiting) {
     const int64_t left = p_.weights.columns - (panels_ - 1) * kPanelColumns;
-    if (left == kPanelColumns) return store_panel(panel, block, sums, left);
+    if (left == kPanelColumns) return store_panel(panel, block, waiting, left);
     if (panels_ > 1) {
       nest_.begin_if(less(panel, int_const(panels_ - 1)));
-      store_panel(panel, block, sums, kPanelColumns);
+      store_panel(panel, block, waiting, kPanelColumns);
       nest_.end_if();
       nest_.begin_if(less(int_const(panels_ - 2), panel));
     }
-    store_panel(panel, block, sums, left);
+    store_panel(panel, block, waiting, left);
     if (panels_ > 1) nest_.end_if();
   }
 
-  void store_panel(const Expr& panel, const Expr& block, const Expr& sums, int64_t columns) {
+  void store_panel(const Expr& panel, const Expr& block, const Expr& waiting, int64_t columns) {
     const Expr mask =
         columns % lanes() == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(columns % lanes())));
     const Expr first = nest_.let("row", row_of(block));
     const Expr row = nest_.begin_for("r", first, nest_.let("end", min(add(first, block_rows_), last_row_)));
-    const Expr from = nest_.let("from", add(sums, mul(sub(row, first), kPanelColumns)));
+    const Expr from = nest_.let("from", mul(sub(row, first), kPanelColumns));
     for (int64_t at = 0; at < columns; at += lanes()) {
-      const Expr sum = nest_.let("sum", load(scratch_, add(from, at), lanes()));
+      Expr sum = load(scratch_, add(from, sums_ + at), lanes());
+      if (waiting) sum = binary(Op::FAdd, load(scratch_, add(add(waiting, from), at), lanes()), sum);
+      sum = nest_.let("sum", sum);
       const Expr column = nest_.let("column", add(mul(panel, kPanelColumns), at));
       finish_(row, column, sum, columns - at < lanes() ? mask : nullptr);
     }
@@ -318,7 +334,7 @@ class AmxGemm {
   Nest& nest_;
   const AmxProduct& p_;
   const SumSink& finish_;
-  std::vector<PartProduct> products_;
+  std::vector<PartProduct> small_products_;
   int parts_ = 3;
   int64_t panels_ = 1;
   int64_t steps_ = 1;
@@ -331,8 +347,9 @@ class AmxGemm {
   int64_t group_panels_ = 1;
   bool prefetches_ = false;
   bool sums_wait_ = false;
-  int64_t sums_ = 0;   ///< in scratch memory, as `flags_`
-  int64_t flags_ = 0;  ///< 1: the block is not for tiles
+  int64_t sums_ = 0;     ///< in scratch memory, as the next two
+  int64_t waiting_ = 0;  ///< sums of earlier parts: [panel][block][row][column]
+  int64_t flags_ = 0;    ///< 1: the block is not for tiles
   int64_t scratch_words_ = 0;
   int a_ = -1;
   int w_ = -1;

@@ -10,7 +10,7 @@ namespace collage::codegen {
 enum class Numerics {
   Strict,  ///< sums in blocks, and nothing else: special values and errors are those of a plain f32 sum
   F32,     ///< also minimal filtering, weights that are added up when compiled, and operands split into three bf16
-  Fast,    ///< also operands split into two bf16: about 17 bits of each product
+  Fast,    ///< also operands split into two bf16: about 16 bits of each product
 };
 
 struct NumericsRow {
@@ -22,7 +22,7 @@ struct NumericsRow {
 inline constexpr NumericsRow kNumericsRows[] = {
     {Numerics::Strict, "strict", "plain f32 sums"},
     {Numerics::F32, "f32", "f32, also by algorithms with fewer products"},
-    {Numerics::Fast, "fast", "products of AMX have 17 bits"},
+    {Numerics::Fast, "fast", "products on AMX of 16 bits"},
 };
 
 constexpr const NumericsRow& row_of(Numerics numerics) {
