@@ -342,6 +342,12 @@ class Writer {
       }
       case Stmt::Kind::Prefetch: return;
       case Stmt::Kind::Comment: return line(depth, "/* " + s.text + " */");
+      case Stmt::Kind::TileConfig:
+      case Stmt::Kind::TileRelease:
+      case Stmt::Kind::TileZero:
+      case Stmt::Kind::TileLoad:
+      case Stmt::Kind::TileStore:
+      case Stmt::Kind::TileDot: COLLAGE_CHECK(false, "C has no tiles, and its instruction set says so");
     }
   }
 

@@ -34,6 +34,7 @@ struct LoweringContext {
   int threads = 1;
   std::vector<runtime::Tensor>& constants;  ///< of the partition
   std::vector<size_t>& temporaries;         ///< of the partition
+  Numerics numerics = Numerics::F32;
 
   /// What the schedules of kernels follow from.
   Machine machine() const { return {isa.lanes, isa.registers, threads, isa.level2_cache}; }

@@ -443,6 +443,32 @@ class Emitter {
                            {address(s.buffer, s.a), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
         return;
       case Stmt::Kind::Comment: return;
+      case Stmt::Kind::TileConfig:
+      case Stmt::Kind::TileRelease:
+      case Stmt::Kind::TileZero:
+      case Stmt::Kind::TileLoad:
+      case Stmt::Kind::TileStore:
+      case Stmt::Kind::TileDot: return tile_statement(s);
+    }
+  }
+
+  // The intrinsics that name their registers: LLVM then neither allocates nor configures tiles.
+  void tile_statement(const Stmt& s) {
+    const auto tile = [&](size_t i) { return b_.getInt8(static_cast<uint8_t>(s.tiles[i])); };
+    const auto bytes = [&] { return b_.getInt64(static_cast<uint64_t>(s.step) * sizeof(float)); };
+    using namespace llvm::Intrinsic;
+    switch (s.kind) {
+      case Stmt::Kind::TileConfig: b_.CreateIntrinsic(x86_ldtilecfg, {}, {address(s.buffer, s.a)}); return;
+      case Stmt::Kind::TileRelease: b_.CreateIntrinsic(x86_tilerelease, {}, {}); return;
+      case Stmt::Kind::TileZero: b_.CreateIntrinsic(x86_tilezero, {}, {tile(0)}); return;
+      case Stmt::Kind::TileLoad:
+        b_.CreateIntrinsic(x86_tileloadd64, {}, {tile(0), address(s.buffer, s.a), bytes()});
+        return;
+      case Stmt::Kind::TileStore:
+        b_.CreateIntrinsic(x86_tilestored64, {}, {tile(0), address(s.buffer, s.a), bytes()});
+        return;
+      case Stmt::Kind::TileDot: b_.CreateIntrinsic(x86_tdpbf16ps, {}, {tile(0), tile(1), tile(2)}); return;
+      default: COLLAGE_CHECK(false, "no statement about tiles");
     }
   }
 

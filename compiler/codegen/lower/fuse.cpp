@@ -38,8 +38,9 @@ struct Draft {
 
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const GeneratorNames& generators)
-      : graph_(graph), nodes_(nodes), generators_(generators) {}
+  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const GeneratorNames& generators,
+           Numerics numerics)
+      : graph_(graph), nodes_(nodes), generators_(generators), numerics_(numerics) {}
 
   std::vector<Group> run() {
     for (ir::NodeId id : nodes_) place(id);
@@ -266,8 +267,10 @@ class Grouping {
     for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
   }
 
-  /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
+  /// The anchor is the only reader of what a prologue makes, so that no cycle arises. Taps that become one are weights
+  /// added up: another sum than the plain one.
   void take_prologue(ir::NodeId id, Draft& fresh) {
+    if (numerics_ == Numerics::Strict) return;
     if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
     const std::optional<ir::NodeId> prologue = upsampling_of(graph_, id);
     const auto at = prologue ? of_.find(*prologue) : of_.end();
@@ -437,6 +440,7 @@ class Grouping {
   const ir::Graph& graph_;
   const std::vector<ir::NodeId>& nodes_;
   const GeneratorNames& generators_;
+  Numerics numerics_;
   std::vector<Draft> drafts_;
   std::map<ir::NodeId, int> of_;
 };
@@ -444,8 +448,8 @@ class Grouping {
 }  // namespace
 
 std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               const GeneratorNames& generators) {
-  return Grouping(graph, nodes, generators).run();
+                               const GeneratorNames& generators, Numerics numerics) {
+  return Grouping(graph, nodes, generators, numerics).run();
 }
 
 }  // namespace collage::codegen

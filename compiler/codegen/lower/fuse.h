@@ -16,6 +16,6 @@ namespace collage::codegen {
 /// Expects a convex set of nodes, ascending. Every node is in exactly one group; the groups are in an order of
 /// execution, and the graph of groups has no cycle.
 std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               const GeneratorNames& generators = {});
+                               const GeneratorNames& generators = {}, Numerics numerics = Numerics::F32);
 
 }  // namespace collage::codegen

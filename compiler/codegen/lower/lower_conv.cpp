@@ -3,6 +3,7 @@
 // names. A transposed convolution, and one on an enlarged picture, is one kernel per phase.
 #include <algorithm>
 
+#include "compiler/codegen/generators/amx_conv.h"
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/direct_conv.h"
 #include "compiler/codegen/generators/grouped_conv.h"
@@ -30,11 +31,12 @@ struct ConvGenerator {
 };
 
 constexpr ConvGenerator kGenerators[] = {
-    {"winograd", true,
+    {kWinograd, true,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return takes_winograd(context.graph, node, problem);
      },
      generate_winograd},
+    {kAmxGemm, true, takes_amx_conv, generate_amx_conv},
     {"grouped", false,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return !problem.transposed && !problem.own_weights && takes_grouped_conv(context, node, problem);

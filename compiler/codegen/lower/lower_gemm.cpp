@@ -10,6 +10,7 @@
 // parts, so that the panel's part stays in that cache with A; sums wait in scratch memory from one part to the next.
 #include <algorithm>
 
+#include "compiler/codegen/generators/amx_gemm.h"
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
@@ -136,14 +137,11 @@ class GemmLowering {
 
   std::vector<KernelSketch> run() {
     lanes_ = nest_.lanes();
+    take_addend();
     const int64_t batches = runtime::element_count(p_.batch);
     t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed}, context_.machine());
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
-    if (p_.c.is_valid()) {
-      c_ = builder_.value_buffer(p_.c, false);
-      c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
-    }
     if (p_.packed) {
       b_ = builder_.constant_buffer(pack_b(p_, context_.graph.value(p_.b).constant->data, t_.panels, lanes_), "packed");
     } else {
@@ -156,7 +154,37 @@ class GemmLowering {
     return kernels;
   }
 
+  /// Rows of A that lie one after the other, times one constant B. Nothing if it is another product, or has weights that
+  /// are not safe to split.
+  std::vector<KernelSketch> run_on_tiles() {
+    lanes_ = nest_.lanes();
+    const bool has_rows = !p_.trans_a && (p_.is_gemm || p_.folded);
+    if (!context_.isa.tile_obstacle.empty() || !p_.packed || !has_rows) return {};
+    const float* b = context_.graph.value(p_.b).constant->data.as<float>().data();
+    AmxProduct product{p_.rows, p_.a, {p_.depth, p_.columns, nullptr}, {}};
+    product.weights.at = [this, b](int64_t k, int64_t column) {
+      return b[p_.trans_b ? column * p_.depth + k : k * p_.columns + column];
+    };
+    const std::optional<SafeRange> safe = safe_range(product.weights);
+    if (!safe) return {};
+    product.safe = *safe;
+    take_addend();
+    std::vector<KernelSketch> kernels;
+    kernels.push_back(generate_amx_gemm(
+        builder_, product, [this](const Expr& row, const Expr& column, const Expr& sum, const Expr& mask) {
+          const std::vector<Expr> outer = position(row);
+          epilogue_.at(outer, column, nest_.lanes(), finish(sum, outer, column, mask), mask);
+        }));
+    return kernels;
+  }
+
  private:
+  void take_addend() {
+    if (!p_.c.is_valid()) return;
+    c_ = builder_.value_buffer(p_.c, false);
+    c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
+  }
+
   void emit() {
     const PanelSplit& split = t_.panels;
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
@@ -367,18 +395,23 @@ class GemmLowering {
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  return GemmLowering(context, group).run();
+  GemmLowering lowering(context, group);
+  return group.generator == kAmxGemm ? lowering.run_on_tiles() : lowering.run();
+}
+
+bool has_product_generator(std::string_view name) {
+  return name == kAmxGemm;
 }
 
 }  // namespace
 
 const Lowering& gemm_lowering() {
-  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower};
+  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower, has_product_generator};
   return row;
 }
 
 const Lowering& matmul_lowering() {
-  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower};
+  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower, has_product_generator};
   return row;
 }
 

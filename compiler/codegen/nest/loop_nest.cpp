@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "compiler/support/check.h"
@@ -361,6 +362,58 @@ void Nest::prefetch(int buffer, Expr index) {
   open_.back().push_back(std::move(stmt));
 }
 
+void Nest::tile_config(const std::array<int, 8>& rows) {
+  // Palette 1; from byte 16 on the bytes per row, two bytes each, from byte 48 on the rows.
+  std::array<uint8_t, 64> bytes{1};
+  for (size_t tile = 0; tile < rows.size(); ++tile) {
+    bytes[16 + 2 * tile] = 64;
+    bytes[48 + tile] = static_cast<uint8_t>(rows[tile]);
+  }
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileConfig;
+  const Expr entry = table_entry(std::move(words), 16);
+  stmt.buffer = table_buffer_;
+  stmt.a = entry->args[0];
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_release() {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileRelease;
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_zero(int tile) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileZero;
+  stmt.tiles = {tile};
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_load(int tile, int buffer, Expr index, int64_t stride) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileLoad;
+  stmt.tiles = {tile};
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.step = stride;
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_store(int tile, int buffer, Expr index, int64_t stride) {
+  tile_load(tile, buffer, std::move(index), stride);
+  open_.back().back().kind = Stmt::Kind::TileStore;
+}
+
+void Nest::tile_dot(int sum, int rows, int columns) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileDot;
+  stmt.tiles = {sum, rows, columns};
+  open_.back().push_back(std::move(stmt));
+}
+
 void Nest::comment(std::string text) {
   Stmt stmt;
   stmt.text = std::move(text);
@@ -466,6 +519,18 @@ class Printer {
         break;
       case Stmt::Kind::Prefetch: line(depth, fmt::format("prefetch {}[{}]", buffer(s.buffer), expr(s.a))); break;
       case Stmt::Kind::Comment: line(depth, "// " + s.text); break;
+      case Stmt::Kind::TileConfig: line(depth, fmt::format("tile config {}[{}]", buffer(s.buffer), expr(s.a))); break;
+      case Stmt::Kind::TileRelease: line(depth, "tile release"); break;
+      case Stmt::Kind::TileZero: line(depth, fmt::format("tile{} = 0", s.tiles[0])); break;
+      case Stmt::Kind::TileLoad:
+        line(depth, fmt::format("tile{} = {}[{}] by {}", s.tiles[0], buffer(s.buffer), expr(s.a), s.step));
+        break;
+      case Stmt::Kind::TileStore:
+        line(depth, fmt::format("{}[{}] by {} = tile{}", buffer(s.buffer), expr(s.a), s.step, s.tiles[0]));
+        break;
+      case Stmt::Kind::TileDot:
+        line(depth, fmt::format("tile{} += dot(tile{}, tile{})", s.tiles[0], s.tiles[1], s.tiles[2]));
+        break;
     }
   }
 

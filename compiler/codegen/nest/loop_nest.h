@@ -7,6 +7,7 @@
 // object's read-only section, so that the code needs no relocation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -84,18 +85,38 @@ Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
 Expr mask_op(Op op, Expr a, Expr b);
 
 struct Stmt {
-  enum class Kind { For, Let, Var, Set, Store, StoreAs, StoreInt, StoreMask, Scatter, If, Prefetch, Comment };
+  enum class Kind {
+    For,
+    Let,
+    Var,
+    Set,
+    Store,
+    StoreAs,
+    StoreInt,
+    StoreMask,
+    Scatter,
+    If,
+    Prefetch,
+    Comment,
+    TileConfig,
+    TileRelease,
+    TileZero,
+    TileLoad,
+    TileStore,
+    TileDot
+  };
   Kind kind = Kind::Comment;
   int var = -1;                    ///< For, Let, Var, Set
   int buffer = -1;                 ///< Store, StoreAs, StoreInt, StoreMask, Scatter, Prefetch
-  int64_t step = 1;                ///< For
+  int64_t step = 1;                ///< For; TileLoad, TileStore: elements from row to row
   Element element = Element::F32;  ///< StoreAs
   Expr a;                          ///< For: begin; If: condition; Let, Var, Set: value; others: index
   Expr b;                          ///< For: end; Store, StoreAs, StoreInt, StoreMask, Scatter: value
   Expr c;                          ///< Store, StoreAs, StoreMask: mask or null; Scatter: lane offsets
-  Expr d;                  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range
-  std::vector<Stmt> body;  ///< For, If
-  std::string text;        ///< Comment
+  Expr d;  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range
+  std::array<int, 3> tiles{};  ///< TileZero, TileLoad, TileStore: the first; TileDot: sum, rows, columns
+  std::vector<Stmt> body;      ///< For, If
+  std::string text;            ///< Comment
 };
 
 /// A kernel under construction: statements go to the innermost open block.
@@ -148,6 +169,19 @@ class Nest {
   void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);
   void prefetch(int buffer, Expr index);
   void comment(std::string text);
+
+  // Tiles: eight registers of up to 16 rows of 64 bytes. A kernel configures them before its first tile statement and
+  // releases them behind its last.
+
+  /// Gives tile i rows[i] rows of 64 bytes.
+  void tile_config(const std::array<int, 8>& rows);
+  void tile_release();
+  void tile_zero(int tile);
+  /// Row r lies at index + r * stride.
+  void tile_load(int tile, int buffer, Expr index, int64_t stride);
+  void tile_store(int tile, int buffer, Expr index, int64_t stride);
+  /// Adds products of pairs of bf16: sum[r][c] += rows[r][2 k] columns[k][2 c] + rows[r][2 k + 1] columns[k][2 c + 1].
+  void tile_dot(int sum, int rows, int columns);
 
   struct Buffer {
     std::string name;

@@ -17,6 +17,7 @@ struct Isa {
   int registers = 16;    ///< vector registers
   bool has_fma = false;
   int64_t level2_cache = int64_t{2} << 20;  ///< bytes of one core's
+  std::string tile_obstacle = "this processor has no AMX for bf16";  ///< why code uses no tiles; empty: it may
 
   void set_vectors(const runtime::VectorUnit& unit) {
     lanes = unit.lanes;
