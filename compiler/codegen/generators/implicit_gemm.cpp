@@ -46,18 +46,31 @@ class ImplicitGemm {
                   {context.graph.value(context.graph.first_output(group.anchor)).type.shape,
                    context.graph.value(context.graph.first_output(group.anchor)).type.shape.size() - 2}) {}
 
+  /// Of bytes: `problem` counts groups of four input channels.
+  ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+               const QuantizedConv& quantized)
+      : ImplicitGemm(context, group, problem) {
+    bytes_ = &quantized;
+  }
+
   KernelSketch run() {
     lanes_ = nest_.lanes();
     plane_ = p_.out_plane();
     depth_ = p_.depth();
-    block_ = choose_block(p_.out_channels, plane_, nest_.lanes(), context_.isa.registers);
+    const bool needs_steps = bytes_ != nullptr && !context_.isa.has_vnni;
+    const int registers = context_.isa.registers - (needs_steps ? kDotRegisters : 0);
+    block_ = choose_block(p_.out_channels, plane_, nest_.lanes(), registers);
     rows_ = split_rows(p_.out_channels, block_.rows);
     width_ = block_.vectors * lanes_;
     panels_ = (plane_ + width_ - 1) / width_;
     choose_chunks();
-    x_ = builder_.value_buffer(p_.x, false);
+    x_ = bytes_ == nullptr ? builder_.value_buffer(p_.x, false)
+                           : builder_.temporary_buffer(bytes_->x, "packed_x", false);
     const ir::Value& weights = context_.graph.value(p_.w);
-    if (weights.is_constant()) {
+    if (bytes_ != nullptr) {
+      w_ = builder_.constant_buffer(pack_byte_weights(), "packed");
+      sums_.emplace(builder_, bytes_->node, bytes_->sums);
+    } else if (weights.is_constant()) {
       w_ = builder_.constant_buffer(pack_weights(p_, weights.constant->data, rows_), "packed");
     } else {
       w_ = builder_.value_buffer(p_.w, false);
@@ -90,6 +103,26 @@ class ImplicitGemm {
       }
     }
     return table;
+  }
+
+  /// Weights as [group][block of output channels][term][k][channel of the block], four bytes each.
+  runtime::Tensor pack_byte_weights() const {
+    const auto& terms = bytes_->weights;
+    runtime::Tensor packed(runtime::DType::I32,
+                           {p_.groups, p_.out_channels, static_cast<int64_t>(terms.size()), depth_});
+    int32_t* to = packed.as<int32_t>().data();
+    for (int64_t g = 0; g < p_.groups; ++g) {
+      for (int64_t block = 0; block < rows_.blocks(); ++block) {
+        const int64_t height = block < rows_.tall ? rows_.rows : rows_.rows - 1;
+        const int64_t first = g * p_.out_channels + rows_.first_row(block);
+        for (const std::vector<int32_t>& term : terms) {
+          for (int64_t k = 0; k < depth_; ++k) {
+            for (int64_t r = 0; r < height; ++r) *to++ = term[static_cast<size_t>((first + r) * depth_ + k)];
+          }
+        }
+      }
+    }
+    return packed;
   }
 
   // Distributes panels first: distributing the channels repeats the packing.
@@ -287,7 +320,7 @@ class ImplicitGemm {
     BlockSize size = block_;
     size.rows = static_cast<int>(height);
     size.vectors = vectors;
-    auto sums = emit_block(nest_, size, depth_, a, b);
+    auto sums = bytes_ == nullptr ? emit_block(nest_, size, depth_, a, b) : emit_byte_block(size, group_channel, a, b);
     Expr column = nest_.let("column", mul(panel, width_));
     size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * sizeof(float);
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
@@ -295,6 +328,10 @@ class ImplicitGemm {
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
       Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
       const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
+      if (bytes_ != nullptr) {
+        const Expr index = result_index(epilogue_.space(), {image_, row}, inner);
+        return sums_->store(index, sum, sums_->factor(row, 1), lane_mask);
+      }
       if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
       Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
       int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
@@ -302,10 +339,28 @@ class ImplicitGemm {
     });
   }
 
+  std::vector<std::vector<Expr>> emit_byte_block(const BlockSize& size, const Expr& channel, BroadcastOperand a,
+                                                 const VectorOperand& b) {
+    std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
+    for (int r = 0; r < size.rows; ++r) {
+      const Expr start = nest_.let("start", sums_->start(add(channel, r), 1));
+      for (int v = 0; v < size.vectors; ++v) sums[static_cast<size_t>(r)].push_back(nest_.variable("c", start));
+    }
+    const auto terms = static_cast<int64_t>(bytes_->weights.size());
+    a.base = nest_.let("w0", mul(channel, depth_ * terms));
+    for (int64_t term = 0; term < terms; ++term) {
+      accumulate(nest_, sums, 0, size.rows, size.unroll, depth_, a, b, {}, Product::SignedBroadcast);
+      a.base = add(a.base, depth_ * size.rows);
+    }
+    return sums;
+  }
+
   const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
   ConvProblem p_;
+  const QuantizedConv* bytes_ = nullptr;
+  std::optional<QuantizedSums> sums_;
   Epilogue epilogue_;
   BlockSize block_;
   RowSplit rows_;
@@ -331,6 +386,11 @@ class ImplicitGemm {
 
 KernelSketch generate_implicit_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem) {
   return ImplicitGemm(context, group, problem).run();
+}
+
+KernelSketch generate_quantized_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+                                     const QuantizedConv& quantized) {
+  return ImplicitGemm(context, group, problem, quantized).run();
 }
 
 }  // namespace collage::codegen

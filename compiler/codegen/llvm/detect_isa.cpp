@@ -24,6 +24,7 @@ Isa detect_isa(const std::string& cpu) {
       if (info) {
         isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                              info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
+        isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
       }
     }
     return isa;
@@ -34,6 +35,7 @@ Isa detect_isa(const std::string& cpu) {
   std::sort(named.begin(), named.end());
   for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
   isa.set_vectors(runtime::host_capabilities().vectors);
+  isa.has_vnni = (features.lookup("avx512vnni") && features.lookup("avx512vl")) || features.lookup("avxvnni");
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
   return isa;

@@ -15,6 +15,7 @@ struct Isa {
   int lanes = 4;         ///< f32 lanes of the widest vector
   int registers = 16;    ///< vector registers
   bool has_fma = false;
+  bool has_vnni = false;  ///< vpdpbusd on the widest vectors
 
   void set_vectors(const runtime::VectorUnit& unit) {
     lanes = unit.lanes;
