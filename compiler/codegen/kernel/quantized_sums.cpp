@@ -37,7 +37,7 @@ bool is_constant_or_absent(const ir::Graph& graph, ir::ValueId value) {
 }
 
 template <typename T>
-runtime::Tensor table_of(runtime::DType dtype, const std::vector<T>& numbers) {
+runtime::Tensor numbers_table(runtime::DType dtype, const std::vector<T>& numbers) {
   runtime::Tensor data(dtype, {static_cast<int64_t>(numbers.size())});
   std::copy(numbers.begin(), numbers.end(), data.as<T>().begin());
   return data;
@@ -76,12 +76,16 @@ std::vector<int> centred_weights(const ir::Graph& graph, ir::NodeId id, bool is_
 }
 
 int weight_term(int weight, int term) {
-  const int low = std::clamp(weight, -128, 127);
-  return term == 0 ? low : weight - low;
+  for (int earlier = 0; earlier < term; ++earlier) weight -= std::clamp(weight, -128, 127);
+  return std::clamp(weight, -128, 127);
 }
 
 int count_terms(const std::vector<int>& weights) {
-  return std::any_of(weights.begin(), weights.end(), [](int w) { return weight_term(w, 1) != 0; }) ? 2 : 1;
+  int terms = 1;
+  for (int weight : weights) {
+    while (weight_term(weight, terms) != 0) ++terms;
+  }
+  return terms;
 }
 
 bool has_signed_x(const ir::Graph& graph, ir::NodeId node) {
@@ -139,10 +143,11 @@ QuantizedSums::QuantizedSums(KernelBuilder& builder, ir::NodeId node, const Sums
     : nest_(builder.nest()), zero_(spec.zero) {
   y_ = builder.value_buffer(spec.y, true);
   element_ = *element_of(builder.context().graph.value(spec.y).type.dtype);
-  start_ = builder.constant_buffer(table_of(runtime::DType::I32, spec.start), "start");
-  if (!spec.factor.empty()) factor_ = builder.constant_buffer(table_of(runtime::DType::F32, spec.factor), "factor");
+  start_ = builder.constant_buffer(numbers_table(runtime::DType::I32, spec.start), "start");
+  if (!spec.factor.empty())
+    factor_ = builder.constant_buffer(numbers_table(runtime::DType::F32, spec.factor), "factor");
   if (!spec.x_zero.is_valid()) return;
-  weights_ = builder.constant_buffer(table_of(runtime::DType::I32, spec.weights), "weights");
+  weights_ = builder.constant_buffer(numbers_table(runtime::DType::I32, spec.weights), "weights");
   x_zero_ = shifted_zero(builder, node);
 }
 

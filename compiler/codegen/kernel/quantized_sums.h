@@ -5,7 +5,7 @@
 //                                                                 W = w - w_zero
 //   start = bias - (x_zero, or x_zero + 128) * sum W              per output channel
 //
-// A W that needs 9 bits is the sum of two terms of 8 bits, each a product of its own. Pads are x_zero.
+// A W that needs 9 bits is the sum of two terms of 8 bits (255 of three), each a product of its own. Pads are x_zero.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ bool has_constant_quantization(const ir::Graph& graph, ir::NodeId node);
 /// outermost (`is_column`: the innermost) dimension.
 std::vector<int> centred_weights(const ir::Graph& graph, ir::NodeId node, bool is_column);
 
-/// The term of a centred weight: 0 holds what fits into 8 bits, 1 the rest.
+/// The term of a centred weight: 0 holds what fits into 8 bits, 1 what fits of the rest, and so on.
 int weight_term(int weight, int term);
 /// How many terms the weights need.
 int count_terms(const std::vector<int>& weights);

@@ -310,13 +310,38 @@ class Emitter {
     llvm::Value* loaded = nullptr;
     if (e.args.size() == 1) {
       loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+    } else if (e.lanes != 16) {
+      return from_bits(load_bytes_singly(e, from), e.lanes);
     } else {
       llvm::Value* none = llvm::Constant::getNullValue(type);
       loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
     }
     llvm::Value* wide = e.element == Element::I8 ? b_.CreateSExt(loaded, bits_type(e.lanes))
                                                  : b_.CreateZExt(loaded, bits_type(e.lanes));
-    return from_bits(wide, e.lanes);
+    return from_bits(e.lanes == 1 ? wide : hidden(wide), e.lanes);
+  }
+
+  // An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata.
+  llvm::Value* hidden(llvm::Value* v) {
+    auto* type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
+    return b_.CreateCall(llvm::InlineAsm::get(type, "", isa_.lanes == 16 ? "=v,0" : "=x,0", false), {v});
+  }
+
+  // Lanes that the mask excludes read the buffer's first byte: no branches, no constants.
+  llvm::Value* load_bytes_singly(const ExprNode& e, llvm::Value* from) {
+    llvm::Value* mask = arg(e, 1);
+    llvm::Value* none = llvm::Constant::getNullValue(bits_type(e.lanes));
+    llvm::Value* wide = none;
+    for (int lane = 0; lane < e.lanes; ++lane) {
+      llvm::Value* own = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(lane));
+      llvm::Value* is_read = b_.CreateExtractElement(mask, static_cast<uint64_t>(lane));
+      llvm::Value* at = b_.CreateSelect(is_read, own, pointers_[static_cast<size_t>(e.imm)]);
+      llvm::Value* byte = annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), at, llvm::Align(1)), e.imm);
+      llvm::Value* word =
+          e.element == Element::I8 ? b_.CreateSExt(byte, b_.getInt32Ty()) : b_.CreateZExt(byte, b_.getInt32Ty());
+      wide = b_.CreateInsertElement(wide, word, static_cast<uint64_t>(lane));
+    }
+    return b_.CreateSelect(mask, wide, none);
   }
 
   llvm::Value* part_of(llvm::Value* v, int first, int lanes) {

@@ -12,6 +12,7 @@ const Lowering* find_lowering(std::string_view op) {
       conv_integer_lowering,
       conv_lowering,
       conv_transpose_lowering,
+      dynamic_quantize_lowering,
       gemm_lowering,
       grid_sample_lowering,
       instance_normalization_lowering,

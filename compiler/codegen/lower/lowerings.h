@@ -29,6 +29,7 @@ const Lowering& average_pool_lowering();
 const Lowering& conv_integer_lowering();
 const Lowering& conv_lowering();
 const Lowering& conv_transpose_lowering();
+const Lowering& dynamic_quantize_lowering();
 const Lowering& gemm_lowering();
 const Lowering& grid_sample_lowering();
 const Lowering& instance_normalization_lowering();
