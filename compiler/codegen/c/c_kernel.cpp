@@ -129,7 +129,8 @@ ELEMENT(i32, int32_t, a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? IN
 ELEMENT(i64, int64_t, a != a ? 0 : a >= 0x1p63f ? INT64_MAX : a <= -0x1p63f ? INT64_MIN : (int64_t)a)
 ELEMENT(f64, double, a)
 #define BYTE(name, type) \
-  static inline float f_byte_##name(const void *b, int64_t i) { return of_bits((uint32_t)(int32_t)((const type *)b)[i]); } \
+  static inline float f_byte_##name(const void *b, int64_t i) { \
+    return of_bits((uint32_t)(int32_t)((const type *)b)[i]); } \
   static inline vec v_byte_##name(const void *b, int64_t i) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_byte_##name(b, i + l); return r; } \
   static inline vec v_byte_##name##_if(const void *b, int64_t i, mask m) { \
@@ -144,7 +145,10 @@ BYTE(u8, unsigned char)
 static inline float f_dot4(float sum, float a, float b, float even) {
   uint32_t r = u_of(sum), x = u_of(a), y = u_of(b);
   (void)even;
-  for (int k = 0; k < 32; k += 8) r += (uint32_t)((int)(x >> k & 255) * (int)((y >> k & 255) ^ 128) - 128 * (int)(x >> k & 255));
+  for (int k = 0; k < 32; k += 8) {
+    int u = (int)((x >> k) & 255), s = (int)(((y >> k) & 255) ^ 128) - 128;
+    r += (uint32_t)(u * s);
+  }
   return of_bits(r); }
 static inline vec v_dot4(vec sum, vec a, vec b, vec even) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_dot4(sum.v[l], a.v[l], b.v[l], even.v[l]); return r; }

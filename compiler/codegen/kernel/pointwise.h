@@ -10,8 +10,8 @@
 
 namespace collage::codegen {
 
-/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast also
-/// on integers and f64; QuantizeLinear and DequantizeLinear.
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast
+/// also on integers and f64; QuantizeLinear and DequantizeLinear.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
 /// Returns nullopt for a dtype whose elements are no Float values of a nest.

@@ -24,7 +24,8 @@ struct QuantizedOperands {
 /// Of QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger.
 QuantizedOperands quantized_operands(const ir::Node& node);
 
-/// Returns whether the weights and all scales and zero points are constants, those of x and of the result one number each.
+/// Returns whether the weights and all scales and zero points are constants, those of x and of the result one number
+/// each.
 /// The zero point of x may be computed where the result is i32.
 bool has_constant_quantization(const ir::Graph& graph, ir::NodeId node);
 
