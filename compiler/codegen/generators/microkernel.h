@@ -41,8 +41,8 @@ struct Prefetch {
 Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t shares, const Expr& share, int64_t depth,
                         int unroll);
 
-/// What a step of k adds: a product of floats, or those of four pairs of bytes to an i32. Then an element is four bytes;
-/// the signed ones are broadcast, or they are the vectors.
+/// What a step of k adds: a product of floats, or those of four pairs of bytes to an i32. Then an element is four
+/// bytes; the signed ones are broadcast, or they are the vectors.
 enum class Product { Floats, SignedBroadcast, SignedVectors };
 
 /// Registers that such a step needs where it is no instruction (Isa::has_vnni).
