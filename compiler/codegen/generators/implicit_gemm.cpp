@@ -34,14 +34,24 @@ runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, con
   return packed;
 }
 
+/// Products of bytes need registers of their own where they are no instruction.
+Machine machine_for(const LoweringContext& context, bool has_bytes) {
+  Machine machine = context.machine();
+  if (has_bytes && !context.isa.has_vnni) machine.registers -= kDotRegisters;
+  return machine;
+}
+
 class ImplicitGemm {
  public:
-  ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem)
+  /// Of bytes, `problem` counts groups of four input channels.
+  ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+               const QuantizedConv* quantized)
       : context_(context),
         builder_(context),
         nest_(builder_.nest()),
         p_(problem),
-        plan_(plan_implicit_gemm(problem, context.machine())),
+        bytes_(quantized),
+        plan_(plan_implicit_gemm(problem, machine_for(context, quantized != nullptr))),
         rows_(plan_.channels),
         width_(plan_.width),
         panels_(plan_.panels),
@@ -53,9 +63,13 @@ class ImplicitGemm {
     lanes_ = nest_.lanes();
     plane_ = p_.out_plane();
     depth_ = p_.depth();
-    x_ = builder_.value_buffer(p_.x, false);
+    x_ = bytes_ == nullptr ? builder_.value_buffer(p_.x, false)
+                           : builder_.temporary_buffer(bytes_->x, "packed_x", false);
     const ir::Value& weights = context_.graph.value(p_.w);
-    if (weights.is_constant()) {
+    if (bytes_ != nullptr) {
+      w_ = builder_.constant_buffer(pack_byte_weights(), "packed");
+      sums_.emplace(builder_, bytes_->node, bytes_->sums);
+    } else if (weights.is_constant()) {
       w_ = builder_.constant_buffer(pack_weights(p_, weights.constant->data, rows_), "packed");
     } else {
       w_ = builder_.value_buffer(p_.w, false);
@@ -88,6 +102,26 @@ class ImplicitGemm {
       }
     }
     return table;
+  }
+
+  /// Weights as [group][block of output channels][term][k][channel of the block], four bytes each.
+  runtime::Tensor pack_byte_weights() const {
+    const auto& terms = bytes_->weights;
+    runtime::Tensor packed(runtime::DType::I32,
+                           {p_.groups, p_.out_channels, static_cast<int64_t>(terms.size()), depth_});
+    int32_t* to = packed.as<int32_t>().data();
+    for (int64_t g = 0; g < p_.groups; ++g) {
+      for (int64_t block = 0; block < rows_.blocks(); ++block) {
+        const int64_t height = block < rows_.tall ? rows_.rows : rows_.rows - 1;
+        const int64_t first = g * p_.out_channels + rows_.first_row(block);
+        for (const std::vector<int32_t>& term : terms) {
+          for (int64_t k = 0; k < depth_; ++k) {
+            for (int64_t r = 0; r < height; ++r) *to++ = term[static_cast<size_t>((first + r) * depth_ + k)];
+          }
+        }
+      }
+    }
+    return packed;
   }
 
   void emit() {
@@ -262,7 +296,7 @@ class ImplicitGemm {
     BlockSize size = plan_.block;
     size.rows = static_cast<int>(height);
     size.vectors = vectors;
-    auto sums = emit_block(nest_, size, depth_, a, b);
+    auto sums = bytes_ == nullptr ? emit_block(nest_, size, depth_, a, b) : emit_byte_block(size, group_channel, a, b);
     Expr column = nest_.let("column", mul(panel, width_));
     size_t used = static_cast<size_t>(plan_.chunk_panels * depth_ * width_) * sizeof(float);
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
@@ -270,6 +304,10 @@ class ImplicitGemm {
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
       Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
       const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
+      if (bytes_ != nullptr) {
+        const Expr index = result_index(epilogue_.space(), {image_, row}, inner);
+        return sums_->store(index, sum, sums_->factor(row, 1), lane_mask);
+      }
       if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
       Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
       int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
@@ -277,14 +315,32 @@ class ImplicitGemm {
     });
   }
 
+  std::vector<std::vector<Expr>> emit_byte_block(const BlockSize& size, const Expr& channel, BroadcastOperand a,
+                                                 const VectorOperand& b) {
+    std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
+    for (int r = 0; r < size.rows; ++r) {
+      const Expr start = nest_.let("start", sums_->start(add(channel, r), 1));
+      for (int v = 0; v < size.vectors; ++v) sums[static_cast<size_t>(r)].push_back(nest_.variable("c", start));
+    }
+    const auto terms = static_cast<int64_t>(bytes_->weights.size());
+    a.base = nest_.let("w0", mul(channel, depth_ * terms));
+    for (int64_t term = 0; term < terms; ++term) {
+      accumulate(nest_, sums, 0, size.rows, size.unroll, depth_, a, b, {}, Product::SignedBroadcast);
+      a.base = add(a.base, depth_ * size.rows);
+    }
+    return sums;
+  }
+
   const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
   ConvProblem p_;
+  const QuantizedConv* bytes_;  ///< null: of floats
   ImplicitGemmPlan plan_;
   RowSplit rows_;
   int64_t width_;
   int64_t panels_;
+  std::optional<QuantizedSums> sums_;
   Epilogue epilogue_;
   Expr image_, group_, first_panel_, last_panel_;
   int64_t lanes_ = 1;
@@ -301,7 +357,12 @@ class ImplicitGemm {
 }  // namespace
 
 KernelSketch generate_implicit_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem) {
-  return ImplicitGemm(context, group, problem).run();
+  return ImplicitGemm(context, group, problem, nullptr).run();
+}
+
+KernelSketch generate_quantized_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+                                     const QuantizedConv& quantized) {
+  return ImplicitGemm(context, group, problem, &quantized).run();
 }
 
 }  // namespace collage::codegen

@@ -6,7 +6,7 @@
 namespace collage::codegen {
 
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches) {
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches, Product product) {
   const int lanes = nest.lanes();
   const auto count = static_cast<int>(sums.front().size());
   auto step = [&](const Expr& k) {
@@ -21,7 +21,11 @@ void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int firs
       Expr scalar = nest.let("a", splat(load(a.buffer, index, 1), lanes));
       for (size_t v = 0; v < vectors.size(); ++v) {
         const Expr& sum = sums[static_cast<size_t>(r)][v];
-        nest.set(sum, fma(scalar, vectors[v], sum));
+        switch (product) {
+          case Product::Floats: nest.set(sum, fma(scalar, vectors[v], sum)); break;
+          case Product::SignedBroadcast: nest.set(sum, nest.dot4(sum, vectors[v], scalar)); break;
+          case Product::SignedVectors: nest.set(sum, nest.dot4(sum, scalar, vectors[v])); break;
+        }
       }
     }
   };

@@ -42,10 +42,18 @@ struct Prefetch {
 Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t shares, const Expr& share, int64_t depth,
                         int unroll);
 
+/// What a step of k adds: a product of floats, or those of four pairs of bytes to an i32. Then an element is four
+/// bytes; the signed ones are broadcast, or they are the vectors.
+enum class Product { Floats, SignedBroadcast, SignedVectors };
+
+/// Registers that such a step needs where it is no instruction (Isa::has_vnni).
+inline constexpr int kDotRegisters = 5;
+
 /// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count
 /// from row 0.
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches = {});
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches = {},
+                Product product = Product::Floats);
 
 /// Emits the block; the sums are result[row][vector].
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,

@@ -177,7 +177,19 @@ Expr cast(const Args& a) {
   const bool is_float = a.graph.value(a.node.inputs[0]).type.dtype == ir::DType::F32;
   if (is_float && to == ir::DType::I32) return as_whole(a, 0x1p31);
   if (is_float && to == ir::DType::I64) return as_whole(a, 0x1p63);
+  if (is_float && is_byte(*element_of(to))) return a.nest.clamp_to_byte(*element_of(to), as_whole(a, 256));
   return a.x();
+}
+
+Expr dequantized(const Args& a) {
+  const Expr steps = a.has(2) ? binary(Op::FSub, a.x(), a.operands[2]) : a.x();
+  return binary(Op::FMul, steps, a.operands[1]);
+}
+
+Expr quantized(const Args& a) {
+  Expr steps = unary(Op::FRound, binary(Op::FDiv, a.x(), a.operands[1]));
+  if (a.has(2)) steps = binary(Op::FAdd, steps, a.operands[2]);
+  return a.nest.clamp_to_byte(*element_of(a.graph.value(a.node.outputs[0]).type.dtype), steps);
 }
 
 // Rounding to f32 on the way must not change the result: one side is f32 or boolean.
@@ -189,8 +201,19 @@ bool is_cast_through_f32(ir::DType from, ir::DType to) {
   return is_exact(from) || to == ir::DType::F32 || to == ir::DType::Bool;
 }
 
-/// Types of operands and result; `Any` is Cast's.
-enum class Signature { Numbers, Comparison, Logic, Choice, Any };
+bool has_single(const ir::Graph& graph, const ir::Node& node, size_t i) {
+  return runtime::element_count(graph.value(node.inputs[i]).type.shape) == 1;
+}
+
+// An i32 less its zero point may not be an i32.
+bool is_quantized_through_f32(const ir::Graph& graph, const ir::Node& node) {
+  const ir::DType from = graph.value(node.inputs[0]).type.dtype;
+  if (node.op->name == "QuantizeLinear") return from == ir::DType::F32;
+  return from != ir::DType::I32 || node.inputs.size() < 3 || !node.inputs[2].is_valid();
+}
+
+/// Types of operands and result; `Any` is Cast's. `Quantized` has bytes or numbers.
+enum class Signature { Numbers, Comparison, Logic, Choice, Any, Quantized };
 
 struct Row {
   std::string_view op;
@@ -215,6 +238,7 @@ constexpr std::array kRows = {
     heavy({"Celu", celu}),
     Row{"Clip", clip},
     heavy({"Cos", [](const Args& a) { return vector_cos(a.nest, a.x()); }}),
+    Row{"DequantizeLinear", dequantized, Signature::Quantized},
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
     heavy({"Elu", elu}),
@@ -243,6 +267,7 @@ constexpr std::array kRows = {
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
     heavy({"Pow", power}),
+    Row{"QuantizeLinear", quantized, Signature::Quantized},
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
     Row{"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }},
     Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
@@ -288,6 +313,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     return node.inputs.size() == 1 && node.inputs[0].is_valid() &&
            is_cast_through_f32(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype);
   }
+  if (signature == Signature::Quantized) return is_quantized_through_f32(graph, node);
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
   if (!fits(node.outputs[0], !is_test, is_test)) return false;
@@ -316,8 +342,15 @@ std::optional<Element> element_of(ir::DType dtype) {
     case ir::DType::I32: return Element::I32;
     case ir::DType::I64: return Element::I64;
     case ir::DType::F64: return Element::F64;
+    case ir::DType::I8: return Element::I8;
+    case ir::DType::U8: return Element::U8;
     default: return std::nullopt;
   }
+}
+
+bool scales_along_axis(const ir::Node& node) {
+  const Row* row = find_row(node.op->name);
+  return row != nullptr && row->signature == Signature::Quantized;
 }
 
 bool is_heavy(const ir::Node& node) {
@@ -328,6 +361,13 @@ bool is_heavy(const ir::Node& node) {
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {
   const ir::Node& node = graph.node(id);
   ir::Shape shape = graph.value(node.inputs[i]).type.shape;
+  if (i > 0 && scales_along_axis(node)) {
+    if (has_single(graph, node, i)) return {};
+    const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.shape.size());
+    const int64_t axis = node.attrs.get_int("axis", 1);
+    shape.resize(static_cast<size_t>(rank - (axis < 0 ? axis + rank : axis)), 1);
+    return shape;
+  }
   if (i > 0 && node.op->name == "BatchNormalization" && !has_channels_last(node, kDataLayout)) {
     size_t rank = graph.value(node.inputs[0]).type.shape.size();
     shape.resize(rank > 1 ? rank - 1 : 1, 1);

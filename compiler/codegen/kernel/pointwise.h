@@ -10,17 +10,21 @@
 
 namespace collage::codegen {
 
-/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast also
-/// on integers and f64.
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on f32 and booleans; Cast
+/// also on integers and f64; QuantizeLinear and DequantizeLinear.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
 /// Returns nullopt for a dtype whose elements are no Float values of a nest.
 std::optional<Element> element_of(ir::DType dtype);
 
+/// Returns whether the operands behind the first are scales and zero points: one for all, or along the node's axis.
+bool scales_along_axis(const ir::Node& node);
+
 /// Returns whether the node needs many instructions and registers per vector.
 bool is_heavy(const ir::Node& node);
 
-/// The shape with which operand `i` broadcasts against the result: [C] of a BatchNormalization is [C, 1, 1].
+/// The shape with which operand `i` broadcasts against the result: [C] of a BatchNormalization, or of scales along the
+/// channels, is [C, 1, 1].
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId node, size_t i);
 
 /// Returns the result's lanes, given those of the operands (null: absent). Adds `let` statements to the open block. The

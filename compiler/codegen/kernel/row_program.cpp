@@ -83,6 +83,8 @@ RowRole row_role(const ir::Graph& graph, ir::NodeId id, const ir::Shape& rows) {
   const IterationSpace space{is_wide ? rows : narrow(rows), 1};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+    const ir::DType dtype = type_of(graph, node.inputs[i]).dtype;
+    if (dtype != ir::DType::F32 && dtype != ir::DType::Bool) return RowRole::None;
     if (!operand_access(broadcast_operand_shape(graph, id, i), space)) return RowRole::None;
   }
   return is_wide ? RowRole::Wide : RowRole::Narrow;

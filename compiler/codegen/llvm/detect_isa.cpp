@@ -35,6 +35,7 @@ Isa detect_isa(const std::string& cpu) {
         isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                              info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
         if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = tile_obstacle();
+        isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
       }
     }
     return isa;
@@ -48,6 +49,7 @@ Isa detect_isa(const std::string& cpu) {
   const int64_t level2_cache = runtime::host_capabilities().level2_cache;
   if (level2_cache > 0) isa.level2_cache = std::clamp(level2_cache, kLeastCache, kMostCache);
   isa.tile_obstacle = tile_obstacle();
+  isa.has_vnni = (features.lookup("avx512vnni") && features.lookup("avx512vl")) || features.lookup("avxvnni");
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
   return isa;

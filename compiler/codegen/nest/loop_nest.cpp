@@ -156,10 +156,27 @@ Expr load_int(int buffer, Expr index, int64_t width) {
 
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask) {
   if (element == Element::F32) return load(buffer, std::move(index), lanes, std::move(mask));
+  if (is_byte(element))
+    return unary(Op::FromBits, load_byte(element, buffer, std::move(index), lanes, std::move(mask)));
   std::vector<Expr> args = {std::move(index)};
   if (mask) args.push_back(std::move(mask));
   return std::make_shared<const ExprNode>(
       ExprNode{Op::LoadAs, Type::Float, lanes, buffer, 4, element, std::move(args)});
+}
+
+bool is_byte(Element element) {
+  return element == Element::I8 || element == Element::U8;
+}
+
+Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask) {
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return std::make_shared<const ExprNode>(
+      ExprNode{Op::LoadByte, Type::Float, lanes, buffer, 1, element, std::move(args)});
+}
+
+Expr round_scaled(Expr sum, Expr factor) {
+  return binary(Op::RoundScaled, std::move(sum), std::move(factor));
 }
 
 Expr load_mask(int buffer, Expr index, int lanes, Expr mask) {
@@ -311,6 +328,10 @@ void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
 
 void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr mask) {
   if (element == Element::F32) return store(buffer, std::move(index), std::move(value), std::move(mask));
+  if (is_byte(element)) {
+    return store_byte(element, buffer, std::move(index), unary(Op::ToBits, clamp_to_byte(element, value)),
+                      std::move(mask));
+  }
   Stmt stmt;
   stmt.kind = Stmt::Kind::StoreAs;
   stmt.buffer = buffer;
@@ -320,6 +341,32 @@ void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr ma
   stmt.b = std::move(value);
   stmt.c = std::move(mask);
   open_.back().push_back(std::move(stmt));
+}
+
+void Nest::store_byte(Element element, int buffer, Expr index, Expr value, Expr mask) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreByte;
+  stmt.buffer = buffer;
+  stmt.element = element;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  open_.back().push_back(std::move(stmt));
+}
+
+Expr Nest::clamp_to_byte(Element element, const Expr& value) {
+  const int lanes = value->lanes;
+  const Expr low = element == Element::I8 ? constant(-128, lanes) : zero(lanes);
+  const Expr high = constant(element == Element::I8 ? 127 : 255, lanes);
+  const Expr clamped = binary(Op::FMin, high, binary(Op::FMax, low, value));
+  return select(binary(Op::FEqual, value, value), clamped, zero(lanes));
+}
+
+Expr Nest::dot4(Expr sum, Expr a, Expr b) {
+  const int lanes = sum->lanes;
+  // Even bytes, for processors without the instruction.
+  Expr even = constant_bits(0x00ff00ffU, lanes);
+  return make(Op::Dot4, Type::Float, lanes, {std::move(sum), std::move(a), std::move(b), std::move(even)});
 }
 
 void Nest::store_int(int buffer, Expr index, Expr value) {
@@ -451,7 +498,7 @@ class Printer {
   const std::string& buffer(int64_t id) const { return nest_.buffers()[static_cast<size_t>(id)].name; }
 
   static const char* name_of_element(Element element) {
-    static constexpr const char* kNames[] = {"", ".i32", ".i64", ".f64"};
+    static constexpr const char* kNames[] = {"", ".i32", ".i64", ".f64", ".i8", ".u8"};
     return kNames[static_cast<size_t>(element)];
   }
 
@@ -465,6 +512,7 @@ class Printer {
       case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
       case Op::LoadInt: return fmt::format("{}[{}].index{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
       case Op::LoadAs:
+      case Op::LoadByte:
       case Op::LoadMask:
       case Op::Load: {
         std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
@@ -508,6 +556,7 @@ class Printer {
         line(depth, fmt::format("{}[{}].i64 = {}", buffer(s.buffer), expr(s.a), expr(s.b)));
         break;
       case Stmt::Kind::StoreAs:
+      case Stmt::Kind::StoreByte:
       case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
         line(depth, fmt::format("{}[{}]{} = {}{}{}", buffer(s.buffer), expr(s.a), name_of_element(s.element), expr(s.b),

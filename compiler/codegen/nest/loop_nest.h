@@ -27,7 +27,10 @@ enum class Op {
 };
 
 /// How elements lie in memory that are Float values in a nest. Integers are rounded to f32 when loaded.
-enum class Element { F32, I32, I64, F64 };
+enum class Element { F32, I32, I64, F64, I8, U8 };
+
+/// Returns whether an element is one byte.
+bool is_byte(Element element);
 
 struct ExprNode;
 /// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
@@ -39,7 +42,7 @@ struct ExprNode {
   int lanes = 1;
   int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
   int64_t width = 4;  ///< LoadInt: bytes of the integer
-  Element element = Element::F32;  ///< LoadAs
+  Element element = Element::F32;  ///< LoadAs, LoadByte
   std::vector<Expr> args;
 };
 
@@ -74,6 +77,12 @@ Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 /// Elements [index, index + lanes) of another type; lanes that `mask` excludes are 0 and not read.
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
 
+/// Bytes [index, index + lanes) as 32-bit patterns, extended as I8 or U8; lanes that `mask` excludes are 0 and not read.
+Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
+
+/// An i32 in each lane, times a factor of f32 in double, rounded to a whole number: halves to even.
+Expr round_scaled(Expr sum, Expr factor);
+
 /// Lane i is lane pattern[i] of the vector; `pattern` has 32-bit integers below the number of lanes, which is 8 or 16.
 Expr permute(Expr vector, Expr pattern);
 
@@ -92,6 +101,7 @@ struct Stmt {
     Set,
     Store,
     StoreAs,
+    StoreByte,
     StoreInt,
     StoreMask,
     Scatter,
@@ -107,12 +117,12 @@ struct Stmt {
   };
   Kind kind = Kind::Comment;
   int var = -1;                    ///< For, Let, Var, Set
-  int buffer = -1;                 ///< Store, StoreAs, StoreInt, StoreMask, Scatter, Prefetch
+  int buffer = -1;                 ///< Store, StoreAs, StoreByte, StoreInt, StoreMask, Scatter, Prefetch
   int64_t step = 1;                ///< For; TileLoad, TileStore: elements from row to row
-  Element element = Element::F32;  ///< StoreAs
+  Element element = Element::F32;  ///< StoreAs, StoreByte
   Expr a;                          ///< For: begin; If: condition; Let, Var, Set: value; others: index
-  Expr b;                          ///< For: end; Store, StoreAs, StoreInt, StoreMask, Scatter: value
-  Expr c;                          ///< Store, StoreAs, StoreMask: mask or null; Scatter: lane offsets
+  Expr b;                          ///< For: end; Store, StoreAs, StoreByte, StoreInt, StoreMask, Scatter: value
+  Expr c;                          ///< Store, StoreAs, StoreByte, StoreMask: mask or null; Scatter: lane offsets
   Expr d;  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range
   std::array<int, 3> tiles{};  ///< TileZero, TileLoad, TileStore: the first; TileDot: sum, rows, columns
   std::vector<Stmt> body;      ///< For, If
@@ -162,6 +172,12 @@ class Nest {
   void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
   /// Stores elements of another type: to integers towards zero, clamped to their range, NaN as 0.
   void store_as(Element element, int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Stores 32-bit patterns in the range of I8 or U8 as bytes.
+  void store_byte(Element element, int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// What `store_as` would store in a byte, as a whole number: clamped, NaN as 0. Expects a whole number.
+  Expr clamp_to_byte(Element element, const Expr& value);
+  /// `sum` plus the four products of each lane's bytes, which `a` holds as u8 and `b` as s8. Exact modulo 2^32.
+  Expr dot4(Expr sum, Expr a, Expr b);
   /// Stores an index, 8 bytes.
   void store_int(int buffer, Expr index, Expr value);
   /// Stores booleans, one byte each.

@@ -265,6 +265,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
       if (value.is_output) {
         EXPECT_EQ(std::memcmp(mine.data(), expected[id].data(), expected[id].bytes()), 0) << "%" << value.name;
       }
+      EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
       continue;
     }
     auto want = expected[id].as<float>();
