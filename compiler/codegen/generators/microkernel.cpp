@@ -6,7 +6,8 @@
 namespace collage::codegen {
 
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches, Product product) {
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches,
+                Product product) {
   const int lanes = nest.lanes();
   const auto count = static_cast<int>(sums.front().size());
   auto step = [&](const Expr& k) {

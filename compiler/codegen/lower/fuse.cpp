@@ -10,6 +10,7 @@
 #include <set>
 
 #include "compiler/codegen/generators/direct_conv.h"
+#include "compiler/codegen/generators/separable_conv.h"
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
@@ -267,12 +268,21 @@ class Grouping {
     for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
   }
 
-  /// The anchor is the only reader of what a prologue makes, so that no cycle arises. Taps that become one are weights
-  /// added up: another sum than the plain one.
+  /// A depthwise convolution, where a rule asks for it; or a Resize. Taps that a Resize makes one are weights added up:
+  /// another sum than the plain one.
+  std::optional<ir::NodeId> prologue_of(ir::NodeId id) const {
+    if (generator_of(id) != kSeparable) {
+      return numerics_ == Numerics::Strict ? std::nullopt : upsampling_of(graph_, id);
+    }
+    const ir::NodeId producer = graph_.value(graph_.node(id).inputs[0]).producer;
+    if (!producer.is_valid() || !takes_separable_conv(graph_, producer, id)) return {};
+    return producer;
+  }
+
+  /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
   void take_prologue(ir::NodeId id, Draft& fresh) {
-    if (numerics_ == Numerics::Strict) return;
     if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
-    const std::optional<ir::NodeId> prologue = upsampling_of(graph_, id);
+    const std::optional<ir::NodeId> prologue = prologue_of(id);
     const auto at = prologue ? of_.find(*prologue) : of_.end();
     if (at == of_.end() || draft(at->second).nodes.size() != 1) return;
     draft(at->second).nodes.clear();

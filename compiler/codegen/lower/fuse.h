@@ -4,6 +4,7 @@
 //
 //   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add before the store
 //   %u = Resize(%x, …)  %c = Conv(%u, %w)               =>  one group, if the Conv's generator takes the Resize in
+//   %d = Conv(%x, %w)  %c = Conv(%d, %v)               =>  one group, if a rule says so: depthwise, then pointwise
 #pragma once
 
 #include <vector>
