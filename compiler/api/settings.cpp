@@ -106,6 +106,8 @@ constexpr Row kRows[] = {
     {"forbid", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.forbid, v); }},
     {"max-states", "a number", set_max_states},
     {"memory", "DEVICE=SIZE", [](CompilerState& s, const std::string& v) { return add(s.settings.memory, v); }},
+    {"numerics", "`strict`, `f32` or `fast`",
+     [](CompilerState& s, const std::string& v) { return store(s.settings.numerics, codegen::parse_numerics(v)); }},
     {"objective", "an objective",
      [](CompilerState& s, const std::string& v) {
        const place::Objective* objective = place::parse_objective(v, "objective", *s.diags);

@@ -37,6 +37,10 @@ class JitImpl : public Jit {
   Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                  const LowerOptions& options) override {
     if (listener_) listener_(nodes.size());
+    for (const auto& [node, generator] : options.generators) {
+      const std::string refusal = generator_refusal(generator, options_.numerics, assembler_->isa().tile_obstacle);
+      if (!refusal.empty()) return Status::error(fmt::format("generator `{}`: {}", generator, refusal));
+    }
     const bool is_plain = std::all_of(options.layouts.begin(), options.layouts.end(),
                                       [](const auto& entry) { return entry.second == runtime::kPlainLayout; });
     if (is_plain) return lower_plain(graph, nodes, options.generators);
@@ -56,8 +60,9 @@ class JitImpl : public Jit {
   Result<LoweredPartition> lower_plain(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                        const GeneratorNames& generators) {
     LoweredPartition partition;
-    LoweringContext context{graph, assembler_->isa(), options_.threads, partition.constants, partition.temporaries};
-    std::vector<Group> groups = form_groups(graph, nodes, generators);
+    LoweringContext context{
+        graph, assembler_->isa(), options_.threads, partition.constants, partition.temporaries, options_.numerics};
+    std::vector<Group> groups = form_groups(graph, nodes, generators, options_.numerics);
     std::vector<std::vector<KernelSketch>> sketches;
     for (const Group& group : groups) {
       sketches.push_back(lower_group(context, group));

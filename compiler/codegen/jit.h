@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "compiler/codegen/layout/value_layouts.h"
+#include "compiler/codegen/target/generator_refusal.h"
+#include "compiler/codegen/target/numerics.h"
 #include "compiler/ir/graph.h"
 #include "compiler/support/file_cache.h"
 #include "runtime/core/layout.h"
@@ -26,6 +28,7 @@ struct JitOptions {
   std::string cpu;                      ///< LLVM's name; empty: this machine
   bool keep_text = false;               ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
   support::FileCache* cache = nullptr;  ///< of compiled code; outlives the Jit; null: none
+  Numerics numerics = Numerics::F32;    ///< which algorithms the code may use
 };
 
 /// What a Jit has done so far. Kernels of equal loop nests are one.
@@ -109,7 +112,7 @@ class Jit : public runtime::Code {
   void listen(LowerListener listener) { listener_ = std::move(listener); }
 
   /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition. The failure says why the code
-  /// cannot read or write the layouts, or which generator does not take its node.
+  /// cannot read or write the layouts, or which generator does not take its node, or is refused.
   virtual runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                                   const LowerOptions& options) = 0;
   runtime::Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {

@@ -2,6 +2,7 @@
 // What rules may ask of the machine: `needs "onednn" >= "2.6"`, `needs npu`, `library_version`.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ namespace collage::match {
 struct Environment {
   std::map<std::string, std::string, std::less<>> libraries;  ///< linked, with their versions: `2.6.3 isa 1023`
   std::map<std::string, int, std::less<>> backends;           ///< active, with their versions
+  /// Why generated code does not use a generator that a rule names, or ""; empty: it uses all of them.
+  std::function<std::string(std::string_view generator)> generator_refusal{};
 };
 
 /// Returns a number below, equal to or above zero if `a` is an older, the same or a newer version than `b`. A version is

@@ -16,6 +16,10 @@ class Chooser {
       fail(Refusal::Kind::Needs, std::move(why), need.span);
       return std::nullopt;
     }
+    if (std::string why = generator_refusal(); !why.empty()) {
+      fail(Refusal::Kind::Needs, std::move(why), kernel_.lowering.span);
+      return std::nullopt;
+    }
     std::optional<KernelChoice> best;
     size_t variants = 1;
     for (const ir::Knob& knob : kernel_.knobs) variants *= knob.values.size();
@@ -33,6 +37,13 @@ class Chooser {
   const Refusal& why() const { return why_; }
 
  private:
+  std::string generator_refusal() const {
+    const bool names_generator = kernel_.lowering.kind == ir::LoweringKind::HostJit && kernel_.lowering.span.is_valid();
+    const Environment* environment = context_.environment;
+    if (!names_generator || environment == nullptr || !environment->generator_refusal) return "";
+    return environment->generator_refusal(kernel_.lowering.symbol);
+  }
+
   /// The last knob goes through its values fastest.
   AttrValues knobs_of(size_t variant) const {
     AttrValues knobs;

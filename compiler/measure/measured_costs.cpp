@@ -32,9 +32,11 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
     : options_(std::move(options)), worker_(options_.worker) {
   std::string machine = fmt::format("{}\n{}\nthreads {}\n", describe_machine(), describe_build(options_.worker.program),
                                     options_.threads);
-  environments_[""] = machine + "host";
+  const std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.numerics).name);
+  environments_[""] = generated + "host";
   for (const place::ActiveBackend& active : backends) {
-    environments_[active.backend->name] = machine + describe_backend(active);
+    const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
+    environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
   }
 }
 

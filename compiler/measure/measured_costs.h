@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/target/numerics.h"
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
@@ -25,9 +26,10 @@ struct MeasuringProgress {
 struct MeasuredCostsOptions {
   WorkerOptions worker;
   int threads = 1;
-  CostDatabase* database = nullptr;  ///< null: memory only
-  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;     ///< called before waiting for it; may be empty
+  codegen::Numerics numerics = codegen::Numerics::F32;  ///< of generated code
+  CostDatabase* database = nullptr;                     ///< null: memory only
+  std::string lock_file;                                ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;                        ///< called before waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
 };

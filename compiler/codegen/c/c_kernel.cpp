@@ -70,6 +70,8 @@ BINARY(bitor, of_bits(u_of(a) | u_of(b)))
 BINARY(bitxor, of_bits(u_of(a) ^ u_of(b)))
 BINARY(bitadd, of_bits(u_of(a) + u_of(b)))
 BINARY(bitsub, of_bits(u_of(a) - u_of(b)))
+BINARY(bitmul, of_bits(u_of(a) * u_of(b)))
+BINARY(roundscaled, (float)nearbyint((double)bits_of(a) * (double)b))
 SHIFT(bitshl, of_bits(u_of(a) << b))
 SHIFT(bitshr, of_bits((uint32_t)(bits_of(a) >> b)))
 UNARY(tobits, of_bits(a >= -2147483648.0f && a < 2147483648.0f ? (uint32_t)(int32_t)a : 0x80000000u))
@@ -130,6 +132,30 @@ ELEMENT(f64, double, a)
 SMALL(i8, int8_t, INT8_MIN, INT8_MAX)
 SMALL(u8, uint8_t, 0, UINT8_MAX)
 SMALL(i16, int16_t, INT16_MIN, INT16_MAX)
+#define BYTE(name, type) \
+  static inline float f_byte_##name(const void *b, int64_t i) { \
+    return of_bits((uint32_t)(int32_t)((const type *)b)[i]); } \
+  static inline vec v_byte_##name(const void *b, int64_t i) { \
+    vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_byte_##name(b, i + l); return r; } \
+  static inline vec v_byte_##name##_if(const void *b, int64_t i, mask m) { \
+    vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_byte_##name(b, i + l) : 0.0f; return r; } \
+  static inline void f_put_##name(void *b, int64_t i, float a) { ((type *)b)[i] = (type)bits_of(a); } \
+  static inline void v_put_##name(void *b, int64_t i, vec a) { \
+    for (int l = 0; l < LANES; ++l) f_put_##name(b, i + l, a.v[l]); } \
+  static inline void v_put_##name##_if(void *b, int64_t i, vec a, mask m) { \
+    for (int l = 0; l < LANES; ++l) if (m.v[l]) f_put_##name(b, i + l, a.v[l]); }
+BYTE(i8, signed char)
+BYTE(u8, unsigned char)
+static inline float f_dot4(float sum, float a, float b, float even) {
+  uint32_t r = u_of(sum), x = u_of(a), y = u_of(b);
+  (void)even;
+  for (int k = 0; k < 32; k += 8) {
+    int u = (int)((x >> k) & 255), s = (int)(((y >> k) & 255) ^ 128) - 128;
+    r += (uint32_t)(u * s);
+  }
+  return of_bits(r); }
+static inline vec v_dot4(vec sum, vec a, vec b, vec even) {
+  vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_dot4(sum.v[l], a.v[l], b.v[l], even.v[l]); return r; }
 static inline mask vm_load(const void *b, int64_t i) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m_load(b, i + l); return r; }
 static inline mask vm_load_if(const void *b, int64_t i, mask m) {
   mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? m_load(b, i + l) : 0; return r; }
@@ -246,6 +272,7 @@ class Writer {
       }
       case Op::Load: return load(e, e.lanes == 1 ? "f_load" : "v_load");
       case Op::LoadAs: return load(e, fmt::format("{}_load_{}", e.lanes == 1 ? "f" : "v", name_of(e.element)));
+      case Op::LoadByte: return load(e, fmt::format("{}_byte_{}", e.lanes == 1 ? "f" : "v", name_of(e.element)));
       case Op::LoadMask: return load(e, e.lanes == 1 ? "m_load" : "vm_load");
       case Op::Gather: return load(e, "v_gather");
       case Op::LoadInt: return fmt::format("i{}_load(b{}, {})", e.width, e.imm, arg(e, 0));
@@ -332,6 +359,8 @@ class Writer {
       case Stmt::Kind::StoreInt: return store(s, "i8_store", nullptr, depth);
       case Stmt::Kind::StoreAs:
         return store(s, fmt::format("{}_store_{}", s.b->lanes == 1 ? "f" : "v", name_of(s.element)), s.c, depth);
+      case Stmt::Kind::StoreByte:
+        return store(s, fmt::format("{}_put_{}", s.b->lanes == 1 ? "f" : "v", name_of(s.element)), s.c, depth);
       case Stmt::Kind::StoreMask: return store(s, s.b->lanes == 1 ? "m_store" : "vm_store", s.c, depth);
       case Stmt::Kind::Scatter: {
         std::string index = value(s.a), stored = value(s.b), offsets = value(s.c);
@@ -342,6 +371,12 @@ class Writer {
       }
       case Stmt::Kind::Prefetch: return;
       case Stmt::Kind::Comment: return line(depth, "/* " + s.text + " */");
+      case Stmt::Kind::TileConfig:
+      case Stmt::Kind::TileRelease:
+      case Stmt::Kind::TileZero:
+      case Stmt::Kind::TileLoad:
+      case Stmt::Kind::TileStore:
+      case Stmt::Kind::TileDot: COLLAGE_CHECK(false, "C has no tiles, and its instruction set says so");
     }
   }
 

@@ -7,21 +7,13 @@
 #include "compiler/codegen/generators/window_rows.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
+#include "compiler/codegen/schedule/direct_conv_plan.h"
 
 namespace collage::codegen {
 namespace {
 
 /// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
-/// Bytes that stay in a second-level cache beside others.
-constexpr int64_t kCache = 1 << 20;
-/// Most positions of a task, where a row is a whole plane: about what stays in a second-level cache.
-constexpr int64_t kTaskPositions = 96;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
-}
-
 class DirectConv {
  public:
   DirectConv(const LoweringContext& context, const Group& group, const ConvProblem& problem)
@@ -29,49 +21,24 @@ class DirectConv {
         builder_(context),
         nest_(builder_.nest()),
         p_(problem),
+        plan_(plan_direct_conv(problem, context.machine())),
+        width_(plan_.width),
+        panels_(plan_.panels),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
 
   KernelSketch run() {
     lanes_ = nest_.lanes();
-    block_ = choose_block(p_.output[2], p_.out_channels, nest_.lanes(), context_.isa.registers);
-    width_ = block_.vectors * lanes_;
-    panels_ = ceil_div(p_.out_channels, width_);
-    choose_tasks();
     x_ = builder_.value_buffer(p_.x, false);
     w_ = builder_.constant_buffer(packed_weights(), "packed");
     if (p_.b.is_valid()) b_ = builder_.constant_buffer(packed_bias(), "bias");
     emit();
-    const int64_t extent = p_.batch * p_.groups * rows_ * panels_;
+    const int64_t extent = p_.batch * p_.groups * plan_.rows * panels_;
     const int64_t work = p_.batch * p_.groups * p_.out_channels * p_.depth() * p_.out_plane() / extent;
     return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, work));
   }
 
  private:
-  int64_t weights_bytes() const { return p_.out_channels * p_.depth() * static_cast<int64_t>(sizeof(float)); }
-  bool has_one_row() const { return p_.output[0] == 1 && p_.output[1] == 1; }
-
-  /// A row is a row of the output, or a chunk of blocks of the only one.
-  void choose_tasks() {
-    blocks_ = split_rows(p_.output[2], block_.rows);
-    rows_ = p_.output[0] * p_.output[1];
-    row_blocks_ = blocks_.blocks();
-    if (has_one_row()) {
-      row_blocks_ = std::clamp<int64_t>(kTaskPositions / blocks_.rows, 1, blocks_.blocks());
-      rows_ = ceil_div(blocks_.blocks(), row_blocks_);
-      row_blocks_ = ceil_div(blocks_.blocks(), rows_);
-      rows_ = ceil_div(blocks_.blocks(), row_blocks_);
-    }
-    // What is read again for each row, or for each panel, should come from the second-level cache. Where all does, each
-    // thread gets rows with all their panels: as much as the others, and of what it may have written itself.
-    const int64_t input = p_.in_channels * p_.in_plane() * static_cast<int64_t>(sizeof(float));
-    const int64_t by_panel = input > kCache ? panels_ * input : 0;
-    const int64_t by_row = weights_bytes() > kCache ? rows_ * weights_bytes() : 0;
-    panel_inside_ = by_row <= by_panel;
-  }
-
-  int64_t panel_width(int64_t panel) const {
-    return ceil_div(std::min(width_, p_.out_channels - panel * width_), lanes_) * lanes_;
-  }
+  int64_t panel_width(int64_t panel) const { return round_up(plan_.channels(p_, panel), lanes_); }
 
   /// Elements of one group's weights: whole vectors.
   int64_t group_elements() const { return ((panels_ - 1) * width_ + panel_width(panels_ - 1)) * p_.depth(); }
@@ -86,7 +53,7 @@ class DirectConv {
     for (int64_t g = 0; g < p_.groups; ++g) {
       for (int64_t panel = 0; panel < panels_; ++panel) {
         const int64_t width = panel_width(panel);
-        const int64_t real = std::min(width, p_.out_channels - panel * width_);
+        const int64_t real = plan_.channels(p_, panel);
         for (int64_t tap : taps) {
           for (int64_t c = 0; c < p_.in_channels; ++c, to += width) {
             const float* first = from + weight_index(p_, g, panel * width_, c, tap);
@@ -101,7 +68,7 @@ class DirectConv {
   /// [group][channel], whole vectors.
   runtime::Tensor packed_bias() const {
     const float* from = context_.graph.value(p_.b).constant->data.as<float>().data();
-    const int64_t padded = ceil_div(p_.out_channels, lanes_) * lanes_;
+    const int64_t padded = round_up(p_.out_channels, lanes_);
     runtime::Tensor packed(runtime::DType::F32, {p_.groups * padded});
     for (int64_t g = 0; g < p_.groups; ++g) {
       std::copy_n(from + g * p_.out_channels, p_.out_channels, packed.as<float>().data() + g * padded);
@@ -111,14 +78,14 @@ class DirectConv {
 
   void emit() {
     TaskIndex index(nest_, nest_.begin_for("task", nest_.task_begin(), nest_.task_end()));
-    Expr panel = panel_inside_ ? index.next("panel", panels_) : nullptr;
-    row_ = index.next("row", rows_);
-    if (!panel_inside_) panel = index.next("panel", panels_);
+    Expr panel = plan_.panel_inside ? index.next("panel", panels_) : nullptr;
+    row_ = index.next("row", plan_.rows);
+    if (!plan_.panel_inside) panel = index.next("panel", panels_);
     group_ = index.next("group", p_.groups);
     image_ = index.last(p_.batch);
-    const int64_t tail = p_.out_channels - (panels_ - 1) * width_;
+    const int64_t tail = plan_.channels(p_, panels_ - 1);
     if (tail == width_) {
-      emit_panel(panel, block_.vectors, nullptr);
+      emit_panel(panel, plan_.block.vectors, nullptr);
     } else {
       const int vectors = static_cast<int>(ceil_div(tail, lanes_));
       const bool is_masked = tail % lanes_ != 0;
@@ -130,7 +97,7 @@ class DirectConv {
         emit_tail();
       } else {
         nest_.begin_if(less(panel, int_const(panels_ - 1)));
-        emit_panel(panel, block_.vectors, nullptr);
+        emit_panel(panel, plan_.block.vectors, nullptr);
         nest_.end_if();
         nest_.begin_if(less(int_const(panels_ - 2), panel));
         emit_tail();
@@ -146,12 +113,12 @@ class DirectConv {
     channel_ = nest_.let("channel", mul(panel, width_));
     weights_ = nest_.let("w0", add(mul(group_, group_elements()), mul(panel, width_ * p_.depth())));
     OutputRow row = output_row();
-    for (const BlockRun& run : block_runs(p_, blocks_)) emit_run(row, run);
+    for (const BlockRun& run : block_runs(p_, plan_.positions)) emit_run(row, run);
   }
 
   OutputRow output_row() {
     Expr out_d = int_const(0);
-    Expr out_h = has_one_row() ? int_const(0) : row_;
+    Expr out_h = plan_.has_one_row ? int_const(0) : row_;
     if (p_.output[0] > 1) {
       out_d = nest_.let("out_d", div(row_, p_.output[1]));
       out_h = nest_.let("out_h", rem(row_, p_.output[1]));
@@ -161,15 +128,15 @@ class DirectConv {
   }
 
   void emit_run(OutputRow& row, const BlockRun& run) {
-    if (!has_one_row()) {
+    if (!plan_.has_one_row) {
       if (run.count == 1) return emit_block_at(row, run, int_const(0));
       emit_block_at(row, run, nest_.begin_for("block", int_const(0), int_const(run.count)));
       nest_.end_for();
       return;
     }
     // The task's blocks are some of the run's.
-    const Expr begin = max(add(mul(row_, row_blocks_), -run.first_block), int_const(0));
-    const Expr end = min(add(mul(row_, row_blocks_), row_blocks_ - run.first_block), int_const(run.count));
+    const Expr begin = max(add(first_block(row_), -run.first_block), int_const(0));
+    const Expr end = min(add(first_block(add(row_, 1)), -run.first_block), int_const(run.count));
     emit_block_at(row, run, nest_.begin_for("block", nest_.let("begin", begin), nest_.let("end", end)));
     nest_.end_for();
   }
@@ -194,36 +161,52 @@ class DirectConv {
       b.buffer = w_;
       b.base = add(w, t * tap_elements);
       b.k_stride = vectors_ * lanes_;
-      accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), block_.unroll,
+      accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), plan_.block.unroll,
                  p_.in_channels, a, b, next_lines(run, block, add(tap_row, t), a));
     }
     row.end_taps();
     store(row, position, sums);
   }
 
-  /// What comes next and may be far away: the next panel's weights, where all of them do not stay in the cache, each
-  /// block fetching its share; or else the positions after those of the block, where they follow in memory.
-  Prefetch next_lines(const BlockRun& run, const Expr& block, const Expr& tap, const BroadcastOperand& a) const {
-    if (weights_bytes() > kCache && !panel_inside_) return next_weights(run, block, tap);
+  /// The first block of a chunk of the only row.
+  Expr first_block(const Expr& row) const { return div(mul(row, plan_.positions.blocks()), plan_.rows); }
+
+  /// What comes next and may be far away: the next panel's weights, each block fetching its share, and the positions after
+  /// those of the block, where they follow in memory.
+  std::vector<Prefetch> next_lines(const BlockRun& run, const Expr& block, const Expr& tap,
+                                   const BroadcastOperand& a) const {
+    std::vector<Prefetch> prefetches;
+    if (plan_.fetches_weights) prefetches.push_back(next_weights(run, block, tap));
+    if (!plan_.weights_are_near && !plan_.panel_inside) return prefetches;
     // Of a 1x1 convolution: rows of a few cache lines are too short for the hardware to foresee.
-    if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return {};
-    Prefetch prefetch;
-    prefetch.buffer = x_;
-    prefetch.base = add(a.base, run.height * a.row_stride);
-    while (2 * prefetch.every * run.height <= kLineElements && prefetch.every < block_.unroll) prefetch.every *= 2;
-    return prefetch;
+    if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return prefetches;
+    Prefetch positions;
+    positions.buffer = x_;
+    positions.base = add(a.base, run.height * a.row_stride);
+    while (2 * positions.every * run.height <= kLineElements && positions.every < plan_.block.unroll)
+      positions.every *= 2;
+    prefetches.push_back(positions);
+    return prefetches;
   }
 
   Prefetch next_weights(const BlockRun& run, const Expr& block, const Expr& tap) const {
-    const int64_t blocks = blocks_.blocks() * (has_one_row() ? 1 : rows_);
-    const Expr index = add(has_one_row() ? block : add(mul(row_, blocks_.blocks()), block), run.first_block);
+    const int64_t row_blocks = plan_.positions.blocks();
+    Expr index = add(block, run.first_block);
+    int64_t blocks = plan_.positions.blocks();
+    if (plan_.has_one_row && plan_.panel_inside) {
+      index = sub(index, first_block(row_));
+      blocks = std::max<int64_t>(1, blocks / plan_.rows);
+    } else if (!plan_.has_one_row && !plan_.panel_inside) {
+      index = add(mul(row_, row_blocks), index);
+      blocks *= plan_.rows;
+    }
     return share_of_lines(w_, add(weights_, width_ * p_.depth()), p_.depth() * width_ / kLineElements,
-                          blocks * p_.taps(), add(mul(index, p_.taps()), tap), p_.in_channels, block_.unroll);
+                          blocks * p_.taps(), add(mul(index, p_.taps()), tap), p_.in_channels, plan_.block.unroll);
   }
 
   std::vector<std::vector<Expr>> initial_sums(int64_t height) {
     std::vector<Expr> start;
-    const int64_t padded = ceil_div(p_.out_channels, lanes_) * lanes_;
+    const int64_t padded = round_up(p_.out_channels, lanes_);
     for (int v = 0; v < vectors_; ++v) {
       const Expr at = add(add(channel_, mul(group_, padded)), v * lanes_);
       start.push_back(b_ < 0 ? nest_.zero(nest_.lanes()) : nest_.let("bias", load(b_, at, nest_.lanes())));
@@ -255,15 +238,11 @@ class DirectConv {
   KernelBuilder builder_;
   Nest& nest_;
   ConvProblem p_;
+  DirectConvPlan plan_;
+  int64_t width_;
+  int64_t panels_;
   Epilogue epilogue_;
-  BlockSize block_;
-  RowSplit blocks_;  ///< of the positions of a row
   int64_t lanes_ = 1;
-  int64_t width_ = 1;
-  int64_t panels_ = 1;
-  int64_t rows_ = 1;
-  int64_t row_blocks_ = 1;
-  bool panel_inside_ = false;  ///< neighbouring tasks are panels of one row; else rows of one panel
   int x_ = -1;
   int w_ = -1;
   int b_ = -1;

@@ -5,13 +5,12 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/implicit_gemm_plan.h"
 #include "runtime/core/element.h"
 
 namespace collage::codegen {
 namespace {
 
-/// Most elements of packed panels in a task: half of a second-level cache of 1 MB.
-constexpr int64_t kScratchElements = 1 << 17;
 constexpr int64_t kGrainWork = 1 << 16;
 
 /// Weights as [group][block of output channels][k][channel of the block].
@@ -37,13 +36,27 @@ runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, con
   return packed;
 }
 
+/// Products of bytes need registers of their own where they are no instruction.
+Machine machine_for(const LoweringContext& context, bool has_bytes) {
+  Machine machine = context.machine();
+  if (has_bytes && !context.isa.has_vnni) machine.registers -= kDotRegisters;
+  return machine;
+}
+
 class ImplicitGemm {
  public:
-  ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem)
+  /// Of bytes, `problem` counts groups of four input channels.
+  ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+               const QuantizedConv* quantized)
       : context_(context),
-        builder_(context, context.graph.value(problem.x).type.dtype),
+        builder_(context, quantized != nullptr ? Element::F32 : context.graph.value(problem.x).type.dtype),
         nest_(builder_.nest()),
         p_(problem),
+        bytes_(quantized),
+        plan_(plan_implicit_gemm(problem, machine_for(context, quantized != nullptr))),
+        rows_(plan_.channels),
+        width_(plan_.width),
+        panels_(plan_.panels),
         epilogue_(builder_, group,
                   {context.graph.value(context.graph.first_output(group.anchor)).type.shape,
                    context.graph.value(context.graph.first_output(group.anchor)).type.shape.size() - 2}) {}
@@ -52,14 +65,13 @@ class ImplicitGemm {
     lanes_ = nest_.lanes();
     plane_ = p_.out_plane();
     depth_ = p_.depth();
-    block_ = choose_block(p_.out_channels, plane_, nest_.lanes(), context_.isa.registers);
-    rows_ = split_rows(p_.out_channels, block_.rows);
-    width_ = block_.vectors * lanes_;
-    panels_ = (plane_ + width_ - 1) / width_;
-    choose_chunks();
-    x_ = builder_.value_buffer(p_.x, false);
+    x_ = bytes_ == nullptr ? builder_.value_buffer(p_.x, false)
+                           : builder_.temporary_buffer(bytes_->x, "packed_x", false);
     const ir::Value& weights = context_.graph.value(p_.w);
-    if (weights.is_constant()) {
+    if (bytes_ != nullptr) {
+      w_ = builder_.constant_buffer(pack_byte_weights(), "packed");
+      sums_.emplace(builder_, bytes_->node, bytes_->sums);
+    } else if (weights.is_constant()) {
       const runtime::Tensor& w = weights.constant->data;
       const bool is_double = nest_.number() == ir::DType::F64;
       w_ = builder_.constant_buffer(is_double ? pack_weights<double>(p_, w, rows_) : pack_weights<float>(p_, w, rows_),
@@ -71,10 +83,10 @@ class ImplicitGemm {
     if (p_.transposed) positions_ = builder_.constant_buffer(result_positions(), "positions");
     if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
     // A phase without taps still has a scratch buffer.
-    int64_t scratch = std::max<int64_t>(1, chunk_panels_ * depth_ * width_);
+    int64_t scratch = std::max<int64_t>(1, plan_.chunk_panels * depth_ * width_);
     scratch_ = builder_.scratch_buffer(static_cast<size_t>(scratch) * nest_.number_bytes());
     emit();
-    int64_t extent = p_.batch * p_.groups * row_chunks_ * panel_chunks_;
+    int64_t extent = p_.batch * p_.groups * plan_.channel_chunks * plan_.panel_chunks;
     int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
     return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent));
   }
@@ -98,41 +110,39 @@ class ImplicitGemm {
     return table;
   }
 
-  // Distributes panels first: distributing the channels repeats the packing.
-  void choose_chunks() {
-    int64_t images = p_.batch * p_.groups;
-    int64_t fitting = std::clamp<int64_t>(kScratchElements / std::max<int64_t>(1, depth_ * width_), 1, panels_);
-    panel_chunks_ = (panels_ + fitting - 1) / fitting;
-    row_chunks_ = 1;
-    int64_t threads = context_.threads;
-    if (threads > 1 && images % threads != 0) {
-      int64_t wanted = std::max(panel_chunks_, std::min(panels_, 2 * threads));
-      wanted = (wanted + threads - 1) / threads * threads;
-      if (panels_ >= 3 * threads) {
-        panel_chunks_ = std::min(panels_, wanted);
-      } else {
-        row_chunks_ = std::min(rows_.blocks(), threads);
+  /// Weights as [group][block of output channels][term][k][channel of the block], four bytes each.
+  runtime::Tensor pack_byte_weights() const {
+    const auto& terms = bytes_->weights;
+    runtime::Tensor packed(runtime::DType::I32,
+                           {p_.groups, p_.out_channels, static_cast<int64_t>(terms.size()), depth_});
+    int32_t* to = packed.as<int32_t>().data();
+    for (int64_t g = 0; g < p_.groups; ++g) {
+      for (int64_t block = 0; block < rows_.blocks(); ++block) {
+        const int64_t height = block < rows_.tall ? rows_.rows : rows_.rows - 1;
+        const int64_t first = g * p_.out_channels + rows_.first_row(block);
+        for (const std::vector<int32_t>& term : terms) {
+          for (int64_t k = 0; k < depth_; ++k) {
+            for (int64_t r = 0; r < height; ++r) *to++ = term[static_cast<size_t>((first + r) * depth_ + k)];
+          }
+        }
       }
     }
-    chunk_panels_ = (panels_ + panel_chunks_ - 1) / panel_chunks_;
-    panel_chunks_ = (panels_ + chunk_panels_ - 1) / chunk_panels_;
-    chunk_blocks_ = (rows_.blocks() + row_chunks_ - 1) / row_chunks_;
-    row_chunks_ = (rows_.blocks() + chunk_blocks_ - 1) / chunk_blocks_;
+    return packed;
   }
 
   void emit() {
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
-    Expr panel_chunk = nest_.let("panel_chunk", rem(task, panel_chunks_));
-    Expr rest = nest_.let("rest", div(task, panel_chunks_));
-    Expr row_chunk = nest_.let("row_chunk", rem(rest, row_chunks_));
-    rest = nest_.let("rest", div(rest, row_chunks_));
+    Expr panel_chunk = nest_.let("panel_chunk", rem(task, plan_.panel_chunks));
+    Expr rest = nest_.let("rest", div(task, plan_.panel_chunks));
+    Expr row_chunk = nest_.let("row_chunk", rem(rest, plan_.channel_chunks));
+    rest = nest_.let("rest", div(rest, plan_.channel_chunks));
     group_ = nest_.let("group", rem(rest, p_.groups));
     image_ = nest_.let("image", div(rest, p_.groups));
-    first_panel_ = nest_.let("first_panel", mul(panel_chunk, chunk_panels_));
-    last_panel_ = nest_.let("last_panel", min(add(first_panel_, chunk_panels_), int_const(panels_)));
+    first_panel_ = nest_.let("first_panel", mul(panel_chunk, plan_.chunk_panels));
+    last_panel_ = nest_.let("last_panel", min(add(first_panel_, plan_.chunk_panels), int_const(panels_)));
     pack_panels();
-    Expr first = nest_.let("first", mul(row_chunk, chunk_blocks_));
-    Expr last = nest_.let("last", min(add(first, chunk_blocks_), int_const(rows_.blocks())));
+    Expr first = nest_.let("first", mul(row_chunk, plan_.chunk_blocks));
+    Expr last = nest_.let("last", min(add(first, plan_.chunk_blocks), int_const(rows_.blocks())));
     emit_blocks(first, min(last, int_const(rows_.tall)), rows_.rows);
     if (rows_.low > 0 && rows_.rows > 1) emit_blocks(max(first, int_const(rows_.tall)), last, rows_.rows - 1);
     nest_.end_for();
@@ -243,7 +253,6 @@ class ImplicitGemm {
   Expr column_mask(int64_t tap, const Expr& piece, const Expr& left) {
     int64_t s = p_.strides[2];
     int64_t offset = tap * p_.dilations[2] - p_.pads[2];
-    auto ceil_div = [](int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
     int64_t low = ceil_div(-offset, s);
     int64_t high = ceil_div(p_.input[2] - offset, s);
     high = std::min(high, p_.output[2]);
@@ -259,7 +268,7 @@ class ImplicitGemm {
     int64_t whole_panels = plane_ / width_;
     if (whole_panels > 0) {
       Expr panel = nest_.begin_for("panel", first_panel_, min(last_panel_, int_const(whole_panels)));
-      emit_tile(panel, channel, height, block_.vectors, nullptr);
+      emit_tile(panel, channel, height, plan_.block.vectors, nullptr);
       nest_.end_for();
     }
     int64_t tail = plane_ - whole_panels * width_;
@@ -290,17 +299,21 @@ class ImplicitGemm {
     b.buffer = scratch_;
     b.base = nest_.let("b0", scratch_panel(panel));
     b.k_stride = width_;
-    BlockSize size = block_;
+    BlockSize size = plan_.block;
     size.rows = static_cast<int>(height);
     size.vectors = vectors;
-    auto sums = emit_block(nest_, size, depth_, a, b);
+    auto sums = bytes_ == nullptr ? emit_block(nest_, size, depth_, a, b) : emit_byte_block(size, group_channel, a, b);
     Expr column = nest_.let("column", mul(panel, width_));
-    size_t used = static_cast<size_t>(chunk_panels_ * depth_ * width_) * nest_.number_bytes();
+    size_t used = static_cast<size_t>(plan_.chunk_panels * depth_ * width_) * nest_.number_bytes();
     finish_block(builder_, epilogue_, used, sums, [&](const Expr& r, int v, Expr sum) {
       Expr row = add(group_channel, r);
       if (b_ >= 0) sum = binary(Op::FAdd, sum, nest_.let("bias", splat(load(b_, row, 1), nest_.lanes())));
       Expr inner = add(column, static_cast<int64_t>(v) * lanes_);
       const Expr lane_mask = v == vectors - 1 ? mask : nullptr;
+      if (bytes_ != nullptr) {
+        const Expr index = result_index(epilogue_.space(), {image_, row}, inner);
+        return sums_->store(index, sum, sums_->factor(row, 1), lane_mask);
+      }
       if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
       Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
       int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
@@ -308,23 +321,37 @@ class ImplicitGemm {
     });
   }
 
+  std::vector<std::vector<Expr>> emit_byte_block(const BlockSize& size, const Expr& channel, BroadcastOperand a,
+                                                 const VectorOperand& b) {
+    std::vector<std::vector<Expr>> sums(static_cast<size_t>(size.rows));
+    for (int r = 0; r < size.rows; ++r) {
+      const Expr start = nest_.let("start", sums_->start(add(channel, r), 1));
+      for (int v = 0; v < size.vectors; ++v) sums[static_cast<size_t>(r)].push_back(nest_.variable("c", start));
+    }
+    const auto terms = static_cast<int64_t>(bytes_->weights.size());
+    a.base = nest_.let("w0", mul(channel, depth_ * terms));
+    for (int64_t term = 0; term < terms; ++term) {
+      accumulate(nest_, sums, 0, size.rows, size.unroll, depth_, a, b, {}, Product::SignedBroadcast);
+      a.base = add(a.base, depth_ * size.rows);
+    }
+    return sums;
+  }
+
   const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
   ConvProblem p_;
-  Epilogue epilogue_;
-  BlockSize block_;
+  const QuantizedConv* bytes_;  ///< null: of floats
+  ImplicitGemmPlan plan_;
   RowSplit rows_;
+  int64_t width_;
+  int64_t panels_;
+  std::optional<QuantizedSums> sums_;
+  Epilogue epilogue_;
   Expr image_, group_, first_panel_, last_panel_;
   int64_t lanes_ = 1;
   int64_t plane_ = 1;
   int64_t depth_ = 1;
-  int64_t width_ = 1;
-  int64_t panels_ = 1;
-  int64_t panel_chunks_ = 1;
-  int64_t row_chunks_ = 1;
-  int64_t chunk_panels_ = 1;
-  int64_t chunk_blocks_ = 1;
   int x_ = -1;
   int w_ = -1;
   int b_ = -1;
@@ -336,7 +363,12 @@ class ImplicitGemm {
 }  // namespace
 
 KernelSketch generate_implicit_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem) {
-  return ImplicitGemm(context, group, problem).run();
+  return ImplicitGemm(context, group, problem, nullptr).run();
+}
+
+KernelSketch generate_quantized_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+                                     const QuantizedConv& quantized) {
+  return ImplicitGemm(context, group, problem, &quantized).run();
 }
 
 }  // namespace collage::codegen

@@ -15,10 +15,23 @@
 
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/lowering.h"
+#include "compiler/codegen/kernel/quantized_sums.h"
 
 namespace collage::codegen {
 
 /// Expects plain tensors (`accepts_conv`).
 KernelSketch generate_implicit_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem);
+
+/// A convolution of bytes: x lies in a temporary with its pads, four channels side by side in an element.
+struct QuantizedConv {
+  ir::NodeId node;
+  int x = -1;                                 ///< the temporary
+  std::vector<std::vector<int32_t>> weights;  ///< of each term [channel out][four channels in][taps], four bytes each
+  SumsSpec sums;
+};
+
+/// The in-channels of `problem` are the elements of `quantized.x`; it has no pads.
+KernelSketch generate_quantized_gemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
+                                     const QuantizedConv& quantized);
 
 }  // namespace collage::codegen

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"
+#include "compiler/codegen/schedule/register_block.h"
 
 namespace collage::codegen {
 
@@ -30,7 +31,7 @@ inline constexpr int64_t kLineElements = 16;
 /// A buffer's next part, prefetched while the block runs: `lines` cache lines per `every` steps of k, which divides the
 /// unrolled steps or is a multiple of them.
 struct Prefetch {
-  int buffer = -1;  ///< -1: none
+  int buffer = -1;
   Expr base;
   int64_t every = 1;
   int64_t lines = 1;  ///< at once
@@ -41,37 +42,21 @@ struct Prefetch {
 Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t shares, const Expr& share, int64_t depth,
                         int unroll);
 
-struct BlockSize {
-  int rows = 1;
-  int vectors = 1;
-  int unroll = 1;
-};
+/// What a step of k adds: a product of floats, or those of four pairs of bytes to an i32. Then an element is four
+/// bytes; the signed ones are broadcast, or they are the vectors.
+enum class Product { Floats, SignedBroadcast, SignedVectors };
+
+/// Registers that such a step needs where it is no instruction (Isa::has_vnni).
+inline constexpr int kDotRegisters = 5;
 
 /// Adds `depth` products to the sums[row][vector] of the rows [first, last): variables of the nest. Addresses count
 /// from row 0.
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
-                const BroadcastOperand& a, const VectorOperand& b, const Prefetch& prefetch = {});
+                const BroadcastOperand& a, const VectorOperand& b, const std::vector<Prefetch>& prefetches = {},
+                Product product = Product::Floats);
 
 /// Emits the block; the sums are result[row][vector].
 std::vector<std::vector<Expr>> emit_block(Nest& nest, const BlockSize& size, int64_t depth, const BroadcastOperand& a,
-                                          const VectorOperand& b, const Prefetch& prefetch = {});
-
-/// `count` rows in blocks of nearly equal height: first `tall` blocks of `rows`, then `low` blocks of `rows` - 1.
-/// 128 rows, at most 9 => 8 blocks of 9 and 7 of 8.
-struct RowSplit {
-  int64_t rows = 1;
-  int64_t tall = 0;
-  int64_t low = 0;
-
-  int64_t blocks() const { return tall + low; }
-  int64_t first_row(int64_t block) const { return block * rows - (block > tall ? block - tall : 0); }
-};
-RowSplit split_rows(int64_t count, int64_t most);
-
-/// The tallest block for `rows` with this many vectors; there must be registers for one row.
-BlockSize block_of(int64_t rows, int64_t vectors, int registers);
-
-/// Chooses the register block with the fewest estimated cycles for a result of `rows` x `columns`.
-BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers);
+                                          const VectorOperand& b, const std::vector<Prefetch>& prefetches = {});
 
 }  // namespace collage::codegen

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/schedule/machine.h"
+
 namespace collage::codegen {
-namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
-}
-
-}  // namespace
 
 std::vector<BlockRun> block_runs(const ConvProblem& p, const RowSplit& blocks) {
   std::vector<BlockRun> runs;

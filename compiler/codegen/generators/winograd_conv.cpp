@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "compiler/codegen/generators/window_rows.h"
-#include "compiler/codegen/generators/winograd_plan.h"
+#include "compiler/codegen/generators/winograd_transform.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
+#include "compiler/codegen/schedule/winograd_plan.h"
 
 namespace collage::codegen {
 namespace {
@@ -19,10 +20,10 @@ class WinogradConv {
         nest_(builder_.nest()),
         p_(problem),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}),
-        plan_(plan_winograd(problem, context.isa, context.threads)),
+        plan_(plan_winograd(problem, context.machine())),
         lanes_(nest_.lanes()),
         width_(plan_.block.vectors * lanes_),
-        padded_in_(whole_vectors(p_.in_channels, lanes_)),
+        padded_in_(round_up(p_.in_channels, lanes_)),
         depth_(padded_in_ * p_.kernel[0]) {}
 
   KernelSketch run() {
@@ -50,7 +51,7 @@ class WinogradConv {
   }
 
   int64_t panel_vectors(int64_t panel) const {
-    return whole_vectors(std::min(width_, p_.out_channels - panel * width_), lanes_) / lanes_;
+    return round_up(std::min(width_, p_.out_channels - panel * width_), lanes_) / lanes_;
   }
 
   /// Elements of one product's weights in a panel.
@@ -58,7 +59,7 @@ class WinogradConv {
 
   /// [panel][product][depth tap][channel][channel of the panel], each G_h w G_w'.
   runtime::Tensor packed_weights() const {
-    const int64_t vectors = whole_vectors(p_.out_channels, lanes_) / lanes_;
+    const int64_t vectors = round_up(p_.out_channels, lanes_) / lanes_;
     const std::vector<int64_t> taps = weight_taps(p_);
     runtime::Tensor packed(runtime::DType::F32, {plan_.products() * product_elements(vectors)});
     float* to = packed.as<float>().data();
@@ -106,7 +107,7 @@ class WinogradConv {
   /// Whole vectors.
   runtime::Tensor packed_bias() const {
     const auto from = context_.graph.value(p_.b).constant->data.as<float>();
-    runtime::Tensor packed(runtime::DType::F32, {whole_vectors(p_.out_channels, lanes_)});
+    runtime::Tensor packed(runtime::DType::F32, {round_up(p_.out_channels, lanes_)});
     std::copy(from.begin(), from.end(), packed.as<float>().begin());
     return packed;
   }
@@ -288,11 +289,11 @@ class WinogradConv {
   }
 
   /// The weights that follow, each block fetching its share.
-  Prefetch next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
+  std::vector<Prefetch> next_weights(const Expr& own, int64_t elements, const Expr& block, const Expr& tap_d) const {
     if (plan_.weights_stay) return {};
     const int64_t blocks = plan_.padded_tiles() / plan_.block.rows;
-    return share_of_lines(u_, add(own, elements), elements / kLineElements, blocks * p_.kernel[0],
-                          add(mul(block, p_.kernel[0]), tap_d), p_.in_channels, plan_.block.unroll);
+    return {share_of_lines(u_, add(own, elements), elements / kLineElements, blocks * p_.kernel[0],
+                           add(mul(block, p_.kernel[0]), tap_d), p_.in_channels, plan_.block.unroll)};
   }
 
   /// M of one tile and vector through A along the height: rows of n_w vectors.

@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/codegen/nest/loop_nest.h"
+#include "compiler/codegen/schedule/machine.h"
 #include "compiler/codegen/target/isa.h"
 #include "compiler/ir/graph.h"
 
@@ -33,6 +34,10 @@ struct LoweringContext {
   int threads = 1;
   std::vector<runtime::Tensor>& constants;  ///< of the partition
   std::vector<size_t>& temporaries;         ///< of the partition
+  Numerics numerics = Numerics::F32;
+
+  /// What the schedules of kernels follow from.
+  Machine machine() const { return {isa.lanes, isa.registers, threads, isa.level2_cache}; }
 };
 
 /// A kernel before it has machine code. Operands are the nest's buffers in order, without the scratch.

@@ -177,14 +177,27 @@ Expr cast(const Args& a) {
   const bool is_float = runtime::is_float(a.graph.value(a.node.inputs[0]).type.dtype);
   if (is_float && to == ir::DType::I32) return as_whole(a, 0x1p31);
   if (is_float && to == ir::DType::I64) return as_whole(a, 0x1p63);
+  if (is_float && is_byte(to)) return a.nest.clamp_to_byte(to, as_whole(a, 256));
   const bool wraps = a.nest.number() == ir::DType::I64 && to == ir::DType::I32;
   if (wraps) return unary(Op::BitShr, unary(Op::BitShl, a.x(), 32), 32);
   return a.x();
 }
 
+Expr dequantized(const Args& a) {
+  const Expr steps = a.has(2) ? binary(Op::FSub, a.x(), a.operands[2]) : a.x();
+  return binary(Op::FMul, steps, a.operands[1]);
+}
+
+Expr quantized(const Args& a) {
+  Expr steps = unary(Op::FRound, binary(Op::FDiv, a.x(), a.operands[1]));
+  if (a.has(2)) steps = binary(Op::FAdd, steps, a.operands[2]);
+  return a.nest.clamp_to_byte(a.graph.value(a.node.outputs[0]).type.dtype, steps);
+}
+
 /// Returns the number type in which a Cast is computed, so that rounding to it on the way does not change the result.
 std::optional<Element> cast_number(ir::DType from, ir::DType to) {
   using ir::DType;
+  if (is_byte(to)) return from == DType::F32 || from == DType::Bool ? std::optional(DType::F32) : std::nullopt;
   if (runtime::size_of(to) < 4 && to != DType::Bool) return std::nullopt;
   if (from == DType::F32 || to == DType::F32) return DType::F32;
   if (from == DType::F64 || to == DType::F64) return DType::F64;
@@ -192,8 +205,19 @@ std::optional<Element> cast_number(ir::DType from, ir::DType to) {
   return from == DType::I32 || to == DType::I32 ? DType::I32 : DType::F32;
 }
 
-/// Types of operands and result; `Any` is Cast's.
-enum class Signature { Numbers, Comparison, Logic, Choice, Any };
+bool has_single(const ir::Graph& graph, const ir::Node& node, size_t i) {
+  return runtime::element_count(graph.value(node.inputs[i]).type.shape) == 1;
+}
+
+// An i32 less its zero point may not be an i32.
+bool is_quantized_through_f32(const ir::Graph& graph, const ir::Node& node) {
+  const ir::DType from = graph.value(node.inputs[0]).type.dtype;
+  if (node.op->name == "QuantizeLinear") return from == ir::DType::F32;
+  return from != ir::DType::I32 || node.inputs.size() < 3 || !node.inputs[2].is_valid();
+}
+
+/// Types of operands and result; `Any` is Cast's. `Quantized` has bytes or numbers.
+enum class Signature { Numbers, Comparison, Logic, Choice, Any, Quantized };
 
 struct Row {
   std::string_view op;
@@ -224,6 +248,7 @@ constexpr std::array kRows = {
     heavy({"Celu", celu}),
     whole({"Clip", clip}),
     heavy({"Cos", [](const Args& a) { return vector_cos(a.nest, a.x()); }}),
+    Row{"DequantizeLinear", dequantized, Signature::Quantized},
     Row{"Div", [](const Args& a) { return fold_left(a, Op::FDiv); }},
     Row{"Dropout", identity},
     heavy({"Elu", elu}),
@@ -253,6 +278,7 @@ constexpr std::array kRows = {
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
     heavy({"Pow", power}),
+    Row{"QuantizeLinear", quantized, Signature::Quantized},
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
     whole({"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }}),
     Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
@@ -299,6 +325,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     return node.inputs.size() == 1 && node.inputs[0].is_valid() &&
            cast_number(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype).has_value();
   }
+  if (signature == Signature::Quantized) return is_quantized_through_f32(graph, node);
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
   if (number_type && !runtime::is_float(*number_type)) {
@@ -332,6 +359,7 @@ std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId id) {
   const size_t first = is_choice ? 1 : 0;
   if (row == nullptr || node.inputs.size() <= first || !node.inputs[first].is_valid()) return std::nullopt;
   const ir::DType from = graph.value(node.inputs[first]).type.dtype;
+  if (row->signature == Signature::Quantized) return Element::F32;
   if (row->signature == Signature::Any) return cast_number(from, graph.value(node.outputs[0]).type.dtype);
   return from == ir::DType::Bool ? std::nullopt : std::optional(from);
 }
@@ -343,6 +371,11 @@ Element group_number(const ir::Graph& graph, const std::vector<ir::NodeId>& node
   return Element::F32;
 }
 
+bool scales_along_axis(const ir::Node& node) {
+  const Row* row = find_row(node.op->name);
+  return row != nullptr && row->signature == Signature::Quantized;
+}
+
 bool is_heavy(const ir::Node& node) {
   const Row* row = find_row(node.op->name);
   return row != nullptr && row->is_heavy;
@@ -351,6 +384,13 @@ bool is_heavy(const ir::Node& node) {
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {
   const ir::Node& node = graph.node(id);
   ir::Shape shape = graph.value(node.inputs[i]).type.shape;
+  if (i > 0 && scales_along_axis(node)) {
+    if (has_single(graph, node, i)) return {};
+    const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.shape.size());
+    const int64_t axis = node.attrs.get_int("axis", 1);
+    shape.resize(static_cast<size_t>(rank - (axis < 0 ? axis + rank : axis)), 1);
+    return shape;
+  }
   if (i > 0 && node.op->name == "BatchNormalization" && !has_channels_last(node, kDataLayout)) {
     size_t rank = graph.value(node.inputs[0]).type.shape.size();
     shape.resize(rank > 1 ? rank - 1 : 1, 1);

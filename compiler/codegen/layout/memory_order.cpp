@@ -230,9 +230,15 @@ class Renamer {
       if (layout != runtime::layout_of_rank(runtime::kChannelsLast, space)) return refuse(id, node.inputs[0]);
       attrs_.set(kDataLayout, std::string(runtime::kChannelsLast));
     }
+    if (scales_along_axis(node)) {
+      const int64_t axis = node.attrs.get_int("axis", 1);
+      const auto at = std::find(order.begin(), order.end(), axis < 0 ? axis + static_cast<int64_t>(space) : axis);
+      if (at != order.end()) attrs_.set("axis", static_cast<int64_t>(at - order.begin()));
+    }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      const bool is_parameter = i > 0 && (node.op->name == "BatchNormalization" || node.op->name == "Dropout");
+      const bool is_parameter =
+          i > 0 && (node.op->name == "BatchNormalization" || node.op->name == "Dropout" || scales_along_axis(node));
       if (!input.is_valid() || is_parameter) {
         operands_.push_back(input.is_valid() ? as_it_is(input) : ValueId());
         continue;

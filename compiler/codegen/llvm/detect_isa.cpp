@@ -12,7 +12,17 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/codegen/target/tiles.h"
+
 namespace collage::codegen {
+namespace {
+
+/// What is reported beyond these belongs to several cores, or is a virtual machine's invention.
+constexpr int64_t kLeastCache = int64_t{1} << 18;
+constexpr int64_t kMostCache = int64_t{1} << 22;
+
+}  // namespace
+
 Isa detect_isa(const std::string& cpu) {
   Isa isa;
   isa.triple = llvm::sys::getProcessTriple();
@@ -24,6 +34,8 @@ Isa detect_isa(const std::string& cpu) {
       if (info) {
         isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                              info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
+        if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = tile_obstacle();
+        isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
       }
     }
     return isa;
@@ -34,6 +46,10 @@ Isa detect_isa(const std::string& cpu) {
   std::sort(named.begin(), named.end());
   for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
   isa.set_vectors(runtime::host_capabilities().vectors);
+  const int64_t level2_cache = runtime::host_capabilities().level2_cache;
+  if (level2_cache > 0) isa.level2_cache = std::clamp(level2_cache, kLeastCache, kMostCache);
+  isa.tile_obstacle = tile_obstacle();
+  isa.has_vnni = (features.lookup("avx512vnni") && features.lookup("avx512vl")) || features.lookup("avxvnni");
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();
   return isa;

@@ -188,6 +188,10 @@ class Emitter {
       case Op::BitXor: return from_bits(b_.CreateXor(bits(e, 0), bits(e, 1)), e.lanes);
       case Op::BitAdd: return from_bits(b_.CreateAdd(bits(e, 0), bits(e, 1)), e.lanes);
       case Op::BitSub: return from_bits(b_.CreateSub(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::BitMul: return from_bits(b_.CreateMul(bits(e, 0), bits(e, 1)), e.lanes);
+      case Op::LoadByte: return emit_load_byte(e);
+      case Op::Dot4: return emit_dot4(e);
+      case Op::RoundScaled: return emit_round_scaled(e);
       case Op::BitShl: return from_bits(b_.CreateShl(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
       case Op::BitShr: return from_bits(b_.CreateAShr(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
       case Op::ToBits: return from_bits(b_.CreateFPToSI(arg(e, 0), bits_type(e.lanes)), e.lanes);
@@ -344,6 +348,100 @@ class Emitter {
 
   llvm::Type* bytes_type(int lanes) { return llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(lanes)); }
 
+  llvm::Value* emit_load_byte(const ExprNode& e) {
+    llvm::Type* type = e.lanes == 1 ? static_cast<llvm::Type*>(b_.getInt8Ty()) : bytes_type(e.lanes);
+    llvm::Value* from = element(b_.getInt8Ty(), e);
+    llvm::Value* loaded = nullptr;
+    if (e.args.size() == 1) {
+      loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+    } else if (e.lanes != 16) {
+      return from_bits(load_bytes_singly(e, from), e.lanes);
+    } else {
+      llvm::Value* none = llvm::Constant::getNullValue(type);
+      loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
+    }
+    llvm::Value* wide = e.element == Element::I8 ? b_.CreateSExt(loaded, bits_type(e.lanes))
+                                                 : b_.CreateZExt(loaded, bits_type(e.lanes));
+    return from_bits(e.lanes == 1 ? wide : hidden(wide), e.lanes);
+  }
+
+  // An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata.
+  llvm::Value* hidden(llvm::Value* v) {
+    auto* type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
+    return b_.CreateCall(llvm::InlineAsm::get(type, "", isa_.lanes == 16 ? "=v,0" : "=x,0", false), {v});
+  }
+
+  // Lanes that the mask excludes read the buffer's first byte: no branches, no constants.
+  llvm::Value* load_bytes_singly(const ExprNode& e, llvm::Value* from) {
+    llvm::Value* mask = arg(e, 1);
+    llvm::Value* none = llvm::Constant::getNullValue(bits_type(e.lanes));
+    llvm::Value* wide = none;
+    for (int lane = 0; lane < e.lanes; ++lane) {
+      llvm::Value* own = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(lane));
+      llvm::Value* is_read = b_.CreateExtractElement(mask, static_cast<uint64_t>(lane));
+      llvm::Value* at = b_.CreateSelect(is_read, own, pointers_[static_cast<size_t>(e.imm)]);
+      llvm::Value* byte = annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), at, llvm::Align(1)), e.imm);
+      llvm::Value* word =
+          e.element == Element::I8 ? b_.CreateSExt(byte, b_.getInt32Ty()) : b_.CreateZExt(byte, b_.getInt32Ty());
+      wide = b_.CreateInsertElement(wide, word, static_cast<uint64_t>(lane));
+    }
+    return b_.CreateSelect(mask, wide, none);
+  }
+
+  llvm::Value* part_of(llvm::Value* v, int first, int lanes) {
+    std::vector<int> picked(static_cast<size_t>(lanes));
+    std::iota(picked.begin(), picked.end(), first);
+    return b_.CreateShuffleVector(v, picked);
+  }
+
+  // Bytes of patterns in their range. The packing instructions of narrow vectors saturate, which changes nothing; a
+  // shuffle would load its indices from .rodata.
+  llvm::Value* narrow_to_bytes(llvm::Value* words, int lanes, Element element) {
+    if (lanes == 1) return b_.CreateTrunc(words, b_.getInt8Ty());
+    if (lanes == 16) return b_.CreateTrunc(words, bytes_type(lanes));
+    llvm::Value* low = lanes == 4 ? words : part_of(words, 0, 4);
+    llvm::Value* high = lanes == 4 ? words : part_of(words, 4, 4);
+    llvm::Value* pairs = b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_packssdw_128, {}, {low, high});
+    const auto pack =
+        element == Element::I8 ? llvm::Intrinsic::x86_sse2_packsswb_128 : llvm::Intrinsic::x86_sse2_packuswb_128;
+    return part_of(b_.CreateIntrinsic(pack, {}, {pairs, pairs}), 0, lanes);
+  }
+
+  llvm::Type* halves_type(int lanes) {
+    return llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes));
+  }
+
+  // Without the instruction: products of the even and of the odd bytes, as words, whose pairs are summed in 32 bits. No
+  // step saturates.
+  llvm::Value* emit_dot4(const ExprNode& e) {
+    llvm::Value* sum = bits(e, 0);
+    llvm::Value* a = bits(e, 1);
+    llvm::Value* b = bits(e, 2);
+    if (isa_.has_vnni && e.lanes >= 8) {
+      const auto dot =
+          e.lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+      return from_bits(b_.CreateIntrinsic(dot, {}, {sum, a, b}), e.lanes);
+    }
+    llvm::Type* halves = halves_type(e.lanes);
+    llvm::Value* a_even = b_.CreateBitCast(b_.CreateAnd(a, bits(e, 3)), halves);
+    llvm::Value* a_odd = b_.CreateLShr(b_.CreateBitCast(a, halves), uint64_t{8});
+    llvm::Value* b_halves = b_.CreateBitCast(b, halves);
+    llvm::Value* b_even = b_.CreateAShr(b_.CreateShl(b_halves, uint64_t{8}), uint64_t{8});
+    llvm::Value* b_odd = b_.CreateAShr(b_halves, uint64_t{8});
+    const auto multiply = e.lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                          : e.lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                         : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    llvm::Value* evens = b_.CreateIntrinsic(multiply, {}, {a_even, b_even});
+    llvm::Value* odds = b_.CreateIntrinsic(multiply, {}, {a_odd, b_odd});
+    return from_bits(b_.CreateAdd(sum, b_.CreateAdd(evens, odds)), e.lanes);
+  }
+
+  llvm::Value* emit_round_scaled(const ExprNode& e) {
+    llvm::Type* type = element_type(Element::F64, e.lanes);
+    llvm::Value* product = b_.CreateFMul(b_.CreateSIToFP(bits(e, 0), type), b_.CreateFPExt(arg(e, 1), type));
+    return b_.CreateFPTrunc(b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, product), number_type(e.lanes));
+  }
+
   llvm::Value* emit_load_mask(const ExprNode& e) {
     if (e.lanes == 1) {
       llvm::Value* byte =
@@ -451,6 +549,17 @@ class Emitter {
         store_elements(s, v, to, s.element);
         return;
       }
+      case Stmt::Kind::StoreByte: {
+        llvm::Value* words = b_.CreateBitCast(value(s.b), bits_type(s.b->lanes));
+        llvm::Value* v = narrow_to_bytes(words, s.b->lanes, s.element);
+        llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
+        if (!s.c) {
+          annotate(b_.CreateAlignedStore(v, to, llvm::Align(1)), s.buffer);
+        } else {
+          annotate(b_.CreateMaskedStore(v, to, llvm::Align(1), value(s.c)), s.buffer);
+        }
+        return;
+      }
       case Stmt::Kind::StoreInt: {
         llvm::Value* to = b_.CreateInBoundsGEP(b_.getInt64Ty(), pointers_[static_cast<size_t>(s.buffer)], value(s.a));
         annotate(b_.CreateAlignedStore(value(s.b), to, llvm::Align(8)), s.buffer);
@@ -482,6 +591,32 @@ class Emitter {
                            {address(s.buffer, s.a), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
         return;
       case Stmt::Kind::Comment: return;
+      case Stmt::Kind::TileConfig:
+      case Stmt::Kind::TileRelease:
+      case Stmt::Kind::TileZero:
+      case Stmt::Kind::TileLoad:
+      case Stmt::Kind::TileStore:
+      case Stmt::Kind::TileDot: return tile_statement(s);
+    }
+  }
+
+  // The intrinsics that name their registers: LLVM then neither allocates nor configures tiles.
+  void tile_statement(const Stmt& s) {
+    const auto tile = [&](size_t i) { return b_.getInt8(static_cast<uint8_t>(s.tiles[i])); };
+    const auto bytes = [&] { return b_.getInt64(static_cast<uint64_t>(s.step) * sizeof(float)); };
+    using namespace llvm::Intrinsic;
+    switch (s.kind) {
+      case Stmt::Kind::TileConfig: b_.CreateIntrinsic(x86_ldtilecfg, {}, {address(s.buffer, s.a)}); return;
+      case Stmt::Kind::TileRelease: b_.CreateIntrinsic(x86_tilerelease, {}, {}); return;
+      case Stmt::Kind::TileZero: b_.CreateIntrinsic(x86_tilezero, {}, {tile(0)}); return;
+      case Stmt::Kind::TileLoad:
+        b_.CreateIntrinsic(x86_tileloadd64, {}, {tile(0), address(s.buffer, s.a), bytes()});
+        return;
+      case Stmt::Kind::TileStore:
+        b_.CreateIntrinsic(x86_tilestored64, {}, {tile(0), address(s.buffer, s.a), bytes()});
+        return;
+      case Stmt::Kind::TileDot: b_.CreateIntrinsic(x86_tdpbf16ps, {}, {tile(0), tile(1), tile(2)}); return;
+      default: COLLAGE_CHECK(false, "no statement about tiles");
     }
   }
 

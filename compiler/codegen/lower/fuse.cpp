@@ -11,6 +11,7 @@
 #include <set>
 
 #include "compiler/codegen/generators/direct_conv.h"
+#include "compiler/codegen/generators/separable_conv.h"
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
@@ -40,8 +41,9 @@ struct Draft {
 
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const GeneratorNames& generators)
-      : graph_(graph), nodes_(nodes), generators_(generators) {}
+  Grouping(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const GeneratorNames& generators,
+           Numerics numerics)
+      : graph_(graph), nodes_(nodes), generators_(generators), numerics_(numerics) {}
 
   std::vector<Group> run() {
     for (ir::NodeId id : nodes_) place(id);
@@ -273,10 +275,21 @@ class Grouping {
     for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
   }
 
+  /// A depthwise convolution, where a rule asks for it; or a Resize. Taps that a Resize makes one are weights added up:
+  /// another sum than the plain one.
+  std::optional<ir::NodeId> prologue_of(ir::NodeId id) const {
+    if (generator_of(id) != kSeparable) {
+      return numerics_ == Numerics::Strict ? std::nullopt : upsampling_of(graph_, id);
+    }
+    const ir::NodeId producer = graph_.value(graph_.node(id).inputs[0]).producer;
+    if (!producer.is_valid() || !takes_separable_conv(graph_, producer, id)) return {};
+    return producer;
+  }
+
   /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
   void take_prologue(ir::NodeId id, Draft& fresh) {
     if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
-    const std::optional<ir::NodeId> prologue = upsampling_of(graph_, id);
+    const std::optional<ir::NodeId> prologue = prologue_of(id);
     const auto at = prologue ? of_.find(*prologue) : of_.end();
     if (at == of_.end() || draft(at->second).nodes.size() != 1) return;
     draft(at->second).nodes.clear();
@@ -449,6 +462,7 @@ class Grouping {
   const ir::Graph& graph_;
   const std::vector<ir::NodeId>& nodes_;
   const GeneratorNames& generators_;
+  Numerics numerics_;
   std::vector<Draft> drafts_;
   std::map<ir::NodeId, int> of_;
 };
@@ -456,8 +470,8 @@ class Grouping {
 }  // namespace
 
 std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               const GeneratorNames& generators) {
-  return Grouping(graph, nodes, generators).run();
+                               const GeneratorNames& generators, Numerics numerics) {
+  return Grouping(graph, nodes, generators, numerics).run();
 }
 
 }  // namespace collage::codegen

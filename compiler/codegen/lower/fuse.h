@@ -4,6 +4,7 @@
 //
 //   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add before the store
 //   %u = Resize(%x, …)  %c = Conv(%u, %w)               =>  one group, if the Conv's generator takes the Resize in
+//   %d = Conv(%x, %w)  %c = Conv(%d, %v)               =>  one group, if a rule says so: depthwise, then pointwise
 #pragma once
 
 #include <vector>
@@ -16,6 +17,6 @@ namespace collage::codegen {
 /// Expects a convex set of nodes, ascending. Every node is in exactly one group; the groups are in an order of
 /// execution, and the graph of groups has no cycle.
 std::vector<Group> form_groups(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               const GeneratorNames& generators = {});
+                               const GeneratorNames& generators = {}, Numerics numerics = Numerics::F32);
 
 }  // namespace collage::codegen

@@ -8,8 +8,9 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/row_program.h"
-#include "compiler/codegen/lower/gemm_tiling.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/attention_block.h"
+#include "compiler/codegen/schedule/register_block.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -60,12 +61,6 @@ MatrixView view_of(const ir::Graph& graph, const Group& group, ir::ValueId value
   }
   return view;
 }
-
-struct AttentionBlock {
-  int64_t rows = 1;
-  int64_t score_vectors = 1;   ///< of a panel of keys
-  int64_t result_vectors = 1;  ///< of a panel of the result
-};
 
 class AttentionLowering {
  public:
@@ -148,35 +143,7 @@ class AttentionLowering {
       const std::vector<int64_t> perm = permutation(graph_, producer);
       for (size_t d = 0; d < perm.size(); ++d) y_strides_[static_cast<size_t>(perm[d])] = own[d];
     }
-    choose_attention_block();
-  }
-
-  // Both products have the same rows: the fewest cycles together.
-  void choose_attention_block() {
-    const int registers = context_.isa.registers;
-    double least = 0;
-    for (int64_t rows = 1; rows <= std::min<int64_t>(queries_, 14); ++rows) {
-      const int64_t most = std::min<int64_t>(6, (registers - 1) / (rows + 1));
-      if (most < 1) break;
-      const auto cycles = [&](int64_t columns, int64_t depth) {
-        const int64_t vectors = (columns + lanes_ - 1) / lanes_;
-        const int64_t panels = (vectors + most - 1) / most;
-        const int64_t wide = (vectors + panels - 1) / panels;
-        const double step = block_cycles(rows, wide);
-        return static_cast<double>(panels) *
-               (step * static_cast<double>(depth) + static_cast<double>(rows * wide) + 20);
-      };
-      const double blocks = static_cast<double>((queries_ + rows - 1) / rows);
-      const double cost = blocks * (cycles(key_count_, depth_) + cycles(width_, key_count_));
-      if (least != 0 && cost >= least) continue;
-      least = cost;
-      const auto panel = [&](int64_t columns) {
-        const int64_t vectors = (columns + lanes_ - 1) / lanes_;
-        const int64_t panels = (vectors + most - 1) / most;
-        return (vectors + panels - 1) / panels;
-      };
-      block_ = {rows, panel(key_count_), panel(width_)};
-    }
+    block_ = choose_attention_block({queries_, key_count_, depth_, width_}, context_.machine());
   }
 
   int64_t padded(int64_t columns) const { return (columns + lanes_ - 1) / lanes_ * lanes_; }

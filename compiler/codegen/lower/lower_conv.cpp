@@ -3,10 +3,12 @@
 // names. A transposed convolution, and one on an enlarged picture, is one kernel per phase.
 #include <algorithm>
 
+#include "compiler/codegen/generators/amx_conv.h"
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/direct_conv.h"
 #include "compiler/codegen/generators/grouped_conv.h"
 #include "compiler/codegen/generators/implicit_gemm.h"
+#include "compiler/codegen/generators/separable_conv.h"
 #include "compiler/codegen/generators/winograd_conv.h"
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/window_layout.h"
@@ -30,11 +32,12 @@ struct ConvGenerator {
 };
 
 constexpr ConvGenerator kGenerators[] = {
-    {"winograd", true,
+    {kWinograd, true,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return takes_winograd(context.graph, node, problem);
      },
      generate_winograd},
+    {kAmxGemm, true, takes_amx_conv, generate_amx_conv},
     {"grouped", false,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return !problem.transposed && !problem.own_weights && takes_grouped_conv(context, node, problem);
@@ -53,8 +56,8 @@ constexpr ConvGenerator kGenerators[] = {
 };
 
 bool has_generator(std::string_view name) {
-  return std::any_of(std::begin(kGenerators), std::end(kGenerators),
-                     [&](const ConvGenerator& row) { return row.name == name; });
+  return name == kSeparable || std::any_of(std::begin(kGenerators), std::end(kGenerators),
+                                           [&](const ConvGenerator& row) { return row.name == name; });
 }
 
 /// One kernel per problem: by the generator that the group names where it takes the problem, which it must do at least
@@ -82,6 +85,11 @@ std::vector<KernelSketch> generate(const LoweringContext& context, const Group& 
 }
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
+  if (group.prologue.is_valid() && group.generator == kSeparable) {
+    std::vector<KernelSketch> kernels;
+    kernels.push_back(generate_separable_conv(context, group));
+    return kernels;
+  }
   if (group.prologue.is_valid()) {
     return generate(context, group, upsampled_phases(context.graph, group.anchor, group.prologue));
   }

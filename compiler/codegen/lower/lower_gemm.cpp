@@ -10,10 +10,11 @@
 // parts, so that the panel's part stays in that cache with A; sums wait in scratch memory from one part to the next.
 #include <algorithm>
 
+#include "compiler/codegen/generators/amx_gemm.h"
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
-#include "compiler/codegen/lower/gemm_tiling.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/gemm_tiling.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -138,15 +139,11 @@ class GemmLowering {
 
   std::vector<KernelSketch> run() {
     lanes_ = nest_.lanes();
+    take_addend();
     const int64_t batches = runtime::element_count(p_.batch);
-    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed},
-                       {nest_.lanes(), context_.isa.registers, context_.threads});
+    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed}, context_.machine());
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
-    if (p_.c.is_valid()) {
-      c_ = builder_.value_buffer(p_.c, false);
-      c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
-    }
     if (p_.packed) {
       const runtime::Tensor& b = context_.graph.value(p_.b).constant->data;
       const bool is_double = nest_.number() == ir::DType::F64;
@@ -162,7 +159,37 @@ class GemmLowering {
     return kernels;
   }
 
+  /// Rows of A that lie one after the other, times one constant B. Nothing if it is another product, or has weights that
+  /// are not safe to split.
+  std::vector<KernelSketch> run_on_tiles() {
+    lanes_ = nest_.lanes();
+    const bool has_rows = !p_.trans_a && (p_.is_gemm || p_.folded);
+    if (!context_.isa.tile_obstacle.empty() || !p_.packed || !has_rows) return {};
+    const float* b = context_.graph.value(p_.b).constant->data.as<float>().data();
+    AmxProduct product{p_.rows, p_.a, {p_.depth, p_.columns, nullptr}, {}};
+    product.weights.at = [this, b](int64_t k, int64_t column) {
+      return b[p_.trans_b ? column * p_.depth + k : k * p_.columns + column];
+    };
+    const std::optional<SafeRange> safe = safe_range(product.weights);
+    if (!safe) return {};
+    product.safe = *safe;
+    take_addend();
+    std::vector<KernelSketch> kernels;
+    kernels.push_back(generate_amx_gemm(
+        builder_, product, [this](const Expr& row, const Expr& column, const Expr& sum, const Expr& mask) {
+          const std::vector<Expr> outer = position(row);
+          epilogue_.at(outer, column, nest_.lanes(), finish(sum, outer, column, mask), mask);
+        }));
+    return kernels;
+  }
+
  private:
+  void take_addend() {
+    if (!p_.c.is_valid()) return;
+    c_ = builder_.value_buffer(p_.c, false);
+    c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
+  }
+
   void emit() {
     const PanelSplit& split = t_.panels;
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
@@ -276,7 +303,7 @@ class GemmLowering {
 
   /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since the
   /// last call has taken their place in the second-level cache.
-  Prefetch next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
+  std::vector<Prefetch> next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
     if (!p_.packed || t_.panels.panels == 1) return {};
     const int64_t lines = part.depth * b.k_stride / kLineElements;
     const int64_t blocks = std::min(t_.chunk_blocks, t_.rows.blocks());
@@ -286,7 +313,7 @@ class GemmLowering {
     while (prefetch.every > 1 && blocks * (part.depth / prefetch.every) < lines) prefetch.every /= 2;
     const Expr slice = mul(sub(block, first_block_), part.depth / prefetch.every * kLineElements);
     prefetch.base = add(add(b.base, slice), p_.depth * b.k_stride);
-    return prefetch;
+    return {prefetch};
   }
 
   /// Sums of a block that continues what an earlier part of k began: they wait in scratch, [row of the chunk][column].
@@ -374,18 +401,23 @@ class GemmLowering {
 };
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  return GemmLowering(context, group).run();
+  GemmLowering lowering(context, group);
+  return group.generator == kAmxGemm ? lowering.run_on_tiles() : lowering.run();
+}
+
+bool has_product_generator(std::string_view name) {
+  return name == kAmxGemm;
 }
 
 }  // namespace
 
 const Lowering& gemm_lowering() {
-  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower};
+  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower, has_product_generator};
   return row;
 }
 
 const Lowering& matmul_lowering() {
-  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower};
+  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower, has_product_generator};
   return row;
 }
 

@@ -16,6 +16,7 @@
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/recurrence.h"
+#include "compiler/codegen/schedule/step_block.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 
@@ -28,39 +29,6 @@ constexpr int64_t kRecurrentGrain = 1 << 16;
 constexpr int64_t kSharedStepWork = 1 << 17;
 /// Most steps that are calls of their own.
 constexpr int64_t kMostStepCalls = 2048;
-
-/// A vector block of the recurrence: hidden units in vectors, rows of the batch.
-struct StepBlock {
-  int64_t vectors = 1;
-  int64_t rows = 1;
-};
-
-/// Cycles per step of k, as in `choose_block`: multiply-adds, loads, latency.
-double block_cycles(int64_t rows, int64_t vectors) {
-  return std::max({static_cast<double>(rows * vectors) / 2, static_cast<double>(rows + vectors) / 2, 4.0}) + 0.3;
-}
-
-StepBlock choose_step_block(const Recurrence& r, const std::vector<GateRange>& products, int64_t most_rows, int lanes,
-                            int registers) {
-  const int64_t all = (r.hidden + lanes - 1) / lanes;
-  StepBlock best;
-  double least = 0;
-  for (int64_t vectors : {1, 2, 3, 4, 6, 8}) {
-    if (vectors > all) break;
-    double cost = 0;
-    int64_t rows = most_rows;
-    for (const GateRange& gates : products) rows = std::min(rows, (registers - 1) / (gates.count * vectors) - 1);
-    if (rows < 1) break;
-    rows = split_rows(r.batch, rows).rows;
-    for (const GateRange& gates : products) cost += block_cycles(rows, gates.count * vectors);
-    cost *= static_cast<double>((all + vectors - 1) / vectors) * static_cast<double>((r.batch + rows - 1) / rows);
-    if (least == 0 || cost < least * 0.98) {
-      least = cost;
-      best = {vectors, rows};
-    }
-  }
-  return best;
-}
 
 /// What the kernels of one node share.
 struct RecurrentPlan {
@@ -356,8 +324,9 @@ class RecurrentLowering {
     if (r.has_two_products()) plan_.products = {{0, 2}, {2, 1}};
     const int64_t wanted = (context_.threads + r.directions() - 1) / r.directions();
     const int64_t parts = std::clamp<int64_t>(wanted, 1, r.batch);
-    const StepBlock block =
-        choose_step_block(r, plan_.products, (r.batch + parts - 1) / parts, context_.isa.lanes, context_.isa.registers);
+    StepShape shape{r.batch, ceil_div(r.batch, parts), r.hidden, {}};
+    for (const GateRange& gates : plan_.products) shape.gates.push_back(gates.count);
+    const StepBlock block = choose_step_block(shape, context_.machine());
     plan_.blocks.width = block.vectors * context_.isa.lanes;
     plan_.blocks.count = (r.hidden + plan_.blocks.width - 1) / plan_.blocks.width;
     plan_.rows = split_rows(r.batch, block.rows);

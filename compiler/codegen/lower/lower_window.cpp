@@ -10,6 +10,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/machine.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -157,7 +158,6 @@ class WindowLowering {
   Expr column_mask(int64_t tap, const Expr& column, const Expr& mask) {
     int64_t s = p_.strides[2];
     int64_t offset = tap * p_.dilations[2] - p_.pads[2];
-    auto ceil_div = [](int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
     int64_t low = ceil_div(-offset, s);
     int64_t high = std::min(ceil_div(p_.input[2] - offset, s), p_.output[2]);
     if (low <= 0 && high >= p_.output[2]) return mask;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -160,6 +161,21 @@ Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask) {
   if (mask) args.push_back(std::move(mask));
   return std::make_shared<const ExprNode>(
       ExprNode{Op::LoadAs, Type::Float, lanes, buffer, 4, element, std::move(args)});
+}
+
+bool is_byte(Element element) {
+  return element == Element::I8 || element == Element::U8;
+}
+
+Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask) {
+  std::vector<Expr> args = {std::move(index)};
+  if (mask) args.push_back(std::move(mask));
+  return std::make_shared<const ExprNode>(
+      ExprNode{Op::LoadByte, Type::Float, lanes, buffer, 1, element, std::move(args)});
+}
+
+Expr round_scaled(Expr sum, Expr factor) {
+  return binary(Op::RoundScaled, std::move(sum), std::move(factor));
 }
 
 Expr load_mask(int buffer, Expr index, int lanes, Expr mask) {
@@ -326,6 +342,10 @@ void Nest::store(int buffer, Expr index, Expr value, Expr mask) {
 
 void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr mask) {
   if (element == number_) return store(buffer, std::move(index), std::move(value), std::move(mask));
+  if (is_byte(element) && number_ == Element::F32) {
+    return store_byte(element, buffer, std::move(index), unary(Op::ToBits, clamp_to_byte(element, value)),
+                      std::move(mask));
+  }
   Stmt stmt;
   stmt.kind = Stmt::Kind::StoreAs;
   stmt.buffer = buffer;
@@ -337,6 +357,32 @@ void Nest::store_as(Element element, int buffer, Expr index, Expr value, Expr ma
   stmt.b = std::move(value);
   stmt.c = std::move(mask);
   open_.back().push_back(std::move(stmt));
+}
+
+void Nest::store_byte(Element element, int buffer, Expr index, Expr value, Expr mask) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::StoreByte;
+  stmt.buffer = buffer;
+  stmt.element = element;
+  stmt.a = std::move(index);
+  stmt.b = std::move(value);
+  stmt.c = std::move(mask);
+  open_.back().push_back(std::move(stmt));
+}
+
+Expr Nest::clamp_to_byte(Element element, const Expr& value) {
+  const int lanes = value->lanes;
+  const Expr low = element == Element::I8 ? constant(-128, lanes) : zero(lanes);
+  const Expr high = constant(element == Element::I8 ? 127 : 255, lanes);
+  const Expr clamped = binary(Op::FMin, high, binary(Op::FMax, low, value));
+  return select(binary(Op::FEqual, value, value), clamped, zero(lanes));
+}
+
+Expr Nest::dot4(Expr sum, Expr a, Expr b) {
+  const int lanes = sum->lanes;
+  // Even bytes, for processors without the instruction.
+  Expr even = constant_bits(0x00ff00ffU, lanes);
+  return make(Op::Dot4, Type::Float, lanes, {std::move(sum), std::move(a), std::move(b), std::move(even)});
 }
 
 void Nest::store_int(int buffer, Expr index, Expr value) {
@@ -378,6 +424,62 @@ void Nest::prefetch(int buffer, Expr index) {
   stmt.kind = Stmt::Kind::Prefetch;
   stmt.buffer = buffer;
   stmt.a = std::move(index);
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_config(const std::array<int, 8>& rows) {
+  // Palette 1; from byte 16 on the bytes per row, two bytes each, from byte 48 on the rows.
+  std::array<uint8_t, 64> bytes{1};
+  for (size_t tile = 0; tile < rows.size(); ++tile) {
+    bytes[16 + 2 * tile] = 64;
+    bytes[48 + tile] = static_cast<uint8_t>(rows[tile]);
+  }
+  std::vector<uint64_t> words;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint32_t)) {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    words.push_back(word);
+  }
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileConfig;
+  const Expr entry = table_entry(std::move(words), 16);
+  stmt.buffer = table_buffer_;
+  stmt.a = entry->args[0];
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_release() {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileRelease;
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_zero(int tile) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileZero;
+  stmt.tiles = {tile};
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_load(int tile, int buffer, Expr index, int64_t stride) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileLoad;
+  stmt.tiles = {tile};
+  stmt.buffer = buffer;
+  stmt.a = std::move(index);
+  stmt.step = stride;
+  open_.back().push_back(std::move(stmt));
+}
+
+void Nest::tile_store(int tile, int buffer, Expr index, int64_t stride) {
+  tile_load(tile, buffer, std::move(index), stride);
+  open_.back().back().kind = Stmt::Kind::TileStore;
+}
+
+void Nest::tile_dot(int sum, int rows, int columns) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::TileDot;
+  stmt.tiles = {sum, rows, columns};
   open_.back().push_back(std::move(stmt));
 }
 
@@ -435,6 +537,7 @@ class Printer {
       case Op::Mul: return fmt::format("{}*{}", expr(e->args[0]), expr(e->args[1]));
       case Op::LoadInt: return fmt::format("{}[{}].index{}", buffer(e->imm), expr(e->args[0]), 8 * e->width);
       case Op::LoadAs:
+      case Op::LoadByte:
       case Op::LoadMask:
       case Op::Load: {
         std::string mask = e->args.size() > 1 ? " if " + expr(e->args[1]) : "";
@@ -478,6 +581,7 @@ class Printer {
         line(depth, fmt::format("{}[{}].i64 = {}", buffer(s.buffer), expr(s.a), expr(s.b)));
         break;
       case Stmt::Kind::StoreAs:
+      case Stmt::Kind::StoreByte:
       case Stmt::Kind::StoreMask:
       case Stmt::Kind::Store:
         line(depth, fmt::format("{}[{}]{} = {}{}{}", buffer(s.buffer), expr(s.a),
@@ -490,6 +594,18 @@ class Printer {
         break;
       case Stmt::Kind::Prefetch: line(depth, fmt::format("prefetch {}[{}]", buffer(s.buffer), expr(s.a))); break;
       case Stmt::Kind::Comment: line(depth, "// " + s.text); break;
+      case Stmt::Kind::TileConfig: line(depth, fmt::format("tile config {}[{}]", buffer(s.buffer), expr(s.a))); break;
+      case Stmt::Kind::TileRelease: line(depth, "tile release"); break;
+      case Stmt::Kind::TileZero: line(depth, fmt::format("tile{} = 0", s.tiles[0])); break;
+      case Stmt::Kind::TileLoad:
+        line(depth, fmt::format("tile{} = {}[{}] by {}", s.tiles[0], buffer(s.buffer), expr(s.a), s.step));
+        break;
+      case Stmt::Kind::TileStore:
+        line(depth, fmt::format("{}[{}] by {} = tile{}", buffer(s.buffer), expr(s.a), s.step, s.tiles[0]));
+        break;
+      case Stmt::Kind::TileDot:
+        line(depth, fmt::format("tile{} += dot(tile{}, tile{})", s.tiles[0], s.tiles[1], s.tiles[2]));
+        break;
     }
   }
 

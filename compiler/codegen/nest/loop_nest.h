@@ -7,6 +7,7 @@
 // object's read-only section, so that the code needs no relocation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ enum class Op {
 /// How elements lie in memory that are Float values in a nest. They are converted to its number type when loaded.
 using Element = runtime::DType;
 
+/// Returns whether an element is one byte.
+bool is_byte(Element element);
+
 struct ExprNode;
 /// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
 using Expr = std::shared_ptr<const ExprNode>;
@@ -40,7 +44,7 @@ struct ExprNode {
   int lanes = 1;
   int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
   int64_t width = 4;  ///< LoadInt: bytes of the integer
-  Element element = Element::F32;  ///< LoadAs
+  Element element = Element::F32;  ///< LoadAs, LoadByte
   std::vector<Expr> args;
 };
 
@@ -76,6 +80,12 @@ Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 /// Elements [index, index + lanes) of a type other than the buffer's; lanes that `mask` excludes are 0 and not read.
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
 
+/// Bytes [index, index + lanes) as 32-bit patterns, extended as I8 or U8; lanes that `mask` excludes are 0 and not read.
+Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
+
+/// An i32 in each lane, times a factor of f32 in double, rounded to a whole number: halves to even.
+Expr round_scaled(Expr sum, Expr factor);
+
 /// Lane i is lane pattern[i] of the vector; `pattern` has 32-bit integers below the number of lanes, which is 8 or 16.
 Expr permute(Expr vector, Expr pattern);
 
@@ -87,18 +97,39 @@ Expr load_mask(int buffer, Expr index, int lanes, Expr mask = nullptr);
 Expr mask_op(Op op, Expr a, Expr b);
 
 struct Stmt {
-  enum class Kind { For, Let, Var, Set, Store, StoreAs, StoreInt, StoreMask, Scatter, If, Prefetch, Comment };
+  enum class Kind {
+    For,
+    Let,
+    Var,
+    Set,
+    Store,
+    StoreAs,
+    StoreByte,
+    StoreInt,
+    StoreMask,
+    Scatter,
+    If,
+    Prefetch,
+    Comment,
+    TileConfig,
+    TileRelease,
+    TileZero,
+    TileLoad,
+    TileStore,
+    TileDot
+  };
   Kind kind = Kind::Comment;
   int var = -1;                    ///< For, Let, Var, Set
-  int buffer = -1;                 ///< Store, StoreAs, StoreInt, StoreMask, Scatter, Prefetch
-  int64_t step = 1;                ///< For
-  Element element = Element::F32;  ///< StoreAs
+  int buffer = -1;                 ///< Store, StoreAs, StoreByte, StoreInt, StoreMask, Scatter, Prefetch
+  int64_t step = 1;                ///< For; TileLoad, TileStore: elements from row to row
+  Element element = Element::F32;  ///< StoreAs, StoreByte
   Expr a;                          ///< For: begin; If: condition; Let, Var, Set: value; others: index
-  Expr b;                          ///< For: end; Store, StoreAs, StoreInt, StoreMask, Scatter: value
-  Expr c;                          ///< Store, StoreAs, StoreMask: mask or null; Scatter: lane offsets
+  Expr b;                          ///< For: end; Store, StoreAs, StoreByte, StoreInt, StoreMask, Scatter: value
+  Expr c;                          ///< Store, StoreAs, StoreByte, StoreMask: mask or null; Scatter: lane offsets
   Expr d;  ///< Scatter: mask or null; StoreMask: bytes that are 1; StoreAs: least value out of range or null
-  std::vector<Stmt> body;  ///< For, If
-  std::string text;        ///< Comment
+  std::array<int, 3> tiles{};  ///< TileZero, TileLoad, TileStore: the first; TileDot: sum, rows, columns
+  std::vector<Stmt> body;      ///< For, If
+  std::string text;            ///< Comment
 };
 
 /// A kernel under construction: statements go to the innermost open block.
@@ -155,6 +186,12 @@ class Nest {
   void store(int buffer, Expr index, Expr value, Expr mask = nullptr);
   /// Stores elements of another type: to integers towards zero, clamped to their range, NaN as 0.
   void store_as(Element element, int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// Stores 32-bit patterns in the range of I8 or U8 as bytes.
+  void store_byte(Element element, int buffer, Expr index, Expr value, Expr mask = nullptr);
+  /// What `store_as` would store in a byte, as a whole number: clamped, NaN as 0. Expects a whole number.
+  Expr clamp_to_byte(Element element, const Expr& value);
+  /// `sum` plus the four products of each lane's bytes, which `a` holds as u8 and `b` as s8. Exact modulo 2^32.
+  Expr dot4(Expr sum, Expr a, Expr b);
   /// Stores an index, 8 bytes.
   void store_int(int buffer, Expr index, Expr value);
   /// Stores booleans, one byte each.
@@ -162,6 +199,19 @@ class Nest {
   void scatter(int buffer, Expr index, Expr value, Expr offsets, Expr mask = nullptr);
   void prefetch(int buffer, Expr index);
   void comment(std::string text);
+
+  // Tiles: eight registers of up to 16 rows of 64 bytes. A kernel configures them before its first tile statement and
+  // releases them behind its last.
+
+  /// Gives tile i rows[i] rows of 64 bytes.
+  void tile_config(const std::array<int, 8>& rows);
+  void tile_release();
+  void tile_zero(int tile);
+  /// Row r lies at index + r * stride.
+  void tile_load(int tile, int buffer, Expr index, int64_t stride);
+  void tile_store(int tile, int buffer, Expr index, int64_t stride);
+  /// Adds products of pairs of bf16: sum[r][c] += rows[r][2 k] columns[k][2 c] + rows[r][2 k + 1] columns[k][2 c + 1].
+  void tile_dot(int sum, int rows, int columns);
 
   struct Buffer {
     std::string name;

@@ -2,6 +2,7 @@
 // The instruction set that kernels are generated for, as plain data.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/core/host_capabilities.h"
@@ -15,6 +16,9 @@ struct Isa {
   int lanes = 4;         ///< f32 lanes of the widest vector
   int registers = 16;    ///< vector registers
   bool has_fma = false;
+  int64_t level2_cache = int64_t{2} << 20;                           ///< bytes of one core's
+  std::string tile_obstacle = "this processor has no AMX for bf16";  ///< why code uses no tiles; empty: it may
+  bool has_vnni = false;                                             ///< vpdpbusd on the widest vectors
 
   void set_vectors(const runtime::VectorUnit& unit) {
     lanes = unit.lanes;

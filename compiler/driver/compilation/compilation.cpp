@@ -73,7 +73,8 @@ void Compilation::open_cache(support::Diagnostics& diags) {
 }
 
 bool Compilation::activate_backends(support::Diagnostics& diags) {
-  std::optional<std::vector<Activation>> activations = activate(rules_->rules, settings_.targets, diags);
+  std::optional<std::vector<Activation>> activations =
+      activate(rules_->rules, settings_.targets, diags, settings_.numerics);
   if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
   activations_ = std::move(*activations);
   bool good = true;
@@ -90,6 +91,7 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
 
 bool Compilation::resolve_settings(support::Diagnostics& diags) {
   targets_ = plan_targets(rules_->rules, activations_, settings_.threads);
+  targets_.numerics = settings_.numerics;
   targets_.is_concurrent = settings_.objective->is_concurrent();
   std::optional<std::vector<place::MemoryLimit>> caps = read_memory_caps(settings_.memory, targets_, diags);
   std::optional<place::Strategy> strategy =

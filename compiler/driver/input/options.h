@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/target/numerics.h"
 #include "compiler/place/objectives/objective.h"
 
 namespace collage::driver {
@@ -66,7 +67,8 @@ struct Options {
   double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
   std::string labels;
   bool check = false;
-  int threads = 1;  ///< of the host
+  int threads = 1;                                      ///< of the host
+  codegen::Numerics numerics = codegen::Numerics::F32;  ///< of the host's code
 
   bool verify_costs = false;
   int bench = 0;  ///< timed runs; 0: none

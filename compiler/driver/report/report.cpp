@@ -112,6 +112,7 @@ std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan) {
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
   std::string text = line("model", model_line(graph));
   text += line("rules", report.rule_summary);
+  if (!report.numerics.empty()) text += line("numerics", report.numerics);
   if (!report.rewrites.empty()) text += line("rewrites", report.rewrites);
   std::string truncated =
       report.truncated > 0 ? fmt::format(", growth capped at {}", plural(report.truncated, "seed")) : "";
@@ -167,6 +168,7 @@ nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placem
   ordered_json json;
   json["model"] = graph.name;
   json["strategy"] = report.strategy;
+  if (!report.numerics.empty()) json["numerics"] = report.numerics;
   if (report.objective->sums_times()) {
     json["cost"] = {
         {"predicted_s", report.predicted.seconds()}, {"bound_s", report.bound.value()}, {"optimal", report.optimal}};

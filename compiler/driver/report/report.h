@@ -31,6 +31,7 @@ struct Report {
   std::string strategy;
   std::vector<BackendRow> backends;  ///< in the order of registration; `host` always
   std::string rule_summary;          ///< `host 4, npu 3: 7 rules`
+  std::string numerics;              ///< of generated code; empty: the default
   std::string rewrites;              ///< `layer_norm 12x`; empty: none was applied
   size_t candidates = 0;
   size_t distinct = 0;    ///< by structure, formats and backend: those that would be measured apart

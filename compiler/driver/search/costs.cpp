@@ -47,6 +47,7 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
   for (const std::string& target : settings.targets) arguments.insert(arguments.end(), {"-t", target});
   arguments.insert(arguments.end(), {"--threads", std::to_string(settings.threads), "--timeout",
                                      fmt::format("{}", settings.costs.timeout)});
+  arguments.insert(arguments.end(), {"--numerics", std::string(codegen::row_of(settings.numerics).name)});
   if (cache != nullptr) arguments.insert(arguments.end(), {"--cache", cache->folder()});
   return arguments;
 }
@@ -60,6 +61,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   if (mode != CostMode::Measured && !may_choose) return {};
   measure::MeasuredCostsOptions measuring;
   measuring.threads = settings.threads;
+  measuring.numerics = settings.numerics;
   measuring.worker.program = measure::find_worker_program();
   if (measuring.worker.program.empty()) {
     diags.warning_at(Code::BackendFailed, "costs", "`collage-measure` is not beside this program; costs are estimated");

@@ -29,6 +29,7 @@ struct MeasureOptions {
   std::vector<std::string> targets;
   int threads = 1;
   double timeout = 10;
+  std::string numerics{codegen::row_of(codegen::Numerics::F32).name};
   std::string cache;
 };
 
@@ -66,9 +67,13 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   support::Diagnostics diags(sources);
   std::optional<ir::RuleSet> rules = sema::load_rules(sources, options.rules, diags);
   if (!rules) return std::nullopt;
-  auto activations = driver::activate(*rules, options.targets, diags);
+  const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
+  if (!numerics) return std::nullopt;
+  auto activations = driver::activate(*rules, options.targets, diags, *numerics);
   if (!activations) return std::nullopt;
-  return driver::plan_targets(*rules, *activations, options.threads);
+  plan::PlanTargets targets = driver::plan_targets(*rules, *activations, options.threads);
+  targets.numerics = *numerics;
+  return targets;
 }
 
 int serve(const MeasureOptions& options) {
@@ -100,6 +105,7 @@ int run(int argc, char** argv) {
   app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
   app.add_option("--threads", options.threads, "threads of the host");
+  app.add_option("--numerics", options.numerics, "as for collagec");
   app.add_option("--cache", options.cache, "a folder of compiled code");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
   try {

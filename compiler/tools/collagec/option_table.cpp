@@ -44,6 +44,9 @@ std::string text_of(const OptionRow& row, Emit value) {
 std::string text_of(const OptionRow& row, CostMode value) {
   return word_of(row, static_cast<int>(value));
 }
+std::string text_of(const OptionRow& row, codegen::Numerics value) {
+  return word_of(row, static_cast<int>(value));
+}
 template <typename List>
 std::string text_of(const OptionRow&, const List&) {
   return "";
@@ -59,6 +62,14 @@ std::vector<std::string> objective_names() {
   std::vector<std::string> names;
   for (const place::Objective* one : place::all_objectives()) names.emplace_back(one->name);
   return names;
+}
+
+std::vector<Choice> numerics_choices() {
+  std::vector<Choice> choices;
+  for (const codegen::NumericsRow& row : codegen::kNumericsRows) {
+    choices.push_back({row.name, static_cast<int>(row.numerics)});
+  }
+  return choices;
 }
 
 std::vector<OptionRow> make_table() {

@@ -240,7 +240,7 @@ TEST_F(Interface, ARefusedValueChangesNothing) {
   const char* rules[] = {"tests/filetests/driver/Inputs/library.rules"};
   ASSERT_EQ(collage_compiler_rules(compiler_, rules, 1), 0) << messages();
   ASSERT_EQ(collage_compiler_set(compiler_, "strict", "true"), 0);
-  for (const char* name : {"strict", "budget", "max-states", "threads"}) {
+  for (const char* name : {"strict", "budget", "max-states", "numerics", "threads"}) {
     EXPECT_NE(collage_compiler_set(compiler_, name, "much"), 0) << name;
   }
   collage_diagnostics_clear(compiler_);

@@ -259,7 +259,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
     views[id].data = reinterpret_cast<std::byte*>(at->second.data());
   }
   for (ir::NodeId id : graph.node_ids()) run_reference(graph, id, expected_views);
-  if (testing::Test::HasFatalFailure()) return stats;
+  if (::testing::Test::HasFatalFailure()) return stats;
 
   auto lowered = jit.lower(graph, graph.node_ids(), options);
   if (!lowered.is_ok()) {
@@ -296,7 +296,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
       run_kernel(jit, std::get<codegen::LoweredKernel>(call), *lowered, views, temporaries, model.random());
       ++stats.kernels;
     }
-    if (testing::Test::HasFatalFailure()) return stats;
+    if (::testing::Test::HasFatalFailure()) return stats;
   }
   for (auto& [id, mine] : memory) {
     const ir::Value& value = graph.value(id);
@@ -309,6 +309,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
       if (value.is_output) {
         EXPECT_EQ(std::memcmp(mine.data(), expected[id].data(), expected[id].bytes()), 0) << "%" << value.name;
       }
+      EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
       continue;
     }
     auto want = expected[id].as<float>();
@@ -336,7 +337,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
 }
 
 /// A JIT; `make` replaces it by one for another number of threads, or one that keeps its text.
-class KernelTest : public testing::Test {
+class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { make(1); }
   void make(int threads, bool keep_text = false) {

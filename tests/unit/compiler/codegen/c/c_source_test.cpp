@@ -130,6 +130,40 @@ TEST(CSource, ProductsAndReductions) {
   expect_same(model);
 }
 
+template <typename T>
+ir::ValueId whole_constant(Model& model, runtime::DType dtype, const runtime::Shape& shape, int64_t low, int64_t high) {
+  ir::Constant c;
+  c.data = runtime::Tensor(dtype, shape);
+  for (T& x : c.data.as<T>()) x = static_cast<T>(low + static_cast<int64_t>(model.random()() % (high - low + 1)));
+  return model.graph.add_constant(model.graph.unique_name("const"), c);
+}
+
+TEST(CSource, Bytes) {
+  Model model(6);
+  using runtime::DType;
+  const ir::ValueId scale = model.scalar(0.02F);
+  const ir::ValueId zero = whole_constant<int8_t>(model, DType::I8, {}, -5, 5);
+  ir::AttrMap window;
+  window.set("pads", runtime::Ints{1, 1, 1, 1});
+  window.set("strides", runtime::Ints{2, 2});
+  const ir::ValueId q = model.op("QuantizeLinear", {model.input({1, 7, 9, 11}), scale, zero});
+  const ir::ValueId w = whole_constant<int8_t>(model, DType::I8, {10, 7, 3, 3}, -128, 127);
+  const ir::ValueId bias = whole_constant<int32_t>(model, DType::I32, {10}, -900, 900);
+  const ir::ValueId w_zero = whole_constant<int8_t>(model, DType::I8, {10}, -9, 9);
+  ir::ValueId y = model.op("QLinearConv",
+                           {q, scale, zero, w, model.constant({10}, 0.001F, 0.02F), w_zero, scale, zero, bias}, window);
+  window.set("group", int64_t{10});
+  y = model.op("QLinearConv",
+               {y, scale, zero, whole_constant<int8_t>(model, DType::I8, {10, 1, 3, 3}, -128, 127), model.scalar(0.01F),
+                zero, scale, zero},
+               window);
+  const ir::ValueId v = whole_constant<uint8_t>(model, DType::U8, {3, 6}, 0, 255);
+  const ir::ValueId v_zero = whole_constant<uint8_t>(model, DType::U8, {}, 0, 255);
+  y = model.op("QLinearMatMul", {y, scale, zero, v, model.scalar(0.01F), v_zero, scale, zero});
+  model.graph.mark_output(model.op("DequantizeLinear", {y, scale, zero}));
+  expect_same(model, 0);
+}
+
 TEST(CSource, Movement) {
   Model model(5);
   ir::ValueId x = model.input({4, 6, 5});

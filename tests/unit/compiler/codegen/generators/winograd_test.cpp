@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Minimal filters are exact on small whole numbers in double; convolutions by them over random geometry.
-#include "compiler/codegen/generators/winograd_transform.h"
+#include "compiler/codegen/schedule/minimal_filter.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {

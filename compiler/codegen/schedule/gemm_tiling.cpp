@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/codegen/lower/gemm_tiling.h"
+#include "compiler/codegen/schedule/gemm_tiling.h"
 
 #include <algorithm>
 
 namespace collage::codegen {
 namespace {
 
-/// Most elements of A in a chunk of rows: half of a second-level cache.
-constexpr int64_t kChunkElements = 1 << 18;
-/// Elements of A, and of two panels of B, that stay in a second-level cache of 2 MB.
-constexpr int64_t kCacheElements = 1 << 18;
 /// Cycles per element that a thread reads for the first time, where multiply-adds hide most of it.
 constexpr double kFirstReadCycles = 0.2;
 /// Cycles around the loop over k: sums to zero, and to their places.
 constexpr double kBlockCycles = 20;
 
+/// Elements of A in a chunk of rows, or of A and two panels of B in a part of k, that stay near.
+int64_t near_elements(const Machine& machine) {
+  return std::max<int64_t>(1, machine.near_bytes() / static_cast<int64_t>(sizeof(float)));
+}
+
 class Estimate {
  public:
-  Estimate(const GemmShape& shape, const GemmMachine& machine, const GemmTiling& tiling)
+  Estimate(const GemmShape& shape, const Machine& machine, const GemmTiling& tiling)
       : s_(shape), machine_(machine), t_(tiling) {}
 
   /// Cycles of the thread with the most work; of many batches only some are looked at.
@@ -69,7 +70,7 @@ class Estimate {
   }
 
   const GemmShape& s_;
-  const GemmMachine& machine_;
+  const Machine& machine_;
   const GemmTiling& t_;
 };
 
@@ -80,11 +81,11 @@ void set_chunks(GemmTiling& tiling, int64_t chunks) {
 }
 
 /// Parts of k, of equal length but for the last, so that a chunk of A and two panels of B stay in the cache.
-int64_t choose_part(const GemmShape& shape, const GemmTiling& tiling, int lanes) {
+int64_t choose_part(const GemmShape& shape, const GemmTiling& tiling, const Machine& machine) {
   if (!shape.packed) return shape.depth;
   const int64_t rows = std::min(shape.rows, tiling.chunk_blocks * tiling.rows.rows);
-  const int64_t cached = (rows + 2 * tiling.panels.widest() * lanes) * shape.depth;
-  const int64_t parts = (cached + kCacheElements - 1) / kCacheElements;
+  const int64_t cached = (rows + 2 * tiling.panels.widest() * machine.lanes) * shape.depth;
+  const int64_t parts = ceil_div(cached, near_elements(machine));
   if (parts <= 1) return shape.depth;
   constexpr int64_t kStep = 64;
   return std::min(shape.depth, ((shape.depth + parts - 1) / parts + kStep - 1) / kStep * kStep);
@@ -92,25 +93,18 @@ int64_t choose_part(const GemmShape& shape, const GemmTiling& tiling, int lanes)
 
 }  // namespace
 
-// The maximum of: r v / 2 (two FMA ports), (r + v) / 2 (two load ports), and 4
-// cycles of FMA latency if it has fewer than 8 sums.
-double block_cycles(int64_t rows, int64_t vectors) {
-  return std::max({static_cast<double>(rows * vectors) / 2, static_cast<double>(rows + vectors) / 2, 4.0}) + 0.3;
-}
-
-GemmTiling choose_tiling(const GemmShape& shape, const GemmMachine& machine) {
+GemmTiling choose_tiling(const GemmShape& shape, const Machine& machine) {
   const int64_t vectors = (shape.columns + machine.lanes - 1) / machine.lanes;
   GemmTiling best;
   double least = 0;
   for (const int64_t v : {3, 2, 4, 1, 5, 6, 8}) {
     if (v > vectors && v != 1) continue;
-    // A block needs r v + v + 1 registers.
-    const int64_t tallest = (machine.registers - 1 - v) / v;
+    const int64_t tallest = tallest_block(v, machine.registers);
     if (tallest < 1) continue;
     GemmTiling tiling;
     tiling.panels = {vectors, (vectors + v - 1) / v};
     tiling.rows = split_rows(std::max<int64_t>(1, shape.rows), tallest);
-    const int64_t least_chunks = (shape.rows * shape.depth + kChunkElements - 1) / kChunkElements;
+    const int64_t least_chunks = ceil_div(shape.rows * shape.depth, near_elements(machine));
     for (const int64_t wanted :
          {int64_t{1}, int64_t{machine.threads}, int64_t{2} * machine.threads, int64_t{4} * machine.threads}) {
       const int64_t chunks = std::clamp<int64_t>(std::max(wanted, least_chunks), 1, tiling.rows.blocks());
@@ -122,8 +116,8 @@ GemmTiling choose_tiling(const GemmShape& shape, const GemmMachine& machine) {
       }
     }
   }
-  best.unroll = best.rows.rows * best.panels.widest() <= 8 ? 4 : 2;
-  best.part_depth = choose_part(shape, best, machine.lanes);
+  best.unroll = unroll_of(best.rows.rows, best.panels.widest());
+  best.part_depth = choose_part(shape, best, machine);
   return best;
 }
 

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/register_block.h"
 
 namespace collage::codegen {
 
@@ -15,12 +16,6 @@ struct GemmShape {
   int64_t columns = 1;
   int64_t depth = 1;
   bool packed = false;  ///< B lies panel after panel
-};
-
-struct GemmMachine {
-  int lanes = 16;
-  int registers = 32;
-  int threads = 1;
 };
 
 /// `vectors` vectors of columns in panels whose widths differ by at most one. Any run of neighbouring panels has nearly
@@ -45,10 +40,7 @@ struct GemmTiling {
   int64_t part_depth = 1;    ///< of k; less than the depth only if B is packed
 };
 
-/// Cycles per step of k of a register block, estimated.
-double block_cycles(int64_t rows, int64_t vectors);
-
 /// Tasks run in the order (batch, chunk, panel); each thread gets as many neighbouring ones as the others.
-GemmTiling choose_tiling(const GemmShape& shape, const GemmMachine& machine);
+GemmTiling choose_tiling(const GemmShape& shape, const Machine& machine);
 
 }  // namespace collage::codegen

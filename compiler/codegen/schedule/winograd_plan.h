@@ -4,17 +4,12 @@
 
 #include <cstdint>
 
-#include "compiler/codegen/generators/microkernel.h"
-#include "compiler/codegen/generators/winograd_transform.h"
 #include "compiler/codegen/kernel/conv_problem.h"
-#include "compiler/codegen/target/isa.h"
+#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/minimal_filter.h"
+#include "compiler/codegen/schedule/register_block.h"
 
 namespace collage::codegen {
-
-/// `channels` rounded up to whole vectors.
-inline int64_t whole_vectors(int64_t channels, int64_t lanes) {
-  return (channels + lanes - 1) / lanes * lanes;
-}
 
 struct WinogradPlan {
   MinimalFilter h, w;
@@ -37,6 +32,6 @@ struct WinogradPlan {
 };
 
 /// Expects a filter for the taps of either dimension.
-WinogradPlan plan_winograd(const ConvProblem& problem, const Isa& isa, int threads);
+WinogradPlan plan_winograd(const ConvProblem& problem, const Machine& machine);
 
 }  // namespace collage::codegen

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What schedules know of the machine. Block sizes follow from its registers, tasks from its threads and private caches.
+#pragma once
+
+#include <cstdint>
+
+namespace collage::codegen {
+
+struct Machine {
+  int lanes = 16;                           ///< f32 lanes of a vector
+  int registers = 32;                       ///< vector registers
+  int threads = 1;                          ///< that share a kernel
+  int64_t level2_cache = int64_t{2} << 20;  ///< bytes of one core's
+
+  /// Bytes that stay in the second-level cache beside what else passes through it.
+  int64_t near_bytes() const { return level2_cache / 2; }
+};
+
+/// Rounds the quotient up; `b` is positive.
+constexpr int64_t ceil_div(int64_t a, int64_t b) {
+  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
+}
+
+/// `count` rounded up to a multiple of `unit`: channels in whole vectors.
+constexpr int64_t round_up(int64_t count, int64_t unit) {
+  return ceil_div(count, unit) * unit;
+}
+
+}  // namespace collage::codegen

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A depthwise convolution and a pointwise one as one kernel, over random geometry.
+#include "tests/unit/compiler/codegen/harness.h"
+
+namespace collage::codegen_test {
+namespace {
+
+class SeparableKernels : public KernelTest {
+ protected:
+  static codegen::LowerOptions options(const Model& model) {
+    codegen::LowerOptions options;
+    for (const auto* values : {&model.graph.inputs(), &model.graph.outputs()}) {
+      for (ValueId value : *values) {
+        const size_t rank = model.graph.value(value).type.shape.size();
+        options.layouts[value] = runtime::layout_of_rank(runtime::kChannelsLast, rank);
+      }
+    }
+    for (ir::NodeId node : model.graph.node_ids()) options.generators[node] = "separable";
+    return options;
+  }
+};
+
+TEST_F(SeparableKernels, RandomGeometry) {
+  int tried = 0;
+  for (unsigned seed = 0; tried < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    if (seed % 30 == 0) make(1 + static_cast<int>(seed / 30) % 3);
+    Model model(seed);
+    auto pick = [&](int64_t low, int64_t high) {
+      return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
+    };
+    const auto rank = static_cast<size_t>(pick(0, 5) == 0 ? 1 : pick(0, 4) == 0 ? 3 : 2);
+    const int64_t between = pick(0, 1) == 0 ? pick(2, 70) : 16 * pick(1, 5);
+    const int64_t out = pick(0, 1) == 0 ? pick(1, 70) : 16 * pick(1, 6);
+    Shape x = {pick(1, 3), between};
+    Shape w = {between, 1};
+    Shape v = {out, between};
+    ir::AttrMap attrs;
+    runtime::Ints strides, dilations, begins, ends;
+    bool fits = true;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t kernel = rank == 3 ? pick(1, 3) : pick(1, 7);
+      const int64_t extent = rank == 3 ? pick(1, 8) : pick(1, rank == 1 ? 60 : 19);
+      strides.push_back(pick(1, 3));
+      dilations.push_back(pick(0, 2) == 0 ? 2 : 1);
+      begins.push_back(pick(0, 3));
+      ends.push_back(pick(0, 3));
+      fits = fits && extent + begins[d] + ends[d] >= (kernel - 1) * dilations[d] + 1;
+      x.push_back(extent);
+      w.push_back(kernel);
+      v.push_back(1);
+    }
+    if (!fits) continue;
+    ++tried;
+    begins.insert(begins.end(), ends.begin(), ends.end());
+    attrs.set("strides", strides);
+    attrs.set("pads", begins);
+    attrs.set("dilations", dilations);
+    attrs.set("group", between);
+    std::vector<ValueId> operands = {model.input(x), model.constant(w)};
+    if (pick(0, 1) == 0) operands.push_back(model.constant({between}));
+    std::vector<ValueId> pointwise = {model.op("Conv", operands, attrs), model.constant(v)};
+    if (pick(0, 1) == 0) pointwise.push_back(model.constant({out}));
+    ValueId y = model.op("Conv", pointwise);
+    if (pick(0, 2) == 0) y = model.op("Add", {y, model.input(model.graph.value(y).type.shape)});
+    if (pick(0, 1) == 0) y = model.op(pick(0, 1) == 0 ? "Relu" : "Tanh", {y});
+    model.graph.mark_output(y);
+    const RunStats stats = check(model, *jit_, 4e-6, -1, 1, options(model));
+    EXPECT_EQ(stats.kernels, 1);
+    EXPECT_EQ(stats.references, 0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(SeparableKernels, KeepWhatOthersRead) {
+  Model model(1);
+  ir::AttrMap attrs;
+  attrs.set("group", int64_t{16});
+  const ValueId between = model.op("Conv", {model.input({1, 16, 6, 6}), model.constant({16, 1, 3, 3})}, attrs);
+  model.graph.mark_output(model.op("Conv", {between, model.constant({32, 16, 1, 1})}));
+  model.graph.mark_output(model.op("Relu", {between}));
+  const auto lowered = jit_->lower(model.graph, model.graph.node_ids(), options(model));
+  ASSERT_FALSE(lowered.is_ok());
+  EXPECT_NE(lowered.message().find("generator `separable` does not take"), std::string::npos) << lowered.message();
+}
+
+}  // namespace
+}  // namespace collage::codegen_test
