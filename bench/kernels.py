@@ -5,9 +5,9 @@
     kernels.py MODELS... [--threads 1,2] [--rounds 5] [--json FILE]
     kernels.py --read FILE... [--json FILE]        tables of earlier runs, together
 
-The shapes are those of the models after the passes; equal ones are timed once. Of each backend the fastest of its layouts counts,
-and no change of layout at the edges: in a network the neighbours have the same layout. Inputs are warm and weights are cold, as they
-are there. All contenders take turns in one process, and each round begins with another of them.
+The shapes are those of the models after the passes; equal ones are timed once. Of each backend the fastest of its layouts and rules
+counts, and no change of layout at the edges: in a network the neighbours have the same layout. Inputs are warm and weights are
+cold, as they are there. All contenders take turns in one process, and each round begins with another of them.
 
 `of peak` is the rate of the definition's operations over the peak of the processor's multiply-adds, measured in the same round; an
 algorithm that needs fewer of them can exceed 100 %. Ratios say how many times as long the library takes as generated code: the
@@ -98,15 +98,15 @@ def shape_table(shapes, threads, libraries):
         found = fastest(shape)
         ours = found.get(OURS)
         if ours is None:
-            rows.append([shape["kind"], shape["name"], "", "", "", ""] + [""] * len(libraries) + ["not compiled"])
+            rows.append([shape["kind"], shape["name"], "", "", "", "", ""] + [""] * len(libraries) + ["not compiled"])
             continue
         shape["of_peak"] = of_peak(shape, ours)
         shape["over_ours"] = {name: ratio_of_rounds(found[name]["rounds_s"], ours["rounds_s"]) for name in libraries if name in found}
         rows.append([shape["kind"], shape["name"], f"{ours['seconds'] * 1e6:.1f}", f"{shape['flops'] / ours['seconds'] / 1e9:.1f}",
-                     f"{100 * shape['of_peak']:.0f} %", ours["layout"]]
+                     f"{100 * shape['of_peak']:.0f} %", ours["layout"], ours.get("rules", "")]
                     + [interval_text(shape["over_ours"].get(name)) for name in libraries]
                     + [f"{shape['count']}x {', '.join(shape['networks'])}"])
-    header = ["kind", "shape", "us", "GFLOP/s", "of peak", "layout"] + [f"{name} / ours" for name in libraries] + ["in"]
+    header = ["kind", "shape", "us", "GFLOP/s", "of peak", "layout", "rule"] + [f"{name} / ours" for name in libraries] + ["in"]
     print_table(f"{len(shapes)} shapes, {threads} threads", header, rows)
 
 

@@ -122,10 +122,13 @@ def contenders_for(model, name, ports, inputs, arguments, scratch):
 
 def fill_costs(contenders):
     """Has costs measured now: a process that did so just before its timed runs would be slower than the others."""
-    try:
-        contenders[0].run()
-    except Failed:
-        pass  # the rounds tell
+    for contender in contenders:
+        if contender.is_peer or contender.why:
+            continue
+        try:
+            contender.run()
+        except Failed:
+            pass  # the rounds tell
 
 
 def measure(model, arguments):

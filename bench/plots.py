@@ -112,6 +112,7 @@ def draw_roofline(reports, arguments):
         intensities = [shape["flops"] / shape["bytes"] for shape in mine]
         low, high = min(intensities) / 1.5, max(intensities) * 1.5
         knee = peak / memory if memory > 0 else low
+        low = min(low, knee)
         axes.plot([low, knee, max(knee, high)], [low / knee * peak, peak, peak], color="#333333", linewidth=1)
         for index, kind in enumerate(kinds):
             here = [shape for shape in mine if shape["kind"] == kind]

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/kernels/contenders.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "compiler/measure/candidate_text.h"
@@ -20,6 +23,10 @@ std::string layout_text(const ir::Partition& partition) {
   return from == to ? from : from + " > " + to;
 }
 
+std::string rules_text(const ir::Partition& partition) {
+  return fmt::format("{}", fmt::join(ir::rule_names(partition), " + "));
+}
+
 }  // namespace
 
 std::vector<Contender> find_contenders(const Shape& shape, const ir::RuleSet& rules,
@@ -37,9 +44,9 @@ std::vector<Contender> find_contenders(const Shape& shape, const ir::RuleSet& ru
   for (place::CandidateId id : built->candidate_ids()) {
     const ir::Partition partition = place::candidate_partition(model->graph, *built, id);
     if (ir::boundary_space(partition.instance) != "host") continue;
-    Contender contender{partition.backend, layout_text(partition), nullptr, "", {}};
+    Contender contender{partition.backend, layout_text(partition), rules_text(partition), nullptr, "", {}};
     const bool is_there = std::any_of(contenders.begin(), contenders.end(), [&](const Contender& other) {
-      return other.backend == contender.backend && other.layout == contender.layout;
+      return other.backend == contender.backend && other.layout == contender.layout && other.rules == contender.rules;
     });
     if (is_there) continue;
     auto loaded = measure::LoadedCandidate::load(measure::candidate_text(model->graph, partition), targets, options);

@@ -16,13 +16,14 @@ namespace collage::bench {
 struct Contender {
   std::string backend;
   std::string layout;  ///< of its first operand and its result: `plain`, `NHWC`, `plain > NHWC`
+  std::string rules;   ///< that make it up: those of one backend may ask for different generators
   std::unique_ptr<measure::LoadedCandidate> loaded;
   std::string why;              ///< it cannot run
   std::vector<double> seconds;  ///< of each round: the median of its runs, without conversions at its edges
 };
 
-/// The candidates of all active backends on this machine's processor, one for each backend and choice of formats: what
-/// the placement search would choose from.
+/// The candidates of all active backends on this machine's processor, one for each backend, choice of formats and rules:
+/// what the placement search would choose from.
 std::vector<Contender> find_contenders(const Shape& shape, const ir::RuleSet& rules,
                                        const place::ActiveBackends& active, const plan::PlanTargets& targets,
                                        int threads);

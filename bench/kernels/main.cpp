@@ -69,7 +69,7 @@ nlohmann::json time_shape(const bench::Shape& shape, std::vector<bench::Contende
   }
   nlohmann::json list = nlohmann::json::array();
   for (const bench::Contender& contender : contenders) {
-    nlohmann::json entry = {{"backend", contender.backend}, {"layout", contender.layout}};
+    nlohmann::json entry = {{"backend", contender.backend}, {"layout", contender.layout}, {"rules", contender.rules}};
     if (contender.why.empty()) {
       entry["rounds_s"] = contender.seconds;
     } else {

@@ -112,7 +112,7 @@ std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affi
     bool is_row = !bias->shape().empty() && static_cast<size_t>(bias->shape().back()) == elements.size();
     bool fits = elements.size() == 1 || (is_row && elements.size() == channels);
     if (!fits) return std::nullopt;
-    for (size_t c = 0; c < channels; ++c) old_bias[c] = beta * elements[elements.size() == 1 ? 0 : c];
+    for (size_t c = 0; c < channels; ++c) old_bias[c] = beta == 0 ? 0 : beta * elements[elements.size() == 1 ? 0 : c];
   }
   Merged merged{scale_channels(*weight, weight_layout(node, weight->shape()), affine.factor),
                 Tensor(DType::F32, {static_cast<int64_t>(channels)})};

@@ -123,7 +123,7 @@ class ChannelWindow {
   }
 
   Expr stepped(const Expr& result, const Expr& value, const Expr& weight) const {
-    if (step_ == WindowStep::Max) return binary(Op::FMax, result, value);
+    if (step_ == WindowStep::Max) return binary(Op::FMax, value, result);
     return weight ? fma(value, weight, result) : binary(Op::FAdd, result, value);
   }
 

@@ -35,6 +35,13 @@ Expr fold_left(const Args& a, Op op) {
   return sum;
 }
 
+/// Max and Min. Where one of two is no number, the first of them is the result, as of std::max and std::min.
+Expr extreme(const Args& a, Op op) {
+  Expr found = a.x();
+  for (size_t i = 1; i < a.operands.size(); ++i) found = binary(op, a.operands[i], found);
+  return found;
+}
+
 Expr clamp(const Expr& low, const Expr& high, const Expr& x) {
   return binary(Op::FMin, high, binary(Op::FMax, low, x));
 }
@@ -141,8 +148,9 @@ Expr mish(const Args& a) {
   return binary(Op::FMul, a.x(), vector_tanh(a.nest, vector_softplus(a.nest, a.x())));
 }
 
+/// 0 up to alpha; what is no number stays.
 Expr thresholded(const Args& a) {
-  return select(binary(Op::FLess, a.attr("alpha", 1), a.x()), a.x(), a.nest.zero(a.lanes()));
+  return select(binary(Op::FLessEq, a.x(), a.attr("alpha", 1)), a.nest.zero(a.lanes()), a.x());
 }
 
 Expr identity(const Args& a) {
@@ -268,9 +276,9 @@ constexpr std::array kRows = {
     whole({"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); },
            Signature::Comparison}),
     heavy({"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }}),
-    whole({"Max", [](const Args& a) { return fold_left(a, Op::FMax); }}),
+    whole({"Max", [](const Args& a) { return extreme(a, Op::FMax); }}),
     Row{"Mean", mean},
-    whole({"Min", [](const Args& a) { return fold_left(a, Op::FMin); }}),
+    whole({"Min", [](const Args& a) { return extreme(a, Op::FMin); }}),
     heavy({"Mish", mish}),
     whole({"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }}),
     whole({"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }}),

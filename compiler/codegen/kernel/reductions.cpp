@@ -21,11 +21,12 @@ Expr square_step(Nest&, const Expr& sum, const Expr& x) {
 Expr abs_step(Nest& nest, const Expr& sum, const Expr& x) {
   return binary(Op::FAdd, sum, vector_abs(nest, x));
 }
+// A NaN is no extreme: the comparison is false, and what was found stays.
 Expr max_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMax, sum, x);
+  return binary(Op::FMax, x, sum);
 }
 Expr min_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMin, sum, x);
+  return binary(Op::FMin, x, sum);
 }
 Expr mul_step(Nest&, const Expr& sum, const Expr& x) {
   return binary(Op::FMul, sum, x);

@@ -153,6 +153,7 @@ class Grouping {
       const ir::NodeId anchor = draft(other).anchor;
       if (!anchor.is_valid() || draft(other).is_attention || graph_.node(anchor).op->name != "MatMul") continue;
       if (draft(other).shape != shape || product.is_valid()) continue;
+      if (!find_lowering("MatMul")->accepts(graph_, anchor)) continue;
       if (!only_feeds(other, rows)) continue;
       product = anchor;
       parts.insert(other);
@@ -378,7 +379,8 @@ class Grouping {
     return false;
   }
 
-  // An anchor reads its operands from memory, so their producers cannot be in its epilogue.
+  // A kernel reads the operands of its anchor, or of its prologue, from memory, so their producers cannot be in its
+  // epilogue.
   bool feeds(const std::vector<ir::NodeId>& producers, ir::NodeId anchor) const {
     const std::vector<ir::ValueId>& operands = graph_.node(anchor).inputs;
     return std::any_of(operands.begin(), operands.end(), [&](ir::ValueId v) {
@@ -395,6 +397,7 @@ class Grouping {
       if (!takes(home, id)) return;
     }
     if (into.anchor.is_valid() && feeds(from.nodes, into.anchor)) return;
+    if (into.prologue.is_valid() && feeds(from.nodes, into.prologue)) return;
     if (reaches_through_others(home, from.nodes) || reaches_through_others(other, into.nodes)) return;
     for (ir::NodeId id : from.nodes) of_[id] = home;
     if (!into.number) into.number = from.number;

@@ -185,7 +185,8 @@ class GemmLowering {
 
  private:
   void take_addend() {
-    if (!p_.c.is_valid()) return;
+    // With beta = 0 an infinite C adds nothing.
+    if (!p_.c.is_valid() || p_.beta == 0) return;
     c_ = builder_.value_buffer(p_.c, false);
     c_access_ = *operand_access(context_.graph.value(p_.c).type.shape, epilogue_.space());
   }

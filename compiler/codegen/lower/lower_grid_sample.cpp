@@ -127,14 +127,24 @@ class GridSampleLowering {
     return nest_.let("nearest", select(is_middle, either, even));
   }
 
+  /// The place in the picture, from -1 to 1, that a place outside reflects. Nothing is rounded on the way.
+  Expr reflected_place(const Expr& place) {
+    const Expr periods = unary(Op::FRound, binary(Op::FMul, place, number(0.25)));
+    const Expr near = nest_.let("near", fma(periods, number(-4), place));
+    const Expr up = select(binary(Op::FLess, number(1), near), binary(Op::FSub, number(2), near), near);
+    const Expr down = binary(Op::FSub, number(-2), near);
+    return nest_.let("reflected", select(binary(Op::FLess, near, number(-1)), down, up));
+  }
+
   std::vector<AxisTap> taps(const Expr& place, int64_t extent) {
     constexpr double kFarOutside = -1e9;
     const auto size = static_cast<double>(extent);
     const double slope = align_ ? (size - 1) / 2 : size / 2;
     const double offset = (size - 1) / 2;
-    Expr x = nest_.let("x", fma(place, number(slope), number(offset)));
     const Expr infinity = number(std::numeric_limits<double>::infinity());
-    const Expr is_finite = nest_.let("finite", binary(Op::FLess, vector_abs(nest_, x), infinity));
+    const Expr is_finite = nest_.let("finite", binary(Op::FLess, vector_abs(nest_, place), infinity));
+    const Expr at = padding_ == SamplePadding::Reflection ? reflected_place(place) : place;
+    Expr x = nest_.let("x", fma(at, number(slope), number(offset)));
     double outside = kFarOutside;
     // Places that far away are outside in the same way; their neighbours' numbers stay whole.
     if (padding_ == SamplePadding::Zeros) x = clamped(-1e6 - size, 1e6 + size, x);
@@ -144,17 +154,12 @@ class GridSampleLowering {
     }
     if (padding_ == SamplePadding::Reflection) {
       const auto [low, high] = mirrors(extent);
-      x = reflected(x, low, high);
       outside = reflected(kFarOutside, low, high);
     } else if (padding_ == SamplePadding::Zeros) {
       outside = -1e6 - size;
     }
     x = nest_.let("x", select(is_finite, x, number(outside)));
-    if (mode_ == SampleMode::Nearest) {
-      const Expr index =
-          padding_ == SamplePadding::Reflection ? unary(Op::FRound, x) : nearest(x, place, slope, offset);
-      return {pixel(index, nullptr, extent)};
-    }
+    if (mode_ == SampleMode::Nearest) return {pixel(nearest(x, at, slope, offset), nullptr, extent)};
     const Expr low = nest_.let("low", unary(Op::FFloor, x));
     const Expr t = nest_.let("t", binary(Op::FSub, x, low));
     const Expr rest = nest_.let("rest", binary(Op::FSub, number(1), t));

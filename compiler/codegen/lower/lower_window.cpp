@@ -111,7 +111,7 @@ class WindowLowering {
     }
     if (mode_ == WindowStep::Max) {
       if (mask) value = select(mask, value, nest_.constant(-std::numeric_limits<float>::infinity(), lanes));
-      nest_.set(sum, binary(Op::FMax, sum, value));
+      nest_.set(sum, binary(Op::FMax, value, sum));
     } else if (mode_ == WindowStep::Average) {
       nest_.set(sum, binary(Op::FAdd, sum, value));
       Expr one = nest_.constant(1, lanes);

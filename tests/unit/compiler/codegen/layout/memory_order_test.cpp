@@ -173,6 +173,24 @@ TEST_F(MemoryOrderKernels, ConvolutionsTakeInNearestNeighbours) {
   }
 }
 
+// The convolution reads what the Resize reads: it has to be in memory, though the Add also reads it.
+TEST_F(MemoryOrderKernels, WhatAPrologueReadsIsStored) {
+  Model model(16);
+  ir::Constant scales;
+  scales.data = runtime::Tensor(ir::DType::F32, {4});
+  for (size_t i = 0; i < 4; ++i) scales.data.as<float>()[i] = i < 2 ? 1 : 2;
+  ir::AttrMap attrs = attrs_of("mode", std::string("nearest"));
+  attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
+  attrs.set("nearest_mode", std::string("floor"));
+  ValueId x = model.input({1, 16, 4, 4});
+  ValueId r = model.op("Relu", {x});
+  ValueId large = model.op("Resize", {r, ValueId(), model.graph.add_constant("scales", scales)}, attrs);
+  ValueId c = model.op("Conv", {large, model.constant({16, 16, 5, 5})});
+  ValueId y = model.op("Add", {c, r});
+  model.graph.mark_output(y);
+  EXPECT_EQ(check(model, *jit_, 1e-5, -1, 1, {{{x, "NHWC"}, {y, "NHWC"}}, {}}).references, 0);
+}
+
 TEST_F(MemoryOrderKernels, RefusesWhatHasNoOrder) {
   Model model(15);
   ValueId x = model.input({2, 6, 4, 4});

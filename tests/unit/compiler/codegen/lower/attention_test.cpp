@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two products with a softmax between them, as exporters write attention: one kernel with the Transposes around it.
+#include <array>
+
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
@@ -113,6 +115,19 @@ TEST_F(AttentionKernels, MaskedRowsAndNaNsAreAsInTheReference) {
   scores = model.op("Add", {scores, model.input(ir::DType::F32, {20, 40}, mask)});
   model.graph.mark_output(model.op("MatMul", {model.op("Softmax", {scores}), model.input({2, 40, 24})}));
   expect_kernels(model, 1);
+}
+
+// Attention pooling: one query for all keys, or one key.
+TEST_F(AttentionKernels, VectorsAreNoOperandsOfOneKernel) {
+  const std::vector<std::array<Shape, 3>> shapes = {{Shape{8}, Shape{4, 8, 16}, Shape{16, 8}},
+                                                    {Shape{4, 16, 8}, Shape{8}, Shape{16, 8}}};
+  for (const auto& [q, k, v] : shapes) {
+    Model model(6);
+    ValueId scores = model.op("MatMul", {model.input(q), model.input(k)});
+    ValueId weights = model.op("Softmax", {scores});
+    model.graph.mark_output(model.op("MatMul", {weights, model.input(v)}));
+    check(model, *jit_, 2e-6);
+  }
 }
 
 }  // namespace
