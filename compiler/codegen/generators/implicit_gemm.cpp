@@ -37,8 +37,8 @@ runtime::Tensor pack_weights(const ConvProblem& p, const runtime::Tensor& w, con
 }
 
 /// Products of bytes need registers of their own where they are no instruction.
-Machine machine_for(const LoweringContext& context, bool has_bytes) {
-  Machine machine = context.machine();
+Machine machine_for(const LoweringContext& context, Element number, bool has_bytes) {
+  Machine machine = context.machine(number);
   if (has_bytes && !context.isa.has_vnni) machine.registers -= kDotRegisters;
   return machine;
 }
@@ -53,7 +53,7 @@ class ImplicitGemm {
         nest_(builder_.nest()),
         p_(problem),
         bytes_(quantized),
-        plan_(plan_implicit_gemm(problem, machine_for(context, quantized != nullptr))),
+        plan_(plan_implicit_gemm(problem, machine_for(context, nest_.number(), quantized != nullptr))),
         rows_(plan_.channels),
         width_(plan_.width),
         panels_(plan_.panels),

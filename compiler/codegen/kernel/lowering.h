@@ -36,8 +36,11 @@ struct LoweringContext {
   std::vector<size_t>& temporaries;         ///< of the partition
   Numerics numerics = Numerics::F32;
 
-  /// What the schedules of kernels follow from.
-  Machine machine() const { return {isa.lanes, isa.registers, threads, isa.level2_cache}; }
+  /// What the schedules of kernels follow from that compute in `number`.
+  Machine machine(Element number = Element::F32) const {
+    const auto width = static_cast<int>(runtime::size_of(number) / sizeof(float));
+    return {isa.lanes / width, isa.registers, threads, isa.level2_cache / width};
+  }
 };
 
 /// A kernel before it has machine code. Operands are the nest's buffers in order, without the scratch.

@@ -309,6 +309,9 @@ class Emitter {
   }
 
   llvm::Value* emit_load_as(const ExprNode& e) {
+    if (is_byte(e.element) && nest_.number() == Element::F32) {
+      return b_.CreateSIToFP(b_.CreateBitCast(emit_load_byte(e), bits_type(e.lanes)), number_type(e.lanes));
+    }
     return load_elements(e, e.element, element(element_type(e.element, 1), e));
   }
 

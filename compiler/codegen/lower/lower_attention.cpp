@@ -143,7 +143,7 @@ class AttentionLowering {
       const std::vector<int64_t> perm = permutation(graph_, producer);
       for (size_t d = 0; d < perm.size(); ++d) y_strides_[static_cast<size_t>(perm[d])] = own[d];
     }
-    block_ = choose_attention_block({queries_, key_count_, depth_, width_}, context_.machine());
+    block_ = choose_attention_block({queries_, key_count_, depth_, width_}, context_.machine(nest_.number()));
   }
 
   int64_t padded(int64_t columns) const { return (columns + lanes_ - 1) / lanes_ * lanes_; }

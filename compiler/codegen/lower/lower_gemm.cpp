@@ -141,7 +141,7 @@ class GemmLowering {
     lanes_ = nest_.lanes();
     take_addend();
     const int64_t batches = runtime::element_count(p_.batch);
-    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed}, context_.machine());
+    t_ = choose_tiling({batches, p_.rows, p_.columns, p_.depth, p_.packed}, context_.machine(nest_.number()));
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
     if (p_.packed) {

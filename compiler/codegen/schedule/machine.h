@@ -6,8 +6,9 @@
 
 namespace collage::codegen {
 
+/// Schedules count in numbers of four bytes: for wider ones there are fewer lanes, and the cache is smaller.
 struct Machine {
-  int lanes = 16;                           ///< f32 lanes of a vector
+  int lanes = 16;                           ///< of a vector
   int registers = 32;                       ///< vector registers
   int threads = 1;                          ///< that share a kernel
   int64_t level2_cache = int64_t{2} << 20;  ///< bytes of one core's
