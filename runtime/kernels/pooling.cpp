@@ -107,7 +107,9 @@ Status max_pool(const KernelArgs& args) {
     std::fill(places.begin(), places.end(), -1);
     for_each_pair(w, [&](int64_t to, int64_t from) {
       auto at = static_cast<size_t>(to);
-      if (places[at] >= 0 && !(x[from] > greatest[at])) return;
+      // What is no number is never the greatest.
+      const bool is_first = places[at] < 0 && x[from] == x[from];
+      if (!is_first && !(x[from] > greatest[at])) return;
       greatest[at] = x[from];
       places[at] = from;
     });

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/division.h"
 
 namespace collage::codegen {
 

@@ -9,8 +9,8 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/codegen/nest/loop_nest.h"
-#include "compiler/codegen/schedule/machine.h"
 #include "compiler/codegen/target/isa.h"
+#include "compiler/codegen/target/machine.h"
 #include "compiler/ir/graph.h"
 
 namespace collage::codegen {

@@ -10,7 +10,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/division.h"
+#include "compiler/codegen/target/machine.h"
 
 namespace collage::codegen {
 

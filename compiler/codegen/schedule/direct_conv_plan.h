@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include "compiler/codegen/kernel/conv_problem.h"
-#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/register_block.h"
+#include "compiler/codegen/target/machine.h"
 
 namespace collage::codegen {
 

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/codegen/schedule/machine.h"
+#include "compiler/codegen/schedule/division.h"
+#include "compiler/codegen/target/machine.h"
 
 namespace collage::codegen {
 
