@@ -66,7 +66,7 @@ bool Worker::spawn(std::string* why) {
   std::string spins = fmt::format("{}={}", runtime::kSpinVariable, runtime::kSpins);
   std::vector<char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  if (!runtime::is_waiting_chosen()) environment.push_back(spins.data());
+  if (runtime::wants_short_waits()) environment.push_back(spins.data());
   environment.push_back(nullptr);
   int error = ::posix_spawn(&process_, options_.program.c_str(), &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);

@@ -16,6 +16,7 @@
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/plan/validate.h"
 #include "runtime/pool/pool.h"
+#include "runtime/pool/workers.h"
 
 namespace collage::runtime {
 namespace {
@@ -59,6 +60,20 @@ struct BoundHostStep {
 
 using BoundStep = std::variant<BoundHostStep, BoundLibrary, BoundDeviceStep, ConvertStep>;
 
+/// Whether something that the plan runs has loops on OpenMP's threads: libraries, and the reference kernels.
+bool uses_openmp(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    if (std::holds_alternative<LibraryStep>(step)) return true;
+    const auto* host = std::get_if<HostStep>(&step);
+    if (host == nullptr) continue;
+    for (const HostCall& call : host->calls) {
+      const auto* op = std::get_if<OpCall>(&call);
+      if (std::holds_alternative<LibraryCall>(call) || (op != nullptr && op->checked.empty())) return true;
+    }
+  }
+  return false;
+}
+
 class PlanExecutor : public Executor {
  public:
   PlanExecutor(const Plan& plan, int threads) : plan_(plan), threads_(std::max(threads, 1)) {}
@@ -98,6 +113,7 @@ class PlanExecutor : public Executor {
   PlanMemory memory_;
   std::vector<Tensor> scratch_;  ///< one per thread, of the largest size that a kernel needs
   std::vector<BoundStep> steps_;
+  std::unique_ptr<Workers> workers_;  ///< null: OpenMP's
   std::function<void(const StepReport&)> observer_;
   std::vector<Task> tasks_;         ///< by step; their lengths are known when they have run
   std::vector<bool> is_simulated_;  ///< by step
@@ -116,6 +132,7 @@ Status PlanExecutor::load(const Code& code) {
     forget_programs(step);
   }
   plan_tasks();
+  if (threads_ > 1 && !uses_openmp(plan_)) workers_ = std::make_unique<Workers>(threads_);
   return Status::ok();
 }
 
@@ -315,9 +332,12 @@ Status PlanExecutor::execute(const BoundDeviceStep& step) {
 }
 
 Status PlanExecutor::call(const BoundKernel& kernel) {
-  return parallel_for(kernel.extent, kernel.grain, threads_, [&](int64_t begin, int64_t end, int part) {
-    kernel.function(kernel.buffers[static_cast<size_t>(part)].data(), external_table(), begin, end);
-  });
+  return parallel_for(
+      kernel.extent, kernel.grain, threads_,
+      [&](int64_t begin, int64_t end, int part) {
+        kernel.function(kernel.buffers[static_cast<size_t>(part)].data(), external_table(), begin, end);
+      },
+      workers_.get());
 }
 
 /// What failed, as a user knows it: the partition, or the value that was moved.

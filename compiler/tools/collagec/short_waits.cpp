@@ -12,7 +12,7 @@
 namespace collage::tools {
 
 void restart_with_short_waits(char** argv) {
-  if (runtime::is_waiting_chosen() || argv[0] == nullptr) return;
+  if (!runtime::wants_short_waits() || argv[0] == nullptr) return;
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error || program.filename() != std::filesystem::path(argv[0]).filename()) return;

@@ -26,18 +26,6 @@ TEST(Pool, RunsEveryIndexOnce) {
   }
 }
 
-TEST(Pool, SplitDependsOnTheArgumentsAlone) {
-  auto split = [] {
-    std::vector<std::pair<int64_t, int64_t>> parts(3);
-    EXPECT_TRUE(parallel_for(10, 1, 3, [&](int64_t begin, int64_t end, int part) {
-      parts[static_cast<size_t>(part)] = {begin, end};
-    }));
-    return parts;
-  };
-  std::vector<std::pair<int64_t, int64_t>> expected{{0, 4}, {4, 7}, {7, 10}};
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(split(), expected);
-}
-
 TEST(Pool, NoPartIsShorterThanTheGrain) {
   EXPECT_EQ(part_count(100, 30, 8), 3);
   EXPECT_EQ(part_count(29, 30, 8), 1);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pool/waiting.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+namespace collage::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLongestSpin = 5ms;
+/// As long as this no long spin is tried after the processor was taken.
+constexpr auto kCrowded = 100ms;
+
+long involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+}  // namespace
+
+void Waiting::pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+bool Waiting::begin_long_spin() {
+  const Clock::time_point now = Clock::now();
+  if (now < crowded_until_) return false;
+  end_of_spin_ = now + kLongestSpin;
+  switches_ = involuntary_switches();
+  return true;
+}
+
+bool Waiting::offer_processor() {
+  sched_yield();  // counts as involuntary if another thread runs
+  const Clock::time_point now = Clock::now();
+  if (involuntary_switches() == switches_) return now < end_of_spin_;
+  crowded_until_ = now + kCrowded;
+  return false;
+}
+
+}  // namespace collage::runtime
