@@ -314,7 +314,10 @@ class ImplicitGemm {
         const Expr index = result_index(epilogue_.space(), {image_, row}, inner);
         return sums_->store(index, sum, sums_->factor(row, 1), lane_mask);
       }
-      if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
+      if (positions_ < 0) {
+        epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
+        return;
+      }
       Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
       int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
       epilogue_.at({image_, row}, int_const(first + p_.first_output[2]), nest_.lanes(), sum, lane_mask, offsets);

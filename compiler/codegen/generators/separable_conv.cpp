@@ -28,6 +28,8 @@ class SeparableConv {
         nest_(builder_.nest()),
         p_(describe_conv(context.graph, group.prologue)),
         q_(describe_conv(context.graph, group.anchor)),
+        between_(context.graph.node(group.anchor).inputs[0]),
+        activation_(builder_, before_anchor(group), {context.graph.value(between_).type.shape, 1}),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {}
 
   KernelSketch run() {
@@ -49,6 +51,13 @@ class SeparableConv {
  private:
   /// A line between positions: positions that are a power of two apart would share a set of the cache.
   size_t scratch_bytes() const { return static_cast<size_t>(p_.output[2] * stride_) * sizeof(float); }
+  /// The depthwise convolution with its epilogue, of which nothing is stored.
+  static Group before_anchor(const Group& group) {
+    Group before;
+    before.anchor = group.prologue;
+    before.nodes = group.between;
+    return before;
+  }
   const runtime::Tensor& data_of(ir::ValueId value) const { return context_.graph.value(value).constant->data; }
 
   int bias_buffer(const ConvProblem& problem, const char* name) {
@@ -79,20 +88,22 @@ class SeparableConv {
     const Expr out_d = index.next("out_d", p_.output[0]);
     const Expr image = index.last(p_.batch);
     OutputRow row(nest_, p_, image, out_d, out_h, mul(image, p_.x_strides[0]));
-    const RowSplit blocks = blocks_in_registers(p_.output[2], context_.isa.registers, false);
+    const RowSplit blocks = blocks_in_registers(p_.output[2], context_.isa.registers, activation_.is_heavy());
     for_each_vector_in_row(nest_, p_, blocks, p_.groups, row, [&](const BlockVector& at) { emit_depthwise(at); });
     emit_panels(row);
     nest_.end_for();
   }
 
-  /// Lanes that `mask` excludes become 0; no product reads them.
+  /// No product reads lanes that `mask` excludes.
   void emit_depthwise(const BlockVector& at) {
     const std::vector<Expr> results =
         step_over_taps(nest_, p_, p_.groups, at, {x_, depthwise_}, bias_at(depthwise_bias_, at.channel),
                        [](const Expr& result, const Expr& x, const Expr& weight) { return fma(x, weight, result); });
     for (int64_t r = 0; r < at.run.height; ++r) {
-      const Expr place = add(mul(add(at.position, r), stride_), at.channel);
-      nest_.store(scratch_, place, results[static_cast<size_t>(r)]);
+      const Expr position = add(at.position, r);
+      const std::vector<Expr> outer = at.row.outer(position, activation_.space().shape.size());
+      const auto values = activation_.at(outer, at.channel, nest_.lanes(), results[static_cast<size_t>(r)], at.mask);
+      nest_.store(scratch_, add(mul(position, stride_), at.channel), values.at(between_));
     }
   }
 
@@ -152,8 +163,10 @@ class SeparableConv {
   const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
-  ConvProblem p_;  ///< the depthwise convolution
-  ConvProblem q_;  ///< the pointwise one
+  ConvProblem p_;        ///< the depthwise convolution
+  ConvProblem q_;        ///< the pointwise one
+  ir::ValueId between_;  ///< what the pointwise convolution reads
+  Epilogue activation_;  ///< of the depthwise convolution
   Epilogue epilogue_;
   BlockSize block_;
   int64_t lanes_ = 1;
@@ -170,12 +183,9 @@ class SeparableConv {
 }  // namespace
 
 bool takes_separable_conv(const ir::Graph& graph, ir::NodeId depthwise, ir::NodeId pointwise) {
-  const ir::Node& node = graph.node(pointwise);
   for (ir::NodeId id : {depthwise, pointwise}) {
     if (graph.node(id).op->name != "Conv" || !takes_channel_window(graph, id)) return false;
   }
-  const ir::Value& between = graph.value(node.inputs[0]);
-  if (between.is_output || between.uses.size() != 1) return false;
   const ConvProblem problem = describe_conv(graph, pointwise);
   return describe_conv(graph, depthwise).is_depthwise() && problem.is_flattened && problem.groups == 1;
 }
