@@ -13,9 +13,6 @@
 
 namespace collage::codegen {
 
-/// As rules write it: `lower "separable"`.
-inline constexpr const char* kSeparable = "separable";
-
 /// Returns whether the generator takes the pair. Expects that `pointwise` alone reads what becomes of the other's result.
 bool takes_separable_conv(const ir::Graph& graph, ir::NodeId depthwise, ir::NodeId pointwise);
 

@@ -281,7 +281,7 @@ class Grouping {
   /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
   void take_prologue(ir::NodeId id, Draft& fresh) {
     if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
-    if (generator_of(id) == kSeparable) {
+    if (generator_of(id) == ir::Generator::Separable) {
       take_depthwise(id, fresh);
     } else if (numerics_ != Numerics::Strict) {
       take_upsampling(id, fresh);
@@ -313,14 +313,15 @@ class Grouping {
     fresh.nodes.push_back(id);
   }
 
-  /// The name, where the anchor's lowering has a generator of this name.
-  std::string generator_of(ir::NodeId anchor) const {
+  /// The one that is named, if the anchor's lowering has it.
+  std::optional<ir::Generator> generator_of(ir::NodeId anchor) const {
     const auto named = generators_.find(anchor);
-    if (named == generators_.end()) return "";
+    if (named == generators_.end()) return std::nullopt;
+    const std::optional<ir::Generator> generator = ir::find_generator(named->second);
     const Lowering* lowering = find_lowering(graph_.node(anchor).op->name);
     const bool is_known =
-        lowering != nullptr && lowering->has_generator != nullptr && lowering->has_generator(named->second);
-    return is_known ? named->second : "";
+        generator && lowering != nullptr && lowering->has_generator != nullptr && lowering->has_generator(*generator);
+    return is_known ? generator : std::nullopt;
   }
 
   Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
