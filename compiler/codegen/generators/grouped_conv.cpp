@@ -7,6 +7,7 @@
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/window_rows.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/division.h"
 
 namespace collage::codegen {
 namespace {
@@ -42,7 +43,7 @@ class GroupedConv {
   }
 
  private:
-  int64_t vectors() const { return (channels_ + lanes_ - 1) / lanes_; }
+  int64_t vectors() const { return ceil_div(channels_, lanes_); }
   /// Weights of one vector of channels under one tap d, h.
   int64_t row_elements() const { return p_.in_channels * p_.kernel[2] * lanes_; }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/implicit_gemm_plan.h"
 #include "runtime/core/element.h"
 
@@ -274,7 +275,7 @@ class ImplicitGemm {
     int64_t tail = plane_ - whole_panels * width_;
     if (tail > 0) {
       nest_.begin_if(less(int_const(panels_ - 1), last_panel_));
-      int64_t vectors = (tail + lanes_ - 1) / lanes_;
+      int64_t vectors = ceil_div(tail, lanes_);
       Expr mask = tail % lanes_ == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(tail % lanes_)));
       emit_tile(int_const(panels_ - 1), channel, height, static_cast<int>(vectors), mask);
       nest_.end_if();

@@ -14,6 +14,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/strided_copy.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
@@ -269,7 +270,7 @@ class IndexingLowering {
   KernelSketch scatter_tuples() {
     const int64_t words = part_words();
     const int64_t piece = std::min(words, kMostPartWords);
-    const int64_t pieces = (words + piece - 1) / piece;
+    const int64_t pieces = ceil_div(words, piece);
     const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
     const Expr first = nest_.let("first", mul(task, piece));
     auto all_tuples = [&](int64_t count) {

@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
@@ -136,7 +137,7 @@ std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const 
   int lanes = nest.lanes();
   int x = builder.value_buffer(node.inputs[0], false);
   int y = builder.value_buffer(node.outputs[0], true);
-  int64_t blocks = (axes.inner + lanes - 1) / lanes;
+  int64_t blocks = ceil_div(axes.inner, lanes);
   Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
   Expr column = nest.let("column", mul(rem(task, blocks), lanes));
   Expr mask =
