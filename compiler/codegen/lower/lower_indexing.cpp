@@ -8,7 +8,8 @@
 //   ScatterND        a copy of the data; then a task is a piece of the part that a tuple selects, for all tuples in order
 //
 // No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into it
-// and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Right constants need none.
+// and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such indices any
+// one may be noted: which task writes last is not determined. Right constants need no check.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"
