@@ -4,6 +4,8 @@
 //
 //   %m = ReduceMean(%x)  %d = Sub(%x, %m)  %q = Mul(%d, %d)  %s = ReduceMean(%q)  %y = Div(%d, %s)
 //     => pass 0: fold x => m    pass 1: d = x - m, keep it, fold d d => s    pass 2: y = d / s
+//
+// Softmax and layer normalisation of other rows than `row_shape` takes are in lower/lower_rows.cpp, which says why.
 #pragma once
 
 #include <functional>
