@@ -66,8 +66,9 @@ class JitImpl : public Jit {
     std::vector<std::vector<KernelSketch>> sketches;
     for (const Group& group : groups) {
       sketches.push_back(lower_group(context, group));
-      if (!sketches.back().empty() || group.generator.empty()) continue;
-      return Status::error(fmt::format("generator `{}` does not take {}", group.generator, describe(graph, group)));
+      if (!sketches.back().empty() || !group.generator) continue;
+      return Status::error(
+          fmt::format("generator `{}` does not take {}", ir::name_of(*group.generator), describe(graph, group)));
     }
     const Result<std::vector<std::vector<std::string>>> symbols = compile(sketches);
     if (!symbols) return symbols.status();

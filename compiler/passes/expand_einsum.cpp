@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Einsum as operators that backends know. Operands are multiplied from left to right; of two, with the labels
+// Writes Einsum as operators that backends know. Operands are multiplied two at a time, in the order of einsum_order.h;
+// of two, with the labels
 //
 //     batch: in both and still needed    row, column: in one of them    inner: in both and not needed any more
 //
@@ -11,11 +12,13 @@
 // Labels of one operand only that are not needed are summed first (ReduceSum); without inner labels it is a Mul. Nodes
 // with a label twice in one operand, other dtypes than f32 and f64, and empty dimensions stay as they are.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rewrite.h"
+#include "compiler/passes/einsum_order.h"
 #include "compiler/passes/pass_manager.h"
 #include "runtime/kernels/einsum.h"
 
@@ -53,14 +56,18 @@ class EinsumExpansion {
     for (size_t d = 0; d < result.size(); ++d) result[d] = static_cast<int>(d);
     std::vector<EinsumTerm> terms;
     for (size_t k = 0; k < node_.inputs.size(); ++k) terms.push_back(operand(k));
-    EinsumTerm product = terms[0];
-    for (size_t k = 1; k <= terms.size(); ++k) {
+    std::vector<Labels> labels;
+    for (const EinsumTerm& term : terms) labels.push_back(term.labels);
+    std::vector<size_t> open(terms.size());
+    std::iota(open.begin(), open.end(), size_t{0});
+    for (const auto& [a, b] : einsum_order(labels, result, spec_.space)) {
+      std::erase_if(open, [a = a, b = b](size_t term) { return term == a || term == b; });
       std::set<int> needed(result.begin(), result.end());
-      for (size_t later = k + 1; later < terms.size(); ++later) {
-        needed.insert(terms[later].labels.begin(), terms[later].labels.end());
-      }
-      product = k < terms.size() ? multiply(product, terms[k], needed) : sum_unneeded(product, needed, {});
+      for (size_t later : open) needed.insert(terms[later].labels.begin(), terms[later].labels.end());
+      open.push_back(terms.size());
+      terms.push_back(multiply(terms[a], terms[b], needed));
     }
+    EinsumTerm product = sum_unneeded(terms.back(), {result.begin(), result.end()}, {});
     // A label of extent 1 may occur in the result only.
     product = reshaped(arranged(product, result), result);
     if (steps_.empty() || product.step < 0) step("Identity", {product}, {}, product.labels, product.shape);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/codegen/generators/microkernel.h"
+#include "compiler/codegen/schedule/division.h"
 
 namespace collage::codegen {
 namespace {
@@ -20,10 +21,6 @@ constexpr int64_t kWeightBytes = 800 << 10;
 constexpr int64_t kSumBytes = 1 << 20;
 constexpr int64_t kTileWords = 256;
 constexpr uint32_t kUpperHalf = 0xffff0000;
-
-int64_t ceiling(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 struct PartProduct {
   int row_part;
@@ -54,34 +51,34 @@ class AmxGemm {
     small_products_ = parts_ == 2 ? std::vector<PartProduct>{{1, 0}, {0, 1}}
                                   : std::vector<PartProduct>{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}};
     const int64_t depth = p_.weights.depth;
-    panels_ = ceiling(p_.weights.columns, kPanelColumns);
-    steps_ = ceiling(depth, kStepDepth);
-    const int64_t k_parts = std::min(ceiling(depth, kPartDepth), kMostParts);
-    part_depth_ = ceiling(steps_, k_parts) * kStepDepth;
+    panels_ = ceil_div(p_.weights.columns, kPanelColumns);
+    steps_ = ceil_div(depth, kStepDepth);
+    const int64_t k_parts = std::min(ceil_div(depth, kPartDepth), kMostParts);
+    part_depth_ = ceil_div(steps_, k_parts) * kStepDepth;
     // 49 rows => 2 blocks of 26: tiles of 13 rows.
-    const int64_t blocks = ceiling(p_.rows, 32);
-    tile_rows_ = ceiling(ceiling(p_.rows, blocks), 2);
+    const int64_t blocks = ceil_div(p_.rows, 32);
+    tile_rows_ = ceil_div(ceil_div(p_.rows, blocks), 2);
     block_rows_ = 2 * tile_rows_;
     const int64_t block_bytes = block_rows_ * part_depth_ * 2 * parts_;
     const int64_t most_blocks = std::clamp<int64_t>(kRowBytes / block_bytes, 1, blocks);
     const bool weights_stay = panels_ * steps_ * parts_ * kStepWords * 4 <= kWeightBytes;
     // Where the weights stay in the cache, threads share the rows, or else the weights.
-    chunks_ = ceiling(blocks, most_blocks);
-    if (weights_stay) chunks_ = std::min(blocks, ceiling(chunks_, threads) * threads);
-    chunk_blocks_ = ceiling(blocks, chunks_);
-    chunks_ = ceiling(blocks, chunk_blocks_);
+    chunks_ = ceil_div(blocks, most_blocks);
+    if (weights_stay) chunks_ = std::min(blocks, ceil_div(chunks_, threads) * threads);
+    chunk_blocks_ = ceil_div(blocks, chunks_);
+    chunks_ = ceil_div(blocks, chunk_blocks_);
     groups_ = chunks_ % threads == 0 ? 1 : threads;
     const int64_t block_sums = block_rows_ * kPanelColumns;
-    if (k_parts > 1) groups_ = std::max(groups_, ceiling(panels_ * chunk_blocks_ * block_sums * 4, kSumBytes));
+    if (k_parts > 1) groups_ = std::max(groups_, ceil_div(panels_ * chunk_blocks_ * block_sums * 4, kSumBytes));
     groups_ = std::min(groups_, panels_);
-    group_panels_ = ceiling(panels_, groups_);
-    groups_ = ceiling(panels_, group_panels_);
+    group_panels_ = ceil_div(panels_, groups_);
+    groups_ = ceil_div(panels_, group_panels_);
     prefetches_ = !weights_stay;
     // Scratch memory: split rows, then a block's sums, then those that wait, then a flag per block.
     sums_ = chunk_blocks_ * block_rows_ * part_depth_ / 2 * parts_;
     waiting_ = sums_ + block_sums;
     flags_ = waiting_ + (k_parts > 1 ? group_panels_ * chunk_blocks_ * block_sums : 0);
-    scratch_words_ = ceiling(flags_ + chunk_blocks_, 16) * 16;
+    scratch_words_ = ceil_div(flags_ + chunk_blocks_, 16) * 16;
     sums_wait_ = k_parts > 1;
   }
 
@@ -261,7 +258,7 @@ class AmxGemm {
   void prefetch_next(const Expr& block, const Expr& step) {
     if (!prefetches_) return;
     const int64_t lines = parts_ * kStepWords / kLineElements;  // per step
-    const int64_t share = ceiling(lines, std::min(chunk_blocks_, ceiling(p_.rows, block_rows_)));
+    const int64_t share = ceil_div(lines, std::min(chunk_blocks_, ceil_div(p_.rows, block_rows_)));
     const Expr at = add(add(weights_, panel_words()), mul(add(mul(block, part_steps_), step), share * kLineElements));
     const Expr next = nest_.let("next", at);
     for (int64_t line = 0; line < share; ++line) nest_.prefetch(w_, add(next, line * kLineElements));

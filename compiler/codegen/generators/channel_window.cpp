@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/codegen/generators/channel_taps.h"
 #include "compiler/codegen/generators/window_rows.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
@@ -12,8 +13,6 @@ namespace collage::codegen {
 namespace {
 
 constexpr int64_t kGrainWork = 1 << 15;
-/// Most positions of a block: some registers stay for operands.
-constexpr int64_t kMostPositions = 14;
 
 class ChannelWindow {
  public:
@@ -30,12 +29,11 @@ class ChannelWindow {
     const ir::Shape& shape = epilogue_.space().shape;
     channels_ = shape.back();
     lanes_ = nest_.lanes();
-    const int64_t most = std::min<int64_t>(kMostPositions, context_.isa.registers - 4);
-    blocks_ = split_rows(p_.output[2], epilogue_.is_heavy() ? std::min<int64_t>(most, 4) : most);
+    blocks_ = blocks_in_registers(p_.output[2], context_.isa.registers, epilogue_.is_heavy());
     x_ = builder_.value_buffer(p_.x, false);
     if (step_ == WindowStep::Convolve) {
-      w_ = builder_.constant_buffer(packed_weights(), "packed");
-      if (p_.b.is_valid()) b_ = builder_.constant_buffer(padded(context_.graph.value(p_.b).constant->data), "bias");
+      w_ = builder_.constant_buffer(weights_by_tap(p_, data_of(p_.w), lanes_), "packed");
+      if (p_.b.is_valid()) b_ = builder_.constant_buffer(in_whole_vectors(data_of(p_.b), lanes_), "bias");
     } else if (counts_taps()) {
       counts_ = builder_.constant_buffer(numbers(), "counts");
     }
@@ -45,24 +43,7 @@ class ChannelWindow {
   }
 
  private:
-  int64_t padded_channels() const { return (channels_ + lanes_ - 1) / lanes_ * lanes_; }
-
-  runtime::Tensor padded(const runtime::Tensor& list) const {
-    runtime::Tensor made(runtime::DType::F32, {padded_channels()});
-    std::copy_n(list.as<float>().data(), channels_, made.as<float>().data());
-    return made;
-  }
-
-  /// [tap][channel]
-  runtime::Tensor packed_weights() const {
-    runtime::Tensor packed(runtime::DType::F32, {p_.taps(), padded_channels()});
-    const float* from = context_.graph.value(p_.w).constant->data.as<float>().data();
-    float* to = packed.as<float>().data();
-    for (int64_t c = 0; c < channels_; ++c) {
-      for (int64_t tap = 0; tap < p_.taps(); ++tap) to[tap * padded_channels() + c] = from[c * p_.taps() + tap];
-    }
-    return packed;
-  }
+  const runtime::Tensor& data_of(ir::ValueId value) const { return context_.graph.value(value).constant->data; }
 
   /// 0, 1, 2, …: what a sum of so many taps is divided by.
   runtime::Tensor numbers() const {
@@ -83,36 +64,18 @@ class ChannelWindow {
   }
 
   void emit() {
-    for_each_row(nest_, p_, blocks_, channels_,
-                 [&](OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
-                   emit_vector(row, run, position, channel, mask);
-                 });
+    for_each_row(nest_, p_, blocks_, channels_, [&](const BlockVector& at) { emit_vector(at); });
   }
 
-  void emit_vector(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
-    std::vector<Expr> results;
-    const Expr start = first_value(channel);
-    for (int64_t r = 0; r < run.height; ++r) results.push_back(nest_.variable("r", start));
-    const OutputRow::UnderTap under = row.begin_taps(position);
-    const Expr x = add(under.x, channel);
-    const Expr tap = mul(under.tap, p_.kernel[2] * padded_channels());
-    const Expr w = w_ < 0 ? nullptr : nest_.let("w", add(tap, channel));
-    for (int64_t t = 0; t < p_.kernel[2]; ++t) {
-      const PositionRange& range = run.taps[static_cast<size_t>(t)];
-      if (range.is_empty()) continue;
-      const Expr weight = w ? nest_.let("weight", load(w_, add(w, t * padded_channels()), nest_.lanes())) : nullptr;
-      for (int64_t r = range.first; r < range.last; ++r) {
-        const int64_t distance = (t * p_.dilations[2] + r * p_.strides[2]) * p_.x_strides[4];
-        const Expr value = load(x_, add(x, distance), nest_.lanes(), mask);
-        const Expr& result = results[static_cast<size_t>(r)];
-        nest_.set(result, stepped(result, value, weight));
-      }
-    }
-    row.end_taps();
-    for (int64_t r = 0; r < run.height; ++r) {
+  void emit_vector(const BlockVector& at) {
+    const std::vector<Expr> results = step_over_taps(
+        nest_, p_, channels_, at, {x_, w_}, first_value(at.channel),
+        [&](const Expr& result, const Expr& x, const Expr& weight) { return stepped(result, x, weight); });
+    for (int64_t r = 0; r < at.run.height; ++r) {
       Expr value = results[static_cast<size_t>(r)];
-      if (step_ == WindowStep::Average) value = binary(Op::FDiv, value, divisor(row, run, r));
-      epilogue_.at(row.outer(add(position, r), epilogue_.space().shape.size()), channel, nest_.lanes(), value, mask);
+      if (step_ == WindowStep::Average) value = binary(Op::FDiv, value, divisor(at.row, at.run, r));
+      const std::vector<Expr> outer = at.row.outer(add(at.position, r), epilogue_.space().shape.size());
+      epilogue_.at(outer, at.channel, nest_.lanes(), value, at.mask);
     }
   }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/generators/channel_taps.h"
 #include "compiler/codegen/generators/channel_window.h"
 #include "compiler/codegen/generators/window_rows.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/division.h"
 
 namespace collage::codegen {
 namespace {
@@ -31,14 +33,17 @@ class GroupedConv {
     x_ = builder_.value_buffer(p_.x, false);
     w_ = builder_.constant_buffer(packed_weights(), "packed");
     patterns_ = builder_.constant_buffer(patterns(), "patterns");
-    if (p_.b.is_valid()) b_ = builder_.constant_buffer(padded_bias(), "bias");
+    if (p_.b.is_valid()) {
+      const runtime::Tensor& bias = context_.graph.value(p_.b).constant->data;
+      b_ = builder_.constant_buffer(in_whole_vectors(bias, lanes_), "bias");
+    }
     emit();
     const int64_t work = p_.output[2] * channels_ * p_.depth();
     return builder_.finish(p_.batch * p_.output[0] * p_.output[1], kGrainWork / std::max<int64_t>(1, work));
   }
 
  private:
-  int64_t vectors() const { return (channels_ + lanes_ - 1) / lanes_; }
+  int64_t vectors() const { return ceil_div(channels_, lanes_); }
   /// Weights of one vector of channels under one tap d, h.
   int64_t row_elements() const { return p_.in_channels * p_.kernel[2] * lanes_; }
 
@@ -67,12 +72,6 @@ class GroupedConv {
     return packed;
   }
 
-  runtime::Tensor padded_bias() const {
-    runtime::Tensor padded(runtime::DType::F32, {vectors() * lanes_});
-    std::copy_n(context_.graph.value(p_.b).constant->data.as<float>().data(), channels_, padded.as<float>().data());
-    return padded;
-  }
-
   /// [channel of a group][lane]: the lane that is read, a 32-bit integer.
   runtime::Tensor patterns() const {
     runtime::Tensor table(runtime::DType::I32, {p_.in_channels, lanes_});
@@ -86,13 +85,11 @@ class GroupedConv {
   }
 
   void emit() {
-    for_each_row(nest_, p_, blocks_, channels_,
-                 [&](OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
-                   emit_vector(row, run, position, channel, mask);
-                 });
+    for_each_row(nest_, p_, blocks_, channels_, [&](const BlockVector& at) { emit_vector(at); });
   }
 
-  void emit_vector(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel, const Expr& mask) {
+  void emit_vector(const BlockVector& at) {
+    const auto& [row, run, position, channel, mask] = at;
     const Expr start = b_ < 0 ? nest_.zero(nest_.lanes()) : nest_.let("bias", load(b_, channel, nest_.lanes()));
     std::vector<Expr> sums;
     for (int64_t r = 0; r < run.height; ++r) sums.push_back(nest_.variable("c", start));

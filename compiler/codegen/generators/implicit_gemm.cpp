@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/implicit_gemm_plan.h"
 #include "runtime/core/element.h"
 
@@ -274,7 +275,7 @@ class ImplicitGemm {
     int64_t tail = plane_ - whole_panels * width_;
     if (tail > 0) {
       nest_.begin_if(less(int_const(panels_ - 1), last_panel_));
-      int64_t vectors = (tail + lanes_ - 1) / lanes_;
+      int64_t vectors = ceil_div(tail, lanes_);
       Expr mask = tail % lanes_ == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(tail % lanes_)));
       emit_tile(int_const(panels_ - 1), channel, height, static_cast<int>(vectors), mask);
       nest_.end_if();
@@ -314,7 +315,10 @@ class ImplicitGemm {
         const Expr index = result_index(epilogue_.space(), {image_, row}, inner);
         return sums_->store(index, sum, sums_->factor(row, 1), lane_mask);
       }
-      if (positions_ < 0) return epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
+      if (positions_ < 0) {
+        epilogue_.at({image_, row}, inner, nest_.lanes(), sum, lane_mask);
+        return;
+      }
       Expr offsets = nest_.let("offsets", load(positions_, inner, nest_.lanes()));
       int64_t first = (p_.first_output[0] * p_.whole_output[1] + p_.first_output[1]) * p_.whole_output[2];
       epilogue_.at({image_, row}, int_const(first + p_.first_output[2]), nest_.lanes(), sum, lane_mask, offsets);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/schedule/division.h"
+
 namespace collage::codegen {
 
 void accumulate(Nest& nest, const std::vector<std::vector<Expr>>& sums, int first, int last, int unroll, int64_t depth,
@@ -61,7 +63,7 @@ Prefetch share_of_lines(int buffer, const Expr& next, int64_t lines, int64_t sha
   const int64_t steps = shares * depth;
   Prefetch prefetch;
   prefetch.buffer = buffer;
-  prefetch.lines = (lines + steps - 1) / steps;
+  prefetch.lines = ceil_div(lines, steps);
   while (steps >= 2 * prefetch.every * lines && prefetch.every < unroll) prefetch.every *= 2;
   prefetch.base = add(next, mul(share, depth / prefetch.every * prefetch.lines * kLineElements));
   return prefetch;

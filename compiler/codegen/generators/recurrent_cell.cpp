@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/codegen/nest/activations.h"
 #include "compiler/codegen/nest/vector_math.h"
 
 namespace collage::codegen {
@@ -17,7 +18,6 @@ struct CellArgs {
   double beta;
 
   Expr number(double value) const { return nest.constant(static_cast<float>(value), x->lanes); }
-  Expr below_zero() const { return binary(Op::FLess, x, nest.zero(x->lanes)); }
 };
 
 struct CellRow {
@@ -25,37 +25,21 @@ struct CellRow {
   Expr (*value)(const CellArgs&);
 };
 
-Expr elu_of(const CellArgs& a) {
-  Expr less_one = binary(Op::FSub, vector_exp(a.nest, a.x), a.number(1));
-  return select(a.below_zero(), binary(Op::FMul, a.number(a.alpha), less_one), a.x);
-}
-
-Expr hard_sigmoid_of_cell(const CellArgs& a) {
-  Expr line = fma(a.number(a.alpha), a.x, a.number(a.beta));
-  return binary(Op::FMin, a.number(1), binary(Op::FMax, a.number(0), line));
-}
-
-Expr softsign_of(const CellArgs& a) {
-  return binary(Op::FDiv, a.x, binary(Op::FAdd, a.number(1), vector_abs(a.nest, a.x)));
-}
-
 constexpr std::array kCellRows = {
     CellRow{"Affine", [](const CellArgs& a) { return fma(a.number(a.alpha), a.x, a.number(a.beta)); }},
-    CellRow{"Elu", elu_of},
-    CellRow{"HardSigmoid", hard_sigmoid_of_cell},
-    CellRow{"LeakyRelu",
-            [](const CellArgs& a) { return select(a.below_zero(), binary(Op::FMul, a.number(a.alpha), a.x), a.x); }},
-    CellRow{"Relu", [](const CellArgs& a) { return select(a.below_zero(), a.number(0), a.x); }},
+    CellRow{"Elu", [](const CellArgs& a) { return vector_elu(a.nest, a.x, a.alpha); }},
+    CellRow{"HardSigmoid", [](const CellArgs& a) { return vector_hard_sigmoid(a.nest, a.x, a.alpha, a.beta); }},
+    CellRow{"LeakyRelu", [](const CellArgs& a) { return vector_leaky_relu(a.nest, a.x, a.number(a.alpha)); }},
+    CellRow{"Relu", [](const CellArgs& a) { return vector_relu(a.nest, a.x); }},
     CellRow{"ScaledTanh",
             [](const CellArgs& a) {
               return binary(Op::FMul, a.number(a.alpha), vector_tanh(a.nest, binary(Op::FMul, a.number(a.beta), a.x)));
             }},
     CellRow{"Sigmoid", [](const CellArgs& a) { return vector_sigmoid(a.nest, a.x); }},
     CellRow{"Softplus", [](const CellArgs& a) { return vector_softplus(a.nest, a.x); }},
-    CellRow{"Softsign", softsign_of},
+    CellRow{"Softsign", [](const CellArgs& a) { return vector_softsign(a.nest, a.x); }},
     CellRow{"Tanh", [](const CellArgs& a) { return vector_tanh(a.nest, a.x); }},
-    CellRow{"ThresholdedRelu",
-            [](const CellArgs& a) { return select(binary(Op::FLessEq, a.x, a.number(a.alpha)), a.number(0), a.x); }},
+    CellRow{"ThresholdedRelu", [](const CellArgs& a) { return vector_thresholded_relu(a.nest, a.x, a.alpha); }},
 };
 
 const CellRow* find_cell_row(std::string_view name) {

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "compiler/codegen/schedule/division.h"
+
 namespace collage::codegen {
 namespace {
 
@@ -43,8 +45,8 @@ std::optional<SafeRange> safe_range(const WeightMatrix& weights) {
 }
 
 runtime::Tensor split_weights(const WeightMatrix& weights, int parts, int64_t part_depth) {
-  const int64_t panels = (weights.columns + kPanelColumns - 1) / kPanelColumns;
-  const int64_t steps = (weights.depth + kStepDepth - 1) / kStepDepth;
+  const int64_t panels = ceil_div(weights.columns, kPanelColumns);
+  const int64_t steps = ceil_div(weights.depth, kStepDepth);
   const int64_t part_steps = part_depth / kStepDepth;
   runtime::Tensor packed(runtime::DType::F32, {panels * steps * parts * kStepWords});
   auto* words = reinterpret_cast<uint32_t*>(packed.data());

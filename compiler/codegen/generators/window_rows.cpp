@@ -117,6 +117,15 @@ void for_each_vector(Nest& nest, int64_t channels,
   }
 }
 
+void for_each_vector_in_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks, int64_t channels,
+                            OutputRow& row, const EmitVector& emit) {
+  for_each_block(nest, block_runs(problem, blocks), [&](const BlockRun& run, const Expr& position) {
+    for_each_vector(nest, channels, [&](const Expr& channel, const Expr& mask) {
+      emit({row, run, position, channel, mask});
+    });
+  });
+}
+
 void for_each_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks, int64_t channels,
                   const EmitVector& emit) {
   TaskIndex index(nest, nest.begin_for("task", nest.task_begin(), nest.task_end()));
@@ -124,10 +133,7 @@ void for_each_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks
   const Expr out_d = index.next("out_d", problem.output[0]);
   const Expr image = index.last(problem.batch);
   OutputRow row(nest, problem, image, out_d, out_h, mul(image, problem.x_strides[0]));
-  for_each_block(nest, block_runs(problem, blocks), [&](const BlockRun& run, const Expr& position) {
-    for_each_vector(nest, channels,
-                    [&](const Expr& channel, const Expr& mask) { emit(row, run, position, channel, mask); });
-  });
+  for_each_vector_in_row(nest, problem, blocks, channels, row, emit);
   nest.end_for();
 }
 

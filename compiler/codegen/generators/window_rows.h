@@ -101,9 +101,19 @@ void for_each_block(Nest& nest, const std::vector<BlockRun>& runs,
 void for_each_vector(Nest& nest, int64_t channels,
                      const std::function<void(const Expr& channel, const Expr& mask)>& emit);
 
-/// What a kernel computes at once, one vector of channels in one block of positions.
-using EmitVector = std::function<void(OutputRow& row, const BlockRun& run, const Expr& position, const Expr& channel,
-                                      const Expr& mask)>;
+/// What a kernel computes at once: one vector of channels in one block of positions.
+struct BlockVector {
+  OutputRow& row;
+  const BlockRun& run;
+  Expr position;  ///< the first one
+  Expr channel;   ///< the first one
+  Expr mask;      ///< null: all lanes
+};
+using EmitVector = std::function<void(const BlockVector& at)>;
+
+/// The loops over blocks and vectors of `channels` in one row.
+void for_each_vector_in_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks, int64_t channels,
+                            OutputRow& row, const EmitVector& emit);
 
 /// A kernel whose tasks are rows of the output: the loops over tasks, blocks and vectors of `channels`.
 void for_each_row(Nest& nest, const ConvProblem& problem, const RowSplit& blocks, int64_t channels,

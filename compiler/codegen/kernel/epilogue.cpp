@@ -81,6 +81,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
   if (anchor_.is_valid()) inside.push_back(graph.first_output(anchor_));
   for (ir::NodeId id : group.nodes) {
     if (id == anchor_ || id == group.prologue) continue;
+    if (std::find(group.between.begin(), group.between.end(), id) != group.between.end()) continue;
     const ir::Node& node = graph.node(id);
     Step step;
     step.node = id;
@@ -151,8 +152,8 @@ Expr Epilogue::load_operand(const Operand& operand, const Expr& index, int lanes
   return splat(load(operand.buffer, index, count, lanes_mask), lanes);
 }
 
-void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor, const Expr& mask,
-                  const Expr& offsets) {
+std::map<ir::ValueId, Expr> Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes,
+                                         const Expr& anchor, const Expr& mask, const Expr& offsets) {
   const ir::Graph& graph = builder_.context().graph;
   Nest& nest = builder_.nest();
   std::map<ir::ValueId, Expr> values;
@@ -191,6 +192,7 @@ void Epilogue::at(const std::vector<Expr>& outer, const Expr& inner, int lanes, 
     }
     store(graph.node(step.node).outputs[0], pointwise_value(nest, graph, step.node, operands));
   }
+  return values;
 }
 
 void finish_block(KernelBuilder& builder, const Epilogue& epilogue, size_t scratch_offset,

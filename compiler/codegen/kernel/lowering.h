@@ -11,18 +11,20 @@
 #include "compiler/codegen/nest/loop_nest.h"
 #include "compiler/codegen/target/isa.h"
 #include "compiler/codegen/target/machine.h"
+#include "compiler/ir/generators.h"
 #include "compiler/ir/graph.h"
 
 namespace collage::codegen {
 
 /// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue and perhaps a node that it takes
-/// in, only pointwise nodes, or nodes that work along rows.
+/// in, with pointwise nodes between them; only pointwise nodes; or nodes that work along rows.
 struct Group {
   ir::NodeId anchor;                ///< invalid: none
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
   ir::NodeId prologue;              ///< makes the anchor's operand, which is not stored; invalid: none
+  std::vector<ir::NodeId> between;  ///< pointwise nodes from the prologue's result to that operand, ascending
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
-  std::string generator = {};       ///< that a rule names for the anchor; empty: the first that takes it
+  std::optional<ir::Generator> generator = {};  ///< that a rule names for the anchor; none: the first that takes it
   /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor is
   /// the second.
   ir::Shape rows;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compiler/codegen/kernel/window_layout.h"
+#include "compiler/codegen/nest/activations.h"
 #include "compiler/codegen/nest/trigonometry.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/ir/op_def.h"
@@ -46,12 +47,6 @@ Expr clamp(const Expr& low, const Expr& high, const Expr& x) {
   return binary(Op::FMin, high, binary(Op::FMax, low, x));
 }
 
-// alpha * (exp(x / alpha') - 1) below zero.
-Expr exp_below_zero(const Args& a, const Expr& alpha, const Expr& argument, const Expr& above) {
-  Expr e = binary(Op::FSub, vector_exp(a.nest, argument), a.number(1));
-  return select(binary(Op::FLess, a.x(), a.nest.zero(a.lanes())), binary(Op::FMul, alpha, e), above);
-}
-
 Expr clip(const Args& a) {
   Expr x = a.x();
   bool by_attr = a.node.attrs.has("min") || a.node.attrs.has("max");
@@ -66,48 +61,29 @@ Expr clip(const Args& a) {
 }
 
 Expr elu(const Args& a) {
-  return exp_below_zero(a, a.attr("alpha", 1), a.x(), a.x());
+  return vector_elu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1));
 }
 
 Expr celu(const Args& a) {
-  Expr alpha = a.attr("alpha", 1);
-  return exp_below_zero(a, alpha, binary(Op::FDiv, a.x(), alpha), a.x());
+  return vector_celu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1));
 }
 
 Expr selu(const Args& a) {
-  Expr gamma = a.attr("gamma", 1.05070102214813232421875);
-  Expr alpha = a.attr("alpha", 1.67326319217681884765625);
-  return binary(Op::FMul, gamma, exp_below_zero(a, alpha, a.x(), a.x()));
-}
-
-Expr hard_sigmoid_of(const Args& a, double alpha, double beta) {
-  Expr line = binary(Op::FAdd, binary(Op::FMul, a.number(alpha), a.x()), a.number(beta));
-  return clamp(a.nest.zero(a.lanes()), a.number(1), line);
+  const double alpha = a.node.attrs.get_float("alpha", 1.67326319217681884765625);
+  return vector_selu(a.nest, a.x(), alpha, a.node.attrs.get_float("gamma", 1.05070102214813232421875));
 }
 
 Expr hard_sigmoid(const Args& a) {
-  return hard_sigmoid_of(a, a.node.attrs.get_float("alpha", 0.2), a.node.attrs.get_float("beta", 0.5));
+  return vector_hard_sigmoid(a.nest, a.x(), a.node.attrs.get_float("alpha", 0.2), a.node.attrs.get_float("beta", 0.5));
 }
 
 Expr hard_swish(const Args& a) {
-  return binary(Op::FMul, a.x(), hard_sigmoid_of(a, 1.0 / 6.0, 0.5));
-}
-
-Expr leaky(const Args& a, const Expr& slope) {
-  return select(binary(Op::FLess, a.x(), a.nest.zero(a.lanes())), binary(Op::FMul, slope, a.x()), a.x());
+  return binary(Op::FMul, a.x(), vector_hard_sigmoid(a.nest, a.x(), 1.0 / 6.0, 0.5));
 }
 
 Expr gelu(const Args& a) {
-  Expr half = binary(Op::FMul, a.number(0.5), a.x());
-  Expr inner;
-  if (a.node.attrs.get_string("approximate", "none") == "tanh") {
-    Expr square = binary(Op::FMul, a.x(), a.x());
-    Expr cubic = fma(binary(Op::FMul, a.number(0.044715), square), a.x(), a.x());
-    inner = vector_tanh(a.nest, binary(Op::FMul, a.number(0.7978845608028654), cubic));
-  } else {
-    inner = vector_erf(a.nest, binary(Op::FMul, a.x(), a.number(0.7071067811865476)));
-  }
-  return binary(Op::FMul, half, binary(Op::FAdd, a.number(1), inner));
+  const bool is_approximate = a.node.attrs.get_string("approximate", "none") == "tanh";
+  return is_approximate ? vector_gelu_tanh(a.nest, a.x()) : vector_gelu(a.nest, a.x());
 }
 
 Expr mean(const Args& a) {
@@ -138,19 +114,6 @@ Expr sign(const Args& a) {
   // Zeros keep their signs.
   Expr nonzero = select(binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())), a.x(), unit);
   return select(binary(Op::FEqual, a.x(), a.x()), nonzero, a.x());
-}
-
-Expr softsign(const Args& a) {
-  return binary(Op::FDiv, a.x(), binary(Op::FAdd, a.number(1), vector_abs(a.nest, a.x())));
-}
-
-Expr mish(const Args& a) {
-  return binary(Op::FMul, a.x(), vector_tanh(a.nest, vector_softplus(a.nest, a.x())));
-}
-
-/// 0 up to alpha; what is no number stays.
-Expr thresholded(const Args& a) {
-  return select(binary(Op::FLessEq, a.x(), a.attr("alpha", 1)), a.nest.zero(a.lanes()), a.x());
 }
 
 Expr identity(const Args& a) {
@@ -271,7 +234,7 @@ constexpr std::array kRows = {
     Row{"HardSigmoid", hard_sigmoid},
     Row{"HardSwish", hard_swish},
     Row{"Identity", identity},
-    Row{"LeakyRelu", [](const Args& a) { return leaky(a, a.attr("alpha", 0.01)); }},
+    Row{"LeakyRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.attr("alpha", 0.01)); }},
     whole({"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison}),
     whole({"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); },
            Signature::Comparison}),
@@ -279,28 +242,29 @@ constexpr std::array kRows = {
     whole({"Max", [](const Args& a) { return extreme(a, Op::FMax); }}),
     Row{"Mean", mean},
     whole({"Min", [](const Args& a) { return extreme(a, Op::FMin); }}),
-    heavy({"Mish", mish}),
+    heavy({"Mish", [](const Args& a) { return vector_mish(a.nest, a.x()); }}),
     whole({"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }}),
     whole({"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }}),
     Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
-    Row{"PRelu", [](const Args& a) { return leaky(a, a.operands[1]); }},
+    Row{"PRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.operands[1]); }},
     heavy({"Pow", power}),
     Row{"QuantizeLinear", quantized, Signature::Quantized},
     Row{"Reciprocal", [](const Args& a) { return binary(Op::FDiv, a.number(1), a.x()); }},
-    whole({"Relu", [](const Args& a) { return binary(Op::FMax, a.nest.zero(a.lanes()), a.x()); }}),
+    whole({"Relu", [](const Args& a) { return vector_relu(a.nest, a.x()); }}),
     Row{"Round", [](const Args& a) { return unary(Op::FRound, a.x()); }},
     heavy({"Selu", selu}),
     heavy({"Sigmoid", [](const Args& a) { return vector_sigmoid(a.nest, a.x()); }}),
     whole({"Sign", sign}),
     heavy({"Sin", [](const Args& a) { return vector_sin(a.nest, a.x()); }}),
     heavy({"Softplus", [](const Args& a) { return vector_softplus(a.nest, a.x()); }}),
-    Row{"Softsign", softsign},
+    Row{"Softsign", [](const Args& a) { return vector_softsign(a.nest, a.x()); }},
     Row{"Sqrt", [](const Args& a) { return unary(Op::FSqrt, a.x()); }},
     whole({"Sub", [](const Args& a) { return fold_left(a, Op::FSub); }}),
     Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
     heavy({"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }}),
-    Row{"ThresholdedRelu", thresholded},
+    Row{"ThresholdedRelu",
+        [](const Args& a) { return vector_thresholded_relu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1)); }},
     whole({"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice}),
     Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
 };

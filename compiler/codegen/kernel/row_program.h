@@ -4,6 +4,8 @@
 //
 //   %m = ReduceMean(%x)  %d = Sub(%x, %m)  %q = Mul(%d, %d)  %s = ReduceMean(%q)  %y = Div(%d, %s)
 //     => pass 0: fold x => m    pass 1: d = x - m, keep it, fold d d => s    pass 2: y = d / s
+//
+// Softmax and layer normalisation of other rows than `row_shape` takes are in lower/lower_rows.cpp, which says why.
 #pragma once
 
 #include <functional>
@@ -19,8 +21,9 @@ namespace collage::codegen {
 enum class RowRole { None, Wide, Narrow, Fold, Softmax, LayerNorm };
 RowRole row_role(const ir::Graph& graph, ir::NodeId node, const ir::Shape& rows);
 
-/// Returns the shape of the rows along which a reduction, softmax or layer normalisation works; nullopt for other nodes,
-/// and where rows are too short or too few to work on each as a whole.
+/// Returns the shape of the rows along which a reduction over the last dimension, a softmax or a layer normalisation works;
+/// nullopt for other nodes, and where rows are too short to fill vectors, too long to wait in the cache, or long but too few
+/// for all threads: those have lowerings of their own (lower/lower_rows.cpp, lower/lower_reduce.cpp).
 std::optional<ir::Shape> row_shape(const ir::Graph& graph, ir::NodeId node);
 
 /// Where a value of the rows lies that is not in a buffer of its own.
@@ -40,7 +43,7 @@ class RowProgram {
   /// Elements of scratch memory for what waits.
   int64_t scratch_elements() const { return slots_ * padded_length(); }
   int64_t padded_length() const;
-  /// Passes and their instructions per vector, for the grain of a loop over rows.
+  /// Number of steps: what a vector of the row costs, roughly, for the grain of a loop over rows.
   int64_t work() const { return static_cast<int64_t>(steps_.size()); }
   /// Emits one row. `scratch` begins at element `scratch_base` of the scratch buffer.
   void emit(const std::vector<Expr>& outer, int scratch, const Expr& scratch_base,

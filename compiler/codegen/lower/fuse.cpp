@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/codegen/generators/direct_conv.h"
 #include "compiler/codegen/generators/separable_conv.h"
@@ -29,6 +30,7 @@ constexpr size_t kMostNodes = 48;
 struct Draft {
   ir::NodeId anchor;
   ir::NodeId prologue;
+  std::vector<ir::NodeId> between;  ///< as Group
   std::vector<ir::NodeId> nodes;
   ir::Shape shape;
   bool closed = false;  ///< accepts no further node
@@ -276,36 +278,50 @@ class Grouping {
     for (ir::NodeId node : fresh.nodes) of_[node] = static_cast<int>(drafts_.size()) - 1;
   }
 
-  /// A depthwise convolution, where a rule asks for it; or a Resize. Taps that a Resize makes one are weights added up:
-  /// another sum than the plain one.
-  std::optional<ir::NodeId> prologue_of(ir::NodeId id) const {
-    if (generator_of(id) != kSeparable) {
-      return numerics_ == Numerics::Strict ? std::nullopt : upsampling_of(graph_, id);
-    }
-    const ir::NodeId producer = graph_.value(graph_.node(id).inputs[0]).producer;
-    if (!producer.is_valid() || !takes_separable_conv(graph_, producer, id)) return {};
-    return producer;
-  }
-
   /// The anchor is the only reader of what a prologue makes, so that no cycle arises.
   void take_prologue(ir::NodeId id, Draft& fresh) {
     if (graph_.node(id).op->name != "Conv" || !takes_direct_conv(graph_, id)) return;
-    const std::optional<ir::NodeId> prologue = prologue_of(id);
-    const auto at = prologue ? of_.find(*prologue) : of_.end();
-    if (at == of_.end() || draft(at->second).nodes.size() != 1) return;
-    draft(at->second).nodes.clear();
-    fresh.prologue = *prologue;
-    fresh.nodes = {*prologue, id};
+    if (generator_of(id) == ir::Generator::Separable) {
+      take_depthwise(id, fresh);
+    } else if (numerics_ != Numerics::Strict) {
+      take_upsampling(id, fresh);
+    }
   }
 
-  /// The name, where the anchor's lowering has a generator of this name.
-  std::string generator_of(ir::NodeId anchor) const {
+  /// Taps that a Resize makes one are weights added up: another sum than the plain one.
+  void take_upsampling(ir::NodeId id, Draft& fresh) {
+    const std::optional<ir::NodeId> resize = upsampling_of(graph_, id);
+    const auto at = resize ? of_.find(*resize) : of_.end();
+    if (at == of_.end() || draft(at->second).nodes.size() != 1) return;
+    draft(at->second).nodes.clear();
+    fresh.prologue = *resize;
+    fresh.nodes = {*resize, id};
+  }
+
+  /// A depthwise convolution with its epilogue.
+  void take_depthwise(ir::NodeId id, Draft& fresh) {
+    const int made_by = draft_for(graph_.node(id).inputs[0], id);
+    if (made_by < 0) return;
+    Draft& made = draft(made_by);
+    if (!made.anchor.is_valid() || made.prologue.is_valid() || made.is_attention) return;
+    if (made.nodes.size() >= kMostNodes || !takes_separable_conv(graph_, made.anchor, id)) return;
+    fresh.prologue = made.anchor;
+    fresh.nodes = std::exchange(made.nodes, {});
+    for (ir::NodeId node : fresh.nodes) {
+      if (node != made.anchor) fresh.between.push_back(node);
+    }
+    fresh.nodes.push_back(id);
+  }
+
+  /// The one that is named, if the anchor's lowering has it.
+  std::optional<ir::Generator> generator_of(ir::NodeId anchor) const {
     const auto named = generators_.find(anchor);
-    if (named == generators_.end()) return "";
+    if (named == generators_.end()) return std::nullopt;
+    const std::optional<ir::Generator> generator = ir::find_generator(named->second);
     const Lowering* lowering = find_lowering(graph_.node(anchor).op->name);
     const bool is_known =
-        lowering != nullptr && lowering->has_generator != nullptr && lowering->has_generator(named->second);
-    return is_known ? named->second : "";
+        generator && lowering != nullptr && lowering->has_generator != nullptr && lowering->has_generator(*generator);
+    return is_known ? generator : std::nullopt;
   }
 
   Draft& draft(int i) { return drafts_[static_cast<size_t>(i)]; }
@@ -379,10 +395,17 @@ class Grouping {
     return false;
   }
 
-  // A kernel reads the operands of its anchor, or of its prologue, from memory, so their producers cannot be in its
-  // epilogue.
-  bool feeds(const std::vector<ir::NodeId>& producers, ir::NodeId anchor) const {
-    const std::vector<ir::ValueId>& operands = graph_.node(anchor).inputs;
+  // A kernel reads the operands of its anchor, and of what lies before that, from memory, so their producers cannot be in
+  // its epilogue.
+  bool feeds_anchor(const std::vector<ir::NodeId>& producers, const Draft& of) const {
+    std::vector<ir::NodeId> readers = of.between;
+    readers.insert(readers.end(), {of.anchor, of.prologue});
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](ir::NodeId reader) { return reader.is_valid() && feeds(producers, reader); });
+  }
+
+  bool feeds(const std::vector<ir::NodeId>& producers, ir::NodeId reader) const {
+    const std::vector<ir::ValueId>& operands = graph_.node(reader).inputs;
     return std::any_of(operands.begin(), operands.end(), [&](ir::ValueId v) {
       return v.is_valid() && std::find(producers.begin(), producers.end(), graph_.value(v).producer) != producers.end();
     });
@@ -396,8 +419,7 @@ class Grouping {
     for (ir::NodeId id : from.nodes) {
       if (!takes(home, id)) return;
     }
-    if (into.anchor.is_valid() && feeds(from.nodes, into.anchor)) return;
-    if (into.prologue.is_valid() && feeds(from.nodes, into.prologue)) return;
+    if (feeds_anchor(from.nodes, into)) return;
     if (reaches_through_others(home, from.nodes) || reaches_through_others(other, into.nodes)) return;
     for (ir::NodeId id : from.nodes) of_[id] = home;
     if (!into.number) into.number = from.number;
@@ -441,6 +463,7 @@ class Grouping {
       group.anchor = draft(i).anchor;
       group.nodes = draft(i).nodes;
       group.prologue = draft(i).prologue;
+      group.between = draft(i).between;
       group.generator = generator_of(group.anchor);
       // A reduction alone has a lowering of its own, for any axes.
       const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);

@@ -2,9 +2,9 @@
 // Splits a host partition into groups, one kernel each (see Group), so that values used only inside a group are not
 // stored in memory.
 //
-//   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)  =>  one group: Conv, with Relu and Add before the store
-//   %u = Resize(%x, …)  %c = Conv(%u, %w)               =>  one group, if the Conv's generator takes the Resize in
-//   %d = Conv(%x, %w)  %c = Conv(%d, %v)               =>  one group, if a rule says so: depthwise, then pointwise
+//   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)   =>  one group: Conv, with Relu and Add before the store
+//   %u = Resize(%x, …)  %c = Conv(%u, %w)                =>  one group, if the Conv's generator takes the Resize in
+//   %d = Conv(%x, %w)  %r = Relu(%d)  %c = Conv(%r, %v)  =>  one group, if a rule says so: depthwise, then pointwise
 #pragma once
 
 #include <vector>

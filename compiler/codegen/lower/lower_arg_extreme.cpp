@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
@@ -35,7 +36,7 @@ class ArgExtreme {
   std::vector<KernelSketch> run() {
     x_ = builder_.value_buffer(node_.inputs[0], false);
     y_ = builder_.value_buffer(node_.outputs[0], true);
-    const int64_t vectors = (axes_.inner + lanes_ - 1) / lanes_;
+    const int64_t vectors = ceil_div(axes_.inner, lanes_);
     const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
     if (axes_.inner == 1) {
       emit_line(task);

@@ -10,6 +10,7 @@
 #include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/schedule/attention_block.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/register_block.h"
 #include "compiler/ir/op_def.h"
 
@@ -80,10 +81,10 @@ class AttentionLowering {
     const int64_t batches = runtime::element_count(batch_shape_);
     const RowSplit rows = split_rows(queries_, block_.rows);
     const int64_t threads = context_.threads;
-    const int64_t wanted = batches % threads == 0 || batches >= 4 * threads ? 1 : (2 * threads + batches - 1) / batches;
+    const int64_t wanted = batches % threads == 0 || batches >= 4 * threads ? 1 : ceil_div(2 * threads, batches);
     const int64_t most_chunks = std::min(wanted, rows.blocks());
-    const int64_t chunk_blocks = (rows.blocks() + most_chunks - 1) / most_chunks;
-    const int64_t chunks = (rows.blocks() + chunk_blocks - 1) / chunk_blocks;
+    const int64_t chunk_blocks = ceil_div(rows.blocks(), most_chunks);
+    const int64_t chunks = ceil_div(rows.blocks(), chunk_blocks);
     plan_scratch(rows.rows);
 
     const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
@@ -146,7 +147,7 @@ class AttentionLowering {
     block_ = choose_attention_block({queries_, key_count_, depth_, width_}, context_.machine(nest_.number()));
   }
 
-  int64_t padded(int64_t columns) const { return (columns + lanes_ - 1) / lanes_ * lanes_; }
+  int64_t padded(int64_t columns) const { return round_up(columns, lanes_); }
 
   // [scores of a block][what waits of a row][packed keys][packed values]
   void plan_scratch(int64_t rows) {
@@ -251,7 +252,7 @@ class AttentionLowering {
     if (whole == columns) return;
     const int64_t left = columns % lanes_;
     const Expr mask = left == 0 ? nullptr : nest_.let("mask", nest_.lanes_below(int_const(left)));
-    panel(int_const(whole), (columns - whole + lanes_ - 1) / lanes_, mask);
+    panel(int_const(whole), ceil_div(columns - whole, lanes_), mask);
   }
 
   const ir::Graph& graph_;

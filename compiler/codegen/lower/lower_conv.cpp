@@ -25,39 +25,40 @@ size_t inner_dims(const ir::Graph& graph, ir::NodeId node) {
 }
 
 struct ConvGenerator {
-  std::string_view name;  ///< as rules write it: `lower "winograd"`
-  bool only_by_name;      ///< others are as good for most problems: only a rule chooses it
+  ir::Generator id;
+  bool only_by_name;  ///< others are as good for most problems: only a rule chooses it
   bool (*takes)(const LoweringContext& context, ir::NodeId node, const ConvProblem& problem);
   KernelSketch (*generate)(const LoweringContext& context, const Group& group, const ConvProblem& problem);
 };
 
 constexpr ConvGenerator kGenerators[] = {
-    {kWinograd, true,
+    {ir::Generator::Winograd, true,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return takes_winograd(context.graph, node, problem);
      },
      generate_winograd},
-    {kAmxGemm, true, takes_amx_conv, generate_amx_conv},
-    {"grouped", false,
+    {ir::Generator::AmxGemm, true, takes_amx_conv, generate_amx_conv},
+    {ir::Generator::Grouped, false,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem& problem) {
        return !problem.transposed && !problem.own_weights && takes_grouped_conv(context, node, problem);
      },
      generate_grouped_conv},
-    {"direct", false,
+    {ir::Generator::Direct, false,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem&) {
        return takes_direct_conv(context.graph, node);
      },
      generate_direct_conv},
-    {"implicit_gemm", false,
+    {ir::Generator::ImplicitGemm, false,
      [](const LoweringContext& context, ir::NodeId node, const ConvProblem&) {
        return accepts_conv(context.graph, node);
      },
      generate_implicit_gemm},
 };
 
-bool has_generator(std::string_view name) {
-  return name == kSeparable || std::any_of(std::begin(kGenerators), std::end(kGenerators),
-                                           [&](const ConvGenerator& row) { return row.name == name; });
+bool has_conv_generator(ir::Generator generator) {
+  if (generator == ir::Generator::Separable) return true;
+  return std::any_of(std::begin(kGenerators), std::end(kGenerators),
+                     [&](const ConvGenerator& row) { return row.id == generator; });
 }
 
 /// One kernel per problem: by the generator that the group names where it takes the problem, which it must do at least
@@ -65,12 +66,12 @@ bool has_generator(std::string_view name) {
 std::vector<KernelSketch> generate(const LoweringContext& context, const Group& group,
                                    const std::vector<ConvProblem>& problems) {
   std::vector<KernelSketch> kernels;
-  bool uses_named = group.generator.empty();
+  bool uses_named = !group.generator;
   for (const ConvProblem& problem : problems) {
     const ConvGenerator* chosen = nullptr;
     for (const ConvGenerator& row : kGenerators) {
       if (!row.takes(context, group.anchor, problem)) continue;
-      if (row.name == group.generator) {
+      if (row.id == group.generator) {
         chosen = &row;
         uses_named = true;
       } else if (chosen == nullptr && !row.only_by_name) {
@@ -85,7 +86,7 @@ std::vector<KernelSketch> generate(const LoweringContext& context, const Group& 
 }
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
-  if (group.prologue.is_valid() && group.generator == kSeparable) {
+  if (group.prologue.is_valid() && group.generator == ir::Generator::Separable) {
     std::vector<KernelSketch> kernels;
     kernels.push_back(generate_separable_conv(context, group));
     return kernels;
@@ -120,12 +121,12 @@ bool accepts(const ir::Graph& graph, ir::NodeId node) {
 }  // namespace
 
 const Lowering& conv_lowering() {
-  static constexpr Lowering row{"Conv", accepts, inner_dims, lower, has_generator};
+  static constexpr Lowering row{"Conv", accepts, inner_dims, lower, has_conv_generator};
   return row;
 }
 
 const Lowering& conv_transpose_lowering() {
-  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed, has_generator};
+  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed, has_conv_generator};
   return row;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -90,7 +91,7 @@ class DynamicQuantize {
       nest.store_as(Element::U8, y, i, binary(Op::FAdd, steps, zero), mask);
     });
     nest.end_for();
-    return builder.finish((count_ + kQuantizeChunk - 1) / kQuantizeChunk, kQuantizeGrain);
+    return builder.finish(ceil_div(count_, kQuantizeChunk), kQuantizeGrain);
   }
 
   const LoweringContext& context_;

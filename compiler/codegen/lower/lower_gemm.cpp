@@ -403,11 +403,11 @@ class GemmLowering {
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
   GemmLowering lowering(context, group);
-  return group.generator == kAmxGemm ? lowering.run_on_tiles() : lowering.run();
+  return group.generator == ir::Generator::AmxGemm ? lowering.run_on_tiles() : lowering.run();
 }
 
-bool has_product_generator(std::string_view name) {
-  return name == kAmxGemm;
+bool has_product_generator(ir::Generator generator) {
+  return generator == ir::Generator::AmxGemm;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -54,7 +55,7 @@ class GridSampleLowering {
     x_ = builder_.value_buffer(node_.inputs[0], false);
     const int grid = builder_.value_buffer(node_.inputs[1], false);
     y_ = builder_.value_buffer(node_.outputs[0], true);
-    const int64_t vectors = (places_ + lanes_ - 1) / lanes_;
+    const int64_t vectors = ceil_div(places_, lanes_);
     const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
     const Expr image = nest_.let("image", div(task, vectors));
     const Expr place = nest_.let("place", mul(rem(task, vectors), lanes_));

@@ -8,12 +8,14 @@
 //   ScatterND        a copy of the data; then a task is a piece of the part that a tuple selects, for all tuples in order
 //
 // No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into it
-// and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Right constants need none.
+// and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such indices any
+// one may be noted: which task writes last is not determined. Right constants need no check.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/strided_copy.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
@@ -269,7 +271,7 @@ class IndexingLowering {
   KernelSketch scatter_tuples() {
     const int64_t words = part_words();
     const int64_t piece = std::min(words, kMostPartWords);
-    const int64_t pieces = (words + piece - 1) / piece;
+    const int64_t pieces = ceil_div(words, piece);
     const Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());
     const Expr first = nest_.let("first", mul(task, piece));
     auto all_tuples = [&](int64_t count) {

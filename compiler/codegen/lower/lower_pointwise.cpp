@@ -5,6 +5,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -45,7 +46,7 @@ std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const 
   int64_t rows = space.outer_count();
   int64_t length = space.inner_count();
   int64_t chunk = std::min<int64_t>(kChunk, length);
-  int64_t chunks = length == 0 ? 0 : (length + chunk - 1) / chunk;
+  int64_t chunks = length == 0 ? 0 : ceil_div(length, chunk);
   int64_t lanes = nest.lanes();
   Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
   Expr row = chunks > 1 ? nest.let("row", div(task, chunks)) : task;

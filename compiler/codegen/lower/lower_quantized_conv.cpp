@@ -11,6 +11,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/quantized_sums.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -51,7 +52,7 @@ class QuantizedConvolution {
       padded_[d] = std::max(p_.pads[d] + p_.input[d], reached);
     }
     flatten();
-    quads_ = is_single_ ? 1 : (p_.in_channels + kQuad - 1) / kQuad;
+    quads_ = is_single_ ? 1 : ceil_div(p_.in_channels, kQuad);
   }
 
   std::vector<KernelSketch> run() {

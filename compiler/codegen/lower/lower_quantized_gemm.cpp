@@ -10,6 +10,7 @@
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/kernel/quantized_sums.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -27,7 +28,7 @@ class QuantizedGemm {
     k_ = b[0];
     n_ = b[1];
     m_ = runtime::element_count(context.graph.value(node.inputs[0]).type.shape) / k_;
-    groups_ = (k_ + kGroup - 1) / kGroup;
+    groups_ = ceil_div(k_, kGroup);
     is_signed_ = has_signed_x(context.graph, id);
   }
 
@@ -97,7 +98,7 @@ class QuantizedGemm {
     const BlockSize block = choose_block(m_, n_, lanes, isa.has_vnni ? isa.registers : isa.registers - kDotRegisters);
     const RowSplit rows = split_rows(m_, block.rows);
     const int64_t width = static_cast<int64_t>(block.vectors) * lanes;
-    const int64_t panels = (n_ + width - 1) / width;
+    const int64_t panels = ceil_div(n_, width);
     const std::vector<int> weights = centred_weights(context_.graph, id_, true);
     const int terms = count_terms(weights);
     std::vector<int64_t> columns(static_cast<size_t>(n_), 0);
@@ -109,9 +110,9 @@ class QuantizedGemm {
                             : builder.temporary_buffer(copy_, "copy", false);
     const int b = builder.constant_buffer(pack(weights, terms, panels, width), "packed");
     QuantizedSums finish(builder, id_, spec);
-    const int64_t wanted = context_.threads > 1 ? (2 * context_.threads + panels - 1) / panels : 1;
-    const int64_t chunk = (rows.blocks() + wanted - 1) / wanted;
-    const int64_t chunks = (rows.blocks() + chunk - 1) / chunk;
+    const int64_t wanted = context_.threads > 1 ? ceil_div(2 * context_.threads, panels) : 1;
+    const int64_t chunk = ceil_div(rows.blocks(), wanted);
+    const int64_t chunks = ceil_div(rows.blocks(), chunk);
 
     const Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
     const Expr panel = nest.let("panel", div(task, chunks));
@@ -155,7 +156,7 @@ class QuantizedGemm {
       if (whole < panels) {
         const int64_t tail = n_ - whole * width;
         nest.begin_if(less(int_const(whole - 1), panel));
-        tile(row, height, static_cast<int>((tail + lanes - 1) / lanes), true);
+        tile(row, height, static_cast<int>(ceil_div(tail, lanes)), true);
         nest.end_if();
       }
       nest.end_for();

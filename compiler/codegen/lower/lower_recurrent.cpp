@@ -16,6 +16,7 @@
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/recurrence.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/step_block.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
@@ -137,7 +138,7 @@ class StepWriter {
     b.base = nest_.let("b0", mul(panel, r_.hidden * step_floats));
     b.k_stride = step_floats;
     const auto vectors = static_cast<int>(step_floats / lanes_);
-    const int unroll = height * vectors <= 8 ? 4 : 2;
+    const int unroll = unroll_of(height, vectors);
     const auto sums = emit_block(nest_, {static_cast<int>(height), vectors, unroll}, r_.hidden, a, b);
     // A cell needs many registers: one vector of units at a time.
     scratch_ = builder_.scratch_buffer(static_cast<size_t>(height * step_floats) * sizeof(float));
@@ -322,16 +323,16 @@ class RecurrentLowering {
     const Recurrence& r = plan_.r;
     plan_.products = {{0, r.gates}};
     if (r.has_two_products()) plan_.products = {{0, 2}, {2, 1}};
-    const int64_t wanted = (context_.threads + r.directions() - 1) / r.directions();
+    const int64_t wanted = ceil_div(context_.threads, r.directions());
     const int64_t parts = std::clamp<int64_t>(wanted, 1, r.batch);
     StepShape shape{r.batch, ceil_div(r.batch, parts), r.hidden, {}};
     for (const GateRange& gates : plan_.products) shape.gates.push_back(gates.count);
     const StepBlock block = choose_step_block(shape, context_.machine());
     plan_.blocks.width = block.vectors * context_.isa.lanes;
-    plan_.blocks.count = (r.hidden + plan_.blocks.width - 1) / plan_.blocks.width;
+    plan_.blocks.count = ceil_div(r.hidden, plan_.blocks.width);
     plan_.rows = split_rows(r.batch, block.rows);
-    plan_.part_blocks = (plan_.rows.blocks() + parts - 1) / parts;
-    plan_.parts = (plan_.rows.blocks() + plan_.part_blocks - 1) / plan_.part_blocks;
+    plan_.part_blocks = ceil_div(plan_.rows.blocks(), parts);
+    plan_.parts = ceil_div(plan_.rows.blocks(), plan_.part_blocks);
   }
 
   int temporary(int64_t floats) {

@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/kernel/reductions.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::codegen {
@@ -117,7 +118,7 @@ class ReduceEmitter {
     int lanes = nest_.lanes();
     int64_t length = kept_.back().extent;
     kept_.pop_back();
-    int64_t blocks = (length + lanes - 1) / lanes;
+    int64_t blocks = ceil_div(length, lanes);
     int64_t rows = 1;
     for (const Dim& d : kept_) rows *= d.extent;
     Expr task = nest_.begin_for("task", nest_.task_begin(), nest_.task_end());

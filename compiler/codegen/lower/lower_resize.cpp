@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/kernel.h"
 
@@ -207,7 +208,7 @@ class ResizeEmitter {
     auto width = static_cast<size_t>(table.taps);
     int64_t lanes = nest_.lanes();
     // One table of lanes per tap, padded to whole vectors.
-    auto padded = static_cast<size_t>((length + lanes - 1) / lanes * lanes);
+    auto padded = static_cast<size_t>(round_up(length, lanes));
     std::vector<int> index;
     std::vector<int> weight;
     for (size_t t = 0; t < width && !table.is_identity; ++t) {

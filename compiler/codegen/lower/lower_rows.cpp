@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that work along contiguous rows: softmax, layer and instance normalisation. One task is one row; softmax
 // over another axis works on a vector of columns.
+//
+// A row of the last dimension is usually a group over rows instead, with its neighbours (kernel/row_program.h), which computes
+// softmax and layer normalisation by the same formulas. Here are those that it does not take (`row_shape`): along other axes
+// or several of them; long rows, whose exponentials wait in the result instead of memory that leaves the cache; a few long
+// rows, whose neighbours are better off with kernels that all threads share; and rows of less than a vector.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -8,6 +13,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
@@ -136,7 +142,7 @@ std::vector<KernelSketch> softmax_columns(const LoweringContext& context, const 
   int lanes = nest.lanes();
   int x = builder.value_buffer(node.inputs[0], false);
   int y = builder.value_buffer(node.outputs[0], true);
-  int64_t blocks = (axes.inner + lanes - 1) / lanes;
+  int64_t blocks = ceil_div(axes.inner, lanes);
   Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
   Expr column = nest.let("column", mul(rem(task, blocks), lanes));
   Expr mask =

@@ -18,8 +18,8 @@ struct Lowering {
   size_t (*inner_dims)(const ir::Graph& graph, ir::NodeId node);
   /// The kernels of a group with such an anchor, in the order of execution.
   std::vector<KernelSketch> (*lower)(const LoweringContext& context, const Group& group);
-  /// Returns whether rules may choose a generator by this name; null: there is only one.
-  bool (*has_generator)(std::string_view name) = nullptr;
+  /// Returns whether rules may choose this generator; null: there is only one, without a name.
+  bool (*has_generator)(ir::Generator generator) = nullptr;
 };
 
 // The rows, each in its operator's file.

@@ -25,7 +25,7 @@ struct Recurrence {
   int64_t input = 0;
   int64_t hidden = 0;
   int64_t gates = 0;
-  ir::ValueId x, h0, c0, lengths;  ///< invalid if absent; lengths also if all are `steps`
+  ir::ValueId x, h0, c0, lengths;  ///< invalid if absent; c0 also where there is no cell, lengths if all are `steps`
   const runtime::Tensor* w = nullptr;
   const runtime::Tensor* r = nullptr;
   const runtime::Tensor* bias = nullptr;       ///< null: none
@@ -37,8 +37,9 @@ struct Recurrence {
   bool has_two_products() const { return kind == runtime::CellKind::Gru && !reset_after_matmul; }
 };
 
-/// Returns nullopt if the node must run on its reference kernel: other dtypes than f32, weights that are computed,
-/// lengths that are not constants (a wrong length is an error, and a kernel cannot fail).
+/// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: another dtype than f32;
+/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases, peepholes or lengths
+/// that are computed, or wrong lengths (that is an error, and a kernel cannot fail).
 std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId id);
 
 /// Gates [first, first + count), whose products with the state are computed together.
@@ -61,7 +62,8 @@ runtime::Tensor pack_units(const Recurrence& r, const HiddenBlocks& blocks, int6
 /// W as the right operand of a product: [input][direction][block][gate][width].
 runtime::Tensor pack_input_weights(const Recurrence& r, const HiddenBlocks& blocks);
 
-/// What is added to the products with W, as `pack_units`.
+/// What is added to the products with W, as `pack_units`: both halves of B, but of a GRU's last gate only W's where the reset
+/// gate multiplies the other. Expects a bias.
 runtime::Tensor pack_bias(const Recurrence& r, const HiddenBlocks& blocks);
 
 /// R as [direction][block][k][gate][width].

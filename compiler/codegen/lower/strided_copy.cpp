@@ -11,6 +11,8 @@
 #include <cstring>
 #include <limits>
 
+#include "compiler/codegen/schedule/division.h"
+
 namespace collage::codegen {
 namespace {
 
@@ -130,7 +132,7 @@ class CopyEmitter {
     }
     bool blocked = walk_.extent > 1;
     chunk_ = blocked ? lanes_ : std::min(inner_.extent, kChunk);
-    chunks_ = (inner_.extent + chunk_ - 1) / chunk_;
+    chunks_ = ceil_div(inner_.extent, chunk_);
     task_elements_ = chunk_ * walk_.extent;
     loops_ = copy_.dims.size();
     while (loops_ > 0 && chunks_ == 1 && task_elements_ * copy_.dims[loops_ - 1].extent <= 4 * kChunk) {

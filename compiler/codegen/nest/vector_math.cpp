@@ -50,9 +50,10 @@ Expr series(Nest& nest, const Expr& x, int degree, double (*coefficient)(int)) {
   return nest.let("series", sum);
 }
 
-/// f64: exp(x) = 2^n (1 + p), n = half + rest.
+/// exp(x) = 2^n (1 + p), where 2^n is the product of two powers, so that results near overflow and denormal results are
+/// correct, also those of products with exp(x). `inverse` is that of the second one.
 struct SplitPower {
-  Expr p, half, rest;
+  Expr p, half, rest, inverse;
 };
 
 // 2^n for an integer -1022 <= n <= 1023, given as f64.
@@ -62,9 +63,9 @@ Expr double_power_of_two(Nest& nest, const Expr& n) {
 }
 
 // Taylor's series of exp(r) - 1 up to r^13 is enough for |r| <= ln 2 / 2.
-SplitPower split_power(Nest& nest, Expr x) {
+SplitPower double_split_power(Nest& nest, Expr x) {
   const int lanes = x->lanes;
-  x = binary(Op::FMax, nest.constant(-746.0, lanes), x);
+  x = binary(Op::FMax, nest.constant(-800.0, lanes), x);
   x = nest.let("x", binary(Op::FMin, nest.constant(710.0, lanes), x));
   Expr n = nest.let("n", unary(Op::FRound, binary(Op::FMul, x, nest.constant(0x1.71547652b82fep0, lanes))));
   // ln 2 in two parts, the first short enough that n times it is exact.
@@ -73,21 +74,29 @@ SplitPower split_power(Nest& nest, Expr x) {
   Expr tail = series(nest, r, 11, [](int i) { return 1 / std::tgamma(i + 3.0); });
   Expr p = nest.let("p", fma(binary(Op::FMul, r, r), tail, r));
   Expr half = nest.let("half", unary(Op::FFloor, binary(Op::FMul, n, nest.constant(0.5, lanes))));
-  return {p, half, nest.let("rest", binary(Op::FSub, n, half))};
+  Expr rest = nest.let("rest", binary(Op::FSub, n, half));
+  return {p, double_power_of_two(nest, half), double_power_of_two(nest, rest),
+          double_power_of_two(nest, vector_negate(nest, rest))};
 }
 
-Expr double_exp(Nest& nest, const Expr& x) {
-  const SplitPower e = split_power(nest, x);
-  Expr scaled = binary(Op::FMul, binary(Op::FAdd, e.p, nest.constant(1, x->lanes)), double_power_of_two(nest, e.half));
-  return nest.let("exp", binary(Op::FMul, scaled, double_power_of_two(nest, e.rest)));
-}
-
-// exp(x) - 1 for 0 <= x <= 40: 2^n p + (2^n - 1).
-Expr double_exp_less_one(Nest& nest, const Expr& x) {
-  const SplitPower e = split_power(nest, x);
-  Expr power =
-      nest.let("power", binary(Op::FMul, double_power_of_two(nest, e.half), double_power_of_two(nest, e.rest)));
-  return nest.let("exp", fma(power, e.p, binary(Op::FSub, power, nest.constant(1, x->lanes))));
+// n = round(x / ln 2), |r| <= ln 2 / 2. Bounds are the first operands of max and min, so NaN is preserved.
+SplitPower split_power(Nest& nest, Expr x) {
+  static constexpr float kPoly[] = {5.000000072e-01F, 1.666666582e-01F, 4.166628032e-02F,
+                                    8.333503751e-03F, 1.394575287e-03F, 1.978926600e-04F};
+  if (nest.number() == Element::F64) return double_split_power(nest, x);
+  int lanes = x->lanes;
+  x = binary(Op::FMax, nest.constant(-120.0F, lanes), x);
+  x = nest.let("x", binary(Op::FMin, nest.constant(89.0F, lanes), x));
+  Expr n = nest.let("n", unary(Op::FRound, binary(Op::FMul, x, nest.constant(1.44269504F, lanes))));
+  // ln 2 in two parts, the first short enough that n times it is exact.
+  Expr r = fma(n, nest.constant(-0.693359375F, lanes), x);
+  r = nest.let("r", fma(n, nest.constant(2.12194440e-4F, lanes), r));
+  Expr p = nest.let("p", fma(binary(Op::FMul, r, r), polynomial(nest, r, kPoly), r));
+  Expr whole = nest.let("whole", unary(Op::ToBits, n));
+  Expr half = nest.let("half", unary(Op::BitShr, whole, 1));
+  Expr rest = nest.let("rest", binary(Op::BitSub, whole, half));
+  return {p, power_of_two(nest, half), power_of_two(nest, rest),
+          power_of_two(nest, binary(Op::BitSub, nest.constant_bits(0, lanes), rest))};
 }
 
 // log(x) = e ln 2 + log(1 + f), s = f / (2 + f), log(1 + f) = f - s (f - R(s^2)), R the rest of the series of 2 atanh(s).
@@ -127,7 +136,7 @@ Expr double_tanh(Nest& nest, Expr x) {
   const int lanes = x->lanes;
   x = nest.let("x", x);
   Expr magnitude = nest.let("magnitude", binary(Op::FMin, nest.constant(20, lanes), vector_abs(nest, x)));
-  Expr e = double_exp_less_one(nest, binary(Op::FAdd, magnitude, magnitude));
+  Expr e = vector_exp_less_one(nest, binary(Op::FAdd, magnitude, magnitude));
   Expr quotient = binary(Op::FDiv, e, binary(Op::FAdd, e, nest.constant(2, lanes)));
   return nest.let("tanh", vector_copysign(nest, quotient, x));
 }
@@ -155,27 +164,24 @@ Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign) {
   return binary(Op::BitOr, vector_abs(nest, magnitude), bit);
 }
 
-// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. The power is applied in two halves, so that results near
-// overflow and denormal results are correct. Bounds are the first operands of max and min, so NaN is preserved.
+ExpParts vector_exp_parts(Nest& nest, Expr x) {
+  const SplitPower e = split_power(nest, x);
+  const Expr one = nest.constant(1, x->lanes);
+  return {nest.let("scaled", binary(Op::FMul, binary(Op::FAdd, e.p, one), e.half)), nest.let("power", e.rest)};
+}
+
 Expr vector_exp(Nest& nest, Expr x) {
-  static constexpr float kPoly[] = {5.000000072e-01F, 1.666666582e-01F, 4.166628032e-02F,
-                                    8.333503751e-03F, 1.394575287e-03F, 1.978926600e-04F};
-  if (nest.number() == Element::F64) return double_exp(nest, x);
-  int lanes = x->lanes;
-  x = binary(Op::FMax, nest.constant(-104.0F, lanes), x);
-  x = nest.let("x", binary(Op::FMin, nest.constant(89.0F, lanes), x));
-  Expr n = nest.let("n", unary(Op::FRound, binary(Op::FMul, x, nest.constant(1.44269504F, lanes))));
-  // ln 2 in two parts, the first short enough that n times it is exact.
-  Expr r = fma(n, nest.constant(-0.693359375F, lanes), x);
-  r = nest.let("r", fma(n, nest.constant(2.12194440e-4F, lanes), r));
-  Expr p = polynomial(nest, r, kPoly);
-  Expr one = nest.constant(1.0F, lanes);
-  Expr e = binary(Op::FAdd, fma(binary(Op::FMul, r, r), p, r), one);
-  Expr whole = nest.let("whole", unary(Op::ToBits, n));
-  Expr half = nest.let("half", unary(Op::BitShr, whole, 1));
-  Expr rest = binary(Op::BitSub, whole, half);
-  e = binary(Op::FMul, e, power_of_two(nest, half));
-  return nest.let("exp", binary(Op::FMul, e, power_of_two(nest, rest)));
+  const ExpParts e = vector_exp_parts(nest, std::move(x));
+  return nest.let("exp", binary(Op::FMul, e.scaled, e.power));
+}
+
+// 2^n p + (2^n - 1), in which only the last addition rounds much; below -25 (f64: -40) the sum is -1.
+Expr vector_exp_less_one(Nest& nest, Expr x) {
+  const double least = nest.number() == Element::F64 ? -40 : -25;
+  const SplitPower e = split_power(nest, binary(Op::FMax, nest.constant(least, x->lanes), x));
+  const Expr half = nest.let("power", e.half);
+  const Expr scaled = fma(half, e.p, binary(Op::FSub, half, e.inverse));
+  return nest.let("expm1", binary(Op::FMul, scaled, e.rest));
 }
 
 // log(x) = e ln 2 + log(m), m in [sqrt(1/2), sqrt(2)); log(1 + f) = f - f^2/2 + f^3 P(f).
@@ -261,15 +267,26 @@ Expr vector_erf(Nest& nest, Expr x) {
   return nest.let("erf", select(binary(Op::FLess, magnitude, nest.constant(0.92F, lanes)), small, large));
 }
 
-// max(x, 0) + log(1 + u), u = exp(-|x|); the rounding of w = 1 + u is corrected by (u - (w - 1)) / w.
+// max(x, 0) + log(1 + u), u = exp(-|x|). With s = u / (2 + u): log(1 + u) = u - s (u - R(s^2)), where rounding of s counts
+// for a third at most.
 Expr vector_softplus(Nest& nest, Expr x) {
+  static constexpr float kPoly[] = {6.666641627e-01F, 4.002152805e-01F, 2.800179129e-01F, 2.801205947e-01F};
   int lanes = x->lanes;
   x = nest.let("x", x);
-  Expr one = nest.constant(1.0F, lanes);
   Expr u = vector_exp(nest, vector_negate(nest, vector_abs(nest, x)));
-  Expr w = nest.let("w", binary(Op::FAdd, one, u));
-  Expr lost = binary(Op::FDiv, binary(Op::FSub, u, binary(Op::FSub, w, one)), w);
-  Expr log1p = binary(Op::FAdd, vector_log(nest, w), lost);
+  Expr log1p;
+  if (nest.number() == Element::F64) {
+    // The rounding of w = 1 + u is corrected by (u - (w - 1)) / w.
+    Expr one = nest.constant(1, lanes);
+    Expr w = nest.let("w", binary(Op::FAdd, one, u));
+    Expr lost = binary(Op::FDiv, binary(Op::FSub, u, binary(Op::FSub, w, one)), w);
+    log1p = binary(Op::FAdd, vector_log(nest, w), lost);
+  } else {
+    Expr s = nest.let("s", binary(Op::FDiv, u, binary(Op::FAdd, u, nest.constant(2, lanes))));
+    Expr square = nest.let("square", binary(Op::FMul, s, s));
+    Expr rest = binary(Op::FSub, u, binary(Op::FMul, square, polynomial(nest, square, kPoly)));
+    log1p = fma(vector_negate(nest, s), rest, u);
+  }
   return nest.let("softplus", binary(Op::FAdd, binary(Op::FMax, nest.zero(lanes), x), log1p));
 }
 

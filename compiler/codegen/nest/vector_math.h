@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: at most 2 units
-// in the last place for exp, tanh, erf and sigmoid over all finite arguments, relative 3e-7 for log; infinities and NaN
-// as in IEEE. In f64, erf, sine and cosine are calls of the library, and the others are within 4e-15.
+// in the last place for exp, exp - 1, tanh, erf, sigmoid and softplus over all finite arguments, relative 3e-7 for log;
+// infinities and NaN as in IEEE. In f64, erf, sine and cosine are calls of the library, and the others are within 4e-15.
 // Shared parts become `let` statements of the nest's open block.
 #pragma once
 
@@ -10,6 +10,13 @@
 namespace collage::codegen {
 
 Expr vector_exp(Nest& nest, Expr x);
+/// exp(x) as a product: a factor that is multiplied by `scaled` first keeps its precision where exp(x) is denormal.
+struct ExpParts {
+  Expr scaled, power;
+};
+ExpParts vector_exp_parts(Nest& nest, Expr x);
+/// exp(x) - 1
+Expr vector_exp_less_one(Nest& nest, Expr x);
 Expr vector_log(Nest& nest, Expr x);
 Expr vector_tanh(Nest& nest, Expr x);
 Expr vector_sigmoid(Nest& nest, Expr x);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/schedule/division.h"
+
 namespace collage::codegen {
 namespace {
 
@@ -76,8 +78,8 @@ class Estimate {
 
 void set_chunks(GemmTiling& tiling, int64_t chunks) {
   const int64_t blocks = tiling.rows.blocks();
-  tiling.chunk_blocks = (blocks + chunks - 1) / chunks;
-  tiling.chunks = (blocks + tiling.chunk_blocks - 1) / tiling.chunk_blocks;
+  tiling.chunk_blocks = ceil_div(blocks, chunks);
+  tiling.chunks = ceil_div(blocks, tiling.chunk_blocks);
 }
 
 /// Parts of k, of equal length but for the last, so that a chunk of A and two panels of B stay in the cache.
@@ -88,13 +90,13 @@ int64_t choose_part(const GemmShape& shape, const GemmTiling& tiling, const Mach
   const int64_t parts = ceil_div(cached, near_elements(machine));
   if (parts <= 1) return shape.depth;
   constexpr int64_t kStep = 64;
-  return std::min(shape.depth, ((shape.depth + parts - 1) / parts + kStep - 1) / kStep * kStep);
+  return std::min(shape.depth, round_up(ceil_div(shape.depth, parts), kStep));
 }
 
 }  // namespace
 
 GemmTiling choose_tiling(const GemmShape& shape, const Machine& machine) {
-  const int64_t vectors = (shape.columns + machine.lanes - 1) / machine.lanes;
+  const int64_t vectors = ceil_div(shape.columns, machine.lanes);
   GemmTiling best;
   double least = 0;
   for (const int64_t v : {3, 2, 4, 1, 5, 6, 8}) {
@@ -102,7 +104,7 @@ GemmTiling choose_tiling(const GemmShape& shape, const Machine& machine) {
     const int64_t tallest = tallest_block(v, machine.registers);
     if (tallest < 1) continue;
     GemmTiling tiling;
-    tiling.panels = {vectors, (vectors + v - 1) / v};
+    tiling.panels = {vectors, ceil_div(vectors, v)};
     tiling.rows = split_rows(std::max<int64_t>(1, shape.rows), tallest);
     const int64_t least_chunks = ceil_div(shape.rows * shape.depth, near_elements(machine));
     for (const int64_t wanted :

@@ -28,7 +28,7 @@ struct PanelSplit {
 
   int64_t begin(int64_t panel) const { return panel * vectors / panels; }
   int64_t width(int64_t panel) const { return begin(panel + 1) - begin(panel); }
-  int64_t widest() const { return (vectors + panels - 1) / panels; }
+  int64_t widest() const { return ceil_div(vectors, panels); }
   bool is_even() const { return vectors % panels == 0; }
 };
 

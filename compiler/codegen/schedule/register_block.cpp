@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/schedule/division.h"
+
 namespace collage::codegen {
 
 RowSplit split_rows(int64_t count, int64_t most) {
   RowSplit split;
-  const int64_t blocks = (count + most - 1) / most;
-  split.rows = (count + blocks - 1) / blocks;
+  const int64_t blocks = ceil_div(count, most);
+  split.rows = ceil_div(count, blocks);
   split.low = blocks * split.rows - count;
   split.tall = blocks - split.low;
   return split;
@@ -38,7 +40,7 @@ BlockSize block_of(int64_t rows, int64_t vectors, int registers) {
 }
 
 BlockSize choose_block(int64_t rows, int64_t columns, int lanes, int registers) {
-  const int64_t vectors = (columns + lanes - 1) / lanes;
+  const int64_t vectors = ceil_div(columns, lanes);
   BlockSize best;
   double least = 0;
   for (const int64_t v : {3, 2, 4, 1, 5, 6, 8}) {

@@ -29,7 +29,7 @@ struct WinogradPlan {
 
   int64_t products() const { return int64_t{h.products()} * w.products(); }
   /// Tiles of a task in whole blocks.
-  int64_t padded_tiles() const { return (rows * columns + block.rows - 1) / block.rows * block.rows; }
+  int64_t padded_tiles() const { return round_up(rows * columns, block.rows); }
 };
 
 /// Expects a filter for the taps of either dimension.

@@ -9,9 +9,6 @@
 
 namespace collage::codegen {
 
-inline constexpr std::string_view kWinograd = "winograd";
-inline constexpr std::string_view kAmxGemm = "amx_gemm";
-
 /// Why such code does not use the generator; empty if it may, or where there is no generator of this name.
 /// `tile_obstacle` as of Isa.
 std::string generator_refusal(std::string_view generator, Numerics numerics, const std::string& tile_obstacle);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "compiler/ir/generators.h"
 #include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 
@@ -29,10 +30,28 @@ std::optional<std::string> difference(const ir::Lowering& here, const ir::Loweri
   return std::nullopt;
 }
 
+/// Expects a backend whose kernels are generated code.
+void check_generator_names(const ir::Backend& backend, support::Diagnostics& diags) {
+  for (const ir::Rule& rule : backend.rules) {
+    for (const ir::Kernel& kernel : rule.kernels) {
+      const ir::Lowering& lowering = kernel.lowering;
+      if (!lowering.span.is_valid() || lowering.kind != ir::LoweringKind::HostJit) continue;
+      if (ir::find_generator(lowering.symbol)) continue;
+      const std::string near = support::closest(lowering.symbol, ir::generator_names());
+      if (near.empty()) continue;
+      diags
+          .warning(support::Code::MisspeltGenerator, lowering.span, "no generator is named `{}`, so it chooses none",
+                   lowering.symbol)
+          .did_you_mean(near);
+    }
+  }
+}
+
 }  // namespace
 
 void check_lowerings(const ir::RuleSet& rules, support::Diagnostics& diags) {
   for (const ir::Backend& backend : rules.backends) {
+    if (backend.runtime == ir::RuntimeKind::HostJit) check_generator_names(backend, diags);
     std::map<std::string, const ir::Rule*> by_symbol;
     for (const std::vector<int>& family : families_of(backend)) {
       const ir::Rule& rule = backend.rules[static_cast<size_t>(family[0])];

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <functional>
+#include <numeric>
 #include <random>
+#include <set>
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/infer.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
+#include "compiler/passes/einsum_order.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {
@@ -348,6 +353,126 @@ TEST_F(ExpandEinsumTest, OneProductIsOneMatMul) {
   EXPECT_EQ(count("MatMul"), 1u);
   EXPECT_EQ(count("Transpose"), 2u);
   EXPECT_EQ(graph_.node_count(), 3u);
+}
+
+// Nothing is larger than the largest of operands and result, wherever some order achieves that.
+TEST_F(ExpandEinsumTest, OuterProductsAreAvoided) {
+  const std::vector<std::pair<std::string, std::vector<Shape>>> cases = {
+      {"a,b,ab->", {{30}, {40}, {30, 40}}},
+      {"a,b,ab->a", {{30}, {40}, {30, 40}}},
+      {"ab,cd,bc->ad", {{30, 2}, {3, 40}, {2, 3}}},
+      {"i,j,k,ij,jk->", {{20}, {30}, {20}, {20, 30}, {30, 20}}},
+      {"ab,bc,cd->ad", {{2, 50}, {50, 60}, {60, 3}}},
+      {"ab,cd,ef,bc,de->af", {{9, 8}, {7, 9}, {8, 9}, {8, 7}, {9, 8}}},
+      {"a,b,c,d,e,f,ab,cd,ef->", {{4}, {5}, {4}, {5}, {4}, {5}, {4, 5}, {4, 5}, {4, 5}}},
+  };
+  for (const auto& [equation, shapes] : cases) {
+    SCOPED_TRACE(equation);
+    build(equation, shapes);
+    int64_t most = runtime::element_count(graph_.value(graph_.outputs()[0]).type.shape);
+    for (const Shape& shape : shapes) most = std::max(most, runtime::element_count(shape));
+    EXPECT_TRUE(apply(expand_einsum, 1e-4));
+    EXPECT_EQ(count("Einsum"), 0u);
+    for (ValueId id : graph_.value_ids()) {
+      const ir::Value& value = graph_.value(id);
+      EXPECT_LE(runtime::element_count(value.type.shape), most) << "%" << value.name;
+    }
+  }
+}
+
+// Where all orders have large intermediate results, the largest one is as small as any order has it.
+TEST(EinsumOrderTest, IsTheBestOfAll) {
+  std::mt19937 random(11);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  constexpr int kLabels = 6;
+  using Terms = std::vector<std::set<int>>;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<int64_t> extents;
+    for (int i = 0; i < kLabels; ++i) extents.push_back(pick(1, 9));
+    Terms operands;
+    std::vector<std::vector<int>> lists;
+    double harmless = 1;
+    const auto size = [&](const std::set<int>& labels) {
+      double elements = 1;
+      for (int label : labels) elements *= static_cast<double>(extents[static_cast<size_t>(label)]);
+      return elements;
+    };
+    for (int k = pick(2, 5); k > 0; --k) {
+      std::set<int> labels;
+      for (int n = pick(1, 3); n > 0; --n) labels.insert(pick(0, kLabels - 1));
+      operands.push_back(labels);
+      lists.emplace_back(labels.begin(), labels.end());
+      harmless = std::max(harmless, size(labels));
+    }
+    std::set<int> result;
+    for (const std::set<int>& labels : operands) {
+      for (int label : labels) {
+        if (pick(0, 2) == 0) result.insert(label);
+      }
+    }
+    harmless = std::max(harmless, size(result));
+    struct Cost {
+      double peak, products;
+      auto operator<=>(const Cost&) const = default;
+    };
+    // Multiplies two terms; returns what that costs.
+    const auto multiply = [&](Terms& terms, size_t a, size_t b) {
+      std::set<int> all = terms[a];
+      all.insert(terms[b].begin(), terms[b].end());
+      std::set<int> kept;
+      for (int label : all) {
+        bool is_needed = result.contains(label);
+        for (size_t k = 0; k < terms.size(); ++k)
+          is_needed = is_needed || (k != a && k != b && terms[k].contains(label));
+        if (is_needed) kept.insert(label);
+      }
+      terms[a] = kept;
+      terms[b].clear();
+      return Cost{std::max(size(kept), harmless), size(all)};
+    };
+    // Labels that only one operand has are summed before.
+    const auto summed = [&](Terms terms) {
+      for (std::set<int>& own : terms) {
+        std::erase_if(own, [&](int label) {
+          return !result.contains(label) && std::count_if(operands.begin(), operands.end(), [&](const auto& other) {
+                                              return other.contains(label);
+                                            }) == 1;
+        });
+      }
+      return terms;
+    };
+    const std::function<Cost(const Terms&, const std::vector<size_t>&)> least = [&](const Terms& terms,
+                                                                                    const std::vector<size_t>& open) {
+      Cost best{0, 0};
+      for (size_t i = 0; i < open.size(); ++i) {
+        for (size_t j = i + 1; j < open.size(); ++j) {
+          Terms next = terms;
+          const Cost own = multiply(next, open[i], open[j]);
+          std::vector<size_t> left = open;
+          left.erase(left.begin() + static_cast<std::ptrdiff_t>(j));
+          const Cost rest = least(next, left);
+          const Cost whole{std::max(own.peak, rest.peak), own.products + rest.products};
+          if ((i == 0 && j == 1) || whole < best) best = whole;
+        }
+      }
+      return best;
+    };
+    std::vector<size_t> open(operands.size());
+    std::iota(open.begin(), open.end(), size_t{0});
+    const Cost best = least(summed(operands), open);
+    Terms terms = summed(operands);
+    Cost chosen{0, 0};
+    for (const auto& [a, b] : einsum_order(lists, {result.begin(), result.end()}, extents)) {
+      terms.push_back({});
+      std::swap(terms[a], terms.back());
+      const Cost own = multiply(terms, terms.size() - 1, b);
+      chosen = {std::max(chosen.peak, own.peak), chosen.products + own.products};
+    }
+    EXPECT_EQ(chosen.peak, best.peak) << round;
+    EXPECT_EQ(chosen.products, best.products) << round;
+  }
 }
 
 TEST_F(ExpandEinsumTest, LeavesAloneDiagonalsOtherTypesEmptyTensorsAndPins) {

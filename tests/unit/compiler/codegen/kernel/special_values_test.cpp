@@ -77,6 +77,26 @@ TEST_F(SpecialValues, ThresholdsLetThemPass) {
   expect_compiled(model);
 }
 
+TEST_F(SpecialValues, ActivationsAtTheirEnds) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float most = std::numeric_limits<float>::max();
+  const std::vector<float> ends = {infinity, -infinity, std::nanf(""), most, -most, 0,     -0.0F,  1e-45F, -1e-45F, 105,
+                                   -105,     90,        -90,           20,   -20,   14.5F, -14.5F, 1e20F,  -1e20F};
+  for (const char* approximate : {"none", "tanh"}) {
+    for (const char* op : {"Celu", "Elu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Relu", "Selu",
+                           "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {
+      SCOPED_TRACE(std::string(op) + " " + approximate);
+      ir::AttrMap attrs;
+      if (std::string(op) == "Gelu") attrs.set("approximate", std::string(approximate));
+      for (const float x : ends) {
+        Model model(6);
+        model.graph.mark_output(model.op(op, {model.input<float>(ir::DType::F32, {1}, {x})}, attrs));
+        EXPECT_EQ(check(model, *jit_, 4e-7).references, 0) << x;
+      }
+    }
+  }
+}
+
 TEST_F(SpecialValues, AddendsTimesZeroAreNotAdded) {
   const float infinity = std::numeric_limits<float>::infinity();
   Model model(5);
