@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every device must do, run on every row of runtime/devices/device_list.def.
+// What every device must do, run on every row of runtime/devices/device_list.def: as it is, and with the attribute
+// `realtime = 1`, with which queues of the simulation have threads. A kind that does not know the attribute ignores it.
 #include "runtime/devices/device.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "runtime/core/layout.h"
 
@@ -15,9 +20,28 @@ namespace {
 
 constexpr size_t kCapacity = 1 << 16;
 
-DeviceSpec spec_of(const DeviceKind& kind, int index) {
+struct Variant {
+  DeviceKind kind;
+  bool is_realtime = false;
+
+  std::string_view name() const { return kind.name; }
+  bool computes() const { return kind.computes; }
+};
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const DeviceKind& kind : device_kinds()) {
+    all.push_back({kind, false});
+    all.push_back({kind, true});
+  }
+  return all;
+}
+
+DeviceSpec spec_of(const Variant& variant, int index) {
   DeviceSpec spec;
-  spec.kind = std::string(kind.name);
+  spec.kind = std::string(variant.name());
+  spec.copy_queue = true;
+  if (variant.is_realtime) spec.attrs.set("realtime", int64_t{1});
   spec.space = "dev[" + std::to_string(index) + "]";
   spec.links.push_back({"host", 1e9, Duration::picoseconds(2'000'000)});
   spec.links.push_back({"dev[" + std::to_string(1 - index) + "]", 1e10, Duration::picoseconds(1'000'000)});
@@ -40,24 +64,62 @@ std::vector<float> counted(size_t count, float from) {
   return values;
 }
 
-class DeviceConformance : public testing::TestWithParam<DeviceKind> {
- protected:
-  std::unique_ptr<Device> make(int index = 0, size_t capacity = kCapacity) {
-    Result<std::unique_ptr<Device>> device = make_device(spec_of(GetParam(), index), capacity);
-    EXPECT_TRUE(device) << (device ? "" : device.message());
-    return device ? std::move(*device) : nullptr;
+/// A device with one queue. Every command is waited for, and a failure is forgotten.
+class Rig {
+ public:
+  explicit Rig(std::unique_ptr<Device> made) : device(std::move(made)), queue(open()) {}
+
+  std::unique_ptr<DeviceQueue> open(QueueKind kind = QueueKind::Compute) const {
+    Result<std::unique_ptr<DeviceQueue>> opened = device->open_queue(kind);
+    EXPECT_TRUE(opened) << (opened ? "" : opened.message());
+    return opened ? std::move(*opened) : nullptr;
   }
-  DeviceAddress allocate(Device& device, size_t bytes) {
+  Status done(const Status& given) const {
+    const Status end = queue->synchronize();
+    queue->reset();
+    return given ? end : given;
+  }
+  const std::string& space() const { return device->space(); }
+  Result<DeviceAddress> allocate(size_t bytes) const { return device->allocate(bytes); }
+  Status free(DeviceAddress address) const { return device->free(address); }
+  MemoryInfo memory() const { return device->memory(); }
+  Duration now() const { return device->now(); }
+  Status copy_in(std::span<const std::byte> from, DeviceAddress to) const { return done(queue->copy_in(from, to)); }
+  Status copy_out(DeviceAddress from, std::span<std::byte> to) const { return done(queue->copy_out(from, to)); }
+  Status copy_peer(DeviceAddress from, const Rig& peer, DeviceAddress to, size_t bytes) const {
+    return done(queue->copy_peer(from, *peer.device, to, bytes));
+  }
+  Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) const {
+    return done(queue->reorder(from, to, duration));
+  }
+  Status launch(std::span<const DeviceOp> ops, Duration duration) const { return done(queue->launch(ops, duration)); }
+
+  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceQueue> queue;
+};
+
+std::unique_ptr<Rig> make_rig(const DeviceSpec& spec, size_t capacity = 0) {
+  Result<std::unique_ptr<Device>> device = make_device(spec, capacity);
+  EXPECT_TRUE(device) << (device ? "" : device.message());
+  return device ? std::make_unique<Rig>(std::move(*device)) : nullptr;
+}
+
+class DeviceConformance : public testing::TestWithParam<Variant> {
+ protected:
+  std::unique_ptr<Rig> make(int index = 0, size_t capacity = kCapacity) {
+    return make_rig(spec_of(GetParam(), index), capacity);
+  }
+  DeviceAddress allocate(const Rig& device, size_t bytes) {
     Result<DeviceAddress> address = device.allocate(bytes);
     EXPECT_TRUE(address) << (address ? "" : address.message());
     return address ? *address : 0;
   }
-  DeviceTensor put(Device& device, const std::vector<float>& values, Shape shape, std::string layout = "plain") {
+  DeviceTensor put(Rig& device, const std::vector<float>& values, Shape shape, std::string layout = "plain") {
     DeviceAddress address = allocate(device, values.size() * 4);
     EXPECT_TRUE(device.copy_in(bytes_of(values), address));
     return {address, {DType::F32, std::move(shape), {std::move(layout)}}};
   }
-  std::vector<float> get(Device& device, const DeviceTensor& tensor) {
+  std::vector<float> get(Rig& device, const DeviceTensor& tensor) {
     std::vector<float> values(static_cast<size_t>(element_count(tensor.tensor.shape)));
     EXPECT_TRUE(device.copy_out(tensor.address, std::as_writable_bytes(std::span(values))));
     return values;
@@ -180,7 +242,6 @@ TEST_P(DeviceConformance, TheClockIsDeterministicAndNeverRunsBackwards) {
     note(device->reorder(tensor, nhwc, Duration::picoseconds(500)));
     note(device->copy_peer(address, *peer, other, 100));
     note(device->copy_out(address, bytes));
-    note(device->synchronize());
     EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
     EXPECT_EQ(device->now(), times.back());
     return times;
@@ -189,7 +250,7 @@ TEST_P(DeviceConformance, TheClockIsDeterministicAndNeverRunsBackwards) {
 }
 
 TEST_P(DeviceConformance, ReorderMovesElements) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor plain = put(*device, counted(24, 0), {1, 3, 2, 4});
   DeviceTensor nhwc = put(*device, std::vector<float>(24, -1), {1, 3, 2, 4}, "NHWC");
@@ -202,7 +263,7 @@ TEST_P(DeviceConformance, ReorderMovesElements) {
 }
 
 TEST_P(DeviceConformance, StoragesAreWidenedAndRounded) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor whole = put(*device, {0.5f, 2049.0f, -3.0f, 1e6f}, {4});
   DeviceTensor half = put(*device, {0, 0}, {4});
@@ -251,19 +312,18 @@ TEST_P(DeviceConformance, LaunchComputes) {
   std::vector<DeviceOp> ops{{&add, {a, b}, {sum}}, {&relu, {sum}, {out}}};
   Duration before = device->now();
   Status status = device->launch(ops, Duration::picoseconds(1234));
-  if (!GetParam().computes) {
+  if (!GetParam().computes()) {
     EXPECT_FALSE(status);
-    GTEST_SKIP() << "`" << GetParam().name << "` computes nothing, and says so: " << status.message();
+    GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing, and says so: " << status.message();
   }
   ASSERT_TRUE(status) << status.message();
-  ASSERT_TRUE(device->synchronize());
   EXPECT_GE(device->now(), before);
   EXPECT_EQ(get(*device, out), (std::vector<float>{0, 0, 1, 3, 5, 7}));
   EXPECT_EQ(get(*device, sum), (std::vector<float>{-3, -1, 1, 3, 5, 7}));
 }
 
 TEST_P(DeviceConformance, LaunchReadsOtherLayoutsLogically) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   // Channel c of the plain operand is constant c; the NHWC operand holds 100 + its own memory index.
   std::vector<float> channels(12);
@@ -280,7 +340,7 @@ TEST_P(DeviceConformance, LaunchReadsOtherLayoutsLogically) {
 }
 
 TEST_P(DeviceConformance, LaunchHandlesAbsentOperands) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor x = put(*device, counted(5, -2), {5});
   DeviceTensor most = put(*device, {1}, {});
@@ -308,8 +368,279 @@ TEST_P(DeviceConformance, BadLaunchesAreRefusedAndLeaveTheDeviceUsable) {
   EXPECT_EQ(get(*device, x), counted(16, -3));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(device_kinds()),
-                         [](const auto& row) { return std::string(row.param.name); });
+TEST_P(DeviceConformance, CommandsOfAQueueRunInOrder) {
+  auto device = make();
+  DeviceAddress address = allocate(*device, 4096), other = allocate(*device, 4096);
+  std::vector<std::vector<std::byte>> patterns;
+  for (int i = 0; i < 50; ++i) patterns.push_back(pattern(4096, i));
+  std::vector<std::byte> got(4096), early(4096);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(device->queue->copy_in(patterns[static_cast<size_t>(i)], address));
+    if (i == 20) {
+      ASSERT_TRUE(device->queue->copy_out(address, early));
+    }
+    ASSERT_TRUE(device->queue->copy_in(patterns[0], other));
+  }
+  ASSERT_TRUE(device->queue->copy_out(address, got));
+  ASSERT_TRUE(device->queue->synchronize());
+  EXPECT_EQ(got, patterns[49]);
+  EXPECT_EQ(early, patterns[20]);
+}
+
+TEST_P(DeviceConformance, AQueueWaitsForEventsOfAnother) {
+  auto device = make();
+  auto in = device->open(QueueKind::CopyIn), out = device->open(QueueKind::CopyOut);
+  DeviceAddress address = allocate(*device, 1024);
+  constexpr int kRounds = 30;
+  std::vector<std::vector<std::byte>> sent, received(kRounds, std::vector<std::byte>(1024));
+  for (int i = 0; i < kRounds; ++i) sent.push_back(pattern(1024, i));
+  EventRef read;
+  for (size_t i = 0; i < kRounds; ++i) {
+    if (read != nullptr) {
+      ASSERT_TRUE(in->wait(read));  // the next bytes overwrite what is still read
+    }
+    ASSERT_TRUE(in->copy_in(sent[i], address));
+    ASSERT_TRUE(out->wait(in->record()));
+    ASSERT_TRUE(out->copy_out(address, received[i]));
+    read = out->record();
+  }
+  ASSERT_TRUE(read->wait());
+  EXPECT_EQ(received, sent);
+}
+
+TEST_P(DeviceConformance, EventsAreReachedAndOutliveTheirQueue) {
+  auto device = make();
+  DeviceAddress address = allocate(*device, 1000);
+  std::vector<std::byte> bytes = pattern(1000, 5);
+  auto queue = device->open();
+  EventRef first = queue->record();
+  EXPECT_TRUE(first->wait()) << "nothing was given";
+  EXPECT_TRUE(first->is_reached());
+  std::vector<EventRef> events;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(queue->copy_in(bytes, address));
+    events.push_back(queue->record());
+  }
+  std::vector<std::thread> waiters;
+  std::atomic<int> reached = 0;
+  for (int t = 0; t < 4; ++t) {
+    waiters.emplace_back([&] { reached += events.back()->wait() && events.back()->is_reached() ? 1 : 0; });
+  }
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(reached, 4);
+  queue.reset();
+  Duration clock;
+  for (const EventRef& event : events) {
+    EXPECT_TRUE(event->is_reached() && event->wait());
+    EXPECT_GE(event->clock(), clock);
+    clock = event->clock();
+  }
+  if (device->device->is_simulated()) {
+    EXPECT_EQ(clock.ps(), 10 * (2'000'000 + 1'000'000)) << "10 copies of 1000 bytes";
+  }
+}
+
+TEST_P(DeviceConformance, AQueueThatEndsHasDoneItsCommands) {
+  auto device = make();
+  DeviceAddress address = allocate(*device, 4096);
+  std::vector<std::byte> sent = pattern(4096, 9), got(4096);
+  {
+    auto queue = device->open();
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(queue->copy_in(sent, address));
+    ASSERT_TRUE(queue->copy_out(address, got));
+  }
+  EXPECT_EQ(got, sent);
+}
+
+TEST_P(DeviceConformance, ThreadsShareADevice) {
+  auto device = make(0, 1 << 20);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      auto queue = device->open();
+      for (int round = 0; round < 20; ++round) {
+        const size_t bytes = static_cast<size_t>(100 + 700 * t + 13 * round);
+        Result<DeviceAddress> address = device->allocate(bytes);
+        const std::vector<std::byte> sent = pattern(bytes, t + round);
+        std::vector<std::byte> got(bytes);
+        const bool good = address && queue->copy_in(sent, *address) && queue->copy_out(*address, got) &&
+                          queue->synchronize() && got == sent && device->free(*address);
+        if (!good) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(device->memory().used, 0u);
+}
+
+TEST_P(DeviceConformance, ThreadsNeverGetMoreThanTheCapacity) {
+  auto device = make();
+  constexpr size_t kBlock = 1024;
+  std::atomic<size_t> taken = 0;
+  std::vector<std::thread> threads;
+  std::vector<std::vector<DeviceAddress>> addresses(4);
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      while (true) {
+        Result<DeviceAddress> address = device->allocate(kBlock);
+        if (!address) return;
+        addresses[t].push_back(*address);
+        ++taken;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(taken, kCapacity / kBlock);
+  std::vector<DeviceAddress> all;
+  for (const auto& some : addresses) all.insert(all.end(), some.begin(), some.end());
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+  for (DeviceAddress address : all) EXPECT_TRUE(device->free(address));
+  EXPECT_EQ(device->memory().used, 0u);
+}
+
+TEST_P(DeviceConformance, BlocksStayWhereTheyAreWhileOthersComeAndGo) {
+  auto device = make();
+  DeviceAddress kept = allocate(*device, 500);
+  ASSERT_TRUE(device->copy_in(pattern(500, 1), kept));
+  for (size_t bytes : {10, 5000, 1, 20000}) {
+    DeviceAddress other = allocate(*device, bytes);
+    ASSERT_TRUE(device->copy_in(pattern(bytes, 2), other));
+    ASSERT_TRUE(device->free(other));
+  }
+  std::vector<std::byte> got(500);
+  ASSERT_TRUE(device->copy_out(kept, got));
+  EXPECT_EQ(got, pattern(500, 1));
+}
+
+TEST_P(DeviceConformance, PeersExchangeBytesBothWaysAtOnce) {
+  auto a = make(0), b = make(1);
+  constexpr size_t kBytes = 2000;
+  DeviceAddress a_from = allocate(*a, kBytes), a_to = allocate(*a, kBytes);
+  DeviceAddress b_from = allocate(*b, kBytes), b_to = allocate(*b, kBytes);
+  ASSERT_TRUE(a->copy_in(pattern(kBytes, 1), a_from));
+  ASSERT_TRUE(b->copy_in(pattern(kBytes, 2), b_from));
+  const auto send = [](Rig& from, Rig& to, DeviceAddress source, DeviceAddress target) {
+    for (int i = 0; i < 20; ++i) {
+      if (!from.queue->copy_peer(source, *to.device, target, kBytes)) return;
+    }
+    (void)from.queue->synchronize();
+  };
+  std::thread there([&] { send(*a, *b, a_from, b_to); });
+  std::thread back([&] { send(*b, *a, b_from, a_to); });
+  there.join();
+  back.join();
+  std::vector<std::byte> got(kBytes);
+  ASSERT_TRUE(b->copy_out(b_to, got));
+  EXPECT_EQ(got, pattern(kBytes, 1));
+  ASSERT_TRUE(a->copy_out(a_to, got));
+  EXPECT_EQ(got, pattern(kBytes, 2));
+}
+
+TEST_P(DeviceConformance, APeerWaitsForTheCopy) {
+  auto device = make(0), peer = make(1);
+  DeviceAddress from = allocate(*device, 3000), to = allocate(*peer, 3000);
+  std::vector<std::byte> sent = pattern(3000, 4), got(3000);
+  ASSERT_TRUE(device->queue->copy_in(sent, from));
+  ASSERT_TRUE(device->queue->copy_peer(from, *peer->device, to, 3000));
+  ASSERT_TRUE(peer->queue->wait(device->queue->record()));
+  ASSERT_TRUE(peer->queue->copy_out(to, got));
+  ASSERT_TRUE(peer->queue->synchronize());
+  EXPECT_EQ(got, sent);
+}
+
+TEST_P(DeviceConformance, NothingIsCopiedAndComputedOfEmptyTensors) {
+  auto device = make(0), peer = make(1);
+  DeviceAddress address = allocate(*device, 0), other = allocate(*peer, 0);
+  EXPECT_TRUE(device->copy_in({}, address));
+  EXPECT_TRUE(device->copy_out(address, {}));
+  EXPECT_TRUE(device->copy_peer(address, *peer, other, 0));
+  if (!GetParam().computes()) return;
+  DeviceTensor empty{address, {DType::F32, {2, 0, 3, 4}}};
+  DeviceTensor nhwc{allocate(*device, 0), {DType::F32, {2, 0, 3, 4}, {"NHWC"}}};
+  EXPECT_TRUE(device->reorder(empty, nhwc, {}));
+  OpCall relu{"Relu", {}, {}, {}};
+  std::vector<DeviceOp> ops{{&relu, {empty}, {nhwc}}};
+  Status status = device->launch(ops, {});
+  EXPECT_TRUE(status) << status.message();
+}
+
+TEST_P(DeviceConformance, AFaultStopsItsQueueUntilItIsReset) {
+  auto device = make();
+  auto other = device->open();
+  DeviceTensor x = put(*device, counted(16, -3), {16});
+  OpCall unknown{"NoSuchOperator", {}, {}, {}};
+  std::vector<DeviceOp> bad{{&unknown, {x}, {x}}};
+  const std::vector<float> before = counted(16, -3), after = counted(16, 50);
+  std::vector<float> got(16);
+  DeviceQueue& queue = *device->queue;
+  const EventRef early = queue.record();
+  const size_t faults = device->device->faults().count;
+  (void)queue.launch(bad, {});
+  (void)queue.copy_in(bytes_of(after), x.address);
+  const EventRef late = queue.record();
+  const Status failure = queue.synchronize();
+  ASSERT_FALSE(failure);
+  EXPECT_FALSE(queue.synchronize()) << "the failure stays";
+  EXPECT_TRUE(early->wait()) << "it was recorded before";
+  ASSERT_FALSE(late->wait());
+  EXPECT_EQ(late->wait().message(), failure.message());
+  EXPECT_EQ(device->device->faults().count, faults + 1) << "what was not run does not fail, too";
+  EXPECT_EQ(device->device->faults().last, failure.message());
+  // Other queues go on, and have a failure only if they wait for one.
+  ASSERT_TRUE(other->copy_out(x.address, std::as_writable_bytes(std::span(got))));
+  ASSERT_TRUE(other->synchronize());
+  EXPECT_EQ(got, before) << "no command ran after the failure";
+  (void)other->wait(late);
+  const Status spread = other->synchronize();
+  ASSERT_FALSE(spread);
+  EXPECT_EQ(spread.message(), failure.message());
+  EXPECT_EQ(device->device->faults().count, faults + 1);
+  for (DeviceQueue* one : {&queue, other.get()}) {
+    one->reset();
+    EXPECT_TRUE(one->synchronize());
+  }
+  ASSERT_TRUE(queue.copy_in(bytes_of(after), x.address));
+  ASSERT_TRUE(queue.synchronize());
+  EXPECT_EQ(get(*device, x), after);
+}
+
+TEST_P(DeviceConformance, ThreadsLaunchAtOnce) {
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
+  auto device = make(0, 1 << 20);
+  OpCall add{"Add", {}, {}, {}};
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      auto queue = device->open();
+      const std::vector<float> values = counted(300, static_cast<float>(t));
+      Result<DeviceAddress> address = device->allocate(1200), sum = device->allocate(1200);
+      if (!address || !sum) {
+        ++wrong;
+        return;
+      }
+      const DeviceTensor x{*address, {DType::F32, {300}}}, y{*sum, {DType::F32, {300}}};
+      std::vector<DeviceOp> ops{{&add, {x, x}, {y}}};
+      for (int round = 0; round < 10; ++round) {
+        std::vector<float> got(300);
+        const bool good = queue->copy_in(bytes_of(values), x.address) &&
+                          queue->launch(ops, Duration::picoseconds(1'000'000)) &&
+                          queue->copy_out(y.address, std::as_writable_bytes(std::span(got))) && queue->synchronize();
+        for (size_t i = 0; good && i < 300; ++i) wrong += got[i] == 2 * values[i] ? 0 : 1;
+        wrong += good ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(variants()), [](const auto& row) {
+  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "");
+});
 
 TEST(MakeDevice, RefusesWhatItCannotMake) {
   DeviceSpec spec;
@@ -322,46 +653,87 @@ TEST(MakeDevice, RefusesWhatItCannotMake) {
 }
 
 TEST(SimDevice, ChargesLatencyPlusBytesOverBandwidthAndLaunchesInSequence) {
-  DeviceSpec spec = spec_of({"sim", true}, 0);
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  Result<DeviceAddress> address = (*device)->allocate(4000);
+  DeviceSpec spec = spec_of({{"sim", true}}, 0);
+  auto device = make_rig(spec);
+  Result<DeviceAddress> address = device->allocate(4000);
   ASSERT_TRUE(address);
-  ASSERT_TRUE((*device)->copy_in(pattern(4000, 0), *address));
-  EXPECT_EQ((*device)->now().ps(), 2'000'000 + 4'000'000);  // 2 us + 4000 bytes at 1 GB/s
-  ASSERT_TRUE((*device)->launch({}, Duration::picoseconds(700)));
-  ASSERT_TRUE((*device)->launch({}, Duration::picoseconds(300)));
-  EXPECT_EQ((*device)->now().ps(), 6'001'000);
+  ASSERT_TRUE(device->copy_in(pattern(4000, 0), *address));
+  EXPECT_EQ(device->now().ps(), 2'000'000 + 4'000'000);  // 2 us + 4000 bytes at 1 GB/s
+  ASSERT_TRUE(device->launch({}, Duration::picoseconds(700)));
+  ASSERT_TRUE(device->launch({}, Duration::picoseconds(300)));
+  EXPECT_EQ(device->now().ps(), 6'001'000);
 }
 
 TEST(SimDevice, NeedsALinkForEveryCopy) {
   DeviceSpec spec;
   spec.space = "dev[0]";
   spec.kind = "sim";
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  Result<DeviceAddress> address = (*device)->allocate(64);
+  auto device = make_rig(spec);
+  Result<DeviceAddress> address = device->allocate(64);
   ASSERT_TRUE(address);
-  Status status = (*device)->copy_in(pattern(64, 0), *address);
+  Status status = device->copy_in(pattern(64, 0), *address);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.message(), "`dev[0]` has no link to `host`");
 }
 
 TEST(SimDevice, FailsWhereItIsToldTo) {
-  DeviceSpec spec = spec_of({"sim", true}, 0);
+  DeviceSpec spec = spec_of({{"sim", true}}, 0);
   spec.attrs.set("fail_launch_at", int64_t{2});
   spec.attrs.set("fail_copy_at", int64_t{1});
   spec.attrs.set("fail_allocate_at", int64_t{1});
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  EXPECT_FALSE((*device)->allocate(64));
-  Result<DeviceAddress> address = (*device)->allocate(64);
+  auto device = make_rig(spec);
+  EXPECT_FALSE(device->allocate(64));
+  Result<DeviceAddress> address = device->allocate(64);
   ASSERT_TRUE(address);
-  EXPECT_FALSE((*device)->copy_in(pattern(64, 0), *address));
-  EXPECT_TRUE((*device)->copy_in(pattern(64, 0), *address));
-  EXPECT_TRUE((*device)->launch({}, {}));
-  EXPECT_FALSE((*device)->launch({}, {}));
-  EXPECT_TRUE((*device)->launch({}, {}));
+  EXPECT_FALSE(device->copy_in(pattern(64, 0), *address));
+  EXPECT_TRUE(device->copy_in(pattern(64, 0), *address));
+  EXPECT_TRUE(device->launch({}, {}));
+  EXPECT_FALSE(device->launch({}, {}));
+  EXPECT_TRUE(device->launch({}, {}));
+}
+
+/// Wall time of the work in milliseconds.
+template <typename Work>
+double milliseconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(SimDevice, InRealTimeItTakesAsLongAsItSays) {
+  auto device = make_rig(spec_of({{"sim", true}, true}, 0));
+  const Duration length = Duration::seconds(0.03);
+  EventRef end;
+  const double whole = milliseconds([&] {
+    ASSERT_TRUE(device->queue->launch({}, length));
+    end = device->queue->record();
+    EXPECT_TRUE(end->wait());
+  });
+  EXPECT_GE(whole, 30.0);
+  EXPECT_EQ(end->clock(), length);
+}
+
+TEST(SimDevice, InRealTimeQueuesOfOneKindTakeTurnsAndOthersOverlap) {
+  DeviceSpec spec = spec_of({{"sim", true}, true}, 0);
+  spec.links[0].latency = Duration::seconds(0.1);
+  auto device = make_rig(spec);
+  Result<DeviceAddress> address = device->allocate(64);
+  ASSERT_TRUE(address);
+  const std::vector<std::byte> bytes = pattern(64, 0);
+  auto first = device->open(), second = device->open(), in = device->open(QueueKind::CopyIn);
+  const double turns = milliseconds([&] {
+    for (const auto& queue : {first.get(), second.get()}) ASSERT_TRUE(queue->launch({}, Duration::seconds(0.03)));
+    ASSERT_TRUE(first->synchronize() && second->synchronize());
+  });
+  EXPECT_GE(turns, 60.0);
+  // A copy beside a launch: far less than one after the other.
+  const double overlapping = milliseconds([&] {
+    ASSERT_TRUE(first->launch({}, Duration::seconds(0.1)));
+    ASSERT_TRUE(in->copy_in(bytes, *address));
+    ASSERT_TRUE(in->synchronize() && first->synchronize());
+  });
+  EXPECT_GE(overlapping, 100.0);
+  EXPECT_LT(overlapping, 200.0 * 0.85);
 }
 
 }  // namespace
