@@ -64,7 +64,7 @@ COLLAGE_API collage_session* collage_session_create(const collage_executable* ex
  * where the plan permits it, the others are copied. After a failure the outputs hold anything. */
 COLLAGE_API int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs,
                                     char* error, size_t error_size);
-/* Simulated time that devices and links have spent since the executable was loaded, in seconds. */
+/* Simulated time that devices and links have spent on the runs of the session, in seconds. */
 COLLAGE_API double collage_session_device_seconds(const collage_session* session);
 COLLAGE_API void collage_session_free(collage_session* session);
 

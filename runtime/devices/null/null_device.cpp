@@ -42,7 +42,7 @@ class NullDevice : public BlockingDevice {
   Status reorder(const DeviceTensor&, const DeviceTensor&, Duration) override { return refuse(); }
   Status launch(std::span<const DeviceOp>, Duration) override { return refuse(); }
 
-  // README step 5: queues.
+  // README step 5: queues are those of BlockingDevice.
 
  private:
   Status refuse() const { return Status::error("`" + space_ + "` is a null device: it computes nothing"); }
