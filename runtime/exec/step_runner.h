@@ -39,7 +39,7 @@ class StepRunner {
   /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent or observed;
   /// otherwise it is 0.
   const Timeline& timeline() const { return timeline_; }
-  /// Simulated time of all runs, summed over devices and links.
+  /// Simulated time of all runs, summed over devices and links, as if no other execution used them.
   Duration device_time() const { return device_time_; }
 
  private:
