@@ -23,11 +23,13 @@ class MemoryAssigner {
 
   bool run() {
     if (context_.targets.is_concurrent) overlap_steps();
+    mark_ports();
     return place_buffers();
   }
 
  private:
   void overlap_steps();
+  void mark_ports();
   void assign_offsets(size_t space, const std::vector<BufferTable::Place>& places, const std::vector<LiveRange>& live);
   bool place_buffers();
 
@@ -66,6 +68,19 @@ void MemoryAssigner::overlap_steps() {
   }
   std::vector<size_t> place = order_steps(plan);
   for (PartitionResults& results : built_.results) results.last_step = place[results.last_step];
+}
+
+/// Ports whose buffers neither lie in another one nor hold another one.
+void MemoryAssigner::mark_ports() {
+  const std::vector<BufferTable::Place> places = this->places();
+  std::vector<int> sharers(places.size(), 0);
+  for (const BufferTable::Place& place : places) ++sharers[static_cast<size_t>(place.root)];
+  for (std::vector<runtime::PlanPort>* ports : {&built_.plan.inputs, &built_.plan.outputs}) {
+    for (runtime::PlanPort& port : *ports) {
+      const bool is_root = places[static_cast<size_t>(port.buffer)].root == port.buffer;
+      port.is_apart = is_root && sharers[static_cast<size_t>(port.buffer)] == 1;
+    }
+  }
 }
 
 void MemoryAssigner::assign_offsets(size_t s, const std::vector<BufferTable::Place>& places,

@@ -3,7 +3,7 @@
  * Runs compiled models, plain C: libcollage_runtime. Executables come from the compiler in the same process (compiler.h).
  *
  *     collage_executable  a compiled model: never changes after it was made
- *     collage_session     a loaded executable: its memory, constants and devices
+ *     collage_session     memory and devices' queues for runs of an executable; all sessions share its constants
  *     collage_tensor      a tensor read from a file
  *
  * Errors: a function that can fail returns 0 for success, or a handle, and otherwise writes a text into `error` (of
@@ -60,10 +60,11 @@ COLLAGE_API void collage_executable_free(collage_executable* executable);
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
                                                     size_t error_size);
 /* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its port
- * says; they need no alignment, and an output must not overlap another buffer. */
+ * says; an output must not overlap another buffer. They need no alignment; those aligned to 64 bytes are used in place
+ * where the plan permits it, the others are copied. After a failure the outputs hold anything. */
 COLLAGE_API int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs,
                                     char* error, size_t error_size);
-/* Simulated time that devices and links have spent since the executable was loaded, in seconds. */
+/* Simulated time that devices and links have spent on the runs of the session, in seconds. */
 COLLAGE_API double collage_session_device_seconds(const collage_session* session);
 COLLAGE_API void collage_session_free(collage_session* session);
 

@@ -3,13 +3,16 @@
 // the same version exactly (collage_build checks that), since this is no part of the ABI.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "include/collage/runtime.h"
 #include "runtime/core/tensor.h"
 #include "runtime/exec/code.h"
+#include "runtime/exec/program.h"
 #include "runtime/plan/plan.h"
 
 namespace collage::runtime {
@@ -32,14 +35,22 @@ class NamedPort {
   collage_port port_{};
 };
 
-/// Never changes after it was made.
-struct CompiledModel {
+/// What is public never changes after it was made.
+class CompiledModel {
+ public:
   CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads);
+
+  /// The loaded plan, one for all sessions of so many threads. It is kept as long as one of them.
+  Result<std::shared_ptr<const Program>> program(int threads) const;
 
   Plan plan;
   std::shared_ptr<const Code> code;
   int threads = 1;  ///< that it was compiled for
   std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<int, std::weak_ptr<const Program>> programs_;  ///< by threads
 };
 
 }  // namespace collage::runtime

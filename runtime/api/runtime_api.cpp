@@ -5,10 +5,12 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "include/collage/runtime.h"
 #include "runtime/api/executable.h"
-#include "runtime/exec/executor.h"
+#include "runtime/exec/execution.h"
 #include "runtime/io/npy.h"
 #include "runtime/pool/pool.h"
 
@@ -18,9 +20,7 @@ using collage::runtime::Result;
 using collage::runtime::Tensor;
 
 struct collage_session {
-  std::shared_ptr<const CompiledModel> compiled;  ///< before what refers to its code
-  std::unique_ptr<collage::runtime::Executor> executor;
-  std::vector<Tensor> inputs;  ///< of the run, kept between runs
+  std::unique_ptr<collage::runtime::Execution> execution;
 };
 
 struct collage_tensor {
@@ -58,15 +58,12 @@ Result<collage_session*> create(const collage_executable* executable, int thread
   if (threads > collage::runtime::kMostThreads) {
     return collage::runtime::Status::error("more than " + std::to_string(collage::runtime::kMostThreads) + " threads");
   }
-  auto session = std::make_unique<collage_session>();
-  session->compiled = executable->compiled;
   const CompiledModel& compiled = *executable->compiled;
-  auto executor =
-      collage::runtime::Executor::load(compiled.plan, *compiled.code, threads > 0 ? threads : compiled.threads);
-  if (!executor) return executor.status();
-  session->executor = std::move(*executor);
-  for (const auto& port : compiled.inputs) session->inputs.emplace_back(port->dtype(), port->shape());
-  return session.release();
+  auto program = compiled.program(threads > 0 ? threads : compiled.threads);
+  if (!program) return program.status();
+  auto execution = collage::runtime::Execution::create(std::move(*program));
+  if (!execution) return execution.status();
+  return new collage_session{std::move(*execution)};
 }
 
 template <typename Pointer>
@@ -77,16 +74,15 @@ bool lacks_buffer(const Pointer* buffers, size_t count) {
 /// True after success; the value has no meaning.
 Result<bool> run(collage_session* session, const void* const* inputs, void* const* outputs) {
   if (session == nullptr) return collage::runtime::Status::error("there is no session");
-  const CompiledModel& compiled = *session->compiled;
-  if (lacks_buffer(inputs, compiled.inputs.size()) || lacks_buffer(outputs, compiled.outputs.size())) {
+  const collage::runtime::Plan& plan = session->execution->program().plan();
+  if (lacks_buffer(inputs, plan.inputs.size()) || lacks_buffer(outputs, plan.outputs.size())) {
     return collage::runtime::Status::error("a buffer is missing");
   }
-  for (size_t i = 0; i < session->inputs.size(); ++i) {
-    std::memcpy(session->inputs[i].data(), inputs[i], session->inputs[i].bytes());
-  }
-  Result<std::vector<Tensor>> results = session->executor->run(session->inputs);
-  if (!results) return results.status();
-  for (size_t i = 0; i < results->size(); ++i) std::memcpy(outputs[i], (*results)[i].data(), (*results)[i].bytes());
+  std::vector<const std::byte*> from;
+  std::vector<std::byte*> to;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) from.push_back(static_cast<const std::byte*>(inputs[i]));
+  for (size_t i = 0; i < plan.outputs.size(); ++i) to.push_back(static_cast<std::byte*>(outputs[i]));
+  if (auto status = session->execution->run(from, to); !status) return status;
   return true;
 }
 
@@ -156,7 +152,7 @@ int collage_session_run(collage_session* session, const void* const* inputs, voi
 }
 
 double collage_session_device_seconds(const collage_session* session) {
-  return session == nullptr ? 0 : session->executor->device_time().seconds();
+  return session == nullptr ? 0 : session->execution->device_time().seconds();
 }
 
 void collage_session_free(collage_session* session) {

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device interface: memory, copies, launches, time. A device owns its memory; no host pointer ever reaches a kernel
-// that runs on it. The host is not a Device: the executor calls host kernels itself.
+// The device interface: memory, queues of commands, events, time, faults. A device owns its memory; no host pointer ever
+// reaches a kernel that runs on it. The host is not a Device: the executor calls host kernels itself.
 //
-// Order: operations on one device start in the order they were issued. `now()` is the device's own clock: for simulated
-// devices a discrete-event model, so the same calls give the same times.
+// A command is given to a queue and may still run when the call returns. A queue runs its commands in the order in which
+// they were given; queues run beside each other and beside the host. An event is a point in a queue:
+//
+//     copy in   copy_in a    record e1
+//     compute   wait e1      launch a -> b    record e2
+//     host      other work ...                e2->wait()
+//
+// Failures: a command that cannot be right is refused at once, or fails when it runs; which of both is the device's
+// choice. After a failure the queue runs nothing more, and every event recorded after it has that failure, until `reset`.
+// Other queues go on.
+//
+// Threads: functions of a device and of events may be called by several threads at once, those of one queue by one
+// thread at a time.
 #pragma once
 
 #include <memory>
@@ -41,26 +52,72 @@ struct MemoryInfo {
   size_t peak = 0;
 };
 
+/// Commands that failed since the device was made.
+struct FaultInfo {
+  size_t count = 0;
+  std::string last{};  ///< why the last one failed
+};
+
+/// What the commands of a queue mostly do. Queues of one kind share the part of the device that does it.
+enum class QueueKind { Compute, CopyIn, CopyOut };
+
+/// A point in a queue: reached when all commands before it are done. Lives as long as anyone refers to it.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual bool is_reached() const = 0;
+  /// Waits until it is reached. Returns the failure of the queue there.
+  virtual Status wait() const = 0;
+  /// Time that all commands of the queue before it took, since the queue was opened: simulated time on a simulated
+  /// device, measured time on others. Only after it is reached.
+  virtual Duration clock() const = 0;
+};
+using EventRef = std::shared_ptr<const Event>;
+
+class Device;
+
+/// What commands are given stays as it is until they are done: host memory, operators, tensors.
+class DeviceQueue {
+ public:
+  /// Waits until everything that was given is done.
+  virtual ~DeviceQueue() = default;
+
+  virtual Status copy_in(std::span<const std::byte> from, DeviceAddress to) = 0;
+  virtual Status copy_out(DeviceAddress from, std::span<std::byte> to) = 0;
+  /// To another device, over the link between them.
+  virtual Status copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) = 0;
+  /// Moves a tensor to another layout or another storage inside the device.
+  virtual Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) = 0;
+  virtual Status launch(std::span<const DeviceOp> ops, Duration duration) = 0;
+
+  /// Later commands start after the event, of any queue of any device, is reached. If it has a failure, so has this
+  /// queue.
+  virtual Status wait(const EventRef& event) = 0;
+  /// The point after everything that was given so far.
+  virtual EventRef record() = 0;
+  /// Waits until everything that was given is done. Returns the failure of the queue.
+  virtual Status synchronize() = 0;
+  /// Waits, then forgets the failure.
+  virtual void reset() = 0;
+};
+
+/// Outlives its queues.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& space() const = 0;
 
+  /// A multiple of kTensorAlignment. Zero bytes get a unique address, too.
   virtual Result<DeviceAddress> allocate(size_t bytes) = 0;
+  /// Expects that no command that uses the memory is still to be done.
   virtual Status free(DeviceAddress address) = 0;
-  virtual Status copy_in(std::span<const std::byte> from, DeviceAddress to) = 0;
-  virtual Status copy_out(DeviceAddress from, std::span<std::byte> to) = 0;
-  /// To another device over the link between them.
-  virtual Status copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) = 0;
-  /// Moves a tensor to another layout or another storage inside the device.
-  virtual Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) = 0;
-  virtual Status launch(std::span<const DeviceOp> ops, Duration duration) = 0;
-  /// Waits until everything that was issued is done.
-  virtual Status synchronize() = 0;
-  virtual Duration now() const = 0;
-  /// True if `now` is simulated time. The executor then counts it instead of the wall time of a step.
-  virtual bool is_simulated() const { return false; }
   virtual MemoryInfo memory() const = 0;
+  virtual Result<std::unique_ptr<DeviceQueue>> open_queue(QueueKind kind) = 0;
+  virtual FaultInfo faults() const = 0;
+  /// Simulated time of all commands that were done; zero on other devices.
+  virtual Duration now() const = 0;
+  /// True if the clock of events is simulated time.
+  virtual bool is_simulated() const { return false; }
   /// One line per lowering call of the launches so far, with its numbers and strings. Devices may keep no lines, or
   /// only the first ones.
   virtual std::vector<std::string> log() const { return {}; }

@@ -11,6 +11,25 @@
 namespace collage::runtime {
 namespace {
 
+/// Where the host has the tensor. Fails unless its layout, storage and encoding are possible and all of its bytes are
+/// allocated.
+Result<std::byte*> locate(const DeviceTensor& operand, const BlockMemory& memory) {
+  const StoredTensor& tensor = operand.tensor;
+  std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
+  if (!bytes) return Status::error("a tensor has an impossible shape");
+  if (tensor.is_encoded()) return memory.at(operand.address, tensor.encoded_bytes);
+  if (!layout_permutation(tensor.form.layout, tensor.shape.size())) {
+    return Status::error("layout `" + tensor.form.layout + "` does not exist for rank " +
+                         std::to_string(tensor.shape.size()));
+  }
+  if (tensor.form.storage) {
+    if (!storage_mismatch(tensor.dtype, *tensor.form.storage).empty())
+      return Status::error("a storage that cannot hold the dtype");
+    *bytes = tensor.bytes();
+  }
+  return memory.at(operand.address, *bytes);
+}
+
 Tensor rounded_to_bf16(const TensorView& from) {
   Tensor to(from.dtype, from.shape);
   std::span<float> values = from.as<float>();
@@ -22,14 +41,15 @@ Tensor rounded_to_bf16(const TensorView& from) {
 /// in another format passes through scratch memory of the emulation, which does not count as memory of the device.
 class Operands {
  public:
-  Operands(const AddressSpace& addresses, std::byte* memory) : addresses_(addresses), memory_(memory) {}
+  explicit Operands(const BlockMemory& memory) : memory_(memory) {}
 
   Status add_input(const DeviceTensor& operand, bool rounds) {
     const StoredTensor& tensor = operand.tensor;
     TensorView view{tensor.dtype, tensor.shape, nullptr};
     if (!operand.is_absent) {
-      if (Status status = check_tensor(operand, addresses_); !status) return status;
-      view.data = memory_ + operand.address;
+      Result<std::byte*> at = locate(operand, memory_);
+      if (!at) return at.status();
+      view.data = *at;
       if (tensor.is_encoded()) {
         Result<Tensor> decoded =
             decode_constant({view.data, tensor.encoded_bytes}, tensor.dtype, tensor.shape, tensor.encoding);
@@ -49,12 +69,18 @@ class Operands {
   Status add_output(const DeviceTensor& operand) {
     const StoredTensor& tensor = operand.tensor;
     TensorView view{tensor.dtype, tensor.shape, nullptr};
+    std::byte* stored = nullptr;
     if (!operand.is_absent) {
-      if (Status status = check_tensor(operand, addresses_); !status) return status;
+      Result<std::byte*> at = locate(operand, memory_);
+      if (!at) return at.status();
       if (tensor.is_encoded()) return Status::error("a result cannot be encoded");
-      view.data = memory_ + operand.address;
-      if (!tensor.form.is_plain()) view = keep(Tensor(tensor.dtype, tensor.shape));
+      view.data = *at;
+      if (!tensor.form.is_plain()) {
+        stored = *at;
+        view = keep(Tensor(tensor.dtype, tensor.shape));
+      }
     }
+    stored_.push_back(stored);
     outputs.push_back(view);
     return Status::ok();
   }
@@ -62,10 +88,9 @@ class Operands {
   /// Moves results from scratch memory to where the device has them.
   void store(const std::vector<DeviceTensor>& operands) {
     for (size_t i = 0; i < operands.size(); ++i) {
-      const DeviceTensor& operand = operands[i];
-      const StoredTensor& tensor = operand.tensor;
-      if (operand.is_absent || tensor.form.is_plain()) continue;
-      rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, memory_ + operand.address, tensor.form);
+      if (stored_[i] == nullptr) continue;
+      const StoredTensor& tensor = operands[i].tensor;
+      rewrite(tensor.dtype, tensor.shape, outputs[i].data, {}, stored_[i], tensor.form);
     }
   }
 
@@ -78,47 +103,30 @@ class Operands {
     return scratch_.back().view();
   }
 
-  const AddressSpace& addresses_;
-  std::byte* memory_;
+  const BlockMemory& memory_;
   std::vector<Tensor> scratch_;
+  std::vector<std::byte*> stored_;  ///< by output: where it is stored from scratch memory; null: it is there
 };
 
 }  // namespace
 
-Status check_tensor(const DeviceTensor& operand, const AddressSpace& addresses) {
-  const StoredTensor& tensor = operand.tensor;
-  std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);
-  if (!bytes) return Status::error("a tensor has an impossible shape");
-  if (tensor.is_encoded()) return addresses.check(operand.address, tensor.encoded_bytes);
-  if (!layout_permutation(tensor.form.layout, tensor.shape.size())) {
-    return Status::error("layout `" + tensor.form.layout + "` does not exist for rank " +
-                         std::to_string(tensor.shape.size()));
-  }
-  if (tensor.form.storage) {
-    if (!storage_mismatch(tensor.dtype, *tensor.form.storage).empty())
-      return Status::error("a storage that cannot hold the dtype");
-    *bytes = tensor.bytes();
-  }
-  return addresses.check(operand.address, *bytes);
-}
-
-Status emulate_reorder(const DeviceTensor& from, const DeviceTensor& to, const AddressSpace& addresses,
-                       std::byte* memory) {
-  if (Status status = check_tensor(from, addresses); !status) return status;
-  if (Status status = check_tensor(to, addresses); !status) return status;
+Status emulate_reorder(const DeviceTensor& from, const DeviceTensor& to, const BlockMemory& memory) {
+  Result<std::byte*> from_at = locate(from, memory);
+  if (!from_at) return from_at.status();
+  Result<std::byte*> to_at = locate(to, memory);
+  if (!to_at) return to_at.status();
   const StoredTensor& source = from.tensor;
   const StoredTensor& target = to.tensor;
   if (source.dtype != target.dtype || source.shape != target.shape)
     return Status::error("a reorder keeps dtype and shape");
   if (source.is_encoded() || target.is_encoded()) return Status::error("an encoded tensor cannot be reordered");
-  rewrite(source.dtype, source.shape, memory + from.address, source.form, memory + to.address, target.form);
+  rewrite(source.dtype, source.shape, *from_at, source.form, *to_at, target.form);
   return Status::ok();
 }
 
-Status emulate_op(const DeviceOp& op, const AddressSpace& addresses, std::byte* memory,
-                  const std::vector<bool>& rounds) {
+Status emulate_op(const DeviceOp& op, const BlockMemory& memory, const std::vector<bool>& rounds) {
   if (op.call == nullptr) return Status::error("a launch without an operator");
-  Operands operands(addresses, memory);
+  Operands operands(memory);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (Status status = operands.add_input(op.inputs[i], i < rounds.size() && rounds[i]); !status) return status;
   }

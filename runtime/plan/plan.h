@@ -142,6 +142,9 @@ struct PlanPartition {
 struct PlanPort {
   std::string name;
   BufferId buffer = -1;
+  /// No other buffer is made of its bytes, as parts of a whole are: those that share its place only follow it in time.
+  /// The value may then lie anywhere else for a run.
+  bool is_apart = false;
 };
 
 struct Plan {

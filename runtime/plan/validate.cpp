@@ -15,7 +15,7 @@ constexpr size_t kMostBytes = SIZE_MAX / 4;  // of a region: sums of two stay ex
 
 class Validator {
  public:
-  explicit Validator(const Plan& plan) : plan_(plan) {}
+  Validator(const Plan& plan, HostValues host_values) : plan_(plan), host_values_(host_values) {}
 
   Status run() {
     if (Status status = check_spaces(); !status) return status;
@@ -119,7 +119,9 @@ class Validator {
       has_value[static_cast<size_t>(init.buffer)] = true;
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (plan_.buffers[i].is_constant && !has_value[i]) return in("buffer", i, Status::error("it has no value"));
+      const bool is_elsewhere = plan_.buffers[i].space == 0 && host_values_ == HostValues::Elsewhere;
+      if (plan_.buffers[i].is_constant && !has_value[i] && !is_elsewhere)
+        return in("buffer", i, Status::error("it has no value"));
     }
     return Status::ok();
   }
@@ -280,12 +282,13 @@ class Validator {
   }
 
   const Plan& plan_;
+  HostValues host_values_;
 };
 
 }  // namespace
 
-Status validate(const Plan& plan) {
-  return Validator(plan).run();
+Status validate(const Plan& plan, HostValues host_values) {
+  return Validator(plan, host_values).run();
 }
 
 }  // namespace collage::runtime

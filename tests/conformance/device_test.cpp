@@ -1,68 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every device must do, run on every row of runtime/devices/device_list.def.
-#include "runtime/devices/device.h"
-
-#include <gtest/gtest.h>
-
-#include <cstring>
+// What every device must do: memory, copies, time, work.
+#include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "runtime/core/layout.h"
+#include "tests/conformance/device_rig.h"
 
-namespace collage::runtime {
+namespace collage::runtime::test {
 namespace {
-
-constexpr size_t kCapacity = 1 << 16;
-
-DeviceSpec spec_of(const DeviceKind& kind, int index) {
-  DeviceSpec spec;
-  spec.kind = std::string(kind.name);
-  spec.space = "dev[" + std::to_string(index) + "]";
-  spec.links.push_back({"host", 1e9, Duration::picoseconds(2'000'000)});
-  spec.links.push_back({"dev[" + std::to_string(1 - index) + "]", 1e10, Duration::picoseconds(1'000'000)});
-  return spec;
-}
-
-std::vector<std::byte> pattern(size_t size, int seed) {
-  std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 31 + static_cast<size_t>(seed)) % 251);
-  return bytes;
-}
-
-std::span<const std::byte> bytes_of(const std::vector<float>& values) {
-  return std::as_bytes(std::span(values));
-}
-
-std::vector<float> counted(size_t count, float from) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), from);
-  return values;
-}
-
-class DeviceConformance : public testing::TestWithParam<DeviceKind> {
- protected:
-  std::unique_ptr<Device> make(int index = 0, size_t capacity = kCapacity) {
-    Result<std::unique_ptr<Device>> device = make_device(spec_of(GetParam(), index), capacity);
-    EXPECT_TRUE(device) << (device ? "" : device.message());
-    return device ? std::move(*device) : nullptr;
-  }
-  DeviceAddress allocate(Device& device, size_t bytes) {
-    Result<DeviceAddress> address = device.allocate(bytes);
-    EXPECT_TRUE(address) << (address ? "" : address.message());
-    return address ? *address : 0;
-  }
-  DeviceTensor put(Device& device, const std::vector<float>& values, Shape shape, std::string layout = "plain") {
-    DeviceAddress address = allocate(device, values.size() * 4);
-    EXPECT_TRUE(device.copy_in(bytes_of(values), address));
-    return {address, {DType::F32, std::move(shape), {std::move(layout)}}};
-  }
-  std::vector<float> get(Device& device, const DeviceTensor& tensor) {
-    std::vector<float> values(static_cast<size_t>(element_count(tensor.tensor.shape)));
-    EXPECT_TRUE(device.copy_out(tensor.address, std::as_writable_bytes(std::span(values))));
-    return values;
-  }
-};
 
 TEST_P(DeviceConformance, HasTheSpaceItWasMadeFor) {
   EXPECT_EQ(make(1)->space(), "dev[1]");
@@ -180,7 +125,6 @@ TEST_P(DeviceConformance, TheClockIsDeterministicAndNeverRunsBackwards) {
     note(device->reorder(tensor, nhwc, Duration::picoseconds(500)));
     note(device->copy_peer(address, *peer, other, 100));
     note(device->copy_out(address, bytes));
-    note(device->synchronize());
     EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
     EXPECT_EQ(device->now(), times.back());
     return times;
@@ -189,7 +133,7 @@ TEST_P(DeviceConformance, TheClockIsDeterministicAndNeverRunsBackwards) {
 }
 
 TEST_P(DeviceConformance, ReorderMovesElements) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor plain = put(*device, counted(24, 0), {1, 3, 2, 4});
   DeviceTensor nhwc = put(*device, std::vector<float>(24, -1), {1, 3, 2, 4}, "NHWC");
@@ -202,7 +146,7 @@ TEST_P(DeviceConformance, ReorderMovesElements) {
 }
 
 TEST_P(DeviceConformance, StoragesAreWidenedAndRounded) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor whole = put(*device, {0.5f, 2049.0f, -3.0f, 1e6f}, {4});
   DeviceTensor half = put(*device, {0, 0}, {4});
@@ -251,19 +195,18 @@ TEST_P(DeviceConformance, LaunchComputes) {
   std::vector<DeviceOp> ops{{&add, {a, b}, {sum}}, {&relu, {sum}, {out}}};
   Duration before = device->now();
   Status status = device->launch(ops, Duration::picoseconds(1234));
-  if (!GetParam().computes) {
+  if (!GetParam().computes()) {
     EXPECT_FALSE(status);
-    GTEST_SKIP() << "`" << GetParam().name << "` computes nothing, and says so: " << status.message();
+    GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing, and says so: " << status.message();
   }
   ASSERT_TRUE(status) << status.message();
-  ASSERT_TRUE(device->synchronize());
   EXPECT_GE(device->now(), before);
   EXPECT_EQ(get(*device, out), (std::vector<float>{0, 0, 1, 3, 5, 7}));
   EXPECT_EQ(get(*device, sum), (std::vector<float>{-3, -1, 1, 3, 5, 7}));
 }
 
 TEST_P(DeviceConformance, LaunchReadsOtherLayoutsLogically) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   // Channel c of the plain operand is constant c; the NHWC operand holds 100 + its own memory index.
   std::vector<float> channels(12);
@@ -280,7 +223,7 @@ TEST_P(DeviceConformance, LaunchReadsOtherLayoutsLogically) {
 }
 
 TEST_P(DeviceConformance, LaunchHandlesAbsentOperands) {
-  if (!GetParam().computes) GTEST_SKIP() << "`" << GetParam().name << "` computes nothing";
+  if (!GetParam().computes()) GTEST_SKIP() << "`" << GetParam().name() << "` computes nothing";
   auto device = make();
   DeviceTensor x = put(*device, counted(5, -2), {5});
   DeviceTensor most = put(*device, {1}, {});
@@ -308,8 +251,9 @@ TEST_P(DeviceConformance, BadLaunchesAreRefusedAndLeaveTheDeviceUsable) {
   EXPECT_EQ(get(*device, x), counted(16, -3));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(device_kinds()),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(variants()), [](const auto& row) {
+  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "");
+});
 
 TEST(MakeDevice, RefusesWhatItCannotMake) {
   DeviceSpec spec;
@@ -321,48 +265,5 @@ TEST(MakeDevice, RefusesWhatItCannotMake) {
   EXPECT_FALSE(make_device(spec, 0));
 }
 
-TEST(SimDevice, ChargesLatencyPlusBytesOverBandwidthAndLaunchesInSequence) {
-  DeviceSpec spec = spec_of({"sim", true}, 0);
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  Result<DeviceAddress> address = (*device)->allocate(4000);
-  ASSERT_TRUE(address);
-  ASSERT_TRUE((*device)->copy_in(pattern(4000, 0), *address));
-  EXPECT_EQ((*device)->now().ps(), 2'000'000 + 4'000'000);  // 2 us + 4000 bytes at 1 GB/s
-  ASSERT_TRUE((*device)->launch({}, Duration::picoseconds(700)));
-  ASSERT_TRUE((*device)->launch({}, Duration::picoseconds(300)));
-  EXPECT_EQ((*device)->now().ps(), 6'001'000);
-}
-
-TEST(SimDevice, NeedsALinkForEveryCopy) {
-  DeviceSpec spec;
-  spec.space = "dev[0]";
-  spec.kind = "sim";
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  Result<DeviceAddress> address = (*device)->allocate(64);
-  ASSERT_TRUE(address);
-  Status status = (*device)->copy_in(pattern(64, 0), *address);
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.message(), "`dev[0]` has no link to `host`");
-}
-
-TEST(SimDevice, FailsWhereItIsToldTo) {
-  DeviceSpec spec = spec_of({"sim", true}, 0);
-  spec.attrs.set("fail_launch_at", int64_t{2});
-  spec.attrs.set("fail_copy_at", int64_t{1});
-  spec.attrs.set("fail_allocate_at", int64_t{1});
-  Result<std::unique_ptr<Device>> device = make_device(spec, 0);
-  ASSERT_TRUE(device);
-  EXPECT_FALSE((*device)->allocate(64));
-  Result<DeviceAddress> address = (*device)->allocate(64);
-  ASSERT_TRUE(address);
-  EXPECT_FALSE((*device)->copy_in(pattern(64, 0), *address));
-  EXPECT_TRUE((*device)->copy_in(pattern(64, 0), *address));
-  EXPECT_TRUE((*device)->launch({}, {}));
-  EXPECT_FALSE((*device)->launch({}, {}));
-  EXPECT_TRUE((*device)->launch({}, {}));
-}
-
 }  // namespace
-}  // namespace collage::runtime
+}  // namespace collage::runtime::test

@@ -1,1 +1,3 @@
-collage_test(device_conformance_test SOURCES conformance/device_test.cpp DEPENDS collage::devices collage::kernels)
+collage_test(device_conformance_test
+  SOURCES conformance/device_test.cpp conformance/device_queue_test.cpp conformance/sim_device_test.cpp
+  DEPENDS collage::devices collage::kernels)

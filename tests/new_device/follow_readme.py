@@ -35,7 +35,7 @@ def put_step_4(device, code):
     text, count = re.subn(r"  // README step 4: work\.\n.*?(?=\n  // README step 5)", lambda _: code, text, flags=re.DOTALL)
     if count != 1:
         sys.exit(f"{device} has no step 4")
-    device.write_text(text.replace("devices/address_space.h", "devices/emulate.h"))
+    device.write_text(text.replace("devices/block_memory.h", "devices/emulate.h"))
 
 
 def make(source, tree):

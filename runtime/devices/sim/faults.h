@@ -3,6 +3,7 @@
 // `fail_allocate_at`, `fail_copy_at`, `fail_launch_at` name the one operation of that kind, counted from 1, that fails.
 #pragma once
 
+#include <atomic>
 #include <string_view>
 
 #include "runtime/core/attributes.h"
@@ -23,7 +24,7 @@ class FaultCounter {
  private:
   std::string attr_;
   int64_t fail_at_ = 0;
-  int64_t count_ = 0;
+  std::atomic<int64_t> count_ = 0;
 };
 
 }  // namespace collage::runtime

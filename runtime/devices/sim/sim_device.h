@@ -3,16 +3,22 @@
 // reference kernels, see views of that memory. Results are real, time is computed (clock.h). Copies take what
 // transfer_time says for the link, launches and reorders what the caller says.
 //
+// Commands are done when they are given, and only their time is simulated. With the attribute `realtime = 1` each queue
+// has a thread, and commands take as long as they say in wall time, too (pacer.h): the host can do other work meanwhile.
+//
 // Of what a rule's `lower` says the simulation does this: it computes with f32 operands rounded where a call has
 // `round = "bf16"`, decodes constants that are encoded, and writes every call into its log.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "runtime/devices/address_space.h"
+#include "runtime/devices/block_memory.h"
+#include "runtime/devices/command_queue.h"
 #include "runtime/devices/sim/clock.h"
 #include "runtime/devices/sim/faults.h"
+#include "runtime/devices/sim/pacer.h"
 
 namespace collage::runtime {
 
@@ -22,37 +28,32 @@ class SimDevice : public Device {
 
   const std::string& space() const override { return spec_.space; }
   Result<DeviceAddress> allocate(size_t bytes) override;
-  Status free(DeviceAddress address) override;
-  Status copy_in(std::span<const std::byte> from, DeviceAddress to) override;
-  Status copy_out(DeviceAddress from, std::span<std::byte> to) override;
-  /// To a simulated device only. The time counts on this one: the sum over devices has it once.
-  Status copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) override;
-  Status reorder(const DeviceTensor& from, const DeviceTensor& to, Duration duration) override;
-  Status launch(std::span<const DeviceOp> ops, Duration duration) override;
-  /// Commands are done when they are issued; only their time is simulated.
-  Status synchronize() override { return Status::ok(); }
-  Duration now() const override { return clock_.now(); }
+  Status free(DeviceAddress address) override { return memory_.free(address); }
+  MemoryInfo memory() const override { return memory_.info(); }
+  Result<std::unique_ptr<DeviceQueue>> open_queue(QueueKind kind) override;
+  FaultInfo faults() const override { return faults_.info(); }
+  Duration now() const override;
   bool is_simulated() const override { return true; }
-  MemoryInfo memory() const override { return addresses_.info(); }
-  const SimClock& clock() const { return clock_; }
-  std::vector<std::string> log() const override { return log_; }
+  std::vector<std::string> log() const override;
 
  private:
-  struct alignas(kTensorAlignment) Line {
-    std::byte bytes[kTensorAlignment];
-  };
+  friend class SimQueue;
 
-  std::byte* at(DeviceAddress address) { return reinterpret_cast<std::byte*>(memory_.data()) + address; }
-  Status issue_copy(const std::string& to, size_t bytes);
+  Result<Duration> time_of_copy(const std::string& to, size_t bytes) const;
+  Status run(std::span<const DeviceOp> ops) const;
   void record(std::span<const DeviceOp> ops);
+  void pass(Duration length);
 
-  DeviceSpec spec_;
-  AddressSpace addresses_;
-  std::vector<Line> memory_;  ///< as far as addresses were ever in use
-  SimClock clock_;
+  const DeviceSpec spec_;
+  const bool is_realtime_;
+  BlockMemory memory_;
+  Pacer pacer_;
+  FaultLog faults_;
   FaultCounter allocate_faults_;
   FaultCounter copy_faults_;
   FaultCounter launch_faults_;
+  mutable std::mutex mutex_;  ///< of what follows
+  SimClock clock_;
   std::vector<std::string> log_;  ///< the first kMostLogLines
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `load` gives every slot its memory, creates the primitives and packs the weights; `run` only executes.
+// `load` gives every slot its memory, creates the primitives and packs the weights; `run` only executes. Kernels that
+// share have the primitives and the weights in common.
 //
 // Scratch slots share one arena: a slot takes the lowest gap between those that live at the same stages. Primitives
 // share one piece of temporary memory, the largest that any of them needs.
@@ -32,24 +33,33 @@ struct Boundary {
   dnnl::memory memory;
 };
 
+/// What no run changes.
+struct Loaded {
+  Schedule schedule;
+  std::vector<Tensor> packed{};               ///< by slot; empty: not packed
+  std::vector<dnnl::primitive> primitives{};  ///< by stage
+  std::vector<size_t> offsets{};              ///< of scratch slots in the arena
+  size_t arena_bytes = 0, temporary_bytes = 0;
+};
+
 class Kernel : public LibraryKernel {
  public:
-  Kernel(Schedule schedule, int threads) : schedule_(std::move(schedule)), threads_(threads) {}
+  Kernel(std::shared_ptr<Loaded> loaded, int threads) : loaded_(std::move(loaded)), threads_(threads) {}
 
   Status load() override;
+  bool shares() const override { return true; }
+  Result<std::unique_ptr<LibraryKernel>> share() const override;
   Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override;
   std::vector<std::string> describe() const override;
 
  private:
   void allocate();
-  std::byte* address(int slot) const { return addresses_[static_cast<size_t>(slot)]; }
-  Call bind(const Stage& stage);
+  Call bind(size_t stage);
 
-  Schedule schedule_;
+  std::shared_ptr<Loaded> loaded_;
   int threads_;
   Tensor arena_;
   Tensor temporary_;
-  std::vector<Tensor> packed_;
   std::vector<std::byte*> addresses_;  ///< by slot; null: boundary
   std::vector<Boundary> boundary_;
   std::vector<Call> calls_;
@@ -72,13 +82,15 @@ Tensor bytes(size_t count) {
   return {DType::U8, {static_cast<int64_t>(count)}};
 }
 
-void Kernel::allocate() {
-  std::vector<Lifetime> lives = lifetimes(schedule_);
-  std::vector<size_t> order, offsets(schedule_.slots.size(), 0);
-  for (size_t s = 0; s < schedule_.slots.size(); ++s) {
-    if (schedule_.slots[s].kind == Slot::Kind::Scratch && lives[s].first >= 0) order.push_back(s);
+/// Places scratch slots in the arena.
+void place_scratch(Loaded* loaded) {
+  const Schedule& schedule = loaded->schedule;
+  std::vector<Lifetime> lives = lifetimes(schedule);
+  std::vector<size_t> order, offsets(schedule.slots.size(), 0);
+  for (size_t s = 0; s < schedule.slots.size(); ++s) {
+    if (schedule.slots[s].kind == Slot::Kind::Scratch && lives[s].first >= 0) order.push_back(s);
   }
-  auto size_of_slot = [&](size_t s) { return align_up(schedule_.slots[s].bytes, kTensorAlignment); };
+  auto size_of_slot = [&](size_t s) { return align_up(schedule.slots[s].bytes, kTensorAlignment); };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return size_of_slot(a) > size_of_slot(b); });
   size_t total = 0;
   std::vector<size_t> placed;  // by offset
@@ -95,27 +107,34 @@ void Kernel::allocate() {
         std::upper_bound(placed.begin(), placed.end(), s, [&](size_t a, size_t b) { return offsets[a] < offsets[b]; }),
         s);
   }
-  arena_ = bytes(total);
-  size_t most = 0;
-  for (const Stage& stage : schedule_.stages)
-    most = std::max(most, stage.primitive.query_md(dnnl::query::scratchpad_md, 0).get_size());
-  temporary_ = bytes(most);
-
-  addresses_.assign(schedule_.slots.size(), nullptr);
-  for (size_t s = 0; s < schedule_.slots.size(); ++s) {
-    const Slot& slot = schedule_.slots[s];
-    if (slot.kind == Slot::Kind::Scratch) addresses_[s] = arena_.data() + offsets[s];
-    if (slot.kind == Slot::Kind::Constant) addresses_[s] = slot.constant.data();
-    if (slot.kind == Slot::Kind::Packed) addresses_[s] = packed_.emplace_back(bytes(slot.bytes)).data();
+  loaded->offsets = std::move(offsets);
+  loaded->arena_bytes = total;
+  for (const Stage& stage : schedule.stages) {
+    const size_t bytes = stage.primitive.query_md(dnnl::query::scratchpad_md, 0).get_size();
+    loaded->temporary_bytes = std::max(loaded->temporary_bytes, bytes);
   }
 }
 
-Call Kernel::bind(const Stage& stage) {
+void Kernel::allocate() {
+  const std::vector<Slot>& slots = loaded_->schedule.slots;
+  arena_ = bytes(loaded_->arena_bytes);
+  temporary_ = bytes(loaded_->temporary_bytes);
+  addresses_.assign(slots.size(), nullptr);
+  for (size_t s = 0; s < slots.size(); ++s) {
+    if (slots[s].kind == Slot::Kind::Scratch) addresses_[s] = arena_.data() + loaded_->offsets[s];
+    if (slots[s].kind == Slot::Kind::Constant) addresses_[s] = slots[s].constant.data();
+    if (slots[s].kind == Slot::Kind::Packed) addresses_[s] = loaded_->packed[s].data();
+  }
+}
+
+Call Kernel::bind(size_t index) {
+  const Stage& stage = loaded_->schedule.stages[index];
   Call call;
-  call.primitive = dnnl::primitive(stage.primitive.get());
+  call.primitive = loaded_->primitives[index];
   for (const Argument& argument : stage.arguments) {
-    const Slot& slot = schedule_.slots[static_cast<size_t>(argument.memory.slot)];
-    dnnl::memory memory(argument.memory.desc, cpu_engine(), address(argument.memory.slot));
+    const auto number = static_cast<size_t>(argument.memory.slot);
+    const Slot& slot = loaded_->schedule.slots[number];
+    dnnl::memory memory(argument.memory.desc, cpu_engine(), addresses_[number]);
     bool is_output = slot.kind == Slot::Kind::Output;
     if (is_output || slot.kind == Slot::Kind::Input) boundary_.push_back({is_output, slot.index, memory});
     call.arguments.emplace(argument.name, std::move(memory));
@@ -129,11 +148,18 @@ Call Kernel::bind(const Stage& stage) {
 Status Kernel::load() {
   try {
     ThreadScope scope(threads_);
+    Schedule& schedule = loaded_->schedule;
+    place_scratch(loaded_.get());
+    loaded_->packed.resize(schedule.slots.size());
+    for (size_t s = 0; s < schedule.slots.size(); ++s) {
+      if (schedule.slots[s].kind == Slot::Kind::Packed) loaded_->packed[s] = bytes(schedule.slots[s].bytes);
+    }
+    for (const Stage& stage : schedule.stages) loaded_->primitives.emplace_back(stage.primitive.get());
     allocate();
     stream_ = dnnl::stream(cpu_engine());
-    for (const Stage& stage : schedule_.stages) {
-      Call call = bind(stage);
-      if (!stage.at_load) {
+    for (size_t s = 0; s < schedule.stages.size(); ++s) {
+      Call call = bind(s);
+      if (!schedule.stages[s].at_load) {
         calls_.push_back(std::move(call));
         continue;
       }
@@ -141,15 +167,30 @@ Status Kernel::load() {
       stream_.wait();
     }
     // Constants that only were packed are not needed any more.
-    std::vector<bool> is_read(schedule_.slots.size(), false);
-    for (const Stage& stage : schedule_.stages) {
+    std::vector<bool> is_read(schedule.slots.size(), false);
+    for (const Stage& stage : schedule.stages) {
       for (const Argument& argument : stage.arguments)
         if (!stage.at_load) is_read[static_cast<size_t>(argument.memory.slot)] = true;
     }
-    for (size_t s = 0; s < schedule_.slots.size(); ++s) {
-      if (!is_read[s]) schedule_.slots[s].constant = Tensor();
+    for (size_t s = 0; s < schedule.slots.size(); ++s) {
+      if (!is_read[s]) schedule.slots[s].constant = Tensor();
     }
     return Status::ok();
+  } catch (const dnnl::error& error) {
+    return Status::error(std::string("onednn: ") + error.message);
+  }
+}
+
+Result<std::unique_ptr<LibraryKernel>> Kernel::share() const {
+  try {
+    auto other = std::make_unique<Kernel>(loaded_, threads_);
+    other->allocate();
+    other->stream_ = dnnl::stream(cpu_engine());
+    const std::vector<Stage>& stages = loaded_->schedule.stages;
+    for (size_t s = 0; s < stages.size(); ++s) {
+      if (!stages[s].at_load) other->calls_.push_back(other->bind(s));
+    }
+    return std::unique_ptr<LibraryKernel>(std::move(other));
   } catch (const dnnl::error& error) {
     return Status::error(std::string("onednn: ") + error.message);
   }
@@ -172,7 +213,7 @@ Status Kernel::run(std::span<std::byte* const> inputs, std::span<std::byte* cons
 
 std::vector<std::string> Kernel::describe() const {
   std::vector<std::string> lines;
-  for (const Stage& stage : schedule_.stages) {
+  for (const Stage& stage : loaded_->schedule.stages) {
     if (!stage.at_load) lines.push_back(stage.text);
   }
   return lines;
@@ -181,7 +222,9 @@ std::vector<std::string> Kernel::describe() const {
 }  // namespace
 
 std::unique_ptr<LibraryKernel> make_kernel(Schedule schedule, int threads) {
-  return std::make_unique<Kernel>(std::move(schedule), threads);
+  auto loaded = std::make_shared<Loaded>();
+  loaded->schedule = std::move(schedule);
+  return std::make_unique<Kernel>(std::move(loaded), threads);
 }
 
 }  // namespace collage::runtime::onednn

@@ -308,6 +308,28 @@ TEST(Threads, CompilersAndSessionsAreIndependent) {
   for (const auto& result : shared) EXPECT_EQ(result, scores[0]);
 }
 
+TEST(Buffers, AlignedOrNotGiveTheSameResult) {
+  collage::Compiler compiler;
+  const collage::Executable executable = compiler.set("costs", "estimate").load(kModel).place().build();
+  collage::Session session(executable, 1);
+  alignas(64) float image[kPixels + 16];
+  alignas(64) float scores[kClasses + 16];
+  std::vector<float> expected;
+  for (size_t shift : {0, 1, 16, 3, 0}) {
+    for (size_t i = 0; i < kPixels; ++i) image[shift + i] = static_cast<float>(i % 16);
+    for (float& score : scores) score = -1;
+    session.run({image + shift}, {scores + shift});
+    const std::vector<float> got(scores + shift, scores + shift + kClasses);
+    if (expected.empty()) expected = got;
+    EXPECT_EQ(got, expected) << shift;
+    for (size_t i = 0; i < kClasses + 16; ++i) {
+      if (i >= shift && i < shift + kClasses) continue;
+      EXPECT_EQ(scores[i], -1) << "only the buffer is written";
+    }
+    for (size_t i = 0; i < kPixels; ++i) ASSERT_EQ(image[shift + i], static_cast<float>(i % 16));
+  }
+}
+
 TEST(Cpp, FailuresAreExceptions) {
   collage::Compiler compiler;
   try {

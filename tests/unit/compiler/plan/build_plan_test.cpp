@@ -204,6 +204,34 @@ void relu_kernel(void* const* buffers, const void* const*, int64_t begin, int64_
   for (int64_t i = begin; i < end; ++i) y[i] = (x[i] > 0 ? x[i] : 0) + static_cast<const float*>(buffers[2])[0];
 }
 
+TEST(BuildPlan, PortsThatShareTheirBytesAreNotApart) {
+  Model model;
+  for (const char* name : {"x", "w"}) model.input(name, {16});
+  model.node("r", "Relu", {"x"});
+  model.node("y", "Identity", {"x"});
+  model.node("z", "Add", {"w", "r"});
+  for (const char* name : {"y", "z"}) model.output(name);
+  model.partition("host", "host", {"r", "y", "z"});
+  model.jit.lower_with = [](const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+    codegen::LoweredPartition lowered;
+    for (ir::NodeId node : nodes) {
+      codegen::LoweredReference call{node};
+      const bool copies = node == graph.find_node("y");
+      if (copies) call.in_place = codegen::SharedMemory{graph.find_value("x"), graph.find_value("y"), 0};
+      lowered.calls.emplace_back(call);
+    }
+    return lowered;
+  };
+  BuiltPlan built = model.build();
+  const std::vector<runtime::PlanPort>& inputs = built.plan.inputs;
+  const std::vector<runtime::PlanPort>& outputs = built.plan.outputs;
+  EXPECT_FALSE(inputs[0].is_apart) << "%x is %y without a copy";
+  EXPECT_TRUE(inputs[1].is_apart);
+  EXPECT_FALSE(outputs[0].is_apart);
+  EXPECT_TRUE(outputs[1].is_apart);
+  model.expect_runs_like_reference(built);
+}
+
 TEST(BuildPlan, LoweredKernelsGetTheirConstants) {
   Model model;
   model.input("x", {3, 8});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random graphs under random placements: whatever goes where and lies how, the run gives the bits of the reference.
 #include <algorithm>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/schedule/work_schedule.h"
@@ -202,6 +204,52 @@ TEST(RandomPlacements, ConcurrentPlansRunLikeTheReference) {
   }
   EXPECT_GT(faster, 75);
   EXPECT_GT(compared, 30);
+}
+
+/// Devices whose commands take up to 0.2 ms beside each other and the host, and three executions of one program at once:
+/// a step that does not wait for what it needs would read something else.
+TEST(RandomPlacements, InRealTimeAndAtOnceTheyGiveTheBitsOfTheReference) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Randomizer random(seed);
+    Model model;
+    fill_graph(model, random);
+    place_graph(model, random);
+    connect(model, random);
+    model.targets.is_concurrent = seed % 3 != 0;
+    std::mt19937 durations(seed);
+    const auto some_time = [&] {
+      return runtime::Duration::picoseconds(static_cast<int64_t>(durations() % 200'000'000));
+    };
+    for (DeviceTarget& device : model.targets.devices) {
+      device.spec.copy_queue = seed % 2 == 0;
+      device.spec.attrs.set("realtime", int64_t{1});
+      for (runtime::DeviceSpec::Link& link : device.spec.links) link.latency = some_time();
+    }
+    for (ir::Partition& partition : model.placement.partitions) partition.cost = some_time();
+    BuiltPlan built = model.build();
+    const std::shared_ptr<const runtime::Code> code(std::shared_ptr<void>(), &model.jit);
+    auto program = runtime::Program::load(built.plan, code, 1);
+    ASSERT_TRUE(program) << program.message();
+    const std::vector<runtime::Tensor> inputs = model.inputs();
+    auto expected = ir::evaluate_graph(model.graph, inputs);
+    ASSERT_TRUE(expected) << expected.message();
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        auto execution = runtime::Execution::create(*program);
+        for (int run = 0; run < 2; ++run) {
+          auto got = execution ? (*execution)->run(inputs) : execution.status();
+          if (!got) ++wrong;
+          for (size_t i = 0; got && i < got->size(); ++i) wrong += identical((*got)[i], (*expected)[i]) ? 0 : 1;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    if (HasFailure()) break;
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiler/ir/evaluate.h"
@@ -80,7 +81,8 @@ class LibraryModel {
     return made;
   }
 
-  /// All nodes are one program. Results agree within tolerance * max |y|, twice, with the same bits.
+  /// All nodes are one program. Results agree within tolerance * max |y|, twice, with the same bits; and so do those of
+  /// kernels that share with it and run at the same time.
   LibraryRun run(std::string_view library, double tolerance = 2e-6, int threads = 2) {
     ir::Partition partition;
     partition.nodes = graph.node_ids();
@@ -101,24 +103,45 @@ class LibraryModel {
       ADD_FAILURE() << expected.message();
       return result;
     }
-    std::vector<Tensor> first;
-    for (int round = 0; round < 2; ++round) {
-      std::vector<std::byte*> from, to;
-      for (const ir::BoundaryValue& value : partition.inputs) from.push_back(given(value.value, inputs).data());
+    std::vector<std::byte*> from;
+    for (const ir::BoundaryValue& value : partition.inputs) from.push_back(given(value.value, inputs).data());
+    const auto run_on = [&](LibraryKernel& one) -> Result<std::vector<Tensor>> {
+      std::vector<std::byte*> to;
       std::vector<Tensor> outputs;
       for (const ir::BoundaryValue& value : partition.outputs) {
         outputs.emplace_back(graph.value(value.value).type.dtype, graph.value(value.value).type.shape);
         std::memset(outputs.back().data(), 0x7f, outputs.back().bytes());
         to.push_back(outputs.back().data());
       }
-      if (Status status = (*kernel)->run(from, to); !status) return {status.message(), result.text};
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        expect_close(outputs[i], (*expected)[place(partition.outputs[i].value)], tolerance, result.text);
-        if (round == 0) continue;
-        EXPECT_TRUE(identical(outputs[i], first[i])) << "two runs differ\n" << result.text;
-      }
-      first = outputs;
+      if (Status status = one.run(from, to); !status) return status;
+      return outputs;
+    };
+    const auto expect_identical = [&](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(identical(a[i], b[i])) << "two runs differ\n" << result.text;
+    };
+    Result<std::vector<Tensor>> first = run_on(**kernel);
+    if (!first) return {first.message(), result.text};
+    for (size_t i = 0; i < first->size(); ++i) {
+      expect_close((*first)[i], (*expected)[place(partition.outputs[i].value)], tolerance, result.text);
     }
+    Result<std::vector<Tensor>> second = run_on(**kernel);
+    if (!second) return {second.message(), result.text};
+    expect_identical(*first, *second);
+    if (!(*kernel)->shares()) return result;
+    Result<std::unique_ptr<LibraryKernel>> other = (*kernel)->share();
+    if (!other) return {other.message(), result.text};
+    Result<std::vector<Tensor>> beside = Status::error("it did not run");
+    std::thread thread([&] { beside = run_on(**other); });
+    Result<std::vector<Tensor>> third = run_on(**kernel);
+    thread.join();
+    if (!third || !beside) return {third ? beside.message() : third.message(), result.text};
+    expect_identical(*first, *third);
+    expect_identical(*first, *beside);
+    // It needs nothing of the kernel that it was made from.
+    kernel->reset();
+    Result<std::vector<Tensor>> alone = run_on(**other);
+    if (!alone) return {alone.message(), result.text};
+    expect_identical(*first, *alone);
     return result;
   }
 

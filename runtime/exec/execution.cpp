@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/exec/execution.h"
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+
+#include "runtime/pool/pool.h"
+
+namespace collage::runtime {
+namespace {
+
+bool is_aligned(const std::byte* address) {
+  return reinterpret_cast<uintptr_t>(address) % kTensorAlignment == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program) {
+  try {
+    std::unique_ptr<Execution> execution(new Execution(std::move(program)));
+    if (Status status = execution->prepare(); !status) return status;
+    return execution;
+  } catch (const std::exception& exception) {  // an arena that this machine has no memory for
+    return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
+  }
+}
+
+Status Execution::prepare() {
+  if (Status status = memory_.allocate(); !status) return status;
+  const auto scratch_bytes = static_cast<int64_t>(program_->scratch_bytes());
+  for (int t = 0; scratch_bytes > 0 && t < program_->threads(); ++t)
+    scratch_.emplace_back(DType::U8, Shape{scratch_bytes});
+  Result<std::vector<BoundStep>> steps = bind_steps(*program_, memory_, scratch_);
+  if (!steps) return steps.status();
+  steps_ = std::move(*steps);
+  for (const PlanPort& port : program_->plan().inputs) inputs_.push_back(make_port(port));
+  for (const PlanPort& port : program_->plan().outputs) outputs_.push_back(make_port(port));
+  runner_.emplace(*program_, steps_);
+  return runner_->open();
+}
+
+Execution::Port Execution::make_port(const PlanPort& port) {
+  const Plan& plan = program_->plan();
+  Port made{port.buffer, plan.buffers[static_cast<size_t>(port.buffer)].tensor.bytes()};
+  if (may_lie_elsewhere(plan, port)) made.slots.emplace(plan, steps_, port.buffer);
+  return made;
+}
+
+bool Execution::move(Port& port, std::byte* address) {
+  if (!port.slots || (address != nullptr && !is_aligned(address))) address = nullptr;
+  if (address != port.moved) {
+    memory_.move_buffer(port.buffer, address);
+    port.slots->set(memory_.host_address(port.buffer));
+    port.moved = address;
+  }
+  return address != nullptr;
+}
+
+Status Execution::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+    return Status::error("the model has " + std::to_string(inputs_.size()) + " inputs and " +
+                         std::to_string(outputs_.size()) + " outputs");
+  }
+  const bool is_in_place = !observer_;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (move(inputs_[i], is_in_place ? const_cast<std::byte*>(inputs[i]) : nullptr)) continue;
+    if (inputs_[i].bytes > 0) std::memcpy(memory_.host_address(inputs_[i].buffer), inputs[i], inputs_[i].bytes);
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) move(outputs_[i], is_in_place ? outputs[i] : nullptr);
+  ThreadScope scope(program_->threads());  // reference kernels have as many threads as OpenMP says
+  if (Status status = runner_->run(observer_); !status) return status;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].moved != nullptr || outputs_[i].bytes == 0) continue;
+    std::memcpy(outputs[i], memory_.host_address(outputs_[i].buffer), outputs_[i].bytes);
+  }
+  return Status::ok();
+}
+
+Status Execution::check_inputs(const std::vector<Tensor>& inputs) const {
+  const Plan& plan = program_->plan();
+  if (inputs.size() != plan.inputs.size()) {
+    return Status::error("the model has " + std::to_string(plan.inputs.size()) + " inputs, " +
+                         std::to_string(inputs.size()) + " were given");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const StoredTensor& want = plan.buffers[static_cast<size_t>(plan.inputs[i].buffer)].tensor;
+    const Tensor& got = inputs[i];
+    if (!got.is_empty_handle() && got.dtype() == want.dtype && got.shape() == want.shape) continue;
+    return Status::error("input `" + plan.inputs[i].name + "` is " + std::string(name_of(got.dtype())) +
+                         to_string(got.shape()) + ", the model wants " + std::string(name_of(want.dtype)) +
+                         to_string(want.shape));
+  }
+  return Status::ok();
+}
+
+Result<std::vector<Tensor>> Execution::run(const std::vector<Tensor>& inputs) {
+  if (Status status = check_inputs(inputs); !status) return status;
+  try {
+    std::vector<const std::byte*> from;
+    std::vector<std::byte*> to;
+    std::vector<Tensor> outputs;
+    for (const Tensor& input : inputs) from.push_back(input.data());
+    for (const Port& port : outputs_) {
+      const StoredTensor& tensor = program_->plan().buffers[static_cast<size_t>(port.buffer)].tensor;
+      to.push_back(outputs.emplace_back(tensor.dtype, tensor.shape).data());
+    }
+    std::vector<Tensor> held = inputs;
+    held.insert(held.end(), outputs.begin(), outputs.end());
+    Status status = run(from, to);
+    held_ = std::move(held);
+    if (!status) return status;
+    return outputs;
+  } catch (const std::exception& exception) {  // no memory for a result
+    return Status::error(exception.what());
+  }
+}
+
+Result<Tensor> Execution::read(BufferId buffer) const {
+  try {
+    return memory_.read(buffer);
+  } catch (const std::exception& exception) {
+    return Status::error(exception.what());
+  }
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Program: memory of its own, addresses, queues, a timeline. Any number of executions of one program run at once,
+// each in one thread at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/exec/execution_memory.h"
+#include "runtime/exec/port_slots.h"
+#include "runtime/exec/program.h"
+#include "runtime/exec/step_runner.h"
+
+namespace collage::runtime {
+
+class Execution {
+ public:
+  static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// One run. Memory of the caller, in the order of Plan::inputs and Plan::outputs, of the bytes that the ports' buffers
+  /// have; an output overlaps nothing else. It is used in place where it is aligned to kTensorAlignment and the plan
+  /// permits it (PlanPort::is_apart); otherwise bytes are copied.
+  Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order.
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
+
+  /// Calls `observer` after every step of the next runs; an empty one turns this off. Steps then run one after another,
+  /// and on copies of inputs, so that their times do not depend on the memory of the caller.
+  void observe(StepRunner::Observer observer) { observer_ = std::move(observer); }
+  /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check. Where
+  /// a port lies in memory of the caller, that memory must still be there.
+  Result<Tensor> read(BufferId buffer) const;
+  Duration device_time() const { return runner_->device_time(); }
+  const Timeline& timeline() const { return runner_->timeline(); }
+  const Program& program() const { return *program_; }
+
+ private:
+  struct Port {
+    BufferId buffer = -1;
+    size_t bytes = 0;
+    std::optional<PortSlots> slots{};  ///< absent: its bytes are always copied
+    std::byte* moved = nullptr;        ///< memory of the caller that it lies in; null: in the arena
+  };
+
+  explicit Execution(std::shared_ptr<const Program> program) : program_(std::move(program)), memory_(*program_) {}
+  Status prepare();
+  Port make_port(const PlanPort& port);
+  /// Returns whether the port lies at `address` now.
+  bool move(Port& port, std::byte* address);
+  Status check_inputs(const std::vector<Tensor>& inputs) const;
+
+  std::shared_ptr<const Program> program_;  ///< before what refers to it
+  ExecutionMemory memory_;
+  std::vector<Tensor> scratch_;  ///< one per thread, of the largest size that a kernel needs
+  std::vector<BoundStep> steps_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<Tensor> held_;  ///< what ports lie in, of the last run on tensors
+  StepRunner::Observer observer_;
+  std::optional<StepRunner> runner_;
+};
+
+}  // namespace collage::runtime

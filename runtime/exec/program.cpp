@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/exec/program.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "runtime/plan/plan_schedule.h"
+#include "runtime/plan/validate.h"
+
+namespace collage::runtime {
+namespace {
+
+/// Reported as a failure to load: an arena that this machine has no memory for.
+Status cannot_load(const std::exception& exception) {
+  return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads) {
+  try {
+    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads));
+    if (Status status = program->load(nullptr); !status) return status;
+    return std::shared_ptr<const Program>(std::move(program));
+  } catch (const std::exception& exception) {
+    return cannot_load(exception);
+  }
+}
+
+Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads,
+                                                     HostConstants constants) {
+  try {
+    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads));
+    if (Status status = program->load(&constants); !status) return status;
+    return std::shared_ptr<const Program>(std::move(program));
+  } catch (const std::exception& exception) {
+    return cannot_load(exception);
+  }
+}
+
+Program::Program(Plan plan, std::shared_ptr<const Code> code, int threads)
+    : plan_(std::move(plan)), code_(std::move(code)), threads_(std::max(threads, 1)) {}
+
+Status Program::load(HostConstants* given) {
+  if (Status status = validate(plan_, given == nullptr ? HostValues::InPlan : HostValues::Elsewhere); !status) {
+    return status;
+  }
+  if (given != nullptr) {
+    const bool is_aligned = reinterpret_cast<uintptr_t>(given->bytes.data()) % kTensorAlignment == 0;
+    if (given->bytes.size() < plan_.spaces[0].constant_bytes || !is_aligned) {
+      return Status::error("the constants of the host are not aligned, or not all there");
+    }
+    constants_ = std::move(*given);
+  } else if (Status status = load_host_constants(); !status) {
+    return status;
+  }
+  if (Status status = make_devices(); !status) return status;
+  if (Status status = load_device_constants(); !status) return status;
+  plan_.constants.clear();  // they are resident now
+  if (Status status = prepare_steps(); !status) return status;
+  graph_ = make_step_graph(plan_);
+  plan_tasks();
+  return Status::ok();
+}
+
+Status Program::load_host_constants() {
+  Tensor region(DType::U8, {static_cast<int64_t>(plan_.spaces[0].constant_bytes)});
+  for (const ConstantInit& init : plan_.constants) {
+    const Buffer& buffer = plan_.buffers[static_cast<size_t>(init.buffer)];
+    if (buffer.space != 0 || init.data.count() == 0) continue;
+    rewrite(init.data.dtype(), init.data.shape(), init.data.data(), {}, region.data() + buffer.offset,
+            buffer.tensor.form);
+  }
+  constants_ = {{region.data(), region.bytes()}, std::make_shared<Tensor>(region)};
+  return Status::ok();
+}
+
+Status Program::make_devices() {
+  device_of_space_.assign(plan_.spaces.size(), -1);
+  constant_addresses_.assign(plan_.spaces.size(), 0);
+  for (const DeviceSpec& spec : plan_.devices) {
+    size_t at = 1;
+    while (plan_.spaces[at].name != spec.space) ++at;
+    const MemorySpace& space = plan_.spaces[at];
+    Result<std::unique_ptr<Device>> device = make_device(spec, space.capacity);
+    if (!device) return device.status();
+    device_of_space_[at] = static_cast<int>(devices_.size());
+    devices_.push_back(std::move(*device));
+    if (space.constant_bytes == 0) continue;  // its capacity was counted without it
+    Result<DeviceAddress> address = devices_.back()->allocate(space.constant_bytes);
+    if (!address) return Status::error("`" + spec.space + "`: " + address.message());
+    constant_addresses_[at] = *address;
+  }
+  return Status::ok();
+}
+
+Status Program::load_device_constants() {
+  std::vector<std::unique_ptr<DeviceQueue>> queues(devices_.size());
+  for (const ConstantInit& init : plan_.constants) {
+    const Buffer& buffer = plan_.buffers[static_cast<size_t>(init.buffer)];
+    if (buffer.space == 0 || init.data.count() == 0) continue;
+    const auto device = static_cast<size_t>(device_of_space_[static_cast<size_t>(buffer.space)]);
+    const auto failed = [&](const Status& status) {
+      return Status::error("loading constant `" + buffer.name + "`: " + status.message());
+    };
+    if (queues[device] == nullptr) {
+      Result<std::unique_ptr<DeviceQueue>> queue = devices_[device]->open_queue(QueueKind::CopyIn);
+      if (!queue) return failed(queue.status());
+      queues[device] = std::move(*queue);
+    }
+    const TensorForm& form = buffer.tensor.form;
+    Tensor bytes = init.data;
+    if (!buffer.tensor.is_encoded() && !form.is_plain()) {
+      bytes = Tensor(DType::U8, {static_cast<int64_t>(buffer.tensor.bytes())});
+      rewrite(init.data.dtype(), init.data.shape(), init.data.data(), {}, bytes.data(), form);
+    }
+    DeviceQueue& queue = *queues[device];
+    const DeviceAddress to = constants_of_space(buffer.space) + buffer.offset;
+    if (Status status = queue.copy_in({bytes.data(), bytes.bytes()}, to); !status) return failed(status);
+    if (Status status = queue.synchronize(); !status) return failed(status);
+  }
+  return Status::ok();
+}
+
+Status Program::prepare_steps() {
+  for (Step& step : plan_.steps) {
+    std::vector<Prepared>& prepared = steps_.emplace_back();
+    const auto add = [&](Result<Prepared> one) {
+      if (one) prepared.push_back(std::move(*one));
+      return one.status();
+    };
+    if (auto* host = std::get_if<HostStep>(&step)) {
+      for (HostCall& call : host->calls) {
+        Status status = Status::ok();
+        if (const auto* kernel = std::get_if<KernelCall>(&call)) {
+          status = add(prepare(*kernel));
+        } else if (auto* library = std::get_if<LibraryCall>(&call)) {
+          status = add(prepare(library->library, &library->program));
+        } else {
+          prepared.emplace_back();
+          uses_openmp_ = uses_openmp_ || std::get<OpCall>(call).checked.empty();
+        }
+        if (!status) return status;
+      }
+    } else if (auto* library = std::get_if<LibraryStep>(&step)) {
+      if (Status status = add(prepare(library->library, &library->program)); !status) return status;
+    } else if (const auto* convert = std::get_if<ConvertStep>(&step); convert != nullptr && convert->kernel) {
+      if (Status status = add(prepare(*convert->kernel)); !status) return status;
+    }
+  }
+  return Status::ok();
+}
+
+Result<Program::Prepared> Program::prepare(const KernelCall& call) {
+  Prepared prepared;
+  prepared.function = code_->find(call.symbol);
+  if (prepared.function == nullptr) {
+    return Status::error("damaged plan: there is no code for kernel `" + call.symbol + "`");
+  }
+  scratch_bytes_ = std::max(scratch_bytes_, call.scratch_bytes);
+  return prepared;
+}
+
+Result<Program::Prepared> Program::prepare(std::string library, LibraryProgram* program) {
+  Result<std::unique_ptr<LibraryKernels>> kernels = LibraryKernels::load(std::move(library), *program, threads_);
+  if (!kernels) return kernels.status();
+  *program = {};  // the kernels have what they need of it
+  uses_openmp_ = true;
+  Prepared prepared;
+  prepared.library = std::move(*kernels);
+  return prepared;
+}
+
+void Program::plan_tasks() {
+  std::vector<bool> is_simulated;
+  for (const auto& device : devices_) is_simulated.push_back(device->is_simulated());
+  is_simulated_ = simulated_steps(plan_, is_simulated);
+  Machine machine = machine_of(plan_.devices);
+  tasks_ = plan_.is_concurrent ? tasks_of(plan_, machine) : tasks_in_lanes(plan_);
+}
+
+Device* Program::device_of_space(int space) const {
+  const int index = device_of_space_[static_cast<size_t>(space)];
+  return index < 0 ? nullptr : devices_[static_cast<size_t>(index)].get();
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded plan: what all its executions (execution.h) have in common and none of them changes. Plan, machine code,
+// constants on the host and on devices, prepared libraries, and which step waits for which.
+//
+//     Plan + Code  ->  Program  ->  Execution   arena, addresses, queues, timeline: one run at a time
+//                               ->  Execution   at the same time, in another thread
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/core/schedule.h"
+#include "runtime/core/status.h"
+#include "runtime/devices/device.h"
+#include "runtime/exec/code.h"
+#include "runtime/exec/library_kernels.h"
+#include "runtime/exec/step_graph.h"
+#include "runtime/plan/plan.h"
+
+namespace collage::runtime {
+
+/// The constants of the host as they lie in its constant region (MemorySpace::constant_bytes, Buffer::offset), each in the
+/// layout of its buffer.
+struct HostConstants {
+  std::span<const std::byte> bytes{};   ///< aligned to kTensorAlignment
+  std::shared_ptr<const void> owner{};  ///< keeps the bytes
+};
+
+class Program {
+ public:
+  /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan.
+  static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads);
+  /// The same with constants of the host that lie ready; the plan need not have their values.
+  static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads,
+                                                     HostConstants constants);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Without the values of constants, and without programs of libraries.
+  const Plan& plan() const { return plan_; }
+  int threads() const { return threads_; }
+  const StepGraph& graph() const { return graph_; }
+  /// One task for each step, as the timeline counts them; lengths are of the run.
+  const std::vector<Task>& tasks() const { return tasks_; }
+  /// True where a simulated device takes part in the step.
+  bool is_simulated(size_t step) const { return is_simulated_[step]; }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  /// Whether something that the plan runs has loops on OpenMP's threads: libraries, and the reference kernels.
+  bool uses_openmp() const { return uses_openmp_; }
+
+  /// Null if the space is the host.
+  Device* device_of_space(int space) const;
+  Device& device(int index) const { return *devices_[static_cast<size_t>(index)]; }
+  size_t device_count() const { return devices_.size(); }
+  const std::byte* host_constants() const { return constants_.bytes.data(); }
+  /// Where the constants of a device begin.
+  DeviceAddress constants_of_space(int space) const { return constant_addresses_[static_cast<size_t>(space)]; }
+
+  /// The code of call `call` of a host step, or of a conversion (call 0). Null where it is no kernel.
+  KernelFunction function(size_t step, size_t call) const { return steps_[step][call].function; }
+  /// A kernel for one execution. Expects a library call, or a library step (call 0).
+  Result<std::shared_ptr<LibraryKernel>> take_library(size_t step, size_t call) const {
+    return steps_[step][call].library->take();
+  }
+
+ private:
+  struct Prepared {
+    KernelFunction function = nullptr;
+    std::unique_ptr<LibraryKernels> library{};
+  };
+
+  Program(Plan plan, std::shared_ptr<const Code> code, int threads);
+  Status load(HostConstants* given);
+  Status make_devices();
+  Status load_host_constants();
+  Status load_device_constants();
+  Status prepare_steps();
+  Result<Prepared> prepare(const KernelCall& call);
+  Result<Prepared> prepare(std::string library, LibraryProgram* program);
+  void plan_tasks();
+
+  Plan plan_;
+  std::shared_ptr<const Code> code_;
+  int threads_;
+  HostConstants constants_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<int> device_of_space_;               ///< -1: the host
+  std::vector<DeviceAddress> constant_addresses_;  ///< by space
+  std::vector<std::vector<Prepared>> steps_;       ///< by step and call
+  StepGraph graph_;
+  std::vector<Task> tasks_;
+  std::vector<bool> is_simulated_;
+  size_t scratch_bytes_ = 0;
+  bool uses_openmp_ = false;
+};
+
+}  // namespace collage::runtime

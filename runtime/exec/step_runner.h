@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs bound steps, each as soon as what it needs is there: the host's in the calling thread and its pool, those of devices
+// on the queues of this execution. The host waits for a device only where a step of its own needs the result, and at the
+// end of the run.
+//
+// Steps are given in plan order. In a concurrent plan the next step of each queue is given as soon as the steps before it
+// on the host are done, so that a host step which waits holds up nothing else: the order within a queue stays the plan's,
+// as in the event model (core/schedule.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/core/schedule.h"
+#include "runtime/exec/bound_steps.h"
+#include "runtime/pool/workers.h"
+
+namespace collage::runtime {
+
+/// Called after each step with the plan's buffers readable (host copies are made on demand).
+struct StepReport {
+  size_t step = 0;
+  double host_seconds = 0;           ///< wall time that the host spent in it
+  std::vector<double> call_seconds;  ///< of a host step: of each call
+};
+
+class StepRunner {
+ public:
+  using Observer = std::function<void(const StepReport&)>;
+
+  /// The program and the steps outlive it.
+  StepRunner(const Program& program, const std::vector<BoundStep>& steps);
+  /// Opens the queues and starts threads; before the first run.
+  Status open();
+
+  /// With an observer each step is done before the next one starts. The failure names the step.
+  Status run(const Observer& observer);
+  /// Of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of a device take
+  /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent or observed;
+  /// otherwise it is 0.
+  const Timeline& timeline() const { return timeline_; }
+  /// Simulated time of all runs, summed over devices and links, as if no other execution used them.
+  Duration device_time() const { return device_time_; }
+
+ private:
+  enum class State : char { Pending, Given, Done };
+
+  const StepNode& node(size_t step) const { return program_.graph().nodes[step]; }
+  Status run_steps(const Observer& observer);
+  Status run_on_host(size_t step, bool is_observed);
+  Status give(size_t step);
+  Status give_ready();
+  bool can_give(size_t step) const;
+  /// True if the host must know that `before` is done, and do its part of it, before it can give the step.
+  bool needs_host(size_t step, size_t before) const {
+    return node(step).starts_on_host || (node(before).ends_on_host && node(step).uses_host);
+  }
+  Status complete(size_t step);
+  void end_run();
+  void fill_timeline(bool is_observed);
+  Status blame(size_t step, const Status& failure) const;
+
+  const Program& program_;
+  const std::vector<BoundStep>& steps_;
+  std::unique_ptr<Workers> workers_;  ///< null: loops run on OpenMP's threads
+  std::vector<std::unique_ptr<DeviceQueue>> queues_;
+  std::vector<Duration> clocks_;      ///< by queue, at the end of the last run
+  std::vector<Task> tasks_;           ///< by step; their lengths are of the last run
+  std::vector<State> states_;         ///< by step
+  std::vector<EventRef> events_;      ///< by step; null: on the host
+  std::vector<size_t> heads_;         ///< by queue: index of its first step that may not be given yet
+  std::vector<double> seconds_;       ///< by step: wall time of the host
+  std::vector<double> call_seconds_;  ///< of the host step that runs, if it is observed
+  Timeline timeline_;
+  Duration device_time_;
+};
+
+}  // namespace collage::runtime
