@@ -34,11 +34,12 @@ class NamedPort {
 
 /// Never changes after it was made.
 struct CompiledModel {
-  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads);
+  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
 
   Plan plan;
   std::shared_ptr<const Code> code;
-  int threads = 1;  ///< that it was compiled for
+  int threads = 1;     ///< that it was compiled for
+  std::string placed;  ///< the placed model as text, for its package
   std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
 };
 

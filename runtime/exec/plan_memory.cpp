@@ -10,6 +10,11 @@ std::span<const std::byte> bytes_of(const TensorView& view) {
   return {view.data, view.bytes()};
 }
 
+std::shared_ptr<std::byte> zeroed(size_t bytes) {
+  auto tensor = std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(bytes)});
+  return {tensor, tensor->data()};
+}
+
 }  // namespace
 
 Status PlanMemory::load(const Plan& plan) {
@@ -29,8 +34,10 @@ Status PlanMemory::make_spaces(const Plan& plan) {
     const MemorySpace& space = plan.spaces[i];
     Space& made = spaces_.emplace_back();
     if (i == 0) {
-      made.arena.host = Tensor(DType::U8, {static_cast<int64_t>(space.arena_bytes)});
-      made.constants.host = Tensor(DType::U8, {static_cast<int64_t>(space.constant_bytes)});
+      made.arena.host = zeroed(space.arena_bytes);
+      // Nobody writes constants that are ready: `validate` has seen the steps that say what they write.
+      const std::shared_ptr<const std::byte>& ready = plan.host_constants.first;
+      made.constants.host = ready == nullptr ? zeroed(space.constant_bytes) : std::const_pointer_cast<std::byte>(ready);
     }
   }
   for (const DeviceSpec& spec : plan.devices) {
@@ -66,7 +73,7 @@ Status PlanMemory::load_constants(const Plan& plan) {
 TensorView PlanMemory::host_view(BufferId id) const {
   if (id < 0) return {};
   const Place& at = place(id);
-  return {at.tensor.dtype, at.tensor.shape, at.region.host.data() + at.offset};
+  return {at.tensor.dtype, at.tensor.shape, at.region.host.get() + at.offset};
 }
 
 DeviceTensor PlanMemory::device_tensor(BufferId id) const {
@@ -79,7 +86,7 @@ DeviceTensor PlanMemory::device_tensor(BufferId id) const {
 Status PlanMemory::write(const TensorView& from, const TensorForm& form, const Place& to) {
   if (from.count() == 0) return Status::ok();
   if (to.device < 0) {
-    rewrite(from.dtype, from.shape, from.data, form, to.region.host.data() + to.offset, to.tensor.form);
+    rewrite(from.dtype, from.shape, from.data, form, to.region.host.get() + to.offset, to.tensor.form);
     return Status::ok();
   }
   Device& device = *devices_[static_cast<size_t>(to.device)];
@@ -94,7 +101,7 @@ Status PlanMemory::write(const TensorView& from, const TensorForm& form, const P
 Status PlanMemory::read(const Place& from, const TensorView& to, const TensorForm& form) {
   if (to.count() == 0) return Status::ok();
   if (from.device < 0) {
-    rewrite(from.tensor.dtype, from.tensor.shape, from.region.host.data() + from.offset, from.tensor.form, to.data,
+    rewrite(from.tensor.dtype, from.tensor.shape, from.region.host.get() + from.offset, from.tensor.form, to.data,
             form);
     return Status::ok();
   }

@@ -32,8 +32,8 @@ class PlanMemory {
 
  private:
   struct Region {
-    Tensor host;               ///< space 0
-    DeviceAddress device = 0;  ///< other spaces
+    std::shared_ptr<std::byte> host;  ///< space 0
+    DeviceAddress device = 0;         ///< other spaces
   };
   struct Space {
     int device = -1;  ///< index into devices_; -1: host
