@@ -88,7 +88,9 @@ std::optional<std::vector<BoundInput>> bind_inputs(const RunRequest& request, co
     }
     if (file == nullptr) {
       if (good) {
-        diags.error_at(Code::InputMismatch, "--run", "input `{}` ({}) is not given", port.name, to_string(port.kind))
+        diags
+            .error_at(Code::InputMismatch, request.asked_by, "input `{}` ({}) is not given", port.name,
+                      to_string(port.kind))
             .note("`--input {}=FILE`, or `--input {}=random`", port.name, port.name);
       }
       good = false;

@@ -35,6 +35,7 @@ using TensorFormats = std::vector<TensorFormat>;
 
 struct RunRequest {
   bool is_asked = false;
+  std::string asked_by = "--run";  ///< for messages
   std::vector<NamedFile> inputs{};
   std::vector<NamedFile> expected{};
   std::vector<NamedFile> results{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of everything that a plan is made of, once: the writer and the reader of packages call `fields` with an archive
-// that takes the name and the place of each. A field that is added to a struct of the plan is added here.
+// that takes the name and the place of each. A struct that gets a field no longer compiles here: name it, and count
+// kPackageVersion (package_file.h) up.
 #pragma once
 
 #include <array>
@@ -31,208 +32,231 @@ struct AlternativeNames<Step> {
 };
 
 template <typename Archive>
-void fields(Archive& a, MemorySpace& space) {
-  a("name", space.name);
-  a("arena_bytes", space.arena_bytes);
-  a("constant_bytes", space.constant_bytes);
-  a("capacity", space.capacity);
+void fields(Archive& a, MemorySpace& whole) {
+  auto& [name, arena_bytes, constant_bytes, capacity] = whole;
+  a("name", name);
+  a("arena_bytes", arena_bytes);
+  a("constant_bytes", constant_bytes);
+  a("capacity", capacity);
 }
 
 template <typename Archive>
-void fields(Archive& a, DeviceSpec::Link& link) {
-  a("to", link.to);
-  a("bytes_per_second", link.bytes_per_second);
-  a("latency", link.latency);
-  a("duplex", link.duplex);
+void fields(Archive& a, DeviceSpec::Link& whole) {
+  auto& [to, bytes_per_second, latency, duplex] = whole;
+  a("to", to);
+  a("bytes_per_second", bytes_per_second);
+  a("latency", latency);
+  a("duplex", duplex);
 }
 
 template <typename Archive>
-void fields(Archive& a, DeviceSpec& device) {
-  a("space", device.space);
-  a("kind", device.kind);
-  a("attrs", device.attrs);
-  a("links", device.links);
-  a("copy_queue", device.copy_queue);
+void fields(Archive& a, DeviceSpec& whole) {
+  auto& [space, kind, attrs, links, copy_queue] = whole;
+  a("space", space);
+  a("kind", kind);
+  a("attrs", attrs);
+  a("links", links);
+  a("copy_queue", copy_queue);
 }
 
 template <typename Archive>
-void fields(Archive& a, Quantisation& quantisation) {
-  a("scale", quantisation.scale);
-  a("zero", quantisation.zero);
+void fields(Archive& a, Quantisation& whole) {
+  auto& [scale, zero] = whole;
+  a("scale", scale);
+  a("zero", zero);
 }
 
 template <typename Archive>
-void fields(Archive& a, Storage& storage) {
-  a("type", storage.type);
-  a("quantisation", storage.quantisation);
+void fields(Archive& a, Storage& whole) {
+  auto& [type, quantisation] = whole;
+  a("type", type);
+  a("quantisation", quantisation);
 }
 
 template <typename Archive>
-void fields(Archive& a, TensorForm& form) {
-  a("layout", form.layout);
-  a("storage", form.storage);
+void fields(Archive& a, TensorForm& whole) {
+  auto& [layout, storage] = whole;
+  a("layout", layout);
+  a("storage", storage);
 }
 
 template <typename Archive>
-void fields(Archive& a, StoredTensor& tensor) {
-  a("dtype", tensor.dtype);
-  a("shape", tensor.shape);
-  a("form", tensor.form);
-  a("encoding", tensor.encoding);
-  a("encoded_bytes", tensor.encoded_bytes);
+void fields(Archive& a, StoredTensor& whole) {
+  auto& [dtype, shape, form, encoding, encoded_bytes] = whole;
+  a("dtype", dtype);
+  a("shape", shape);
+  a("form", form);
+  a("encoding", encoding);
+  a("encoded_bytes", encoded_bytes);
 }
 
 template <typename Archive>
-void fields(Archive& a, Buffer& buffer) {
-  a("name", buffer.name);
-  a("space", buffer.space);
-  a("is_constant", buffer.is_constant);
-  a("offset", buffer.offset);
-  a("tensor", buffer.tensor);
+void fields(Archive& a, Buffer& whole) {
+  auto& [name, space, is_constant, offset, tensor] = whole;
+  a("name", name);
+  a("space", space);
+  a("is_constant", is_constant);
+  a("offset", offset);
+  a("tensor", tensor);
 }
 
 template <typename Archive>
-void fields(Archive& a, ConstantInit& constant) {
-  a("buffer", constant.buffer);
-  a("data", constant.data);
+void fields(Archive& a, ConstantInit& whole) {
+  auto& [buffer, data] = whole;
+  a("buffer", buffer);
+  a("data", data);
 }
 
 template <typename Archive>
-void fields(Archive& a, LoweringArg& arg) {
-  a("name", arg.name);
-  a("slot", arg.slot);
-  a("value", arg.value);
+void fields(Archive& a, LoweringArg& whole) {
+  auto& [name, slot, value] = whole;
+  a("name", name);
+  a("slot", slot);
+  a("value", value);
 }
 
 template <typename Archive>
-void fields(Archive& a, LoweringCall& call) {
-  a("rule", call.rule);
-  a("kind", call.kind);
-  a("symbol", call.symbol);
-  a("args", call.args);
-  a("ops", call.ops);
-  a("results", call.results);
+void fields(Archive& a, LoweringCall& whole) {
+  auto& [rule, kind, symbol, args, ops, results] = whole;
+  a("rule", rule);
+  a("kind", kind);
+  a("symbol", symbol);
+  a("args", args);
+  a("ops", ops);
+  a("results", results);
 }
 
 template <typename Archive>
-void fields(Archive& a, LibraryValue& value) {
-  a("dtype", value.dtype);
-  a("shape", value.shape);
-  a("constant", value.constant);
-  a("layout", value.layout);
-  a("encoding", value.encoding);
+void fields(Archive& a, LibraryValue& whole) {
+  auto& [dtype, shape, constant, layout, encoding] = whole;
+  a("dtype", dtype);
+  a("shape", shape);
+  a("constant", constant);
+  a("layout", layout);
+  a("encoding", encoding);
 }
 
 template <typename Archive>
-void fields(Archive& a, LibraryOp& op) {
-  a("op", op.op);
-  a("attrs", op.attrs);
-  a("inputs", op.inputs);
-  a("outputs", op.outputs);
+void fields(Archive& a, LibraryOp& whole) {
+  auto& [op, attrs, inputs, outputs] = whole;
+  a("op", op);
+  a("attrs", attrs);
+  a("inputs", inputs);
+  a("outputs", outputs);
 }
 
 template <typename Archive>
-void fields(Archive& a, LibraryProgram& program) {
-  a("values", program.values);
-  a("ops", program.ops);
-  a("inputs", program.inputs);
-  a("outputs", program.outputs);
-  a("calls", program.calls);
+void fields(Archive& a, LibraryProgram& whole) {
+  auto& [values, ops, inputs, outputs, calls] = whole;
+  a("values", values);
+  a("ops", ops);
+  a("inputs", inputs);
+  a("outputs", outputs);
+  a("calls", calls);
 }
 
 template <typename Archive>
-void fields(Archive& a, OpCall& call) {
-  a("op", call.op);
-  a("attrs", call.attrs);
-  a("inputs", call.inputs);
-  a("outputs", call.outputs);
-  a("checked", call.checked);
+void fields(Archive& a, OpCall& whole) {
+  auto& [op, attrs, inputs, outputs, checked] = whole;
+  a("op", op);
+  a("attrs", attrs);
+  a("inputs", inputs);
+  a("outputs", outputs);
+  a("checked", checked);
 }
 
 template <typename Archive>
-void fields(Archive& a, KernelCall& call) {
-  a("symbol", call.symbol);
-  a("buffers", call.buffers);
-  a("extent", call.extent);
-  a("grain", call.grain);
-  a("scratch_bytes", call.scratch_bytes);
-  a("name", call.name);
-}
-
-/// Of what a library runs: a call of a host step, and a step.
-template <typename Archive, typename Call>
-void library_fields(Archive& a, Call& call) {
-  a("library", call.library);
-  a("program", call.program);
-  a("inputs", call.inputs);
-  a("outputs", call.outputs);
-  a("text", call.text);
+void fields(Archive& a, KernelCall& whole) {
+  auto& [symbol, buffers, extent, grain, scratch_bytes, name] = whole;
+  a("symbol", symbol);
+  a("buffers", buffers);
+  a("extent", extent);
+  a("grain", grain);
+  a("scratch_bytes", scratch_bytes);
+  a("name", name);
 }
 
 template <typename Archive>
-void fields(Archive& a, LibraryCall& call) {
-  library_fields(a, call);
+void fields(Archive& a, LibraryCall& whole) {
+  auto& [library, program, inputs, outputs, text] = whole;
+  a("library", library);
+  a("program", program);
+  a("inputs", inputs);
+  a("outputs", outputs);
+  a("text", text);
 }
 
 template <typename Archive>
-void fields(Archive& a, HostStep& step) {
-  a("partition", step.partition);
-  a("calls", step.calls);
+void fields(Archive& a, HostStep& whole) {
+  auto& [partition, calls] = whole;
+  a("partition", partition);
+  a("calls", calls);
 }
 
 template <typename Archive>
-void fields(Archive& a, LibraryStep& step) {
-  a("partition", step.partition);
-  library_fields(a, step);
+void fields(Archive& a, LibraryStep& whole) {
+  auto& [partition, library, program, inputs, outputs, text] = whole;
+  a("partition", partition);
+  a("library", library);
+  a("program", program);
+  a("inputs", inputs);
+  a("outputs", outputs);
+  a("text", text);
 }
 
 template <typename Archive>
-void fields(Archive& a, DeviceStep& step) {
-  a("partition", step.partition);
-  a("device", step.device);
-  a("ops", step.ops);
-  a("duration", step.duration);
-  a("calls", step.calls);
+void fields(Archive& a, DeviceStep& whole) {
+  auto& [partition, device, ops, duration, calls] = whole;
+  a("partition", partition);
+  a("device", device);
+  a("ops", ops);
+  a("duration", duration);
+  a("calls", calls);
 }
 
 template <typename Archive>
-void fields(Archive& a, ConvertStep& step) {
-  a("from", step.from);
-  a("to", step.to);
-  a("cost", step.cost);
-  a("kernel", step.kernel);
+void fields(Archive& a, ConvertStep& whole) {
+  auto& [from, to, cost, kernel] = whole;
+  a("from", from);
+  a("to", to);
+  a("cost", cost);
+  a("kernel", kernel);
 }
 
 template <typename Archive>
-void fields(Archive& a, PlanPartition& partition) {
-  a("name", partition.name);
-  a("backend", partition.backend);
-  a("instance", partition.instance);
-  a("nodes", partition.nodes);
-  a("cost", partition.cost);
+void fields(Archive& a, PlanPartition& whole) {
+  auto& [name, backend, instance, nodes, cost] = whole;
+  a("name", name);
+  a("backend", backend);
+  a("instance", instance);
+  a("nodes", nodes);
+  a("cost", cost);
 }
 
 template <typename Archive>
-void fields(Archive& a, PlanPort& port) {
-  a("name", port.name);
-  a("buffer", port.buffer);
+void fields(Archive& a, PlanPort& whole) {
+  auto& [name, buffer] = whole;
+  a("name", name);
+  a("buffer", buffer);
 }
 
-/// `host_constants` is a section of its own.
 template <typename Archive>
-void fields(Archive& a, Plan& plan) {
-  a("model", plan.model);
-  a("spaces", plan.spaces);
-  a("devices", plan.devices);
-  a("buffers", plan.buffers);
-  a("constants", plan.constants);
-  a("partitions", plan.partitions);
-  a("steps", plan.steps);
-  a("lanes", plan.lanes);
-  a("inputs", plan.inputs);
-  a("outputs", plan.outputs);
-  a("predicted", plan.predicted);
-  a("is_concurrent", plan.is_concurrent);
+void fields(Archive& a, Plan& whole) {
+  auto& [model, spaces, devices, buffers, constants, host_constants, partitions, steps, lanes, inputs, outputs,
+         predicted, is_concurrent] = whole;
+  static_cast<void>(host_constants);  // a section of its own
+  a("model", model);
+  a("spaces", spaces);
+  a("devices", devices);
+  a("buffers", buffers);
+  a("constants", constants);
+  a("partitions", partitions);
+  a("steps", steps);
+  a("lanes", lanes);
+  a("inputs", inputs);
+  a("outputs", outputs);
+  a("predicted", predicted);
+  a("is_concurrent", is_concurrent);
 }
 
 }  // namespace collage::runtime

@@ -47,6 +47,7 @@ class PackageRun {
   bool run(const runtime::Package& package, int threads) {
     const execution::ModelPorts ports = execution::ports_of(package.plan);
     execution::RunRequest request = options_.run;
+    request.asked_by = "--input";
     // To be timed alone, a model takes whatever it is not given.
     request.is_asked =
         options_.bench == 0 || !request.results.empty() || !request.expected.empty() || !request.labels.empty();
