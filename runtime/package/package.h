@@ -7,8 +7,8 @@
 //     placed      the placed model as text, for people
 //     constants   the host's constant region as it lies in memory, then other tensors: each at a multiple of 4096
 //
-// The file is mapped, and the host's constants are used where they are: two processes share them. package_file.h describes
-// the frame around these sections.
+// The file is mapped, and constants are used where they are: two processes share them. package_file.h describes the frame
+// around these sections.
 #pragma once
 
 #include <memory>

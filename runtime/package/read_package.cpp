@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 
 #include "include/collage/version.h"
 #include "runtime/core/checked_size.h"
@@ -27,32 +26,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSections[] = {"about", "plan", "code", "placed", "constants"};
-
-/// Tensors of the section of constants, each copied once. All of them together take no more than the section.
-class StoredTensors {
- public:
-  explicit StoredTensors(std::span<const char> section) : section_(section), left_(section.size()) {}
-
-  Result<Tensor> at(DType dtype, const Shape& shape, size_t place) {
-    const std::optional<size_t> bytes = checked_bytes(dtype, shape);
-    if (!bytes || place > section_.size() || *bytes > section_.size() - place)
-      return Status::error("lies outside the constants");
-    if (const auto known = known_.find(place); known != known_.end()) {
-      if (known->second.dtype() == dtype && known->second.bytes() == *bytes) return known->second.reshaped(shape);
-    }
-    if (*bytes > left_) return Status::error("shares its memory with another tensor");
-    left_ -= *bytes;
-    Tensor tensor(dtype, shape);
-    std::copy_n(section_.data() + place, *bytes, reinterpret_cast<char*>(tensor.data()));
-    known_.insert_or_assign(place, tensor);
-    return tensor;
-  }
-
- private:
-  std::span<const char> section_;
-  size_t left_;
-  std::map<size_t, Tensor> known_;
-};
 
 class PackageReader {
  public:
@@ -124,9 +97,8 @@ class PackageReader {
     const bool is_whole = document && document->is_object() && document->size() == 2 && document->contains("plan") &&
                           document->contains("symbols") && (*document)["symbols"].is_object();
     if (!is_whole) return damaged("its plan cannot be read");
-    StoredTensors tensors(file_.section("constants"));
     Result<Plan> plan = plan_from_json((*document)["plan"], [&](DType dtype, const Shape& shape, size_t place) {
-      return tensors.at(dtype, shape, place);
+      return tensor_at(dtype, shape, place);
     });
     if (!plan) return damaged("in its plan, " + plan.message());
     package_.plan = std::move(*plan);
@@ -135,6 +107,16 @@ class PackageReader {
       image_.symbols.emplace_back(symbol, offset.get<size_t>());
     }
     return place_host_constants();
+  }
+
+  /// A tensor where it is mapped.
+  Result<Tensor> tensor_at(DType dtype, const Shape& shape, size_t place) const {
+    const std::span<const char> section = file_.section("constants");
+    const std::optional<size_t> bytes = checked_bytes(dtype, shape);
+    const bool is_inside = bytes && place <= section.size() && *bytes <= section.size() - place;
+    if (!is_inside || place % kTensorAlignment != 0) return Status::error("lies outside the constants");
+    const auto* first = reinterpret_cast<const std::byte*>(section.data()) + place;
+    return Tensor(dtype, shape, {file_.memory(), first});
   }
 
   /// They begin the section.

@@ -87,7 +87,8 @@ TEST_F(PackageOfPlan, RunsAsItWas) {
     if (!buffer.is_constant || buffer.space != 0) continue;
     EXPECT_EQ(buffer.offset % kPageBytes, 0u);
   }
-  EXPECT_EQ(package->plan.constants.size(), 1u);  // the device's
+  ASSERT_EQ(package->plan.constants.size(), 1u);  // the device's
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(package->plan.constants[0].data.data()) % kPageBytes, 0u);
 }
 
 TEST_F(PackageOfPlan, RefusesPlansThatAreNone) {
