@@ -8,6 +8,7 @@
 #include "compiler/api/state.h"
 #include "compiler/driver/compilation/report_of.h"
 #include "compiler/driver/input/placement_file.h"
+#include "compiler/driver/output/write_model.h"
 #include "compiler/driver/run/program.h"
 #include "runtime/api/executable.h"
 
@@ -70,7 +71,8 @@ collage_executable* build(const api::PlacedModel& placed) {
       driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program) return nullptr;
   return new collage_executable{std::make_shared<const runtime::CompiledModel>(
-      std::move(program->built.plan), std::move(program->jit), compilation.settings().threads)};
+      std::move(program->built.plan), std::move(program->jit), compilation.settings().threads,
+      driver::placed_text(compilation.graph(), placed.placement))};
 }
 
 std::string with_notes(const support::DiagnosticRecord& record) {

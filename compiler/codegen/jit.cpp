@@ -11,22 +11,30 @@
 
 #include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/llvm/cached_assembler.h"
-#include "compiler/codegen/llvm/executable_memory.h"
 #include "compiler/codegen/llvm/object_code.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/checked_size.h"
+#include "runtime/core/code_features.h"
+#include "runtime/core/executable_memory.h"
 
 namespace collage::codegen {
 namespace {
 
+using runtime::ExecutableMemory;
 using runtime::Result;
 using runtime::Status;
 
 /// Of the beginning of each kernel: a cache line, more than any loop in it is aligned to.
 constexpr size_t kCodeAlignment = 64;
+
+bool uses_tiles(const std::vector<Stmt>& statements) {
+  return std::any_of(statements.begin(), statements.end(), [](const Stmt& statement) {
+    return statement.kind == Stmt::Kind::TileConfig || uses_tiles(statement.body);
+  });
+}
 
 class JitImpl : public Jit {
  public:
@@ -104,6 +112,15 @@ class JitImpl : public Jit {
   std::string asm_text() const override { return asm_text_; }
   std::string nest_text() const override { return nest_text_; }
   std::vector<CodeImage> images() const override { return images_; }
+  /// Instruction sets are not told apart by kernels, but for tiles, which few machines have.
+  std::vector<std::string> features() const override {
+    if (images_.empty()) return {};
+    std::vector<std::string> features = runtime::code_features(runtime::host_capabilities());
+    if (uses_tiles_) {
+      for (const std::string& feature : runtime::tile_features()) features.push_back(feature);
+    }
+    return features;
+  }
 
  private:
   /// Operands and results are values of the original graph again, each in its layout. Reference kernels, and results
@@ -173,6 +190,7 @@ class JitImpl : public Jit {
     image->text.resize(runtime::align_up(image->text.size(), kCodeAlignment));
     image->symbols.emplace_back(symbol, image->text.size() + code->entry);
     image->text.insert(image->text.end(), code->text.begin(), code->text.end());
+    uses_tiles_ = uses_tiles_ || uses_tiles(nest.body());
     ++stats_.kernels;
     stats_.code_bytes += code->text.size();
     llvm_text_ += code->llvm_text;
@@ -200,6 +218,7 @@ class JitImpl : public Jit {
   std::map<std::string, runtime::KernelFunction, std::less<>> functions_;
   std::vector<std::unique_ptr<ExecutableMemory>> memory_;
   std::vector<CodeImage> images_;
+  bool uses_tiles_ = false;
   std::string llvm_text_;
   std::string asm_text_;
   std::string nest_text_;

@@ -23,6 +23,8 @@
 
 namespace collage::codegen {
 
+using runtime::CodeImage;
+
 struct JitOptions {
   int threads = 1;                      ///< number of threads that share a kernel
   std::string cpu;                      ///< LLVM's name; empty: this machine
@@ -96,12 +98,6 @@ struct LowerOptions {
   GeneratorNames generators{};  ///< names that no generator has say nothing
 };
 
-/// Position-independent machine code: functions by their offsets.
-struct CodeImage {
-  std::vector<std::byte> text;
-  std::vector<std::pair<std::string, size_t>> symbols;
-};
-
 class Jit : public runtime::Code {
  public:
   /// Returns an error if LLVM has no target for this machine.
@@ -126,8 +122,6 @@ class Jit : public runtime::Code {
   /// The loop nests of all compiled kernels.
   virtual std::string nest_text() const = 0;
 
-  /// All code so far.
-  virtual std::vector<CodeImage> images() const = 0;
   const JitStats& stats() const { return stats_; }
 
  protected:

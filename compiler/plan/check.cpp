@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/execution/compare_tensors.h"
 #include "compiler/ir/evaluate.h"
 
 namespace collage::plan {
@@ -14,12 +15,6 @@ namespace {
 using runtime::Result;
 using runtime::Status;
 using runtime::Tensor;
-
-double difference(double got, double want) {
-  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
-  double result = std::abs(got - want);
-  return std::isnan(result) ? std::numeric_limits<double>::infinity() : result;
-}
 
 std::string describe(const CheckRow& row) {
   if (row.is_rounding) return fmt::format("rounding %{}", row.value);
@@ -33,19 +28,11 @@ bool CheckReport::passed() const {
 }
 
 CheckRow compare(const Tensor& got, const Tensor& reference, double tolerance, double slack) {
+  const execution::TensorDifference found = execution::compare(got, reference, tolerance, slack);
   CheckRow row;
-  if (got.dtype() != reference.dtype() || got.shape() != reference.shape()) {
-    row.max_difference = std::numeric_limits<double>::infinity();
-    return row;
-  }
-  for (int64_t i = 0; i < reference.count(); ++i) {
-    double want = runtime::element_as_double(reference.view(), i);
-    row.max_difference = std::max(row.max_difference, difference(runtime::element_as_double(got.view(), i), want));
-    // An infinite reference would let every finite error beside it pass.
-    if (std::isfinite(want)) row.max_magnitude = std::max(row.max_magnitude, std::abs(want));
-  }
-  row.passed = runtime::is_float(reference.dtype()) ? row.max_difference <= tolerance * row.max_magnitude + slack
-                                                    : runtime::identical(got, reference);
+  row.max_difference = found.max_difference;
+  row.max_magnitude = found.max_magnitude;
+  row.passed = found.passed;
   return row;
 }
 

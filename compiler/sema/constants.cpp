@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compiler/ir/infer.h"
+#include "runtime/core/random.h"
 #include "runtime/io/npy.h"
 
 namespace collage::sema {
@@ -18,14 +19,6 @@ using ir::TensorType;
 using support::Code;
 using support::Diagnostics;
 using syntax::Scalar;
-
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), element `i` of stream `seed`.
-uint64_t split_mix(uint64_t seed, uint64_t i) {
-  uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 template <typename T>
 bool store_int(int64_t value, std::byte* at) {
@@ -127,62 +120,10 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
   return tensor;
 }
 
-namespace {
-
-/// `low` and `high` are integers, less than 2^32 apart.
-void fill_random_ints(Tensor& tensor, uint64_t seed, double low, double high) {
-  auto width = static_cast<uint64_t>(high - low) + 1;
-  auto first = static_cast<int64_t>(low);
-  for (uint64_t i = 0; i < static_cast<uint64_t>(tensor.count()); ++i) {
-    auto step = static_cast<int64_t>(((split_mix(seed, i) >> 32) * width) >> 32);
-    store_int(tensor.dtype(), first + step, tensor.data() + i * size_of(tensor.dtype()));
-  }
-}
-
-struct Bounds {
-  double low, width;
-};
-
-/// The top 24 (53) bits are an exact fraction in [0, 1). Rounds once, so that every machine computes the same.
-template <typename Float>
-[[gnu::always_inline]] inline void fill_fractions(std::span<Float> elements, uint64_t seed, Bounds bounds) {
-  constexpr int kBits = sizeof(Float) == 4 ? 24 : 53;
-  constexpr double kUnit = kBits == 24 ? 0x1p-24 : 0x1p-53;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const auto top = static_cast<int64_t>(split_mix(seed, i) >> (64 - kBits));  // converts faster than unsigned ones
-    const double fraction = static_cast<double>(top) * kUnit;
-    elements[i] = static_cast<Float>(std::fma(bounds.width, fraction, bounds.low));
-  }
-}
-
-#if defined(__x86_64__)
-/// With the instruction, `fma` is no call.
-template <typename Float>
-[[gnu::target("fma")]] void fill_fractions_by_fma(std::span<Float> elements, uint64_t seed, Bounds bounds) {
-  fill_fractions(elements, seed, bounds);
-}
-#endif
-
-template <typename Float>
-void fill_random_floats(std::span<Float> elements, uint64_t seed, Bounds bounds) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("fma")) return fill_fractions_by_fma(elements, seed, bounds);
-#endif
-  fill_fractions(elements, seed, bounds);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Tensor make_random(const TensorType& type, uint64_t seed, double low, double high) {
-  Tensor tensor(type.dtype, type.shape);
-  if (!is_float(type.dtype)) return fill_random_ints(tensor, seed, low, high), tensor;
-  const Bounds bounds{low, high - low};
-  if (type.dtype == DType::F32) {
-    fill_random_floats(tensor.as<float>(), seed, bounds);
-  } else {
-    fill_random_floats(tensor.as<double>(), seed, bounds);
-  }
-  return tensor;
+  return runtime::random_tensor(type.dtype, type.shape, seed, low, high);
 }
 
 std::optional<Constant> ConstantMaker::make(const syntax::ConstAst& ast) {

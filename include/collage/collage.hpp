@@ -69,6 +69,19 @@ class Executable {
   double predicted_seconds() const { return collage_executable_predicted_seconds(get()); }
   const collage_executable* get() const { return handle_.get(); }
 
+  /// Writes a package.
+  void save(const std::string& path) const {
+    char error[512];
+    if (collage_executable_save(get(), path.c_str(), error, sizeof(error)) != 0) throw Error(error);
+  }
+  /// Reads a package, without the compiler.
+  static Executable load(const std::string& path) {
+    char error[512];
+    collage_executable* loaded = collage_executable_load(path.c_str(), error, sizeof(error));
+    if (loaded == nullptr) throw Error(error);
+    return Executable(loaded);
+  }
+
  private:
   static const collage_port& at(const collage_port* port) {
     if (port == nullptr) throw std::out_of_range("the executable has no such input or output");

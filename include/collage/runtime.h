@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs compiled models, plain C: libcollage_runtime. Executables come from the compiler in the same process (compiler.h).
+ * Runs compiled models, plain C: libcollage_runtime. Executables come from the compiler in the same process (compiler.h) or
+ * from a file, which needs no compiler.
  *
  *     collage_executable  a compiled model: never changes after it was made
  *     collage_session     memory and devices' queues for runs of an executable; all sessions share its constants
@@ -54,6 +55,14 @@ COLLAGE_API const collage_port* collage_executable_input(const collage_executabl
 COLLAGE_API const collage_port* collage_executable_output(const collage_executable* executable, size_t index);
 /* The predicted time of one run in seconds. */
 COLLAGE_API double collage_executable_predicted_seconds(const collage_executable* executable);
+/* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below read.
+ * It is for processors that have what this one has. An earlier file of the name is replaced when the new one is whole. */
+COLLAGE_API int collage_executable_save(const collage_executable* executable, const char* path, char* error,
+                                        size_t error_size);
+/* Reads a package. NULL after an error: a file of another kind, a damaged one, one of another format version, or one for
+ * another processor. The file stays mapped as long as the executable and its sessions live: replace it by renaming, do not
+ * write into it. */
+COLLAGE_API collage_executable* collage_executable_load(const char* path, char* error, size_t error_size);
 COLLAGE_API void collage_executable_free(collage_executable* executable);
 
 /* Loads an executable. `threads`: of the host, at most 1024; 0: as many as it was compiled for. NULL after an error. */

@@ -17,8 +17,9 @@ NamedPort::NamedPort(std::string name, DType dtype, Shape shape)
            static_cast<size_t>(element_count(shape_)) * size_of(dtype_)};
 }
 
-CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_code, int host_threads)
-    : plan(std::move(compiled)), code(std::move(machine_code)), threads(host_threads) {
+CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_code, int host_threads,
+                             std::string placed_text)
+    : plan(std::move(compiled)), code(std::move(machine_code)), threads(host_threads), placed(std::move(placed_text)) {
   for (const PlanPort& port : plan.inputs) inputs.push_back(port_of(plan, port));
   for (const PlanPort& port : plan.outputs) outputs.push_back(port_of(plan, port));
 }

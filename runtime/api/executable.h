@@ -38,14 +38,15 @@ class NamedPort {
 /// What is public never changes after it was made.
 class CompiledModel {
  public:
-  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads);
+  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
 
   /// The loaded plan, one for all sessions of so many threads. It is kept as long as one of them.
   Result<std::shared_ptr<const Program>> program(int threads) const;
 
   Plan plan;
   std::shared_ptr<const Code> code;
-  int threads = 1;  ///< that it was compiled for
+  int threads = 1;     ///< that it was compiled for
+  std::string placed;  ///< the placed model as text, for its package
   std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
 
  private:

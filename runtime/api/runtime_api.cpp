@@ -12,6 +12,7 @@
 #include "runtime/api/executable.h"
 #include "runtime/exec/execution.h"
 #include "runtime/io/npy.h"
+#include "runtime/package/package.h"
 #include "runtime/pool/pool.h"
 
 using collage::runtime::CompiledModel;
@@ -86,6 +87,25 @@ Result<bool> run(collage_session* session, const void* const* inputs, void* cons
   return true;
 }
 
+/// True after success; the value has no meaning.
+Result<bool> save(const collage_executable* executable, const char* path) {
+  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  if (path == nullptr) return collage::runtime::Status::error("there is no path");
+  const CompiledModel& compiled = *executable->compiled;
+  const collage::runtime::Status status =
+      collage::runtime::write_package(path, {compiled.plan, compiled.code, compiled.threads, compiled.placed, ""});
+  if (!status) return status;
+  return true;
+}
+
+Result<collage_executable*> load(const char* path) {
+  if (path == nullptr) return collage::runtime::Status::error("there is no path");
+  Result<collage::runtime::Package> package = collage::runtime::read_package(path);
+  if (!package) return collage::runtime::Status::error("'" + std::string(path) + "': " + package.message());
+  return new collage_executable{std::make_shared<const CompiledModel>(
+      std::move(package->plan), std::move(package->code), package->threads, std::move(package->placed))};
+}
+
 Result<collage_tensor*> read_tensor(const char* path) {
   if (path == nullptr) return collage::runtime::Status::error("there is no path");
   Result<Tensor> tensor = collage::runtime::read_npy(path);
@@ -132,6 +152,17 @@ const collage_port* collage_executable_output(const collage_executable* executab
 
 double collage_executable_predicted_seconds(const collage_executable* executable) {
   return executable == nullptr ? 0 : executable->compiled->plan.predicted.seconds();
+}
+
+int collage_executable_save(const collage_executable* executable, const char* path, char* error, size_t error_size) {
+  const Result<bool> result = guarded([&] { return save(executable, path); });
+  if (result) return 0;
+  ErrorText{error, error_size}.write(result.message());
+  return 1;
+}
+
+collage_executable* collage_executable_load(const char* path, char* error, size_t error_size) {
+  return handle_or_error(guarded([&] { return load(path); }), {error, error_size});
 }
 
 void collage_executable_free(collage_executable* executable) {

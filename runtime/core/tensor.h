@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "runtime/core/dtype.h"
 #include "runtime/core/shape.h"
@@ -34,6 +35,9 @@ class Tensor {
   Tensor() = default;
   /// Elements are zero.
   Tensor(DType dtype, Shape shape);
+  /// Elements that lie elsewhere, aligned to kTensorAlignment, and that nobody writes: those of a mapped file.
+  Tensor(DType dtype, Shape shape, std::shared_ptr<const std::byte> elements)
+      : dtype_(dtype), shape_(std::move(shape)), storage_(std::const_pointer_cast<std::byte>(std::move(elements))) {}
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }

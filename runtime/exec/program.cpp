@@ -10,52 +10,23 @@
 #include "runtime/plan/validate.h"
 
 namespace collage::runtime {
-namespace {
-
-/// Reported as a failure to load: an arena that this machine has no memory for.
-Status cannot_load(const std::exception& exception) {
-  return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads) {
   try {
     std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads));
-    if (Status status = program->load(nullptr); !status) return status;
+    if (Status status = program->load(); !status) return status;
     return std::shared_ptr<const Program>(std::move(program));
-  } catch (const std::exception& exception) {
-    return cannot_load(exception);
-  }
-}
-
-Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads,
-                                                     HostConstants constants) {
-  try {
-    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads));
-    if (Status status = program->load(&constants); !status) return status;
-    return std::shared_ptr<const Program>(std::move(program));
-  } catch (const std::exception& exception) {
-    return cannot_load(exception);
+  } catch (const std::exception& exception) {  // an arena that this machine has no memory for
+    return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
   }
 }
 
 Program::Program(Plan plan, std::shared_ptr<const Code> code, int threads)
     : plan_(std::move(plan)), code_(std::move(code)), threads_(std::max(threads, 1)) {}
 
-Status Program::load(HostConstants* given) {
-  if (Status status = validate(plan_, given == nullptr ? HostValues::InPlan : HostValues::Elsewhere); !status) {
-    return status;
-  }
-  if (given != nullptr) {
-    const bool is_aligned = reinterpret_cast<uintptr_t>(given->bytes.data()) % kTensorAlignment == 0;
-    if (given->bytes.size() < plan_.spaces[0].constant_bytes || !is_aligned) {
-      return Status::error("the constants of the host are not aligned, or not all there");
-    }
-    constants_ = std::move(*given);
-  } else if (Status status = load_host_constants(); !status) {
-    return status;
-  }
+Status Program::load() {
+  if (Status status = validate(plan_); !status) return status;
+  load_host_constants();
   if (Status status = make_devices(); !status) return status;
   if (Status status = load_device_constants(); !status) return status;
   plan_.constants.clear();  // they are resident now
@@ -65,16 +36,17 @@ Status Program::load(HostConstants* given) {
   return Status::ok();
 }
 
-Status Program::load_host_constants() {
-  Tensor region(DType::U8, {static_cast<int64_t>(plan_.spaces[0].constant_bytes)});
+void Program::load_host_constants() {
+  constants_ = plan_.host_constants;
+  if (constants_.first != nullptr) return;
+  const auto region = std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(plan_.spaces[0].constant_bytes)});
   for (const ConstantInit& init : plan_.constants) {
     const Buffer& buffer = plan_.buffers[static_cast<size_t>(init.buffer)];
     if (buffer.space != 0 || init.data.count() == 0) continue;
-    rewrite(init.data.dtype(), init.data.shape(), init.data.data(), {}, region.data() + buffer.offset,
+    rewrite(init.data.dtype(), init.data.shape(), init.data.data(), {}, region->data() + buffer.offset,
             buffer.tensor.form);
   }
-  constants_ = {{region.data(), region.bytes()}, std::make_shared<Tensor>(region)};
-  return Status::ok();
+  constants_ = {std::shared_ptr<const std::byte>(region, region->data()), region->bytes()};
 }
 
 Status Program::make_devices() {

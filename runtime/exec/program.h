@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "runtime/core/schedule.h"
@@ -20,20 +19,11 @@
 
 namespace collage::runtime {
 
-/// The constants of the host as they lie in its constant region (MemorySpace::constant_bytes, Buffer::offset), each in the
-/// layout of its buffer.
-struct HostConstants {
-  std::span<const std::byte> bytes{};   ///< aligned to kTensorAlignment
-  std::shared_ptr<const void> owner{};  ///< keeps the bytes
-};
-
 class Program {
  public:
-  /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan.
+  /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan, unless they lie
+  /// ready (Plan::host_constants).
   static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads);
-  /// The same with constants of the host that lie ready; the plan need not have their values.
-  static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads,
-                                                     HostConstants constants);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -53,7 +43,7 @@ class Program {
   Device* device_of_space(int space) const;
   Device& device(int index) const { return *devices_[static_cast<size_t>(index)]; }
   size_t device_count() const { return devices_.size(); }
-  const std::byte* host_constants() const { return constants_.bytes.data(); }
+  const std::byte* host_constants() const { return constants_.first.get(); }
   /// Where the constants of a device begin.
   DeviceAddress constants_of_space(int space) const { return constant_addresses_[static_cast<size_t>(space)]; }
 
@@ -71,9 +61,9 @@ class Program {
   };
 
   Program(Plan plan, std::shared_ptr<const Code> code, int threads);
-  Status load(HostConstants* given);
+  Status load();
   Status make_devices();
-  Status load_host_constants();
+  void load_host_constants();
   Status load_device_constants();
   Status prepare_steps();
   Result<Prepared> prepare(const KernelCall& call);
@@ -83,7 +73,7 @@ class Program {
   Plan plan_;
   std::shared_ptr<const Code> code_;
   int threads_;
-  HostConstants constants_;
+  ReadyRegion constants_;  ///< of the host
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<int> device_of_space_;               ///< -1: the host
   std::vector<DeviceAddress> constant_addresses_;  ///< by space

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor runs: plain data, no pointers, so that it can be stored. Made by compiler/plan, read by the
-// executor.
+// What the executor runs: plain data, so that it can be stored (package/). Made by compiler/plan, read by the executor.
 //
 // Buffers are fixed places in one arena per memory space; their offsets come from liveness at compile time. Steps run
 // in order. Host steps call compiled kernels or reference kernels on host buffers; a library step gives a partition to
@@ -9,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -61,6 +61,13 @@ struct Buffer {
 struct ConstantInit {
   BufferId buffer = -1;
   Tensor data;
+};
+
+/// A region as it is to lie in memory: its bytes, never written, at an address aligned to kTensorAlignment, and what keeps
+/// them there.
+struct ReadyRegion {
+  std::shared_ptr<const std::byte> first;  ///< null: there is none
+  size_t bytes = 0;
 };
 
 /// One operator on the reference kernels. Operands are plain row-major buffers of one space.
@@ -153,6 +160,8 @@ struct Plan {
   std::vector<DeviceSpec> devices;
   std::vector<Buffer> buffers;
   std::vector<ConstantInit> constants;
+  /// The host's constants where they are mapped from a package; then `constants` has none of the host's.
+  ReadyRegion host_constants{};
   std::vector<PlanPartition> partitions;
   std::vector<Step> steps;
   /// By step; empty: all 0. Steps of lane 0 run alone. Between two of them, steps of different lanes run at once: the

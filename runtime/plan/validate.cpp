@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/plan/validate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -15,7 +16,7 @@ constexpr size_t kMostBytes = SIZE_MAX / 4;  // of a region: sums of two stay ex
 
 class Validator {
  public:
-  Validator(const Plan& plan, HostValues host_values) : plan_(plan), host_values_(host_values) {}
+  explicit Validator(const Plan& plan) : plan_(plan) {}
 
   Status run() {
     if (Status status = check_spaces(); !status) return status;
@@ -26,6 +27,7 @@ class Validator {
     bool fits = plan_.lanes.empty() || plan_.lanes.size() == plan_.steps.size();
     for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size());
     if (!fits) return Status::error("damaged plan: its lanes are not those of its steps");
+    if (!check_duration(plan_.predicted)) return damaged("its predicted time is impossible");
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       Status status = std::visit([&](const auto& step) { return check_step(step); }, plan_.steps[i]);
       if (!status) return in("step", i, status);
@@ -104,8 +106,16 @@ class Validator {
     return is_good ? Status::ok() : Status::error("its scale is impossible");
   }
 
+  /// Where the host's constants are ready, its constant buffers have their values.
   Status check_constants() {
     std::vector<bool> has_value(plan_.buffers.size(), false);
+    if (const ReadyRegion& ready = plan_.host_constants; ready.first != nullptr) {
+      if (ready.bytes != plan_.spaces[0].constant_bytes) return damaged("the constants of the host have another size");
+      if (reinterpret_cast<uintptr_t>(ready.first.get()) % kTensorAlignment != 0)
+        return damaged("the constants of the host are not aligned");
+      for (size_t i = 0; i < plan_.buffers.size(); ++i)
+        has_value[i] = plan_.buffers[i].is_constant && plan_.buffers[i].space == 0;
+    }
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
       const ConstantInit& init = plan_.constants[i];
       if (!is_buffer(init.buffer)) return in("constant", i, Status::error("its buffer does not exist"));
@@ -119,9 +129,7 @@ class Validator {
       has_value[static_cast<size_t>(init.buffer)] = true;
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const bool is_elsewhere = plan_.buffers[i].space == 0 && host_values_ == HostValues::Elsewhere;
-      if (plan_.buffers[i].is_constant && !has_value[i] && !is_elsewhere)
-        return in("buffer", i, Status::error("it has no value"));
+      if (plan_.buffers[i].is_constant && !has_value[i]) return in("buffer", i, Status::error("it has no value"));
     }
     return Status::ok();
   }
@@ -187,6 +195,9 @@ class Validator {
     }
     std::vector<bool> is_taken(step.ops.size(), false);
     for (const LoweringCall& call : step.calls) {
+      bool has_slots = std::all_of(call.results.begin(), call.results.end(), [&](int id) { return is_buffer(id); });
+      for (const LoweringArg& arg : call.args) has_slots = has_slots && (!arg.is_slot() || is_buffer(arg.slot));
+      if (!has_slots) return Status::error("a call of its lowering has an operand that does not exist");
       for (int op : call.ops) {
         if (op < 0 || static_cast<size_t>(op) >= step.ops.size() || is_taken[static_cast<size_t>(op)])
           return Status::error("a call of its lowering stands for an operator that is not its own");
@@ -282,13 +293,12 @@ class Validator {
   }
 
   const Plan& plan_;
-  HostValues host_values_;
 };
 
 }  // namespace
 
-Status validate(const Plan& plan, HostValues host_values) {
-  return Validator(plan, host_values).run();
+Status validate(const Plan& plan) {
+  return Validator(plan).run();
 }
 
 }  // namespace collage::runtime

@@ -8,12 +8,9 @@
 
 namespace collage::runtime {
 
-/// Whether the plan must have the values of constants in host memory. Those of devices it always has.
-enum class HostValues { InPlan, Elsewhere };
-
 /// After success: indices are in range, buffers lie inside their region and fit their operands' spaces, sizes do not
-/// overflow, every constant buffer has exactly one value (none, where host values are elsewhere), every operator has a reference kernel where one is called.
+/// overflow, every constant buffer has exactly one value, every operator has a reference kernel where one is called.
 /// Symbols are not looked up.
-Status validate(const Plan& plan, HostValues host_values = HostValues::InPlan);
+Status validate(const Plan& plan);
 
 }  // namespace collage::runtime

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "compiler/codegen/target/tiles.h"
+#include "runtime/core/tiles.h"
 #include "tests/accuracy/measure_errors.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
@@ -93,7 +93,7 @@ Error error_against_f64(const std::vector<float>& y, const Tensor& x, const Tens
 }
 
 TEST(Accuracy, ProductsOnAmxAreNoWorseThanMultiplyAdds) {
-  if (!codegen::tile_obstacle().empty()) GTEST_SKIP() << codegen::tile_obstacle();
+  if (!runtime::tile_obstacle().empty()) GTEST_SKIP() << runtime::tile_obstacle();
   fmt::print("max and rms error against f64, in units of the sum of magnitudes\n{:10}{:>16}{:>18}{:>18}{:>18}\n", "",
              "", "multiply-adds", "AMX", "AMX fast");
   std::mt19937 random(5);

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs PROGRAM, which links the runtime alone, and checks what it loads (ldd) and what it holds (nm).
 
-    check_links.py PROGRAM NM
+    check_links.py NM PROGRAM [ARGUMENT…]
 """
 import re
 import subprocess
 import sys
 
 LIBRARIES = re.compile(r"lib(LLVM|protobuf|onnx|fl\b|sqlite)", re.IGNORECASE)
-SYMBOLS = re.compile(r"\b(llvm|google::protobuf|onnx|collage::(syntax|sema|ir|place|codegen|plan|match|driver))::|\byy(lex|parse)|Lexer\b|bison")
+SYMBOLS = re.compile(r"\b(llvm|google::protobuf|onnx|collage::(syntax|sema|ir|import|place|codegen|plan|match|driver))::|\byy(lex|parse)|Lexer\b|bison")
 
 
 def lines(*command):
@@ -17,8 +17,8 @@ def lines(*command):
 
 
 def main():
-    program, nm = sys.argv[1:]
-    print(*lines(program))
+    nm, program, *arguments = sys.argv[1:]
+    print(*lines(program, *arguments))
     loaded = [line.split()[0] for line in lines("ldd", program) if line.strip()]
     symbols = lines(nm, "--demangle", "--defined-only", program)
     print(f"{len(symbols)} symbols; loads", *loaded)

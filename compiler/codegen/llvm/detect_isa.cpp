@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/codegen/target/tiles.h"
+#include "runtime/core/tiles.h"
 
 namespace collage::codegen {
 namespace {
@@ -34,7 +34,7 @@ Isa detect_isa(const std::string& cpu) {
       if (info) {
         isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                              info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
-        if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = tile_obstacle();
+        if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = runtime::tile_obstacle();
         isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
       }
     }
@@ -48,7 +48,7 @@ Isa detect_isa(const std::string& cpu) {
   isa.set_vectors(runtime::host_capabilities().vectors);
   const int64_t level2_cache = runtime::host_capabilities().level2_cache;
   if (level2_cache > 0) isa.level2_cache = std::clamp(level2_cache, kLeastCache, kMostCache);
-  isa.tile_obstacle = tile_obstacle();
+  isa.tile_obstacle = runtime::tile_obstacle();
   isa.has_vnni = (features.lookup("avx512vnni") && features.lookup("avx512vl")) || features.lookup("avxvnni");
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();

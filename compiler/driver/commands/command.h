@@ -10,8 +10,8 @@
 #include "compiler/driver/commands/commands.h"
 #include "compiler/driver/commands/stage_clock.h"
 #include "compiler/driver/compilation/compilation.h"
-#include "compiler/driver/run/bind_inputs.h"
 #include "compiler/driver/run/program.h"
+#include "compiler/execution/bind_inputs.h"
 
 namespace collage::driver {
 
@@ -22,7 +22,7 @@ struct Command {
   support::Diagnostics& diags;
   StageClock& clock;
   Compilation& compilation;
-  std::vector<BoundInput> inputs{};  ///< where something is to be run
+  std::vector<execution::BoundInput> inputs{};  ///< where something is to be run
   ir::Placement offered{};           ///< `--candidate-placement`, read by `read_candidates`
 
   void print(std::string_view text) const {

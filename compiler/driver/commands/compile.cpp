@@ -9,6 +9,7 @@
 #include "compiler/driver/report/json_report.h"
 #include "compiler/ir/print.h"
 #include "compiler/support/write_file.h"
+#include "runtime/package/package.h"
 
 namespace collage::driver {
 namespace {
@@ -42,12 +43,28 @@ std::optional<std::string> write_placed_model(const Command& command, const fs::
   return weights->empty() ? output.string() : output.string() + ", " + *weights;
 }
 
-/// Writes the placed model and `--placement-json`, and prints the summary. False after an error.
-bool write_results(Command& command, PlacedModel* placed) {
+/// Whether a file of this name is a package, and not the placed model as text.
+bool is_package_name(const fs::path& path) {
+  return path.extension() == ".collage";
+}
+
+bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
+                   const Program& program) {
+  const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
+                                 placed_text(command.compilation.graph(), placement), ""};
+  const runtime::Status status = runtime::write_package(output.string(), package);
+  return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
+}
+
+/// Writes the package or the placed model and `--placement-json`, and prints the summary. False after an error.
+bool write_results(Command& command, PlacedModel* placed, const Program& program) {
   const Request& request = command.request;
   fs::path output(request.output);
   if (output.empty() && !request.executes()) output = command.compilation.file().path.stem().string() + ".collage";
-  if (!output.empty()) {
+  if (is_package_name(output)) {
+    if (!write_program(command, output, placed->placement, program)) return false;
+    placed->report.wrote = output.string();
+  } else if (!output.empty()) {
     std::optional<std::string> files = write_placed_model(command, output, placed->placement);
     if (!files) return false;
     placed->report.wrote = *files;
@@ -85,7 +102,7 @@ void compile(Command& command) {
   auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
   if (!program) return;
   if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);
-  const bool written = command.clock.time("write", [&] { return write_results(command, &*placed); });
+  const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
   if (written && command.request.executes()) execute(command, placed->placement, *program);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a compiled model: `--check`, `--verify-costs`, `--run`, `--profile`, `--bench`.
 #include "compiler/driver/commands/command.h"
+#include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/report/profile.h"
 #include "compiler/driver/report/verify_costs.h"
-#include "compiler/driver/run/bench.h"
-#include "compiler/driver/run/run_model.h"
+#include "compiler/execution/bench.h"
+#include "compiler/execution/run_model.h"
 #include "compiler/plan/check.h"
 #include "compiler/support/write_file.h"
 
@@ -20,8 +21,9 @@ struct Loaded {
   const ir::Placement& placement;
   const Program& program;
   runtime::Executor& executor;
+  execution::ModelPorts ports;
 
-  std::vector<ir::Tensor> first_inputs() const { return inputs_of_run(graph, command.inputs, 0); }
+  std::vector<ir::Tensor> first_inputs() const { return execution::inputs_of_run(ports, command.inputs, 0); }
 };
 
 /// Does a piece of work, with its begin and end reported to the listener.
@@ -58,11 +60,11 @@ bool verify(const Loaded& loaded) {
 
 bool run(const Loaded& loaded) {
   Command& command = loaded.command;
-  std::optional<RunResult> result =
-      run_model(loaded.graph, command.inputs, loaded.executor, command.compilation.listener(), command.diags);
+  std::optional<execution::RunResult> result = execution::run_model(loaded.ports, command.inputs, loaded.executor,
+                                                                    command.compilation.listener(), command.diags);
   if (!result) return false;
-  const bool good = judge_result(command.request.run, loaded.graph, &*result, command.diags);
-  command.print(print(*result, loaded.graph));
+  const bool good = execution::judge_result(command.request.run, loaded.ports, &*result, command.diags);
+  command.print(execution::print(*result, loaded.ports));
   return good;
 }
 
@@ -77,10 +79,11 @@ bool profile(const Loaded& loaded) {
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const BenchRequest& request = command.request.bench;
-  std::optional<BenchReport> report = bench_model(loaded.program.built.plan, loaded.first_inputs(), request.runs,
-                                                  loaded.executor, command.compilation.listener(), command.diags);
+  std::optional<execution::BenchReport> report =
+      execution::bench_model(loaded.program.built.plan, loaded.first_inputs(), request.runs, loaded.executor,
+                             command.compilation.listener(), command.diags);
   if (!report) return false;
-  command.print(print(*report));
+  command.print(execution::print(*report));
   const Settings& settings = command.compilation.settings();
   return request.json.empty() ||
          write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
@@ -99,7 +102,8 @@ void execute(Command& command, const ir::Placement& placement, const Program& pr
   auto executor =
       clock.time("load", [&] { return load_program(program, command.compilation.settings().threads, command.diags); });
   if (executor == nullptr) return;
-  const Loaded loaded{command, command.compilation.graph(), placement, program, *executor};
+  const Loaded loaded{command,   command.compilation.graph(),          placement, program,
+                      *executor, ports_of(command.compilation.graph())};
   if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
   if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
   if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;

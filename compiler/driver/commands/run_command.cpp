@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/driver/commands/command.h"
+#include "compiler/driver/input/graph_ports.h"
 #include "compiler/passes/phases.h"
 
 namespace collage::driver {
@@ -36,8 +37,9 @@ bool run_passes(Command& command) {
 /// Inputs are read before the work of compiling: a wrong file name should not cost a search.
 bool read_inputs(Command& command) {
   if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) return true;
-  auto inputs = command.clock.time(
-      "inputs", [&] { return bind_inputs(command.request.run, command.compilation.graph(), command.diags); });
+  auto inputs = command.clock.time("inputs", [&] {
+    return execution::bind_inputs(command.request.run, ports_of(command.compilation.graph()), command.diags);
+  });
   if (inputs) command.inputs = std::move(*inputs);
   return inputs.has_value();
 }

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/run/bind_inputs.h"
 #include "compiler/driver/search/find_placement.h"
+#include "compiler/execution/bind_inputs.h"
 #include "compiler/plan/targets.h"
 
 namespace collage::driver {
@@ -56,7 +56,7 @@ void add_row(const SearchInput& input, const std::string& strategy, FoundPlaceme
 /// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results that
 /// differ from the reference are one.
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
-             const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
+             const std::vector<execution::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 std::string print(const Comparison& comparison);
 /// The document of `--compare-json`.

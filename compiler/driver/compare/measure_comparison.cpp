@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "compiler/driver/compare/comparison.h"
+#include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/run/plan_runner.h"
-#include "compiler/driver/run/time_plan.h"
+#include "compiler/execution/time_plan.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/plan/check.h"
 
@@ -20,8 +21,8 @@ constexpr int kUsualRuns = 10;
 }  // namespace
 
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
-             const std::vector<BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags) {
-  const std::vector<Tensor> operands = inputs_of_run(input.graph, inputs, 0);
+             const std::vector<execution::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags) {
+  const std::vector<Tensor> operands = execution::inputs_of_run(ports_of(input.graph), inputs, 0);
   runtime::Result<std::vector<Tensor>> reference = ir::evaluate_graph(input.graph, operands);
   if (!reference) return diags.error_at(Code::RunFailed, input.graph.name, "{}", reference.message());
 
@@ -53,7 +54,8 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
   for (size_t i = 0; i < of_row.size(); ++i) {
     if (of_row[i] == nullptr) continue;
     const PlanRunner& runner = *of_row[i];
-    Measured measured{median(runner.seconds), *std::min_element(runner.seconds.begin(), runner.seconds.end()),
+    Measured measured{execution::median(runner.seconds),
+                      *std::min_element(runner.seconds.begin(), runner.seconds.end()),
                       difference(runner.outputs, *reference)};
     for (const PlanRunner* other : turn)
       comparison.disagreement = std::max(comparison.disagreement, difference(runner.outputs, other->outputs));

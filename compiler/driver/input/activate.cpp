@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/codegen/target/tiles.h"
+#include "runtime/core/tiles.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -28,7 +28,7 @@ std::string absence(const ir::Backend& backend) {
 void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, codegen::Numerics numerics) {
   auto environment = std::make_shared<match::Environment>();
   environment->generator_refusal = [numerics](std::string_view generator) {
-    return codegen::generator_refusal(generator, numerics, codegen::tile_obstacle());
+    return codegen::generator_refusal(generator, numerics, runtime::tile_obstacle());
   };
   for (std::string_view library : runtime::library_names()) {
     environment->libraries.emplace(library, runtime::library_version(library));

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <fstream>
+
 #include "compiler/driver/output/write_model.h"
 #include "compiler/import/onnx.h"
 #include "compiler/syntax/dump_model.h"
 #include "compiler/syntax/parse_model.h"
+#include "runtime/package/package.h"
 
 namespace collage::driver {
 namespace {
@@ -26,12 +30,23 @@ std::optional<sema::Model> read_onnx(const ModelRequest& request, support::Diagn
   return sema::Model{std::move(*graph), {}};
 }
 
+bool is_package(const std::string& path) {
+  std::array<char, 16> beginning{};
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(beginning.data(), beginning.size());
+  return runtime::looks_like_package({beginning.data(), static_cast<size_t>(stream.gcount())});
+}
+
 /// The text of a model. Its shapes are fixed.
 std::optional<support::FileId> load_text(const ModelRequest& request, support::SourceManager& sources,
                                          support::Diagnostics& diags) {
   for (const auto& [name, shape] : request.shapes) {
     return diags.error_at(Code::BadOption, "--shape " + name, "the shapes of a model text are fixed: `{}`",
                           fmt::join(shape, "x"));
+  }
+  if (is_package(request.path)) {
+    return diags.error_at(Code::CannotRead, request.path, "is a compiled model, and no text")
+        .note("`collage-run {}` runs it; the model that it was made of can be compiled again", request.path);
   }
   std::string why;
   std::optional<support::FileId> file = sources.load(request.path, &why);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/codegen/target/numerics.h"
+#include "compiler/execution/run_request.h"
 #include "compiler/place/objectives/objective.h"
 
 namespace collage::driver {
@@ -25,14 +26,8 @@ inline constexpr double kMostSeconds = 1e6;
 inline constexpr uint64_t kMostStates = 1'000'000'000'000'000;
 inline constexpr int kEvolveEvaluations = 24;
 inline constexpr double kMeasureTimeout = 10;  ///< seconds
-inline constexpr double kPictureScale = 1.0 / 255.0;
-inline constexpr double kExpectTolerance = 2e-5;
 
-/// `NAME=FILE`; an empty name stands for the only input or output.
-struct NamedFile {
-  std::string name;
-  std::string file;
-};
+using execution::NamedFile;
 
 struct Options {
   std::string model;
@@ -61,10 +56,10 @@ struct Options {
 
   bool run = false;
   std::vector<NamedFile> inputs;
-  double scale = kPictureScale;  ///< of pictures
+  double scale = execution::kPictureScale;  ///< of pictures
   std::vector<NamedFile> results;
   std::vector<NamedFile> expected;
-  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
+  double tolerance = execution::kExpectTolerance;  ///< of `expected`, relative to max|y|
   std::string labels;
   bool check = false;
   int threads = 1;                                      ///< of the host

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "compiler/driver/input/rule_files.h"
+#include "compiler/import/tensor_proto.h"
 
 namespace collage::driver {
 namespace {
@@ -51,14 +52,15 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   return settings;
 }
 
-RunRequest run_request(const Options& options) {
+execution::RunRequest run_request(const Options& options) {
   return {.is_asked = options.run,
           .inputs = options.inputs,
           .expected = options.expected,
           .results = options.results,
           .labels = options.labels,
           .scale = options.scale,
-          .tolerance = options.tolerance};
+          .tolerance = options.tolerance,
+          .formats = {{".pb", import::read_tensor_pb, import::write_tensor_pb}}};
 }
 
 }  // namespace

@@ -81,16 +81,6 @@ struct QuestionRequest {
   bool is_asked() const { return !why.empty() || !why_not.empty(); }
 };
 
-struct RunRequest {
-  bool is_asked = false;
-  std::vector<NamedFile> inputs{};
-  std::vector<NamedFile> expected{};
-  std::vector<NamedFile> results{};
-  std::string labels{};
-  double scale = kPictureScale;         ///< of pictures
-  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
-};
-
 struct BenchRequest {
   int runs = 0;
   std::string json{};
@@ -107,7 +97,7 @@ struct Request {
   CompareRequest compare;
   QuestionRequest questions;
   bool dumps_lowering = false;
-  RunRequest run;
+  execution::RunRequest run;
   BenchRequest bench;
   bool checks = false;
   bool verifies = false;

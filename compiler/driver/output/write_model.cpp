@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/ir/print.h"
 #include "runtime/io/safetensors.h"
 
 namespace collage::driver {
@@ -18,6 +19,17 @@ fs::path resolved(const fs::path& path) {
   std::error_code error;
   fs::path result = fs::weakly_canonical(path.empty() ? fs::path(".") : path, error);
   return error ? path : result;
+}
+
+bool is_long_literal(const ir::Value& value) {
+  return value.constant && value.constant->form == ir::Constant::Form::Literal &&
+         value.constant->data.count() > kTextElements;
+}
+
+void refer_to_file(ir::Value& value, const std::string& file) {
+  value.constant->form = ir::Constant::Form::File;
+  value.constant->file = file;
+  value.constant->key = value.name;
 }
 
 bool comes_from_file(const ir::Value& value) {
@@ -48,12 +60,9 @@ std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string&
       fs::path file = resolved(resolved(model_folder) / value.constant->file);
       value.constant->file = file.lexically_relative(target_folder).string();
     }
-    if (!value.constant || value.constant->form != ir::Constant::Form::Literal) continue;
-    if (value.constant->data.count() <= kTextElements) continue;
+    if (!is_long_literal(value)) continue;
     weights.emplace(value.name, value.constant->data);
-    value.constant->form = ir::Constant::Form::File;
-    value.constant->file = weights_file;
-    value.constant->key = value.name;
+    refer_to_file(value, weights_file);
   }
   if (weights.empty()) return "";
   if (std::error_code error; !place.may_replace && fs::exists(target_folder / weights_file, error)) {
@@ -64,6 +73,15 @@ std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string&
   runtime::Status status = runtime::write_safetensors(path, weights);
   if (status) return weights_file;
   return diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", status.message());
+}
+
+std::string placed_text(const ir::Graph& graph, const ir::Placement& placement) {
+  constexpr const char* kPackage = "package";
+  ir::Graph named = graph;
+  for (ir::ValueId id : named.value_ids()) {
+    if (ir::Value& value = named.value(id); is_long_literal(value)) refer_to_file(value, kPackage);
+  }
+  return ir::print(named, placement);
 }
 
 }  // namespace collage::driver

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/placement.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
@@ -31,5 +32,8 @@ std::set<std::filesystem::path> files_of_constants(const ir::Graph& graph, const
 /// The weights file that was written, empty if none was needed; nothing after an error.
 std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
                                             const WeightsPlace& place, support::Diagnostics& diags);
+
+/// The placed model as a text for people: constants of more than a few elements are named, not written.
+std::string placed_text(const ir::Graph& graph, const ir::Placement& placement);
 
 }  // namespace collage::driver

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "compiler/driver/run/time_plan.h"
+#include "compiler/execution/time_plan.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::driver {
@@ -85,7 +85,7 @@ std::optional<std::string> profile_model(const runtime::Plan& plan, const std::v
                                          size_t rows, runtime::Executor& executor, support::Diagnostics& diags) {
   std::vector<std::vector<Row>> by_step;
   for (const runtime::Step& step : plan.steps) by_step.push_back(rows_of(plan, step));
-  int run = -kWarmUpRuns;
+  int run = -execution::kWarmUpRuns;
   executor.observe([&](const runtime::StepReport& report) {
     if (run < 0) return;
     std::vector<Row>& step = by_step[report.step];

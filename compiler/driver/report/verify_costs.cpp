@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/driver/run/time_plan.h"
+#include "compiler/execution/time_plan.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/time_candidate.h"
 
@@ -76,8 +76,8 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
   const size_t conversions = plan.partitions.size();  // the row after those of the partitions
   std::vector<std::vector<double>> times(conversions + 1);
   std::vector<double> latencies;
-  for (int r = -kWarmUpRuns; r < runs; ++r) {
-    runtime::Result<TimedRun> run = time_run(loaded.executor, inputs);
+  for (int r = -execution::kWarmUpRuns; r < runs; ++r) {
+    runtime::Result<execution::TimedRun> run = execution::time_run(loaded.executor, inputs);
     if (!run) return run.status();
     if (r < 0) continue;
     std::vector<double> of_run(times.size(), 0);
@@ -92,11 +92,11 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
   LonePartitions lone(loaded);
   for (size_t p = 0; p < conversions; ++p) {
     const runtime::PlanPartition& partition = plan.partitions[p];
-    const double in_run = median(times[p]);
+    const double in_run = execution::median(times[p]);
     report.rows.push_back(
         {partition.name, partition.backend, partition.cost.seconds(), lone.seconds(p).value_or(in_run), in_run});
   }
-  const double moving = median(times[conversions]);
+  const double moving = execution::median(times[conversions]);
   VerifyRow moved{"conversions", "", 0, moving, moving};
   bool has_conversions = false;
   for (const runtime::Step& step : plan.steps) {
@@ -112,7 +112,7 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
     report.sum.alone += row.alone;
     report.sum.in_run += row.in_run;
   }
-  const double whole = median(latencies);
+  const double whole = execution::median(latencies);
   report.end_to_end = {"end to end", "", plan.predicted.seconds(), whole, whole};
   return report;
 }

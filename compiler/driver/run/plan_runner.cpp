@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler/driver/run/time_plan.h"
+#include "compiler/execution/time_plan.h"
 #include "compiler/plan/check.h"
 
 namespace collage::driver {
@@ -23,9 +23,9 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
                             int runs) {
-  for (int r = -kWarmUpRuns; r < runs; ++r) {
+  for (int r = -execution::kWarmUpRuns; r < runs; ++r) {
     for (PlanRunner* runner : runners) {
-      runtime::Result<TimedRun> run = time_run(*runner->executor, inputs);
+      runtime::Result<execution::TimedRun> run = execution::time_run(*runner->executor, inputs);
       if (!run) return run.status();
       runner->outputs = std::move(run->outputs);
       if (r >= 0) runner->seconds.push_back(run->latency);

@@ -8,8 +8,9 @@
 #include <limits>
 #include <map>
 
+#include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/run/plan_runner.h"
-#include "compiler/driver/run/time_plan.h"
+#include "compiler/execution/time_plan.h"
 #include "compiler/place/baselines/evolve.h"
 #include "compiler/plan/check.h"
 
@@ -125,7 +126,7 @@ class PlanEvolution {
       ++report_->failed;
       return std::numeric_limits<double>::infinity();
     }
-    return median(runner->seconds);
+    return execution::median(runner->seconds);
   }
 
   const SearchInput& input_;
@@ -142,10 +143,10 @@ class PlanEvolution {
 
 std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
                                           const plan::PlanTargets& targets, const Settings& settings,
-                                          const std::vector<BoundInput>& inputs, EvolveReport* report,
+                                          const std::vector<execution::BoundInput>& inputs, EvolveReport* report,
                                           support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
-  PlanEvolution evolution(input, seed, targets, inputs_of_run(input.graph, inputs, 0), report);
+  PlanEvolution evolution(input, seed, targets, execution::inputs_of_run(ports_of(input.graph), inputs, 0), report);
   std::optional<FoundPlacement> best = evolution.search(settings.evolve_evaluations);
   std::optional<PlanRunner> seed_runner = evolution.load(seed, diags);
   if (!seed_runner) return std::nullopt;
@@ -156,10 +157,10 @@ std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundP
   if (runtime::Status status = run_in_turn(turn, evolution.operands(), evolution.final_runs()); !status) {
     return diags.error_at(support::Code::RunFailed, input.graph.name, "{}", status.message());
   }
-  report->seed_seconds = median(seed_runner->seconds);
+  report->seed_seconds = execution::median(seed_runner->seconds);
   report->noise = spread(seed_runner->seconds);
   if (best_runner) {
-    report->best_seconds = median(best_runner->seconds);
+    report->best_seconds = execution::median(best_runner->seconds);
     report->noise = std::max(report->noise, spread(best_runner->seconds));
     const bool agrees = difference(best_runner->outputs, seed_runner->outputs) <= plan::kDefaultTolerance;
     report->is_kept = !agrees || report->best_seconds >= report->seed_seconds - report->noise;

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/run/bind_inputs.h"
+#include "compiler/driver/input/requests.h"
 #include "compiler/driver/search/find_placement.h"
+#include "compiler/execution/bind_inputs.h"
 #include "compiler/plan/targets.h"
 
 namespace collage::driver {
@@ -30,7 +31,7 @@ struct EvolveReport {
 /// the seed does not run.
 std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
                                           const plan::PlanTargets& targets, const Settings& settings,
-                                          const std::vector<BoundInput>& inputs, EvolveReport* report,
+                                          const std::vector<execution::BoundInput>& inputs, EvolveReport* report,
                                           support::Diagnostics& diags);
 
 /// `24 plans measured in 12.3 s, …`

@@ -6,6 +6,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/place/strategies.h"
+#include "compiler/tools/command_line/run_options.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::tools {

@@ -3,37 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 
 namespace collage::tools {
 namespace {
 
 using driver::NamedFile;
 using driver::Options;
+using execution::parse_named_file;
+using execution::parse_number;
 using Texts = std::vector<std::string>;
-
-std::optional<double> parse_decimal(std::string_view text) {
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// `0.5`, `1/255`.
-std::optional<double> parse_number(std::string_view text) {
-  const size_t slash = text.find('/');
-  std::optional<double> above = parse_decimal(text.substr(0, slash));
-  if (slash == std::string_view::npos || !above) return above;
-  std::optional<double> below = parse_decimal(text.substr(slash + 1));
-  if (!below || *below == 0) return std::nullopt;
-  return *above / *below;
-}
-
-NamedFile parse_named_file(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos) return {"", text};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
 
 /// Stores values into the field of a row; each overload reads one type and returns what is wrong, or "".
 class Store {

@@ -79,6 +79,47 @@ TEST_F(Interface, RunsOnBuffersOfTheCallerAfterAllElseIsFreed) {
   collage_session_free(session);
 }
 
+TEST_F(Interface, ExecutablesAreSavedAndLoaded) {
+  const std::string path = (std::filesystem::path(::testing::TempDir()) / "digits.collage").string();
+  std::vector<float> image(kPixels, 0.25f), built(kClasses), loaded(kClasses), again(kClasses);
+  {
+    collage_model* model = collage_model_load(compiler_, kModel);
+    collage_placement* placement = collage_place(model);
+    const collage::Executable executable(collage_build(placement));
+    ASSERT_NE(executable.get(), nullptr) << messages();
+    collage_placement_free(placement);
+    collage_model_free(model);
+    executable.save(path);
+    collage::Session(executable).run({image.data()}, {built.data()});
+  }
+  collage::Executable executable = collage::Executable::load(path);
+  EXPECT_STREQ(executable.input(0).name, "image");
+  EXPECT_STREQ(executable.output(0).name, "logits");
+  EXPECT_GT(executable.predicted_seconds(), 0);
+  collage::Session(executable).run({image.data()}, {loaded.data()});
+  EXPECT_EQ(loaded, built);
+  // Over the file that is mapped: the new one takes its name, the old one stays where it is.
+  executable.save(path);
+  collage::Session(executable).run({image.data()}, {again.data()});
+  EXPECT_EQ(again, built);
+  collage::Session(collage::Executable::load(path)).run({image.data()}, {again.data()});
+  EXPECT_EQ(again, built);
+  std::filesystem::remove(path);
+}
+
+TEST_F(Interface, SavingAndLoadingSayWhatIsWrong) {
+  char error[256];
+  EXPECT_EQ(collage_executable_load(nullptr, error, sizeof(error)), nullptr);
+  EXPECT_STREQ(error, "there is no path");
+  EXPECT_EQ(collage_executable_load("no/such.collage", error, sizeof(error)), nullptr);
+  EXPECT_STREQ(error, "'no/such.collage': cannot read: No such file or directory");
+  EXPECT_EQ(collage_executable_load(kModel, error, sizeof(error)), nullptr);
+  EXPECT_NE(std::string(error).find("is a model as text"), std::string::npos) << error;
+  EXPECT_NE(collage_executable_save(nullptr, "x.collage", error, sizeof(error)), 0);
+  EXPECT_STREQ(error, "there is no executable");
+  EXPECT_THROW(collage::Executable::load(kModel), collage::Error);
+}
+
 TEST_F(Interface, OneModelServesSeveralSettings) {
   collage_model* model = collage_model_load(compiler_, kModel);
   collage_placement* best = collage_place(model);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of split operands on AMX against the reference kernels: shapes, epilogues, special values, and who may not
 // use them.
-#include "compiler/codegen/target/tiles.h"
+#include "runtime/core/tiles.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
@@ -21,7 +21,7 @@ codegen::LowerOptions on_tiles(const Model& model) {
 class AmxProducts : public KernelTest {
  protected:
   void SetUp() override {
-    if (!codegen::tile_obstacle().empty()) GTEST_SKIP() << codegen::tile_obstacle();
+    if (!runtime::tile_obstacle().empty()) GTEST_SKIP() << runtime::tile_obstacle();
     make(1, true);
   }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs gave, for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/execution/bench.h"
+#include "compiler/execution/run_model.h"
+
+namespace collage::execution {
+
+/// `outputs` (name, dtype, shape, class of scores), `runs`, `expected` and `accuracy` where they were asked for.
+nlohmann::ordered_json result_json(const RunResult& result, const ModelPorts& model);
+
+nlohmann::ordered_json times_json(const BenchReport& report);
+
+}  // namespace collage::execution

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be run on which files, as plain data, and how its parts are written on a command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::execution {
+
+inline constexpr double kPictureScale = 1.0 / 255.0;
+inline constexpr double kExpectTolerance = 2e-5;
+
+/// `NAME=FILE`; an empty name stands for the only input or output.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+NamedFile parse_named_file(const std::string& text);
+
+/// `0.5`, `1/255`. Returns nullopt for any other text.
+std::optional<double> parse_number(std::string_view text);
+
+/// A kind of tensor files, beside those that the runtime reads.
+struct TensorFormat {
+  std::string extension;  ///< `.pb`
+  runtime::Result<runtime::Tensor> (*read)(const std::string& path);
+  runtime::Status (*write)(const runtime::Tensor& tensor, const std::string& name, const std::string& path);
+};
+using TensorFormats = std::vector<TensorFormat>;
+
+struct RunRequest {
+  bool is_asked = false;
+  std::string asked_by = "--run";  ///< for messages
+  std::vector<NamedFile> inputs{};
+  std::vector<NamedFile> expected{};
+  std::vector<NamedFile> results{};
+  std::string labels{};
+  double scale = kPictureScale;         ///< of pictures
+  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
+  TensorFormats formats{};
+};
+
+}  // namespace collage::execution

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/execution/time_plan.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace collage::execution {
+
+runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs) {
+  using Clock = std::chrono::steady_clock;
+  TimedRun run;
+  double in_steps = 0;
+  executor.observe([&](const runtime::StepReport& step) { in_steps += step.host_seconds; });
+  Clock::time_point start = Clock::now();
+  runtime::Result<std::vector<runtime::Tensor>> outputs = executor.run(inputs);
+  double wall = std::chrono::duration<double>(Clock::now() - start).count();
+  executor.observe({});
+  if (!outputs) return outputs.status();
+  for (const runtime::Slot& slot : executor.timeline().slots()) {
+    run.steps.push_back((slot.finish - slot.start).seconds());
+  }
+  run.latency = std::max(wall - in_steps, 0.0) + executor.timeline().makespan().seconds();
+  run.outputs = std::move(*outputs);
+  return run;
+}
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace collage::execution

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a loaded plan takes. Steps on simulated devices and their links count with simulated time: what the host
+// spends on computing their results says nothing about the device. Steps of a concurrent plan overlap.
+#pragma once
+
+#include <vector>
+
+#include "runtime/exec/executor.h"
+
+namespace collage::execution {
+
+/// Runs before those that count: the first ones load code and memory.
+inline constexpr int kWarmUpRuns = 3;
+
+struct TimedRun {
+  double latency = 0;         ///< seconds, end to end
+  std::vector<double> steps;  ///< seconds, as Plan::steps
+  std::vector<runtime::Tensor> outputs;
+};
+
+/// One run. The executor's observer is replaced.
+runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
+
+/// The middle one; of an even number the upper. Not empty.
+double median(std::vector<double> values);
+
+}  // namespace collage::execution

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-run`: runs compiled models, packages, without the compiler. Exit codes: tools/command_line/program_text.h.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "compiler/execution/run_json.h"
+#include "compiler/support/explain.h"
+#include "compiler/support/write_file.h"
+#include "compiler/tools/collage-run/run_options.h"
+#include "compiler/tools/command_line/app_text.h"
+#include "compiler/tools/command_line/short_waits.h"
+#include "include/collage/version.h"
+#include "runtime/package/package.h"
+
+namespace {
+
+using namespace collage;
+using enum tools::ExitCode;
+using support::Code;
+
+int wrong_usage(std::string_view message) {
+  fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
+  return kWrongUsage;
+}
+
+/// A package that is loaded, and what it is to do.
+class PackageRun {
+ public:
+  PackageRun(const tools::RunOptions& options, support::Diagnostics& diags) : options_(options), diags_(diags) {}
+
+  /// False after errors.
+  bool run() {
+    runtime::Result<runtime::Package> package = runtime::read_package(options_.package);
+    if (!package) return diags_.error_at(Code::CannotRead, options_.package, "{}", package.message());
+    if (options_.about) return fmt::print("{}", package->about), true;
+    if (options_.placed) return fmt::print("{}", package->placed), true;
+    const int threads = options_.threads > 0 ? options_.threads : package->threads;
+    return run(*package, threads);
+  }
+
+ private:
+  bool run(const runtime::Package& package, int threads) {
+    const execution::ModelPorts ports = execution::ports_of(package.plan);
+    execution::RunRequest request = options_.run;
+    request.asked_by = "--input";
+    // To be timed alone, a model takes whatever it is not given.
+    request.is_asked =
+        options_.bench == 0 || !request.results.empty() || !request.expected.empty() || !request.labels.empty();
+    const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
+    if (!inputs) return false;
+    auto executor = runtime::Executor::load(package.plan, *package.code, threads);
+    if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
+    json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
+    bool good = !request.is_asked || run_once(request, ports, *inputs, **executor);
+    if (good && options_.bench > 0)
+      good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
+    if (options_.json) fmt::print("{}\n", json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return good;
+  }
+
+  bool run_once(const execution::RunRequest& request, const execution::ModelPorts& ports,
+                const std::vector<execution::BoundInput>& inputs, runtime::Executor& executor) {
+    std::optional<execution::RunResult> result = execution::run_model(ports, inputs, executor, {}, diags_);
+    if (!result) return false;
+    const bool good = execution::judge_result(request, ports, &*result, diags_);
+    json_.update(execution::result_json(*result, ports));
+    if (!options_.json) fmt::print("{}", execution::print(*result, ports));
+    return good;
+  }
+
+  bool bench(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, int threads,
+             runtime::Executor& executor) {
+    const std::optional<execution::BenchReport> report =
+        execution::bench_model(plan, inputs, options_.bench, executor, {}, diags_);
+    if (!report) return false;
+    json_["bench"] = execution::times_json(*report);
+    if (!options_.json) fmt::print("{}", execution::print(*report));
+    return options_.bench_json.empty() ||
+           support::write_file(options_.bench_json, execution::to_json(*report, plan.model, "", threads), diags_);
+  }
+
+  const tools::RunOptions& options_;
+  support::Diagnostics& diags_;
+  nlohmann::ordered_json json_;
+};
+
+int run(int argc, char** argv) {
+  CLI::App app("runs a compiled model, a package that `collagec -o NAME.collage` wrote", "collage-run");
+  tools::add_text_flags(app);
+  tools::RunOptions options;
+  tools::add_run_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success), kSuccess;
+  } catch (const CLI::ParseError& error) {
+    return wrong_usage(error.what());
+  }
+  if (!options.explain.empty()) return support::explain(options.explain) ? kSuccess : kWrongUsage;
+  if (options.package.empty()) return wrong_usage("a package is needed: `collage-run FILE`");
+  if (std::string wrong = tools::wrong_combination(options); !wrong.empty()) return wrong_usage(wrong);
+  // Starting again takes longer than many models: for one run it does not pay.
+  if (options.bench > 0) tools::restart_with_short_waits(argv);
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  const bool good = PackageRun(options, diags).run();
+  fmt::print(stderr, "{}", diags.render());
+  if (good) return kSuccess;
+  const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),
+                                      [](const auto& record) { return record.code == Code::BadOption; });
+  return only_usage ? kWrongUsage : kInputError;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    fmt::print(stderr, "error: standard output cannot be written\n");
+    return code == kSuccess ? kInputError : code;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return kInputError;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-run, not in its input; please report it.\n",
+               error.what());
+    return kInternalError;
+  }
+}

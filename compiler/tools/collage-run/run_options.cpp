@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/tools/collage-run/run_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/tools/command_line/run_options.h"
+#include "runtime/pool/pool.h"
+
+namespace collage::tools {
+namespace {
+
+CLI::Option* add(CLI::App& app, const SharedOption& shared, const CLI::callback_t& store) {
+  return app.add_option(std::string(shared.flag), store, std::string(shared.help))
+      ->type_name(std::string(shared.value))
+      ->allow_extra_args(false);
+}
+
+void add_files(CLI::App& app, const SharedOption& shared, std::vector<execution::NamedFile>& files) {
+  add(app, shared, [&files](const CLI::results_t& texts) {
+    for (const std::string& text : texts) files.push_back(execution::parse_named_file(text));
+    return true;
+  })->take_all();
+}
+
+void add_number(CLI::App& app, const SharedOption& shared, double& number, bool may_be_negative) {
+  add(app, shared, [&number, shared, may_be_negative](const CLI::results_t& texts) {
+    const std::optional<double> value = execution::parse_number(texts.front());
+    const auto refuse = [&](const std::string& why) { throw CLI::ValidationError(std::string(shared.flag), why); };
+    if (!value) refuse(fmt::format("`{}` is not a number or a fraction", texts.front()));
+    if (!may_be_negative && !(*value >= 0)) refuse(fmt::format("`{}` is negative", texts.front()));
+    number = *value;
+    return true;
+  });
+}
+
+CLI::Option* add_count(CLI::App& app, const SharedOption& shared, int& count, double most) {
+  return app.add_option(std::string(shared.flag), count, std::string(shared.help))
+      ->type_name(std::string(shared.value))
+      ->check(CLI::Range(1, static_cast<int>(most)).description(""));
+}
+
+void add_text(CLI::App& app, const SharedOption& shared, std::string& text) {
+  app.add_option(std::string(shared.flag), text, std::string(shared.help))->type_name(std::string(shared.value));
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  // The formats of `collagec` but .pb, which takes protobuf to read.
+  constexpr SharedOption kInput = {"--input", "NAME=FILE",
+                                   "give a model input: NAME=FILE (.npy, .png, .jpg, .pgm) or NAME=random"};
+  constexpr SharedOption kSave = {"--save", "NAME=FILE", "write a model output (.npy)"};
+  app.add_option("package", options.package, "the compiled model: NAME.collage, as `collagec -o` writes it")
+      ->type_name("FILE");
+  add_files(app, kInput, options.run.inputs);
+  add_number(app, kScaleOption, options.run.scale, true);
+  app.get_option("--scale")->default_str(std::string(kScaleInitial));
+  add_files(app, kSave, options.run.results);
+  add_files(app, kExpectOption, options.run.expected);
+  add_number(app, kToleranceOption, options.run.tolerance, false);
+  app.get_option("--tolerance")->default_str(fmt::format("{}", execution::kExpectTolerance));
+  add_text(app, kLabelsOption, options.run.labels);
+  add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
+  add_count(app, kBenchOption, options.bench, kMostBenchRuns);
+  add_text(app, kBenchJsonOption, options.bench_json);
+  app.add_flag("--json", options.json, "print the results as one JSON document");
+  app.add_flag("--about", options.about, "print what the package says of itself, and stop");
+  app.add_flag("--placed", options.placed, "print the placed model, and stop");
+  app.add_option("--explain", options.explain, "explain a diagnostic: CG0005")->type_name("CODE");
+}
+
+std::string wrong_combination(const RunOptions& options) {
+  if (!options.bench_json.empty() && options.bench == 0) return "--bench-json needs --bench";
+  const bool stops = options.about || options.placed;
+  const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||
+                    !options.run.expected.empty() || !options.run.labels.empty();
+  if (options.about && options.placed) return "--about excludes --placed";
+  if (stops && runs) return fmt::format("{} stops before the model runs", options.about ? "--about" : "--placed");
+  return "";
+}
+
+}  // namespace collage::tools

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that `collagec` and `collage-run` share: one name, one form, one meaning.
+#pragma once
+
+#include <string_view>
+
+namespace collage::tools {
+
+struct SharedOption {
+  std::string_view flag;
+  std::string_view value;  ///< `FILE`
+  std::string_view help;   ///< without a full stop
+};
+
+inline constexpr SharedOption kScaleOption = {"--scale", "X",
+                                              "multiply the levels of pictures by this number or fraction"};
+inline constexpr std::string_view kScaleInitial = "1/255";
+inline constexpr SharedOption kToleranceOption = {"--tolerance", "X",
+                                                  "difference that --expect accepts, relative to the largest value"};
+inline constexpr SharedOption kExpectOption = {"--expect", "NAME=FILE", "compare a model output with a file"};
+inline constexpr SharedOption kLabelsOption = {"--labels", "FILE",
+                                               "right classes of a batch given as --input; prints the accuracy"};
+inline constexpr SharedOption kBenchOption = {"--bench", "N", "time this many runs"};
+inline constexpr double kMostBenchRuns = 1e6;
+inline constexpr SharedOption kBenchJsonOption = {"--bench-json", "FILE", "write the times of --bench as JSON"};
+inline constexpr SharedOption kThreadsOption = {"--threads", "N", "threads of the host"};
+
+}  // namespace collage::tools

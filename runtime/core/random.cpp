@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/random.h"
+
+#include <cmath>
+#include <span>
+
+namespace collage::runtime {
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), element `i` of stream `seed`.
+uint64_t split_mix(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// `low` and `high` are integers, less than 2^32 apart.
+template <typename T>
+void fill_random_ints(std::span<T> elements, uint64_t seed, double low, double high) {
+  const uint64_t width = static_cast<uint64_t>(high - low) + 1;
+  const auto first = static_cast<int64_t>(low);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto step = static_cast<int64_t>(((split_mix(seed, i) >> 32) * width) >> 32);
+    elements[i] = static_cast<T>(first + step);
+  }
+}
+
+struct RandomBounds {
+  double low, width;
+};
+
+/// The top 24 (53) bits are an exact fraction in [0, 1). Rounds once, so that every machine computes the same.
+template <typename Float>
+[[gnu::always_inline]] inline void fill_fractions(std::span<Float> elements, uint64_t seed, RandomBounds bounds) {
+  constexpr int kBits = sizeof(Float) == 4 ? 24 : 53;
+  constexpr double kUnit = kBits == 24 ? 0x1p-24 : 0x1p-53;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto top = static_cast<int64_t>(split_mix(seed, i) >> (64 - kBits));  // converts faster than unsigned ones
+    const double fraction = static_cast<double>(top) * kUnit;
+    elements[i] = static_cast<Float>(std::fma(bounds.width, fraction, bounds.low));
+  }
+}
+
+#if defined(__x86_64__)
+/// With the instruction, `fma` is no call.
+template <typename Float>
+[[gnu::target("fma")]] void fill_fractions_by_fma(std::span<Float> elements, uint64_t seed, RandomBounds bounds) {
+  fill_fractions(elements, seed, bounds);
+}
+#endif
+
+template <typename Float>
+void fill_random_floats(std::span<Float> elements, uint64_t seed, RandomBounds bounds) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma")) return fill_fractions_by_fma(elements, seed, bounds);
+#endif
+  fill_fractions(elements, seed, bounds);
+}
+
+}  // namespace
+
+Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low, double high) {
+  Tensor tensor(dtype, shape);
+  with_element_type(dtype, [&]<typename T>(Type<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      fill_random_floats(tensor.as<T>(), seed, RandomBounds{low, high - low});
+    } else {
+      fill_random_ints(tensor.as<T>(), seed, low, high);
+    }
+  });
+  return tensor;
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/package/package_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/core/checked_size.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/package/content_hash.h"
+#include "runtime/package/shallow_json.h"
+
+namespace collage::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kVersionAt = 12;
+constexpr size_t kFileBytesAt = 16;
+constexpr size_t kTableBytesAt = 24;
+constexpr size_t kTableHashAt = 32;
+constexpr size_t kTableAt = 64;
+/// Far more than the sections there are.
+constexpr size_t kMostTableBytes = 1 << 16;
+
+template <typename Number>
+void append(std::string& bytes, Number number) {
+  for (size_t i = 0; i < sizeof(Number); ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
+}
+
+template <typename Number>
+Number number_at(std::span<const char> bytes, size_t at) {
+  Number number = 0;
+  for (size_t i = sizeof(Number); i-- > 0;) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+size_t bytes_of(const SectionPieces& section) {
+  size_t bytes = 0;
+  for (std::span<const char> piece : section.pieces) bytes += piece.size();
+  return bytes;
+}
+
+std::string hash_of(const SectionPieces& section) {
+  ContentHash hash;
+  for (std::span<const char> piece : section.pieces) hash.add(piece);
+  return hash.finish();
+}
+
+/// An open file, closed at the end of the scope. What is mapped of it stays.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+/// What is wrong with a file that begins with these bytes; empty if it may be a package of this version.
+std::string wrong_beginning(std::span<const char> bytes) {
+  const std::string_view text(bytes.data(), bytes.size());
+  if (!text.starts_with(kPackageMagic)) {
+    constexpr std::string_view kModel = "model @";
+    const std::string_view start = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    const bool is_model = start.starts_with(kModel) || start.starts_with("//");
+    return is_model ? "is a model as text, which earlier versions called .collage too, and no package: "
+                      "`collagec FILE -o NAME.collage` makes one of it"
+                    : "is no Collage package";
+  }
+  if (bytes.size() < kTableAt) return "ends early";
+  if (const auto version = number_at<uint32_t>(bytes, kVersionAt); version != kPackageVersion) {
+    return "is a package of format " + std::to_string(version) + ", this program reads format " +
+           std::to_string(kPackageVersion) + ": compile the model again";
+  }
+  return "";
+}
+
+Result<std::shared_ptr<const std::byte>> map_whole(int descriptor, size_t bytes) {
+  void* pages = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
+  if (pages == MAP_FAILED) return Status::error(std::string("cannot be mapped: ") + std::strerror(errno));
+  return std::shared_ptr<const std::byte>(static_cast<const std::byte*>(pages),
+                                          [pages, bytes](const std::byte*) { ::munmap(pages, bytes); });
+}
+
+std::optional<size_t> size_in(const json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end() || !found->is_number_unsigned()) return std::nullopt;
+  return found->get<size_t>();
+}
+
+std::string text_in(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections) {
+  json table = json::array();
+  for (const SectionPieces& section : sections) {
+    // Offsets follow when the length of the table is known.
+    table.push_back({{"name", section.name}, {"offset", 0}, {"bytes", bytes_of(section)}, {"hash", hash_of(section)}});
+  }
+  constexpr size_t kDigits = 20;  // of an offset
+  size_t end = align_up(kTableAt + table.dump().size() + sections.size() * kDigits, kPageBytes);
+  for (json& row : table) {
+    row["offset"] = end;
+    end = align_up(end + row["bytes"].get<size_t>(), kPageBytes);
+  }
+  const std::string table_text = table.dump();
+  std::string head(kPackageMagic);
+  append(head, kPackageVersion);
+  append(head, static_cast<uint64_t>(end));
+  append(head, static_cast<uint64_t>(table_text.size()));
+  head += content_hash(table_text, 1);
+  head += table_text;
+
+  const std::string padding(kPageBytes, '\0');
+  std::vector<std::span<const char>> pieces{head};
+  size_t at = head.size();
+  const auto pad_to = [&](size_t place) {
+    for (; at < place; at += pieces.back().size())
+      pieces.push_back(std::span(padding).first(std::min(kPageBytes, place - at)));
+  };
+  for (size_t i = 0; i < sections.size(); ++i) {
+    pad_to(table[i]["offset"].get<size_t>());
+    pieces.insert(pieces.end(), sections[i].pieces.begin(), sections[i].pieces.end());
+    at += bytes_of(sections[i]);
+  }
+  pad_to(end);
+  return write_file(path, pieces);
+}
+
+Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
+  const OpenFile file(path);
+  if (file.descriptor() < 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  struct stat status {};
+  if (::fstat(file.descriptor(), &status) != 0)
+    return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) return Status::error("cannot read: is a directory");
+  if (!S_ISREG(status.st_mode)) return Status::error("is not a regular file");
+  const auto file_bytes = static_cast<size_t>(status.st_size);
+  // Nothing of a foreign file is mapped, however large it is.
+  char beginning[kTableAt];
+  const ssize_t got = ::pread(file.descriptor(), beginning, sizeof(beginning), 0);
+  if (got < 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  const std::span<const char> head(beginning, static_cast<size_t>(got));
+  if (std::string wrong = wrong_beginning(head); !wrong.empty()) return Status::error(wrong);
+  if (const auto written = number_at<uint64_t>(head, kFileBytesAt); written != file_bytes) {
+    return Status::error("is damaged: it has " + std::to_string(file_bytes) + " bytes, " + std::to_string(written) +
+                         " were written");
+  }
+  const auto table_bytes = number_at<uint64_t>(head, kTableBytesAt);
+  if (table_bytes > kMostTableBytes || table_bytes > file_bytes - kTableAt)
+    return Status::error("is damaged: its table is too long");
+
+  Result<std::shared_ptr<const std::byte>> memory = map_whole(file.descriptor(), file_bytes);
+  if (!memory) return memory.status();
+  const std::span<const char> all(reinterpret_cast<const char*>(memory->get()), file_bytes);
+  const std::span<const char> table_text = all.subspan(kTableAt, table_bytes);
+  const std::string_view table_hash(all.data() + kTableHashAt, kTableAt - kTableHashAt);
+  if (content_hash(table_text, 1) != table_hash) return Status::error("is damaged: its table is not as it was written");
+  const std::optional<json> table = parse_shallow(table_text, json::input_format_t::json);
+  if (!table || !table->is_array()) return Status::error("is damaged: its table cannot be read");
+  PackageFile package;
+  package.memory_ = *memory;
+  for (const json& row : *table) {
+    const std::string name = row.is_object() ? text_in(row, "name") : "";
+    const std::optional<size_t> offset = name.empty() ? std::nullopt : size_in(row, "offset");
+    const std::optional<size_t> bytes = name.empty() ? std::nullopt : size_in(row, "bytes");
+    if (!offset || !bytes || *offset % kPageBytes != 0 || *offset > file_bytes || *bytes > file_bytes - *offset) {
+      return Status::error("is damaged: section `" + name + "` is impossible");
+    }
+    const std::span<const char> section = all.subspan(*offset, *bytes);
+    if (content_hash(section, threads) != text_in(row, "hash")) {
+      return Status::error("is damaged: section `" + name + "` is not as it was written");
+    }
+    if (!package.sections_.emplace(name, section).second)
+      return Status::error("is damaged: section `" + name + "` is there twice");
+  }
+  return package;
+}
+
+std::span<const char> PackageFile::section(std::string_view name) const {
+  const auto found = sections_.find(name);
+  return found == sections_.end() ? std::span<const char>() : found->second;
+}
+
+}  // namespace collage::runtime

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of a package: named sections, each with its hash.
+//
+//     0    12   89 "COLLAGE" 0d 0a 1a 0a: no text, and not what a transfer as text would leave of it
+//     12    4   version of the format, little-endian, as the numbers below
+//     16    8   bytes of the file
+//     24    8   bytes of the table
+//     32   32   hash of the table, hexadecimal
+//     64        the table, JSON: [{"name", "offset", "bytes", "hash"}], then the sections
+//
+// A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the meaning of
+// a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h, core/external_functions.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/status.h"
+
+namespace collage::runtime {
+
+inline constexpr std::string_view kPackageMagic =
+    "\x89"
+    "COLLAGE\r\n\x1a\n";
+inline constexpr uint32_t kPackageVersion = 1;
+/// Of sections, and of tensors in them: a page.
+inline constexpr size_t kPageBytes = 4096;
+
+struct SectionPieces {
+  std::string name;
+  std::vector<std::span<const char>> pieces;  ///< one after another
+};
+
+/// Writes beside `path`, then renames. Every section begins at a multiple of kPageBytes.
+Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections);
+
+/// A package file in memory, read-only, with sections as their hashes say.
+class PackageFile {
+ public:
+  /// Hashes with `threads` threads. Fails for a file of another kind or version, and where a byte is not as written.
+  static Result<PackageFile> open(const std::string& path, int threads);
+
+  bool has(std::string_view name) const { return sections_.find(name) != sections_.end(); }
+  /// Empty if there is none of this name. Lives as long as `memory`.
+  std::span<const char> section(std::string_view name) const;
+  const std::shared_ptr<const std::byte>& memory() const { return memory_; }
+
+ private:
+  std::shared_ptr<const std::byte> memory_;
+  std::map<std::string, std::span<const char>, std::less<>> sections_;
+};
+
+}  // namespace collage::runtime

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file whose bytes are as written to a plan that this machine can run. Nothing of what the file says is believed: a
+// package may come from a program that is not ours.
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "include/collage/version.h"
+#include "runtime/core/checked_size.h"
+#include "runtime/core/code_features.h"
+#include "runtime/core/external_functions.h"
+#include "runtime/core/tiles.h"
+#include "runtime/package/package.h"
+#include "runtime/package/package_file.h"
+#include "runtime/package/plan_archive.h"
+#include "runtime/package/plan_calls.h"
+#include "runtime/package/shallow_json.h"
+#include "runtime/package/stored_code.h"
+#include "runtime/plan/validate.h"
+#include "runtime/pool/pool.h"
+
+namespace collage::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kSections[] = {"about", "plan", "code", "placed", "constants"};
+
+class PackageReader {
+ public:
+  explicit PackageReader(const PackageFile& file) : file_(file) {}
+
+  Result<Package> read() {
+    for (std::string_view name : kSections) {
+      if (!file_.has(name)) return damaged("it has no section `" + std::string(name) + "`");
+    }
+    if (Status status = read_about(); !status) return status;
+    if (Status status = read_plan(); !status) return status;
+    if (Status status = read_code(); !status) return status;
+    if (Status status = check(); !status) return status;
+    package_.placed = text_of("placed");
+    return std::move(package_);
+  }
+
+ private:
+  static Status damaged(const std::string& what) { return Status::error("is damaged: " + what); }
+  std::string text_of(std::string_view name) const {
+    const std::span<const char> section = file_.section(name);
+    return {section.begin(), section.end()};
+  }
+
+  Status read_about() {
+    const std::optional<json> about = parse_shallow(file_.section("about"), json::input_format_t::json);
+    const auto is_text = [](const json& value) { return value.is_string(); };
+    const bool is_whole = about && about->is_object() && is_text(about->value("architecture", json())) &&
+                          is_text(about->value("collage", json())) && is_text(about->value("processor", json())) &&
+                          about->value("threads", json()).is_number_unsigned() &&
+                          about->value("external_functions", json()).is_number_unsigned() &&
+                          about->value("features", json()).is_array();
+    if (!is_whole) return damaged("its description cannot be read");
+    const auto threads = (*about)["threads"].get<uint64_t>();
+    if (threads < 1 || threads > static_cast<uint64_t>(kMostThreads))
+      return damaged("its number of threads is impossible");
+    package_.threads = static_cast<int>(threads);
+    for (const json& feature : (*about)["features"]) {
+      if (!feature.is_string()) return damaged("its description cannot be read");
+      features_.push_back(feature.get<std::string>());
+    }
+    package_.about = text_of("about");
+    return check_machine(*about);
+  }
+
+  Status check_machine(const json& about) const {
+    const auto text = [&](const char* key) { return about[key].get<std::string>(); };
+    if (text("architecture") != host_architecture()) {
+      return Status::error("was compiled for " + text("architecture") + ", this machine is " + host_architecture());
+    }
+    std::string missing;
+    for (const std::string& feature : missing_features(features_, host_capabilities()))
+      missing += (missing.empty() ? "" : ", ") + feature;
+    if (!missing.empty()) {
+      return Status::error("was compiled for a processor with " + missing + ", which this one lacks: it was made on `" +
+                           text("processor") + "`");
+    }
+    const bool has_tiles = std::find(features_.begin(), features_.end(), tile_features().back()) != features_.end();
+    if (has_tiles && !tile_obstacle().empty()) return Status::error("cannot run: " + tile_obstacle());
+    if (about["external_functions"].get<uint64_t>() != static_cast<uint64_t>(ExternalFunction::Count)) {
+      return Status::error("was made by Collage " + text("collage") +
+                           ", whose kernels this version (" COLLAGE_VERSION ") cannot call: compile the model again");
+    }
+    return Status::ok();
+  }
+
+  Status read_plan() {
+    std::optional<json> document = parse_shallow(file_.section("plan"), json::input_format_t::cbor);
+    const bool is_whole = document && document->is_object() && document->size() == 2 && document->contains("plan") &&
+                          document->contains("symbols") && (*document)["symbols"].is_object();
+    if (!is_whole) return damaged("its plan cannot be read");
+    Result<Plan> plan = plan_from_json((*document)["plan"], [&](DType dtype, const Shape& shape, size_t place) {
+      return tensor_at(dtype, shape, place);
+    });
+    if (!plan) return damaged("in its plan, " + plan.message());
+    package_.plan = std::move(*plan);
+    for (const auto& [symbol, offset] : (*document)["symbols"].items()) {
+      if (!offset.is_number_unsigned()) return damaged("kernel `" + symbol + "` has no place");
+      image_.symbols.emplace_back(symbol, offset.get<size_t>());
+    }
+    return place_host_constants();
+  }
+
+  /// A tensor where it is mapped.
+  Result<Tensor> tensor_at(DType dtype, const Shape& shape, size_t place) const {
+    const std::span<const char> section = file_.section("constants");
+    const std::optional<size_t> bytes = checked_bytes(dtype, shape);
+    const bool is_inside = bytes && place <= section.size() && *bytes <= section.size() - place;
+    if (!is_inside || place % kTensorAlignment != 0) return Status::error("lies outside the constants");
+    const auto* first = reinterpret_cast<const std::byte*>(section.data()) + place;
+    return Tensor(dtype, shape, {file_.memory(), first});
+  }
+
+  /// They begin the section.
+  Status place_host_constants() {
+    Plan& plan = package_.plan;
+    const std::span<const char> section = file_.section("constants");
+    if (plan.spaces.empty() || plan.spaces[0].constant_bytes > section.size()) {
+      return damaged("its constants are missing");
+    }
+    const auto* first = reinterpret_cast<const std::byte*>(section.data());
+    plan.host_constants = {{file_.memory(), first}, plan.spaces[0].constant_bytes};
+    return Status::ok();
+  }
+
+  Status read_code() {
+    const auto* text = reinterpret_cast<const std::byte*>(file_.section("code").data());
+    image_.text.assign(text, text + file_.section("code").size());
+    Result<std::shared_ptr<const StoredCode>> code = StoredCode::create(std::move(image_), std::move(features_));
+    if (!code) return damaged(code.message());
+    package_.code = std::move(*code);
+    return Status::ok();
+  }
+
+  Status check() const {
+    if (Status status = validate(package_.plan); !status) return damaged(status.message());
+    std::string missing;
+    for_each_kernel_call(package_.plan, [&](const KernelCall& call) {
+      if (package_.code->find(call.symbol) == nullptr) missing = call.symbol;
+    });
+    if (!missing.empty()) return damaged("there is no code for kernel `" + missing + "`");
+    return check_memory();
+  }
+
+  /// What no machine of this size can hold is not tried.
+  Status check_memory() const {
+    const auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+    if (pages <= 0 || page <= 0) return Status::ok();
+    const size_t memory = static_cast<size_t>(pages) * static_cast<size_t>(page);
+    size_t most = 0;
+    for (const MemorySpace& space : package_.plan.spaces) most = std::max(most, space.arena_bytes);
+    for_each_kernel_call(package_.plan, [&](const KernelCall& call) { most = std::max(most, call.scratch_bytes); });
+    if (most <= memory) return Status::ok();
+    return Status::error("needs " + std::to_string(most) + " bytes of memory, this machine has " +
+                         std::to_string(memory));
+  }
+
+  const PackageFile& file_;
+  Package package_;
+  CodeImage image_;
+  std::vector<std::string> features_;
+};
+
+}  // namespace
+
+Result<Package> read_package(const std::string& path) {
+  try {
+    Result<PackageFile> file = PackageFile::open(path, host_capabilities().processors);
+    if (!file) return file.status();
+    return PackageReader(*file).read();
+  } catch (const std::exception& exception) {
+    return Status::error(std::string("cannot read: ") + exception.what());
+  }
+}
+
+bool looks_like_package(std::string_view bytes) {
+  return bytes.starts_with(kPackageMagic);
+}
+
+}  // namespace collage::runtime
