@@ -7,7 +7,7 @@
 //   milliseconds, also when the thread has work again.
 //
 // So a thread spins as long as nobody else wants its processor. It offers the processor again and again, and learns whether
-// it was taken from the number of its involuntary context switches.
+// it was taken, and for how long, from its involuntary context switches.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,8 @@ class Waiting {
 
   Clock::time_point end_of_spin_{};
   Clock::time_point crowded_until_{};
-  long switches_ = 0;  ///< involuntary ones of this thread when the spin began
+  Clock::time_point offered_{};  ///< the last time
+  long switches_ = 0;            ///< involuntary ones of this thread, as last counted
 };
 
 }  // namespace collage::runtime
