@@ -13,6 +13,9 @@ round's figure is the median of its runs. The table shows the median over the ro
 What is missing or fails is shown with its reason. `peak` is the best that the processor's multiply-adds reached in the same rounds
 (fma_peak). The last table has a line for each network: how many times as long as `optimal` the best other strategy and the best peer
 take. That is the geometric mean of the ratios within the rounds, with its 95 % interval (bootstrap over the rounds).
+
+On a virtual machine whose host is busy, rounds during which more than --stolen percent of the processor time was taken away are
+repeated as a whole, for all contenders alike; the report says how many were.
 """
 import argparse
 import json
@@ -20,11 +23,13 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 
 import numpy
 
 from report import geometric_mean, print_table, processor, ratio_of_rounds
+from stolen_time import StolenTime, wait_until_quiet
 from runners import Collage, Failed, OnnxRuntime, Torch, random_inputs, relative_error, run_process
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -54,9 +59,15 @@ def parse_arguments():
     parser.add_argument("--strategies", default=STRATEGIES, help=f"default: {STRATEGIES}")
     parser.add_argument("-r", "--rules", action="append", metavar="PATH", help="default: rules/host.rules and the libraries'")
     parser.add_argument("--option", action="append", default=[], metavar="WORD", help="one more word for every collagec")
+    parser.add_argument("--peak", default="widest", choices=("widest", "avx2"),
+                        help="vectors of the peak; avx2 beside --option=--cpu=haswell")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=20, help="timed runs in each round")
+    parser.add_argument("--stolen", type=float, default=5, metavar="PERCENT",
+                        help="repeat rounds of which the hypervisor took more (default: 5; 100 repeats none)")
+    parser.add_argument("--patience", type=float, default=300, metavar="SECONDS",
+                        help="for a network, to repeat rounds and to wait for a quiet moment (default: 300)")
     parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node")
     parser.add_argument("--torch", metavar="BUILDER.py", help="its build(NAME) gives a module and its input")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec and fma_peak")
@@ -131,33 +142,71 @@ def fill_costs(contenders):
             pass  # the rounds tell
 
 
+def run_round(name, contenders, first):
+    """Runs each contender once, beginning with `first`. Returns the medians by name, and the share of time that was stolen."""
+    stolen = StolenTime()
+    medians = {}
+    for contender in contenders[first:] + contenders[:first]:
+        if contender.why:
+            continue
+        try:
+            contender.last = contender.run()
+            medians[contender.name] = statistics.median(contender.last.seconds)
+        except Failed as failure:
+            contender.why = str(failure)
+            print(f"{name}, {contender.name}: {failure}", file=sys.stderr)
+    return medians, stolen.share()
+
+
+def run_rounds(name, contenders, arguments):
+    """Adds the rounds in which least was stolen to the contenders.
+
+    Returns GFLOP/s of the peak in each round, how many rounds were repeated, and the largest share stolen from those that count.
+    """
+    def peak():
+        return float(run_process([os.path.join(arguments.bin, "fma_peak"), str(arguments.threads), arguments.peak], 60))
+
+    limit = arguments.stolen / 100
+    end = time.monotonic() + arguments.patience
+    peaks, tries = [], []  # of tries: (stolen, medians)
+    while sum(stolen <= limit for stolen, _ in tries) < arguments.rounds:
+        if len(tries) >= arguments.rounds and time.monotonic() > end:
+            break
+        peaks.append(wait_until_quiet(peak, limit, max(0.0, end - time.monotonic())))
+        medians, stolen = run_round(name, contenders, len(tries) % len(contenders))
+        tries.append((stolen, medians))
+    kept = sorted(tries, key=lambda one: one[0])[:arguments.rounds]
+    for _, medians in kept:
+        for contender in contenders:
+            if contender.name in medians:
+                contender.rounds.append(medians[contender.name])
+    return peaks, len(tries) - len(kept), max((stolen for stolen, _ in kept), default=0.0)
+
+
+@dataclass
+class Measured:
+    contenders: list
+    expected: list            # outputs
+    whose: str                # expected outputs these are
+    peaks: list               # GFLOP/s in each round
+    repeated: int             # rounds
+    stolen: float             # the largest share of the rounds that are kept
+
+
 def measure(model, arguments):
-    """(contenders, expected outputs, whose they are, GFLOP/s of the peak in each round)"""
     name = os.path.splitext(os.path.basename(model))[0]
-    peaks = []
     with tempfile.TemporaryDirectory() as scratch:
         ports = Collage(os.path.join(arguments.bin, "collagec"), [], arguments.threads, scratch, arguments.timeout).ports(model)
         inputs, expected = given_data(model, ports)
         contenders = contenders_for(model, name, ports, inputs or random_inputs(ports), arguments, scratch)
         fill_costs(contenders)
-        for round_index in range(arguments.rounds):
-            peaks.append(float(run_process([os.path.join(arguments.bin, "fma_peak"), str(arguments.threads)], 60)))
-            first = round_index % len(contenders)
-            for contender in contenders[first:] + contenders[:first]:
-                if contender.why:
-                    continue
-                try:
-                    contender.last = contender.run()
-                    contender.rounds.append(statistics.median(contender.last.seconds))
-                except Failed as failure:
-                    contender.why = str(failure)
-                    print(f"{name}, {contender.name}: {failure}", file=sys.stderr)
+        peaks, repeated, stolen = run_rounds(name, contenders, arguments)
     whose = "the file beside the model"
     if expected is None:
         ran = [c for c in contenders if c.last]
         reference = next((c for c in ran if c.name == "onnxruntime"), ran[0] if ran else None)
         expected, whose = (reference.last.outputs, reference.name) if reference else ([], "nothing")
-    return contenders, expected, whose, peaks
+    return Measured(contenders, expected, whose, peaks, repeated, stolen)
 
 
 def table_rows(contenders, expected, peak):
@@ -223,20 +272,22 @@ def main():
     for model in find_models(arguments):
         name = os.path.splitext(os.path.basename(model))[0]
         try:
-            contenders, expected, whose, peaks = measure(model, arguments)
+            measured = measure(model, arguments)
         except Failed as failure:
             summary.append([name] + [""] * 7 + [str(failure)])
             report["networks"].append({"name": name, "why": str(failure)})
             continue
-        peak = max(peaks)
-        rows, data = table_rows(contenders, expected, peak)
-        macs = max((c.last.macs for c in contenders if c.last), default=0)
-        print_table(f"{name}: {2 * macs / 1e9:.3g} GFLOP, peak {peak:.0f} GFLOP/s, errors against {whose}", HEADER, rows)
+        peak = max(measured.peaks)
+        rows, data = table_rows(measured.contenders, measured.expected, peak)
+        macs = max((c.last.macs for c in measured.contenders if c.last), default=0)
+        print_table(f"{name}: {2 * macs / 1e9:.3g} GFLOP, peak {peak:.0f} GFLOP/s, errors against {measured.whose}, "
+                    f"{100 * measured.stolen:.1f} % of the time stolen, {measured.repeated} rounds repeated", HEADER, rows)
         sys.stdout.flush()
         cells, ratios = summary_row(name, data)
         summary.append(cells)
-        report["networks"].append({"name": name, "gflop": 2 * macs / 1e9, "peak_gflops": peak, "peaks_gflops": peaks,
-                                   "errors_against": whose, "contenders": data, **ratios})
+        report["networks"].append({"name": name, "gflop": 2 * macs / 1e9, "peak_gflops": peak, "peaks_gflops": measured.peaks,
+                                   "errors_against": measured.whose, "stolen": measured.stolen,
+                                   "repeated_rounds": measured.repeated, "contenders": data, **ratios})
     print_table("optimal against the others", SUMMARY, summary)
     against = [network["best_peer_over_optimal"] for network in report["networks"] if network.get("best_peer_over_optimal")]
     if len(against) > 1:

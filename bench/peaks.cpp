@@ -45,9 +45,9 @@ __attribute__((target("avx512f"))) double chains_avx512(int64_t rounds, float st
 #endif
 
 using Chains = double (*)(int64_t, float, float*);
-Chains widest() {
+Chains choose_chains([[maybe_unused]] Vectors vectors) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return chains_avx512;
+  if (vectors == Vectors::Widest && __builtin_cpu_supports("avx512f")) return chains_avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return chains_avx2;
 #endif
   return chains_baseline;
@@ -55,8 +55,8 @@ Chains widest() {
 
 }  // namespace
 
-double fma_gflops(int threads, int64_t rounds) {
-  Chains chains = widest();
+double fma_gflops(int threads, int64_t rounds, Vectors vectors) {
+  Chains chains = choose_chains(vectors);
   double flops = 0;
   auto start = std::chrono::steady_clock::now();
 #pragma omp parallel num_threads(threads) reduction(+ : flops)

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "compiler/plan/build_plan.h"
@@ -73,8 +75,8 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[static_cast<size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-/// Timed runs. Runs during which the operating system gave a processor to another process are kept apart, and count
-/// only if there are too few others.
+/// Timed runs. Runs during which the operating system gave a processor to another process, or the hypervisor to another
+/// machine, are kept apart, and count only if there are too few others.
 class Samples {
  public:
   void add(double seconds, bool is_disturbed) { (is_disturbed ? disturbed_ : clean_).push_back(seconds); }
@@ -104,12 +106,26 @@ class Samples {
   std::vector<double> disturbed_;
 };
 
-/// How often a thread of this process lost its processor to another process.
-long preemptions() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  return used.ru_nivcsw;
-}
+/// What took processors away from this process so far.
+struct Disturbances {
+  long preemptions = 0;        ///< how often a thread of it lost its processor to another process
+  long long stolen_ticks = 0;  ///< time that the hypervisor gave to other machines; 0 where none tells
+
+  static Disturbances now() {
+    Disturbances now;
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    now.preemptions = used.ru_nivcsw;
+    // The first line is `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...`, in ticks of all processors.
+    std::ifstream file("/proc/stat");
+    std::string name;
+    long long ticks = 0;
+    file >> name;
+    for (int column = 0; column < 8 && file >> ticks; ++column) now.stolen_ticks = column == 7 ? ticks : 0;
+    return now;
+  }
+  bool operator==(const Disturbances&) const = default;
+};
 
 class LoadedPlan : public LoadedCandidate {
  public:
@@ -149,7 +165,7 @@ class LoadedPlan : public LoadedCandidate {
     for (bool is_warm_up = true;; is_warm_up = false) {
       if (runtime::Status status = sweeper.sweep(); !status) return status;
       seconds_ = 0;
-      long before = preemptions();
+      const Disturbances before = Disturbances::now();
       if (auto outputs = run(inputs_); !outputs) return outputs.status();
       bool is_long = seconds_ > options.budget_seconds;
       // The first run touches memory and wakes threads for the first time; in a long run that is a small part.
@@ -157,7 +173,7 @@ class LoadedPlan : public LoadedCandidate {
         start = Clock::now();
         continue;
       }
-      samples.add(seconds_, preemptions() != before);
+      samples.add(seconds_, Disturbances::now() != before);
       double spent = seconds_since(start);
       bool has_enough = samples.has_clean(options.least_runs);
       if (has_enough && (spent > options.budget_seconds || samples.is_precise())) return samples.summary();

@@ -6,6 +6,11 @@
 namespace collage::codegen {
 namespace {
 
+/// Chunks of panels for each thread, so that one can take over what another has not begun.
+constexpr int64_t kChunksPerThread = 4;
+/// Panels over which a chunk uses a weight at least: it is read from a farther cache once for each chunk.
+constexpr int64_t kLeastPanels = 2;
+
 // Distributes panels first: distributing the channels repeats the packing.
 void choose_chunks(const ConvProblem& problem, const Machine& machine, ImplicitGemmPlan* plan) {
   // Packed panels lie beside the weights.
@@ -15,8 +20,8 @@ void choose_chunks(const ConvProblem& problem, const Machine& machine, ImplicitG
   const int64_t threads = machine.threads;
   if (threads > 1 && problem.batch * problem.groups % threads != 0) {
     if (plan->panels >= 3 * threads) {
-      const int64_t wanted = round_up(std::max(plan->panel_chunks, std::min(plan->panels, 2 * threads)), threads);
-      plan->panel_chunks = std::min(plan->panels, wanted);
+      const int64_t shared = std::clamp(plan->panels / kLeastPanels, threads, kChunksPerThread * threads);
+      plan->panel_chunks = std::min(plan->panels, round_up(std::max(plan->panel_chunks, shared), threads));
     } else {
       plan->channel_chunks = std::min(plan->channels.blocks(), threads);
     }
