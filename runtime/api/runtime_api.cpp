@@ -153,8 +153,8 @@ Result<collage_requests*> open_requests(const collage_executable* executable, in
     auto plans = collage::runtime::plans_for_instances(compiled.plan, *counts);
     if (!plans) return plans.status();
     for (const collage::runtime::Plan& plan : *plans) {
-      auto mover = std::make_shared<collage::runtime::PlanMover>(plan, compiled.code, of_each,
-                                                                 collage::runtime::LoadOptions());
+      auto mover =
+          std::make_shared<collage::runtime::PlanMover>(plan, compiled.code, of_each, collage::runtime::LoadOptions());
       auto set = collage::runtime::Recovery::open(plan, compiled.code, of_each, {}, std::move(mover));
       if (!set) return set.status();
       sets.push_back(std::move(*set));
@@ -309,7 +309,8 @@ collage_requests* collage_requests_open(const collage_executable* executable, in
 int collage_requests_submit(collage_requests* requests, const void* const* inputs, void* const* outputs,
                             collage_request** request, char* error, size_t error_size) {
   const ErrorText text{error, error_size};
-  if (request == nullptr) return code_or_error(collage::runtime::Status::error("there is no place for the request"), text);
+  if (request == nullptr)
+    return code_or_error(collage::runtime::Status::error("there is no place for the request"), text);
   const Result<collage_request*> result = guarded([&] { return submit(requests, inputs, outputs); });
   *request = result ? *result : nullptr;
   if (!result) return code_or_error(result.status(), text);

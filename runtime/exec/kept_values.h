@@ -60,8 +60,8 @@ class KeptValue {
   bool has_value_ = false;
   Tensor tensors_[2];
   Device* device_ = nullptr;
-  StoredTensor form_{};             ///< on the device
-  DeviceAddress addresses_[2]{};    ///< the value, and room for the next one
+  StoredTensor form_{};           ///< on the device
+  DeviceAddress addresses_[2]{};  ///< the value, and room for the next one
   int allocated_ = 0;
   size_t out_step_ = 0;
   std::vector<size_t> in_steps_{};  ///< copies of the input to the device

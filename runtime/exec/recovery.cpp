@@ -153,6 +153,8 @@ Status RecoveringExecution::prepare(std::shared_ptr<const Program> program) {
 Status RecoveringExecution::recover(const Status& failure) {
   const std::shared_ptr<const Program> failed = execution_->shared_program();
   if (!execution_->runner().device_failure() || failed->lost_devices().empty()) return failure;
+  // Who observes steps knows the steps of this program alone.
+  if (observer_) return failure;
   const size_t step = execution_->runner().device_failure()->step;
   const bool had_values = std::any_of(execution_->kept().begin(), execution_->kept().end(),
                                       [](const auto& kept) { return kept->has_value(); });
@@ -162,7 +164,8 @@ Status RecoveringExecution::recover(const Status& failure) {
   past_link_bytes_ += execution_->runner().link_bytes().all();
   past_device_time_ += execution_->device_time();
   if (!execution_->runner().last_retried().empty()) past_retried_ = execution_->runner().last_retried();
-  if (Status status = prepare(std::move(*next)); !status) return Status::error(failure.message() + "; " + status.message());
+  if (Status status = prepare(std::move(*next)); !status)
+    return Status::error(failure.message() + "; " + status.message());
   if (had_values) return Status::error(failure.message() + "; values that were kept from run to run are lost with it");
   return Status::ok();
 }

@@ -239,7 +239,8 @@ void rename_spaces(const std::map<std::string, std::string>& names, Plan* plan) 
   for (DeviceSpec& device : plan->devices) {
     rename(device.space);
     // A link to an instance that the plan does not use could now name one that it uses.
-    std::erase_if(device.links, [&](const DeviceSpec::Link& link) { return link.to != "host" && !names.contains(link.to); });
+    std::erase_if(device.links,
+                  [&](const DeviceSpec::Link& link) { return link.to != "host" && !names.contains(link.to); });
     for (DeviceSpec::Link& link : device.links) rename(link.to);
   }
 }

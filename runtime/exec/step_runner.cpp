@@ -227,8 +227,8 @@ Status StepRunner::give(size_t step) {
     }
   }
   const std::optional<BoundReorder>& moved = replaced_[step];
-  Status given = moved ? queue.reorder(moved->source, moved->target, moved->duration)
-                       : std::visit(Giver{queue}, steps_[step]);
+  Status given =
+      moved ? queue.reorder(moved->source, moved->target, moved->duration) : std::visit(Giver{queue}, steps_[step]);
   if (!given) return blame(step, given);
   events_[step] = queue.record();
   states_[step] = State::Given;

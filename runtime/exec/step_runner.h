@@ -99,13 +99,13 @@ class StepRunner {
   const std::vector<BoundStep>& steps_;
   std::unique_ptr<Workers> workers_;  ///< null: loops run on OpenMP's threads
   std::vector<std::unique_ptr<DeviceQueue>> queues_;
-  std::vector<Duration> clocks_;      ///< by queue, at the end of the last run
-  std::vector<Task> tasks_;           ///< by step; their lengths are of the last run
-  std::vector<State> states_;         ///< by step
-  std::vector<EventRef> events_;      ///< by step; null: on the host
-  std::vector<size_t> heads_;         ///< by queue: index of its first step that may not be given yet
-  std::vector<double> seconds_;       ///< by step: wall time of the host
-  std::vector<double> call_seconds_;  ///< of the host step that runs, if it is observed
+  std::vector<Duration> clocks_;                       ///< by queue, at the end of the last run
+  std::vector<Task> tasks_;                            ///< by step; their lengths are of the last run
+  std::vector<State> states_;                          ///< by step
+  std::vector<EventRef> events_;                       ///< by step; null: on the host
+  std::vector<size_t> heads_;                          ///< by queue: index of its first step that may not be given yet
+  std::vector<double> seconds_;                        ///< by step: wall time of the host
+  std::vector<double> call_seconds_;                   ///< of the host step that runs, if it is observed
   std::vector<std::optional<BoundReorder>> replaced_;  ///< by step
   std::vector<int> tries_;                             ///< by step: of this run, after the first
   std::optional<DeviceFailure> device_failure_;

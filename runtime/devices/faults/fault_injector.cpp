@@ -6,11 +6,6 @@
 namespace collage::runtime {
 namespace {
 
-/// `npu` and `*` name `npu[0]`, too.
-bool names_space(const std::string& device, const std::string& space) {
-  return device == "*" || device == space || space.starts_with(device + "[");
-}
-
 /// splitmix64 (Steele, Lea, Flood 2014), one step.
 uint64_t mixed(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
@@ -41,7 +36,7 @@ std::string told(FaultKind kind, const std::string& which, const FaultRule& rule
 
 FaultState::FaultState(std::string space, const FaultSpec& spec) : space_(std::move(space)), seed_(spec.seed) {
   for (const FaultRule& rule : spec.rules) {
-    if (names_space(rule.device, space_)) rules_.push_back(rule);
+    if (rule.is_of(space_)) rules_.push_back(rule);
   }
 }
 

@@ -22,9 +22,10 @@ namespace collage::runtime {
 /// Of one device, since the injector was made.
 struct DeviceCounts {
   size_t copies = 0, launches = 0, allocations = 0;  ///< commands that were given, failed ones included
-  size_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;  ///< over its links, by copies that it sent or took and were right
-  size_t used = 0;                                    ///< bytes that are allocated now
-  size_t faults = 0;                                  ///< commands that went wrong by the spec
+  size_t bytes_in = 0, bytes_out = 0,
+         bytes_peer = 0;  ///< over its links, by copies that it sent or took and were right
+  size_t used = 0;        ///< bytes that are allocated now
+  size_t faults = 0;      ///< commands that went wrong by the spec
   bool is_lost = false;
 };
 

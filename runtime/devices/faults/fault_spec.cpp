@@ -102,6 +102,7 @@ class FaultSpecParser {
   void fault(const FaultToken& device) {
     FaultRule rule;
     rule.device = device.text;
+    rule.begin = device.begin;
     const FaultToken what = take("a fault");
     const auto* word = std::find_if(std::begin(kFaultWords), std::end(kFaultWords),
                                     [&](const FaultWord& known) { return known.word == what.text; });
@@ -237,6 +238,10 @@ class FaultSpecParser {
 };
 
 }  // namespace
+
+bool FaultRule::is_of(std::string_view space) const {
+  return device == "*" || device == space || space.starts_with(device + "[");
+}
 
 std::variant<FaultSpec, FaultSpecError> parse_fault_spec(std::string_view text) {
   try {

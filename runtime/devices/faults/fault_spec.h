@@ -39,6 +39,10 @@ struct FaultRule {
   int64_t number = 0;  ///< At, After
   double share = 0;    ///< Share: 0 to 1
   std::string text{};  ///< as it was written, for messages
+  size_t begin = 0;    ///< where the device is written
+
+  /// True if it is a fault of that device.
+  bool is_of(std::string_view space) const;
 };
 
 struct FaultSpec {

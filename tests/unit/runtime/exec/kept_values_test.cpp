@@ -41,9 +41,8 @@ struct CachePlan {
   size_t bytes = 0;
 };
 
-struct Runner {
-  explicit Runner(const Plan& plan, const std::string& spec = "")
-      : faults(std::make_shared<FaultInjector>(std::get<FaultSpec>(parse_fault_spec(spec)))) {
+struct CacheRunner {
+  explicit CacheRunner(const Plan& plan, const std::string& spec = "") : faults(faults_of(spec)) {
     auto program = Program::load(plan, std::make_shared<TableCode>(), 1, {faults, 2});
     EXPECT_TRUE(program) << (program ? "" : program.message());
     auto made = Execution::create(*program);
@@ -61,10 +60,13 @@ struct Runner {
 };
 
 TEST(KeptValues, ACacheStaysOnItsDevice) {
-  for (const auto& [is_realtime, in, out] : {std::tuple(false, "plain", "plain"), {false, "NHWC", "plain"},
-                                             {false, "plain", "CWHN"}, {true, "plain", "plain"}, {true, "NHWC", "NHWC"}}) {
+  for (const auto& [is_realtime, in, out] : {std::tuple(false, "plain", "plain"),
+                                             {false, "NHWC", "plain"},
+                                             {false, "plain", "CWHN"},
+                                             {true, "plain", "plain"},
+                                             {true, "NHWC", "NHWC"}}) {
     const CachePlan plan(is_realtime, in, out);
-    const Runner runner(plan.test.plan);
+    const CacheRunner runner(plan.test.plan);
     ASSERT_TRUE(runner.execution->keep(0, 1));
     ASSERT_NE(runner.execution->kept()[0]->device(), nullptr);
     const Shape shape{1, 4, 8, 2};
@@ -107,7 +109,7 @@ TEST(KeptValues, ReaderOnTheHostOrWriterOnTheHostKeepsItThere) {
     for (auto* ports : {&plan.plan.inputs, &plan.plan.outputs}) {
       for (PlanPort& port : *ports) port.is_apart = is_apart;
     }
-    const Runner runner(plan.plan);
+    const CacheRunner runner(plan.plan);
     ASSERT_TRUE(runner.execution->keep(0, 1));
     EXPECT_EQ(runner.execution->kept()[0]->device(), nullptr);
     float expected = 10;
@@ -126,7 +128,7 @@ TEST(KeptValues, ReaderOnTheHostOrWriterOnTheHostKeepsItThere) {
 TEST(KeptValues, AFailedRunLeavesTheValueOfTheRunBefore) {
   const CachePlan plan;
   // Runs take one launch and two moves each, counted together; the third run fails for good once.
-  const Runner runner(plan.test.plan, "npu[0]: fail at launch 7, fail at launch 8, fail at launch 9");
+  const CacheRunner runner(plan.test.plan, "npu[0]: fail at launch 7, fail at launch 8, fail at launch 9");
   ASSERT_TRUE(runner.execution->keep(0, 1));
   const Shape shape{1, 4, 8, 2};
   const Tensor start = counting(shape), x = f32(shape, std::vector<float>(64, 1)), y(DType::F32, shape);
@@ -143,7 +145,7 @@ TEST(KeptValues, AFailedRunLeavesTheValueOfTheRunBefore) {
 
 TEST(KeptValues, RefusesWhatCannotBeKept) {
   const CachePlan plan;
-  const Runner runner(plan.test.plan);
+  const CacheRunner runner(plan.test.plan);
   EXPECT_FALSE(runner.execution->keep(2, 0));
   EXPECT_FALSE(runner.execution->keep(0, 2));
   ASSERT_TRUE(runner.execution->keep(0, 1));
@@ -155,7 +157,7 @@ TEST(KeptValues, RefusesWhatCannotBeKept) {
   (void)b;
   other.host({op("Neg", {a}, {c})});
   other.output(c);
-  const Runner shapes(other.plan);
+  const CacheRunner shapes(other.plan);
   const Status status = shapes.execution->keep(0, 1);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.message(), "output `out` is f32[2], input `in1` is f32[3]");
@@ -163,7 +165,7 @@ TEST(KeptValues, RefusesWhatCannotBeKept) {
 
 TEST(KeptValues, MemoryOfTheDeviceIsGivenBack) {
   const CachePlan plan;
-  Runner runner(plan.test.plan);
+  CacheRunner runner(plan.test.plan);
   const size_t before = runner.faults->counts("npu[0]").used;
   ASSERT_TRUE(runner.execution->keep(0, 1));
   EXPECT_EQ(runner.faults->counts("npu[0]").used, before + 2 * plan.bytes);
@@ -173,7 +175,7 @@ TEST(KeptValues, MemoryOfTheDeviceIsGivenBack) {
 
 TEST(KeptValues, WeightsCrossTheLinkOnce) {
   const CachePlan plan;
-  const Runner runner(plan.test.plan);
+  const CacheRunner runner(plan.test.plan);
   EXPECT_EQ(runner.faults->counts("npu[0]").bytes_in, 8u) << "the weight, when it is loaded";
   const Shape shape{1, 4, 8, 2};
   const Tensor x = counting(shape), cache = counting(shape), y(DType::F32, shape), next(DType::F32, shape);

@@ -14,10 +14,6 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this file
 
-std::shared_ptr<FaultInjector> faults_of(const std::string& text) {
-  return std::make_shared<FaultInjector>(std::get<FaultSpec>(parse_fault_spec(text)));
-}
-
 /// y = -(-x + c) over two devices, with a copy between them.
 TestPlan two_steps(bool is_concurrent, bool is_realtime) {
   TestPlan plan(2);
@@ -38,7 +34,7 @@ TestPlan two_steps(bool is_concurrent, bool is_realtime) {
   return plan;
 }
 
-std::unique_ptr<Executor> load(const TestPlan& plan, std::shared_ptr<FaultInjector> faults, bool moves) {
+std::unique_ptr<Executor> load_with(const TestPlan& plan, std::shared_ptr<FaultInjector> faults, bool moves) {
   static const TableCode kNoCode;
   const LoadOptions options{std::move(faults), 2};
   std::shared_ptr<Replanner> mover;
@@ -57,12 +53,13 @@ float last_of(const Result<std::vector<Tensor>>& outputs) {
 }
 
 TEST(Recovery, ACommandThatFailsIsGivenAgain) {
-  for (const auto& [is_concurrent, is_realtime] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+  for (const auto& [is_concurrent, is_realtime] :
+       {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
     // Copy 1 brings the constant.
     const auto faults = faults_of(
         "npu[0]: flip at copy 1, fail at copy 3, flip at copy 6, timeout 1 ms at launch 2;"
         "npu[1]: fail at launch 1, flip at copy 1, flip at copy 2");
-    auto executor = load(two_steps(is_concurrent, is_realtime), faults, false);
+    auto executor = load_with(two_steps(is_concurrent, is_realtime), faults, false);
     for (float from : {0.0f, 5.0f}) EXPECT_EQ(last_of(executor->run({counting({16}, from)})), from + 15 - 17);
     EXPECT_EQ(executor->retries(), 6u);
     EXPECT_NE(executor->last_retried().find("injected fault"), std::string::npos);
@@ -71,7 +68,7 @@ TEST(Recovery, ACommandThatFailsIsGivenAgain) {
 }
 
 TEST(Recovery, ACommandThatAlwaysFailsIsAnErrorWithItsStep) {
-  auto executor = load(two_steps(false, false), faults_of("npu[1]: fail after 0 launches"), true);
+  auto executor = load_with(two_steps(false, false), faults_of("npu[1]: fail after 0 launches"), true);
   const auto outputs = executor->run({counting({16})});
   ASSERT_FALSE(outputs);
   EXPECT_TRUE(outputs.message().starts_with("partition `p1` on npu[1]: launch ")) << outputs.message();
@@ -88,20 +85,20 @@ TEST(Recovery, WhatOverwritesItsOperandsStartsAgainFromTheInputs) {
   plan.convert(out, y);
   plan.output(y);
   const auto faults = faults_of("npu[0]: fail at launch 1");
-  auto executor = load(plan, faults, false);
+  auto executor = load_with(plan, faults, false);
   EXPECT_EQ(last_of(executor->run({counting({16})})), -15);
   EXPECT_EQ(executor->retries(), 1u);
   EXPECT_EQ(faults->counts("npu[0]").bytes_in, 2 * 64u) << "the input was copied twice";
 }
 
 TEST(Recovery, ALostDeviceIsReplacedAndTheRequestFinished) {
-  for (const auto& [is_concurrent, is_realtime] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+  for (const auto& [is_concurrent, is_realtime] :
+       {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
     const auto faults = faults_of("npu[0]: lose after 1 launch");
-    auto executor = load(two_steps(is_concurrent, is_realtime), faults, true);
+    auto executor = load_with(two_steps(is_concurrent, is_realtime), faults, true);
     for (float from : {0.0f, 5.0f, 7.0f}) EXPECT_EQ(last_of(executor->run({counting({16}, from)})), from + 15 - 17);
     ASSERT_EQ(executor->losses().size(), 1u);
-    EXPECT_EQ(executor->losses()[0].text(),
-              "device npu[0] was lost in step 1: 1 partition runs on npu[1] from now on");
+    EXPECT_EQ(executor->losses()[0].text(), "device npu[0] was lost in step 1: 1 partition runs on npu[1] from now on");
     EXPECT_EQ(faults->counts("npu[0]").used, 0u);
     EXPECT_GT(faults->counts("npu[1]").used, 0u);
     executor.reset();
@@ -110,10 +107,11 @@ TEST(Recovery, ALostDeviceIsReplacedAndTheRequestFinished) {
 }
 
 TEST(Recovery, AllDevicesMayBeLostAtAnyTime) {
-  for (const char* text : {"*: lose after 0 allocations", "*: lose after 0 copies", "npu[0]: lose after 3 copies; npu[1]: lose after 1 launch",
+  for (const char* text : {"*: lose after 0 allocations", "*: lose after 0 copies",
+                           "npu[0]: lose after 3 copies; npu[1]: lose after 1 launch",
                            "npu[1]: lose at allocation 2; npu[0]: lose at copy 4", "*: lose after 0 launches"}) {
     const auto faults = faults_of(text);
-    auto executor = load(two_steps(false, false), faults, true);
+    auto executor = load_with(two_steps(false, false), faults, true);
     ASSERT_NE(executor, nullptr) << text;
     for (float from : {0.0f, 5.0f}) EXPECT_EQ(last_of(executor->run({counting({16}, from)})), from + 15 - 17) << text;
     EXPECT_EQ(executor->losses().size(), 2u) << text;
@@ -123,7 +121,7 @@ TEST(Recovery, AllDevicesMayBeLostAtAnyTime) {
 }
 
 TEST(Recovery, WithoutAReplannerALossIsAnError) {
-  auto executor = load(two_steps(false, false), faults_of("npu[0]: lose at launch 1"), false);
+  auto executor = load_with(two_steps(false, false), faults_of("npu[0]: lose at launch 1"), false);
   for (int run = 0; run < 2; ++run) {
     const auto outputs = executor->run({counting({16})});
     ASSERT_FALSE(outputs);
@@ -142,8 +140,7 @@ TEST(Recovery, KeptValuesThatAreLostAreAnErrorOnce) {
   // A run has a launch, a move in and a move out: the second run loses the device.
   const LoadOptions options{faults_of("npu[0]: lose after 3 launches"), 2};
   const auto code = std::make_shared<TableCode>();
-  auto recovery =
-      Recovery::open(plan.plan, code, 1, options, std::make_shared<PlanMover>(plan.plan, code, 1, options));
+  auto recovery = Recovery::open(plan.plan, code, 1, options, std::make_shared<PlanMover>(plan.plan, code, 1, options));
   ASSERT_TRUE(recovery) << recovery.message();
   auto execution = RecoveringExecution::create(*recovery);
   ASSERT_TRUE(execution) << execution.message();
@@ -166,7 +163,7 @@ TEST(Recovery, KeptValuesThatAreLostAreAnErrorOnce) {
 TEST(Recovery, AnAttributeAsksForChecksums) {
   TestPlan plan = two_steps(false, false);
   for (DeviceSpec& device : plan.plan.devices) device.attrs.set("checksum", int64_t{1});
-  auto executor = load(plan, nullptr, false);
+  auto executor = load_with(plan, nullptr, false);
   EXPECT_EQ(last_of(executor->run({counting({16})})), 15 - 17);
 }
 

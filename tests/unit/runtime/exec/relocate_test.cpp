@@ -107,7 +107,8 @@ TEST(Relocate, SmallStoragesAndEncodedConstantsBecomeThoseOfTheModel) {
   held.tensor.encoded_bytes = bytes.bytes();
   plan.plan.spaces[1].constant_bytes = 4096;
   const BufferId in = plan.buffer(1, shape), out = plan.buffer(1, shape), y = plan.buffer(0, shape);
-  for (BufferId id : {in, out}) plan.plan.buffers[static_cast<size_t>(id)].tensor.form.storage = Storage{StorageType::F16};
+  for (BufferId id : {in, out})
+    plan.plan.buffers[static_cast<size_t>(id)].tensor.form.storage = Storage{StorageType::F16};
   // Close together, as halves need it.
   plan.plan.buffers[static_cast<size_t>(out)].offset = 64;
   plan.convert(x, in);
@@ -126,7 +127,8 @@ TEST(Relocate, ConstantsThatLieReadyAreJoined) {
   TestPlan plan = two_devices(false);
   const std::vector<Tensor> inputs{counting({2, 3, 4, 5}, 3)};
   const std::vector<Tensor> expected = results_of(plan.plan, inputs);
-  const auto region = std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(plan.plan.spaces[0].constant_bytes)});
+  const auto region =
+      std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(plan.plan.spaces[0].constant_bytes)});
   std::erase_if(plan.plan.constants, [&](const ConstantInit& init) {
     const Buffer& buffer = plan.plan.buffers[static_cast<size_t>(init.buffer)];
     if (buffer.space != 0) return false;

@@ -167,12 +167,9 @@ std::vector<std::shared_ptr<Recovery>> sets_of(int instances, const std::shared_
   return sets;
 }
 
-std::shared_ptr<FaultInjector> faults_of(const std::string& text) {
-  return std::make_shared<FaultInjector>(std::get<FaultSpec>(parse_fault_spec(text)));
-}
-
 TEST(Requests, GoToTheSetOfDevicesWithTheFewest) {
-  for (const auto& [instances, workers, count] : {std::tuple(2, 8, 8), {2, 4, 16}, {3, 3, 9}, {1, 2, 4}, {3, 8, 8}, {2, 1, 6}}) {
+  for (const auto& [instances, workers, count] :
+       {std::tuple(2, 8, 8), {2, 4, 16}, {3, 3, 9}, {1, 2, 4}, {3, 8, 8}, {2, 1, 6}}) {
     const auto faults = faults_of("");
     auto requests = Requests::open(sets_of(instances, faults), {workers, 32});
     ASSERT_TRUE(requests) << requests.message();
@@ -215,7 +212,8 @@ TEST(Requests, ASetThatLosesItsDeviceHandsItsRequestsOver) {
     EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
   }
   ASSERT_EQ((*requests)->losses().size(), 1u);
-  EXPECT_EQ((*requests)->losses()[0].text(), "device npu[0] was lost in step 2: 1 partition runs on npu[1] from now on");
+  EXPECT_EQ((*requests)->losses()[0].text(),
+            "device npu[0] was lost in step 2: 1 partition runs on npu[1] from now on");
   EXPECT_EQ((*requests)->served(), (std::vector<size_t>{2, 22}));
 }
 

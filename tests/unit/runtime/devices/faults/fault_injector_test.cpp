@@ -150,7 +150,8 @@ TEST(FaultInjector, MemoryRunsOutAsTheSpecSays) {
   EXPECT_TRUE(device->allocate(10));
   const auto refused = device->allocate(10);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.message(), "allocation 2 of dev[0] found no memory: injected fault `*: out-of-memory at allocation 2`");
+  EXPECT_EQ(refused.message(),
+            "allocation 2 of dev[0] found no memory: injected fault `*: out-of-memory at allocation 2`");
   EXPECT_TRUE(device->allocate(10));
   EXPECT_EQ(faults.counts("dev[0]").used, 20u);
   device.reset();

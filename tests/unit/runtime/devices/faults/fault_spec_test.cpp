@@ -21,7 +21,8 @@ TEST(FaultSpec, ReadsEveryKindOfFault) {
       "seed 7\n"
       "npu[0]: lose after 3 launches   # comment\n"
       "npu: flip 0.25 of copies, fail 1% of launches\n\n"
-      "*: out-of-memory at allocation 1; dsp[12]: timeout 5 ms at launch 4, timeout at copy 1; npu: timeout 0.5 of copies");
+      "*: out-of-memory at allocation 1; dsp[12]: timeout 5 ms at launch 4, timeout at copy 1; npu: timeout 0.5 of "
+      "copies");
   EXPECT_EQ(spec.seed, 7u);
   ASSERT_EQ(spec.rules.size(), 7u);
   const auto is = [&](size_t r, const char* device, FaultKind kind, FaultCommand command, FaultRule::When when) {
@@ -60,8 +61,9 @@ TEST(FaultSpec, PointsAtWhatIsWrong) {
   expect("npu fail at copy 1", "fail", "want `:` after the device");
   expect("npu[x]: fail at copy 1", "npu[x]", "`npu[x]` is no device: want `npu[0]`, `npu` or `*`");
   expect("host: fail at copy 1", "host", "`host` is no device: faults are those of devices");
-  expect("npu: flip at launch 1", "launch", "cannot go wrong in this way: `flip` is of copies");
-  expect("npu: fail 0.1 of allocations", "allocations", "cannot go wrong in this way: `fail` is of copies and launches");
+  expect("npu: flip at launch 1", "launch", "`launch` cannot go wrong in this way: `flip` is of copies");
+  expect("npu: fail 0.1 of allocations", "allocations",
+         "`allocations` cannot go wrong in this way: `fail` is of copies and launches");
   expect("npu: fail at copy 0", "0", "`0` is no number: want which one, counted from 1");
   expect("npu: fail 2 of copies", "2", "`2` is no share: want 0 to 1");
   expect("npu: fail sometimes", "sometimes", "`sometimes` is none of `at`, `after` and a share such as 0.01");
