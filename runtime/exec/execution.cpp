@@ -111,7 +111,8 @@ Status Execution::bind_ports(std::span<const std::byte* const> inputs, std::span
 
 /// A step that overwrites what it reads spoils memory of the run, not what the caller gave.
 bool Execution::can_restart(int restarts) const {
-  return runner_->device_failure() && restarts < program_->retries() && program_->lost_devices().empty();
+  const std::optional<DeviceFailure>& failure = runner_->device_failure();
+  return failure && failure->needs_restart && restarts < program_->retries() && program_->lost_devices().empty();
 }
 
 KeptValue* Execution::kept_at(size_t port, bool is_input) const {

@@ -27,7 +27,8 @@ class Execution {
   /// have; an output overlaps nothing else. It is used in place where it is aligned to kTensorAlignment and the plan
   /// permits it (PlanPort::is_apart); otherwise bytes are copied.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order.
+  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order. Elements of kept outputs are
+  /// not set.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
 
   /// From now on the input of each run is the output of the run before it, which stays where it is (kept_values.h). The next

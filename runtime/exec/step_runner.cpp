@@ -137,11 +137,12 @@ bool StepRunner::prepare_retry() {
       (void)complete(s);
       continue;
     }
-    if (!is_repeatable(s)) return false;
+    device_failure_->needs_restart |= !is_repeatable(s);
     states_[s] = State::Pending;
     events_[s] = nullptr;
   }
-  if (!is_repeatable(failed)) return false;
+  device_failure_->needs_restart |= !is_repeatable(failed);
+  if (device_failure_->needs_restart) return false;
   ++tries_[failed];
   ++retries_;
   return true;

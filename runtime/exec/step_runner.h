@@ -42,7 +42,8 @@ struct LinkBytes {
 /// What went wrong in a run, where a device had a part in it.
 struct DeviceFailure {
   size_t step = 0;
-  std::string what;  ///< the step as a user knows it: the partition, or the value that is moved
+  std::string what;            ///< the step as a user knows it: the partition, or the value that is moved
+  bool needs_restart = false;  ///< the command cannot be given again: what it reads may be overwritten
 };
 
 class StepRunner {

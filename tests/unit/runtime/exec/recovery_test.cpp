@@ -74,6 +74,7 @@ TEST(Recovery, ACommandThatAlwaysFailsIsAnErrorWithItsStep) {
   EXPECT_TRUE(outputs.message().starts_with("partition `p1` on npu[1]: launch ")) << outputs.message();
   EXPECT_NE(outputs.message().find(" of npu[1] failed: injected fault `npu[1]: fail after 0 launches`"),
             std::string::npos);
+  EXPECT_EQ(executor->retries(), 2u);
 }
 
 TEST(Recovery, WhatOverwritesItsOperandsStartsAgainFromTheInputs) {
