@@ -54,6 +54,8 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
   BenchReport report;
   StepTimes steps{std::vector<runtime::Duration>(plan.steps.size(), runtime::Duration::max()), {}};
   runtime::Duration device_start;
+  // Another plan may have taken over from one that lost a device.
+  const auto has_steps = [&] { return plan.is_concurrent && executor.losses().empty(); };
   const WorkScope work(listener, Work::Running);
   for (int i = -kWarmUpRuns; i < runs; ++i) {
     work.report(static_cast<size_t>(std::max(i, 0)), static_cast<size_t>(runs));
@@ -63,10 +65,10 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
     if (!result) return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
     if (i < 0) continue;
     report.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    if (plan.is_concurrent) steps.add(executor.timeline());
+    if (has_steps()) steps.add(executor.timeline());
   }
   report.simulated = runtime::Duration::picoseconds((executor.device_time() - device_start).ps() / runs);
-  if (plan.is_concurrent) {
+  if (has_steps()) {
     report.overlap = OverlapTimes{execution::median(steps.makespans), stream_period(plan, steps.least).seconds()};
   }
   return report;

@@ -12,6 +12,9 @@ namespace collage::execution {
 /// `outputs` (name, dtype, shape, class of scores), `runs`, `expected` and `accuracy` where they were asked for.
 nlohmann::ordered_json result_json(const RunResult& result, const ModelPorts& model);
 
+/// `given_again`, and `lost`: device, step, partitions, where they run now.
+nlohmann::ordered_json recovery_json(const runtime::Executor& executor);
+
 nlohmann::ordered_json times_json(const BenchReport& report);
 
 }  // namespace collage::execution

@@ -112,10 +112,73 @@ class Session {
     }
   }
   double device_seconds() const { return collage_session_device_seconds(handle_.get()); }
+  std::uint64_t link_bytes() const { return collage_session_link_bytes(handle_.get()); }
+
+  /// The input of each run after the next one is the output of the run before, which stays where it is. Their buffers may
+  /// then be null.
+  void keep(std::size_t output, std::size_t input) {
+    char error[512];
+    if (collage_session_keep(handle_.get(), output, input, error, sizeof(error)) != 0) throw Error(error);
+  }
+  /// The value of a kept output after the last run.
+  void read_kept(std::size_t output, void* buffer) const {
+    char error[512];
+    if (collage_session_read_kept(handle_.get(), output, buffer, error, sizeof(error)) != 0) throw Error(error);
+  }
+  /// The next run takes kept inputs from their buffers again.
+  void restart_kept() { collage_session_restart_kept(handle_.get()); }
 
  private:
   std::size_t inputs_, outputs_;
   detail::Owned<collage_session, collage_session_free> handle_;
+};
+
+/// A run that was handed over.
+class Request {
+ public:
+  explicit Request(collage_request* request) : handle_(request) {}
+
+  bool is_done() const { return collage_request_is_done(handle_.get()) != 0; }
+  void wait() {
+    char error[512];
+    if (collage_request_wait(handle_.get(), error, sizeof(error)) != 0) throw Error(error);
+  }
+
+ private:
+  detail::Owned<collage_request, collage_request_free> handle_;
+};
+
+/// Several runs at once: a bounded queue, and workers that serve it.
+class Requests {
+ public:
+  /// As collage_requests_open; `instances` empty: as many as it was compiled for.
+  Requests(const Executable& executable, int workers, std::size_t capacity, int threads = 0,
+           const std::string& instances = "")
+      : inputs_(executable.input_count()), outputs_(executable.output_count()) {
+    char error[512];
+    handle_.reset(collage_requests_open(executable.get(), threads, workers, capacity,
+                                        instances.empty() ? nullptr : instances.c_str(), error, sizeof(error)));
+    if (handle_ == nullptr) throw Error(error);
+  }
+
+  /// Null where as many requests wait as may. The buffers stay as they are until the request is done.
+  std::unique_ptr<Request> submit(const std::vector<const void*>& inputs, const std::vector<void*>& outputs) {
+    if (inputs.size() != inputs_ || outputs.size() != outputs_) {
+      throw std::invalid_argument("a buffer is missing or too many: the executable has " + std::to_string(inputs_) +
+                                  " inputs and " + std::to_string(outputs_) + " outputs");
+    }
+    char error[512];
+    collage_request* request = nullptr;
+    const int code =
+        collage_requests_submit(handle_.get(), inputs.data(), outputs.data(), &request, error, sizeof(error));
+    if (code == COLLAGE_BUSY) return nullptr;
+    if (code != 0) throw Error(error);
+    return std::make_unique<Request>(request);
+  }
+
+ private:
+  std::size_t inputs_, outputs_;
+  detail::Owned<collage_requests, collage_requests_free> handle_;
 };
 
 /// A tensor of an .npy file.

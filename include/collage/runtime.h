@@ -5,14 +5,20 @@
  *
  *     collage_executable  a compiled model: never changes after it was made
  *     collage_session     memory and devices' queues for runs of an executable; all sessions share its constants
+ *     collage_requests    several runs of an executable at once: a bounded queue, and sessions that serve it
+ *     collage_request     one of them
  *     collage_tensor      a tensor read from a file
  *
  * Errors: a function that can fail returns 0 for success, or a handle, and otherwise writes a text into `error` (of
  * `error_size` bytes, always terminated; NULL with 0: no text is wanted). Handles that are NULL are accepted everywhere:
  * what is given one fails, and freeing it does nothing, so that a program can check the last step alone.
  *
- * Threads: functions on one executable may be called from several threads at once, functions on one session from one
- * thread at a time. Sessions are independent of each other, also those of one executable.
+ * Threads: functions on one executable may be called from several threads at once, so may those on one collage_requests;
+ * functions on one session or one request from one thread at a time. Sessions are independent of each other, also those of
+ * one executable.
+ *
+ * Devices: a command that fails is given again a few times. Where a device is lost, its part of the model runs on an equal
+ * device or on the host from then on, and the run is finished there.
  *
  * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts and
  * arrays that a function returns belong to the handle and live as long as it.
@@ -33,6 +39,8 @@ extern "C" {
 
 typedef struct collage_executable collage_executable;
 typedef struct collage_session collage_session;
+typedef struct collage_requests collage_requests;
+typedef struct collage_request collage_request;
 typedef struct collage_tensor collage_tensor;
 
 /* What the library is, not what the program was compiled with: COLLAGE_VERSION and COLLAGE_ABI_VERSION. */
@@ -75,7 +83,44 @@ COLLAGE_API int collage_session_run(collage_session* session, const void* const*
                                     char* error, size_t error_size);
 /* Simulated time that devices and links have spent on the runs of the session, in seconds. */
 COLLAGE_API double collage_session_device_seconds(const collage_session* session);
+/* Bytes that the runs of the session have moved over links of devices, both ways. */
+COLLAGE_API uint64_t collage_session_link_bytes(const collage_session* session);
+
+/* From now on the input of each run is the output of the run before: a cache of keys and values, a state. The next run takes
+ * the input from its buffer, as the start; after that the pointers of the two are not used and may be NULL, and that of the
+ * output from the next run on. The value stays where it is: on its device, crossing no link, where output and input are
+ * copied from and to the same device and nothing on the host uses them. Output and input have the same dtype and shape. */
+COLLAGE_API int collage_session_keep(collage_session* session, size_t output, size_t input, char* error,
+                                     size_t error_size);
+/* Copies the value of a kept output after the last run into `buffer`, of the bytes that its port says. */
+COLLAGE_API int collage_session_read_kept(const collage_session* session, size_t output, void* buffer, char* error,
+                                          size_t error_size);
+/* The next run takes all kept inputs from their buffers again. */
+COLLAGE_API void collage_session_restart_kept(collage_session* session);
 COLLAGE_API void collage_session_free(collage_session* session);
+
+/* What collage_requests_submit returns where as many requests wait as may. */
+#define COLLAGE_BUSY 2
+
+/* Loads an executable for several runs at once: `workers` of them, at least 1, each with `threads` of the host as a session
+ * has them. At most `capacity` more requests wait, at least 1. `instances`: how many of each device there are, such as
+ * "npu=2": each request goes to the one with the fewest requests. NULL: as many as the executable was compiled for. NULL
+ * after an error. */
+COLLAGE_API collage_requests* collage_requests_open(const collage_executable* executable, int32_t threads,
+                                                    int32_t workers, size_t capacity, const char* instances,
+                                                    char* error, size_t error_size);
+/* Hands a run over and returns at once: 0 with `*request`, COLLAGE_BUSY where there is no room, or 1 after another error;
+ * `*request` is then NULL. Buffers as collage_session_run has them; they stay as they are until the request is done. */
+COLLAGE_API int collage_requests_submit(collage_requests* requests, const void* const* inputs, void* const* outputs,
+                                        collage_request** request, char* error, size_t error_size);
+/* Requests that were accepted are served first. */
+COLLAGE_API void collage_requests_free(collage_requests* requests);
+/* Waits until the request is done. Returns 0 if it succeeded; the same again where it is called again. */
+COLLAGE_API int collage_request_wait(collage_request* request, char* error, size_t error_size);
+/* 1 if collage_request_wait would not wait. */
+COLLAGE_API int collage_request_is_done(const collage_request* request);
+/* Waits, too: the buffers are the caller's again. */
+COLLAGE_API void collage_request_free(collage_request* request);
 
 /* Reads an .npy file. NULL after an error. */
 COLLAGE_API collage_tensor* collage_tensor_read(const char* path, char* error, size_t error_size);

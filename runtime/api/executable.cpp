@@ -24,13 +24,14 @@ CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_
   for (const PlanPort& port : plan.outputs) outputs.push_back(port_of(plan, port));
 }
 
-Result<std::shared_ptr<const Program>> CompiledModel::program(int host_threads) const {
+Result<std::shared_ptr<Recovery>> CompiledModel::recovery(int host_threads) const {
   std::lock_guard lock(mutex_);
-  std::weak_ptr<const Program>& known = programs_[host_threads];
-  if (std::shared_ptr<const Program> program = known.lock(); program != nullptr) return program;
-  Result<std::shared_ptr<const Program>> program = Program::load(plan, code, host_threads);
-  if (program) known = *program;
-  return program;
+  std::weak_ptr<Recovery>& known = loaded_[host_threads];
+  if (std::shared_ptr<Recovery> recovery = known.lock(); recovery != nullptr) return recovery;
+  Result<std::shared_ptr<Recovery>> recovery = Recovery::open(
+      plan, code, host_threads, {}, std::make_shared<PlanMover>(plan, code, host_threads, LoadOptions()));
+  if (recovery) known = *recovery;
+  return recovery;
 }
 
 }  // namespace collage::runtime

@@ -12,7 +12,7 @@
 #include "include/collage/runtime.h"
 #include "runtime/core/tensor.h"
 #include "runtime/exec/code.h"
-#include "runtime/exec/program.h"
+#include "runtime/exec/recovery.h"
 #include "runtime/plan/plan.h"
 
 namespace collage::runtime {
@@ -40,8 +40,9 @@ class CompiledModel {
  public:
   CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
 
-  /// The loaded plan, one for all sessions of so many threads. It is kept as long as one of them.
-  Result<std::shared_ptr<const Program>> program(int threads) const;
+  /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept as
+  /// long as one of them.
+  Result<std::shared_ptr<Recovery>> recovery(int threads) const;
 
   Plan plan;
   std::shared_ptr<const Code> code;
@@ -51,7 +52,7 @@ class CompiledModel {
 
  private:
   mutable std::mutex mutex_;
-  mutable std::map<int, std::weak_ptr<const Program>> programs_;  ///< by threads
+  mutable std::map<int, std::weak_ptr<Recovery>> loaded_;  ///< by threads
 };
 
 }  // namespace collage::runtime

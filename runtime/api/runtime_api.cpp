@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface of libcollage_runtime (include/collage/runtime.h). No exception leaves it.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
+#include <future>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,18 +12,30 @@
 
 #include "include/collage/runtime.h"
 #include "runtime/api/executable.h"
-#include "runtime/exec/execution.h"
+#include "runtime/exec/relocate.h"
+#include "runtime/exec/requests.h"
 #include "runtime/io/npy.h"
 #include "runtime/package/package.h"
 #include "runtime/pool/pool.h"
 
 using collage::runtime::CompiledModel;
 using collage::runtime::NamedPort;
+using collage::runtime::RecoveringExecution;
+using collage::runtime::Requests;
 using collage::runtime::Result;
 using collage::runtime::Tensor;
 
 struct collage_session {
-  std::unique_ptr<collage::runtime::Execution> execution;
+  std::unique_ptr<RecoveringExecution> execution;
+};
+
+struct collage_requests {
+  std::unique_ptr<Requests> requests;
+  size_t input_count = 0, output_count = 0;
+};
+
+struct collage_request {
+  std::shared_future<collage::runtime::Status> answer;
 };
 
 struct collage_tensor {
@@ -60,31 +74,110 @@ Result<collage_session*> create(const collage_executable* executable, int thread
     return collage::runtime::Status::error("more than " + std::to_string(collage::runtime::kMostThreads) + " threads");
   }
   const CompiledModel& compiled = *executable->compiled;
-  auto program = compiled.program(threads > 0 ? threads : compiled.threads);
-  if (!program) return program.status();
-  auto execution = collage::runtime::Execution::create(std::move(*program));
+  auto recovery = compiled.recovery(threads > 0 ? threads : compiled.threads);
+  if (!recovery) return recovery.status();
+  auto execution = RecoveringExecution::create(std::move(*recovery));
   if (!execution) return execution.status();
   return new collage_session{std::move(*execution)};
 }
 
-template <typename Pointer>
-bool lacks_buffer(const Pointer* buffers, size_t count) {
-  return count > 0 && (buffers == nullptr || std::find(buffers, buffers + count, nullptr) != buffers + count);
+/// What the kept values of the session do without may be null.
+bool lacks_buffer(const RecoveringExecution& execution, const void* const* inputs, void* const* outputs) {
+  const collage::runtime::Execution& current = execution.current();
+  const collage::runtime::Plan& plan = current.program().plan();
+  std::vector<bool> needs_input(plan.inputs.size(), true), needs_output(plan.outputs.size(), true);
+  for (const auto& kept : current.kept()) {
+    if (kept->has_value()) needs_input[kept->input()] = false;
+    needs_output[kept->output()] = false;
+  }
+  const auto lacks = [](auto buffers, const std::vector<bool>& needed) {
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (buffers == nullptr || (needed[i] && buffers[i] == nullptr)) return true;
+    }
+    return false;
+  };
+  return lacks(inputs, needs_input) || lacks(outputs, needs_output);
+}
+
+template <typename Target, typename Pointer>
+std::vector<Target> pointers(Pointer* const* buffers, size_t count) {
+  std::vector<Target> all;
+  for (size_t i = 0; i < count; ++i) all.push_back(static_cast<Target>(buffers[i]));
+  return all;
 }
 
 /// True after success; the value has no meaning.
 Result<bool> run(collage_session* session, const void* const* inputs, void* const* outputs) {
   if (session == nullptr) return collage::runtime::Status::error("there is no session");
-  const collage::runtime::Plan& plan = session->execution->program().plan();
-  if (lacks_buffer(inputs, plan.inputs.size()) || lacks_buffer(outputs, plan.outputs.size())) {
-    return collage::runtime::Status::error("a buffer is missing");
-  }
-  std::vector<const std::byte*> from;
-  std::vector<std::byte*> to;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) from.push_back(static_cast<const std::byte*>(inputs[i]));
-  for (size_t i = 0; i < plan.outputs.size(); ++i) to.push_back(static_cast<std::byte*>(outputs[i]));
+  const collage::runtime::Plan& plan = session->execution->current().program().plan();
+  if (lacks_buffer(*session->execution, inputs, outputs)) return collage::runtime::Status::error("a buffer is missing");
+  const auto from = pointers<const std::byte*>(inputs, plan.inputs.size());
+  const auto to = pointers<std::byte*>(outputs, plan.outputs.size());
   if (auto status = session->execution->run(from, to); !status) return status;
   return true;
+}
+
+/// True after success; the value has no meaning.
+Result<bool> keep(collage_session* session, size_t output, size_t input) {
+  if (session == nullptr) return collage::runtime::Status::error("there is no session");
+  if (auto status = session->execution->keep(output, input); !status) return status;
+  return true;
+}
+
+/// True after success; the value has no meaning.
+Result<bool> read_kept(const collage_session* session, size_t output, void* buffer) {
+  if (session == nullptr) return collage::runtime::Status::error("there is no session");
+  if (buffer == nullptr) return collage::runtime::Status::error("a buffer is missing");
+  const collage::runtime::Execution& current = session->execution->current();
+  if (auto status = current.read_kept(output, static_cast<std::byte*>(buffer)); !status) return status;
+  return true;
+}
+
+Result<collage_requests*> open_requests(const collage_executable* executable, int threads, int workers, size_t capacity,
+                                        const char* instances) {
+  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  const CompiledModel& compiled = *executable->compiled;
+  const int of_each = threads > 0 ? threads : compiled.threads;
+  constexpr int kMost = collage::runtime::kMostThreads;
+  if (of_each > kMost || workers > kMost / of_each) {
+    return collage::runtime::Status::error("more than " + std::to_string(kMost) + " threads");
+  }
+  std::vector<std::shared_ptr<collage::runtime::Recovery>> sets;
+  if (instances == nullptr) {
+    auto set = compiled.recovery(of_each);
+    if (!set) return set.status();
+    sets.push_back(std::move(*set));
+  } else {
+    auto counts = collage::runtime::parse_instances(instances);
+    if (!counts) return counts.status();
+    auto plans = collage::runtime::plans_for_instances(compiled.plan, *counts);
+    if (!plans) return plans.status();
+    for (const collage::runtime::Plan& plan : *plans) {
+      auto mover =
+          std::make_shared<collage::runtime::PlanMover>(plan, compiled.code, of_each, collage::runtime::LoadOptions());
+      auto set = collage::runtime::Recovery::open(plan, compiled.code, of_each, {}, std::move(mover));
+      if (!set) return set.status();
+      sets.push_back(std::move(*set));
+    }
+  }
+  auto requests = Requests::open(std::move(sets), {std::max(workers, 1) * of_each, capacity});
+  if (!requests) return requests.status();
+  return new collage_requests{std::move(*requests), compiled.inputs.size(), compiled.outputs.size()};
+}
+
+/// Null where there is no room.
+Result<collage_request*> submit(collage_requests* requests, const void* const* inputs, void* const* outputs) {
+  if (requests == nullptr) return collage::runtime::Status::error("there are no requests");
+  const auto lacks = [](auto buffers, size_t count) {
+    return count > 0 && (buffers == nullptr || std::find(buffers, buffers + count, nullptr) != buffers + count);
+  };
+  if (lacks(inputs, requests->input_count) || lacks(outputs, requests->output_count)) {
+    return collage::runtime::Status::error("a buffer is missing");
+  }
+  auto answer = requests->requests->try_submit(pointers<const std::byte*>(inputs, requests->input_count),
+                                               pointers<std::byte*>(outputs, requests->output_count));
+  if (!answer) return static_cast<collage_request*>(nullptr);
+  return new collage_request{answer->share()};
 }
 
 /// True after success; the value has no meaning.
@@ -124,6 +217,12 @@ Handle* handle_or_error(const Result<Handle*>& result, const ErrorText& error) {
   return nullptr;
 }
 
+int code_or_error(const Result<bool>& result, const ErrorText& error) {
+  if (result) return 0;
+  error.write(result.message());
+  return 1;
+}
+
 }  // namespace
 
 const char* collage_runtime_version(void) {
@@ -155,10 +254,7 @@ double collage_executable_predicted_seconds(const collage_executable* executable
 }
 
 int collage_executable_save(const collage_executable* executable, const char* path, char* error, size_t error_size) {
-  const Result<bool> result = guarded([&] { return save(executable, path); });
-  if (result) return 0;
-  ErrorText{error, error_size}.write(result.message());
-  return 1;
+  return code_or_error(guarded([&] { return save(executable, path); }), {error, error_size});
 }
 
 collage_executable* collage_executable_load(const char* path, char* error, size_t error_size) {
@@ -176,18 +272,73 @@ collage_session* collage_session_create(const collage_executable* executable, in
 
 int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs, char* error,
                         size_t error_size) {
-  const Result<bool> result = guarded([&] { return run(session, inputs, outputs); });
-  if (result) return 0;
-  ErrorText{error, error_size}.write(result.message());
-  return 1;
+  return code_or_error(guarded([&] { return run(session, inputs, outputs); }), {error, error_size});
 }
 
 double collage_session_device_seconds(const collage_session* session) {
   return session == nullptr ? 0 : session->execution->device_time().seconds();
 }
 
+uint64_t collage_session_link_bytes(const collage_session* session) {
+  return session == nullptr ? 0 : session->execution->link_bytes();
+}
+
+int collage_session_keep(collage_session* session, size_t output, size_t input, char* error, size_t error_size) {
+  return code_or_error(guarded([&] { return keep(session, output, input); }), {error, error_size});
+}
+
+int collage_session_read_kept(const collage_session* session, size_t output, void* buffer, char* error,
+                              size_t error_size) {
+  return code_or_error(guarded([&] { return read_kept(session, output, buffer); }), {error, error_size});
+}
+
+void collage_session_restart_kept(collage_session* session) {
+  if (session != nullptr) session->execution->current().restart_kept();
+}
+
 void collage_session_free(collage_session* session) {
   delete session;
+}
+
+collage_requests* collage_requests_open(const collage_executable* executable, int32_t threads, int32_t workers,
+                                        size_t capacity, const char* instances, char* error, size_t error_size) {
+  return handle_or_error(guarded([&] { return open_requests(executable, threads, workers, capacity, instances); }),
+                         {error, error_size});
+}
+
+int collage_requests_submit(collage_requests* requests, const void* const* inputs, void* const* outputs,
+                            collage_request** request, char* error, size_t error_size) {
+  const ErrorText text{error, error_size};
+  if (request == nullptr)
+    return code_or_error(collage::runtime::Status::error("there is no place for the request"), text);
+  const Result<collage_request*> result = guarded([&] { return submit(requests, inputs, outputs); });
+  *request = result ? *result : nullptr;
+  if (!result) return code_or_error(result.status(), text);
+  if (*request != nullptr) return 0;
+  text.write("as many requests wait as may");
+  return COLLAGE_BUSY;
+}
+
+void collage_requests_free(collage_requests* requests) {
+  delete requests;
+}
+
+int collage_request_wait(collage_request* request, char* error, size_t error_size) {
+  const auto wait = [&]() -> Result<bool> {
+    if (request == nullptr) return collage::runtime::Status::error("there is no request");
+    if (const auto& status = request->answer.get(); !status) return status;
+    return true;
+  };
+  return code_or_error(guarded(wait), {error, error_size});
+}
+
+int collage_request_is_done(const collage_request* request) {
+  return request != nullptr && request->answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready ? 1 : 0;
+}
+
+void collage_request_free(collage_request* request) {
+  if (request != nullptr) request->answer.wait();
+  delete request;
 }
 
 collage_tensor* collage_tensor_read(const char* path, char* error, size_t error_size) {

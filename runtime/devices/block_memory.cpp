@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "runtime/core/checked_size.h"
+#include "runtime/core/checksum.h"
 
 namespace collage::runtime {
 
@@ -35,6 +36,12 @@ Result<std::byte*> BlockMemory::at(DeviceAddress address, size_t bytes) const {
   if (Status status = addresses_.check(address, bytes); !status) return status;
   const auto block = std::prev(blocks_.upper_bound(address));
   return block->second.data() + (address - block->first);
+}
+
+std::optional<uint64_t> BlockMemory::checksum(DeviceAddress address, size_t bytes) const {
+  const Result<std::byte*> first = at(address, bytes);
+  if (!first) return std::nullopt;
+  return runtime::checksum({*first, bytes});
 }
 
 MemoryInfo BlockMemory::info() const {

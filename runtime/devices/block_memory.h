@@ -20,6 +20,8 @@ class BlockMemory {
   Status free(DeviceAddress address);
   /// Where the host has [address, address + bytes). Fails unless it lies inside one allocation.
   Result<std::byte*> at(DeviceAddress address, size_t bytes) const;
+  /// Device::checksum.
+  std::optional<uint64_t> checksum(DeviceAddress address, size_t bytes) const;
   MemoryInfo info() const;
 
  private:

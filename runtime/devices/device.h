@@ -17,7 +17,9 @@
 // thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +120,11 @@ class Device {
   virtual Duration now() const = 0;
   /// True if the clock of events is simulated time.
   virtual bool is_simulated() const { return false; }
+  /// True once it is gone for good: nothing that is given to it will be done. Its memory can still be given back.
+  virtual bool is_lost() const { return false; }
+  /// Of its memory (core/checksum.h), computed where the bytes lie: they cross no link. Expects that the commands which
+  /// write them are done. Returns nullopt where the device cannot, or there are no such bytes.
+  virtual std::optional<uint64_t> checksum(DeviceAddress, size_t) const { return std::nullopt; }
   /// One line per lowering call of the launches so far, with its numbers and strings. Devices may keep no lines, or
   /// only the first ones.
   virtual std::vector<std::string> log() const { return {}; }

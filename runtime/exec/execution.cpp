@@ -62,19 +62,89 @@ Status Execution::run(std::span<const std::byte* const> inputs, std::span<std::b
     return Status::error("the model has " + std::to_string(inputs_.size()) + " inputs and " +
                          std::to_string(outputs_.size()) + " outputs");
   }
+  for (const auto& kept : kept_) kept->prepare();
+  ThreadScope scope(program_->threads());  // reference kernels have as many threads as OpenMP says
+  Status status = Status::ok();
+  for (int restarts = 0;; ++restarts) {
+    if (status = bind_ports(inputs, outputs); !status) return status;
+    if (status = runner_->run(observer_); status) break;
+    if (!can_restart(restarts)) return status;
+    ++restarts_;
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const KeptValue* kept = kept_at(i, false);
+    if (outputs_[i].moved != nullptr || outputs_[i].bytes == 0) continue;
+    if (kept != nullptr && kept->device() != nullptr) continue;
+    std::byte* to = kept != nullptr ? kept->next().data() : outputs[i];
+    std::memcpy(to, memory_.host_address(outputs_[i].buffer), outputs_[i].bytes);
+  }
+  for (const auto& kept : kept_) kept->advance();
+  return Status::ok();
+}
+
+/// Says where the ports lie in the next run, and copies inputs where they have to be copied.
+Status Execution::bind_ports(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
   const bool is_in_place = !observer_;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (move(inputs_[i], is_in_place ? const_cast<std::byte*>(inputs[i]) : nullptr)) continue;
-    if (inputs_[i].bytes > 0) std::memcpy(memory_.host_address(inputs_[i].buffer), inputs[i], inputs_[i].bytes);
+    const std::byte* from = inputs[i];
+    if (const KeptValue* kept = kept_at(i, true); kept != nullptr && kept->has_value()) {
+      if (kept->device() != nullptr) continue;
+      from = kept->current().data();
+    }
+    if (from == nullptr && inputs_[i].bytes > 0) {
+      return Status::error("input `" + program_->plan().inputs[i].name + "` has no memory");
+    }
+    if (move(inputs_[i], is_in_place ? const_cast<std::byte*>(from) : nullptr)) continue;
+    if (inputs_[i].bytes > 0) std::memcpy(memory_.host_address(inputs_[i].buffer), from, inputs_[i].bytes);
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) move(outputs_[i], is_in_place ? outputs[i] : nullptr);
-  ThreadScope scope(program_->threads());  // reference kernels have as many threads as OpenMP says
-  if (Status status = runner_->run(observer_); !status) return status;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i].moved != nullptr || outputs_[i].bytes == 0) continue;
-    std::memcpy(outputs[i], memory_.host_address(outputs_[i].buffer), outputs_[i].bytes);
+    std::byte* to = outputs[i];
+    if (const KeptValue* kept = kept_at(i, false)) {
+      to = kept->device() != nullptr ? nullptr : kept->next().data();
+    } else if (to == nullptr && outputs_[i].bytes > 0) {
+      return Status::error("output `" + program_->plan().outputs[i].name + "` has no memory");
+    }
+    move(outputs_[i], is_in_place ? to : nullptr);
   }
   return Status::ok();
+}
+
+/// A step that overwrites what it reads spoils memory of the run, not what the caller gave.
+bool Execution::can_restart(int restarts) const {
+  const std::optional<DeviceFailure>& failure = runner_->device_failure();
+  return failure && failure->needs_restart && restarts < program_->retries() && program_->lost_devices().empty();
+}
+
+KeptValue* Execution::kept_at(size_t port, bool is_input) const {
+  for (const auto& kept : kept_) {
+    if ((is_input ? kept->input() : kept->output()) == port) return kept.get();
+  }
+  return nullptr;
+}
+
+Status Execution::keep(size_t output, size_t input) {
+  if (kept_at(output, false) != nullptr || kept_at(input, true) != nullptr) {
+    return Status::error("the output or the input is kept already");
+  }
+  try {
+    Result<std::unique_ptr<KeptValue>> kept = KeptValue::make(*program_, memory_, output, input, *runner_);
+    if (!kept) return kept.status();
+    kept_.push_back(std::move(*kept));
+    return Status::ok();
+  } catch (const std::exception& exception) {  // no memory for the value
+    return Status::error(exception.what());
+  }
+}
+
+Status Execution::read_kept(size_t output, std::byte* to) const {
+  const KeptValue* kept = kept_at(output, false);
+  if (kept == nullptr) return Status::error("the output is not kept");
+  if (!kept->has_value()) return Status::error("the output has no value before the first run");
+  return kept->read(to);
+}
+
+void Execution::restart_kept() {
+  for (const auto& kept : kept_) kept->forget();
 }
 
 Status Execution::check_inputs(const std::vector<Tensor>& inputs) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/exec/execution_memory.h"
+#include "runtime/exec/kept_values.h"
 #include "runtime/exec/port_slots.h"
 #include "runtime/exec/program.h"
 #include "runtime/exec/step_runner.h"
@@ -26,8 +27,19 @@ class Execution {
   /// have; an output overlaps nothing else. It is used in place where it is aligned to kTensorAlignment and the plan
   /// permits it (PlanPort::is_apart); otherwise bytes are copied.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order.
+  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order. Elements of kept outputs are
+  /// not set.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
+
+  /// From now on the input of each run is the output of the run before it, which stays where it is (kept_values.h). The next
+  /// run has its input from the caller as its start. Memory that a run is given for the output, and later for the input, is
+  /// not used: it may be null. Fails where the two are not equal tensors, or one of them is kept already.
+  Status keep(size_t output, size_t input);
+  /// The value of a kept output after the last run, copied into memory of the host.
+  Status read_kept(size_t output, std::byte* to) const;
+  /// Kept values are forgotten: the next run starts from the caller's inputs.
+  void restart_kept();
+  const std::vector<std::unique_ptr<KeptValue>>& kept() const { return kept_; }
 
   /// Calls `observer` after every step of the next runs; an empty one turns this off. Steps then run one after another,
   /// and on copies of inputs, so that their times do not depend on the memory of the caller.
@@ -38,6 +50,11 @@ class Execution {
   Duration device_time() const { return runner_->device_time(); }
   const Timeline& timeline() const { return runner_->timeline(); }
   const Program& program() const { return *program_; }
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
+  /// What its runs did about failures of devices.
+  const StepRunner& runner() const { return *runner_; }
+  /// Runs that began again from their inputs: a command had failed that could not be given again by itself.
+  size_t restarts() const { return restarts_; }
 
  private:
   struct Port {
@@ -52,6 +69,9 @@ class Execution {
   Port make_port(const PlanPort& port);
   /// Returns whether the port lies at `address` now.
   bool move(Port& port, std::byte* address);
+  Status bind_ports(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+  KeptValue* kept_at(size_t port, bool is_input) const;
+  bool can_restart(int restarts) const;
   Status check_inputs(const std::vector<Tensor>& inputs) const;
 
   std::shared_ptr<const Program> program_;  ///< before what refers to it
@@ -62,6 +82,8 @@ class Execution {
   std::vector<Tensor> held_;  ///< what ports lie in, of the last run on tensors
   StepRunner::Observer observer_;
   std::optional<StepRunner> runner_;
+  std::vector<std::unique_ptr<KeptValue>> kept_;
+  size_t restarts_ = 0;
 };
 
 }  // namespace collage::runtime

@@ -19,7 +19,11 @@ Status ExecutionMemory::allocate() {
   has_arena_.assign(spaces.size(), false);
   for (size_t s = 1; s < spaces.size(); ++s) {
     if (spaces[s].arena_bytes == 0) continue;  // its capacity was counted without it
-    Result<DeviceAddress> address = program_.device_of_space(static_cast<int>(s))->allocate(spaces[s].arena_bytes);
+    Device& device = *program_.device_of_space(static_cast<int>(s));
+    Result<DeviceAddress> address = device.allocate(spaces[s].arena_bytes);
+    for (int r = 0; r < program_.retries() && !address && !device.is_lost(); ++r) {
+      address = device.allocate(spaces[s].arena_bytes);
+    }
     if (!address) return Status::error("`" + spaces[s].name + "`: " + address.message());
     arenas_[s] = *address;
     has_arena_[s] = true;

@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan that one thread runs: one Program with one Execution.
+// A plan that one thread runs: one Program with one Execution, and the programs that take over when devices are lost.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "runtime/exec/execution.h"
+#include "runtime/exec/recovery.h"
 
 namespace collage::runtime {
 
 class Executor {
  public:
-  /// `code` must outlive the executor. `threads` >= 1.
-  static Result<std::unique_ptr<Executor>> load(const Plan& plan, const Code& code, int threads);
-  explicit Executor(std::unique_ptr<Execution> execution) : execution_(std::move(execution)) {}
+  /// `code` must outlive the executor. `threads` >= 1. `replanner`: asked when a device is lost; null: that is an error.
+  static Result<std::unique_ptr<Executor>> load(const Plan& plan, const Code& code, int threads,
+                                                LoadOptions options = {},
+                                                std::shared_ptr<Replanner> replanner = nullptr);
+  explicit Executor(std::unique_ptr<RecoveringExecution> execution) : execution_(std::move(execution)) {}
 
   // As Execution has them.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) { return execution_->run(inputs); }
   void observe(StepRunner::Observer observer) { execution_->observe(std::move(observer)); }
-  Result<Tensor> read(BufferId buffer) const { return execution_->read(buffer); }
+  Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
-  const Timeline& timeline() const { return execution_->timeline(); }
+  const Timeline& timeline() const { return execution_->current().timeline(); }
   /// Device::log of all devices, one after another.
   std::vector<std::string> device_log() const;
 
+  // What was done about faults.
+  size_t retries() const { return execution_->retries(); }
+  const std::string& last_retried() const { return execution_->last_retried(); }
+  std::vector<DeviceLoss> losses() const { return execution_->recovery().losses(); }
+
  private:
-  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<RecoveringExecution> execution_;
 };
 
 }  // namespace collage::runtime

@@ -11,9 +11,10 @@
 
 namespace collage::runtime {
 
-Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads) {
+Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads,
+                                                     LoadOptions options) {
   try {
-    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads));
+    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads, std::move(options)));
     if (Status status = program->load(); !status) return status;
     return std::shared_ptr<const Program>(std::move(program));
   } catch (const std::exception& exception) {  // an arena that this machine has no memory for
@@ -21,8 +22,14 @@ Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<
   }
 }
 
-Program::Program(Plan plan, std::shared_ptr<const Code> code, int threads)
-    : plan_(std::move(plan)), code_(std::move(code)), threads_(std::max(threads, 1)) {}
+Program::Program(Plan plan, std::shared_ptr<const Code> code, int threads, LoadOptions options)
+    : plan_(std::move(plan)), code_(std::move(code)), threads_(std::max(threads, 1)), options_(std::move(options)) {}
+
+Program::~Program() {
+  for (size_t s = 0; s < has_constants_.size(); ++s) {
+    if (has_constants_[s]) (void)device_of_space(static_cast<int>(s))->free(constant_addresses_[s]);
+  }
+}
 
 Status Program::load() {
   if (Status status = validate(plan_); !status) return status;
@@ -52,20 +59,34 @@ void Program::load_host_constants() {
 Status Program::make_devices() {
   device_of_space_.assign(plan_.spaces.size(), -1);
   constant_addresses_.assign(plan_.spaces.size(), 0);
+  has_constants_.assign(plan_.spaces.size(), false);
+  FaultInjector checks;  // of transfers alone
   for (const DeviceSpec& spec : plan_.devices) {
     size_t at = 1;
     while (plan_.spaces[at].name != spec.space) ++at;
     const MemorySpace& space = plan_.spaces[at];
     Result<std::unique_ptr<Device>> device = make_device(spec, space.capacity);
     if (!device) return device.status();
+    if (options_.faults != nullptr) {
+      device = options_.faults->wrap(std::move(*device));
+    } else if (spec.attrs.get_int("checksum", 0) != 0) {
+      device = checks.wrap(std::move(*device));
+    }
     device_of_space_[at] = static_cast<int>(devices_.size());
     devices_.push_back(std::move(*device));
     if (space.constant_bytes == 0) continue;  // its capacity was counted without it
-    Result<DeviceAddress> address = devices_.back()->allocate(space.constant_bytes);
+    Result<DeviceAddress> address = allocate_constants(*devices_.back(), space.constant_bytes);
     if (!address) return Status::error("`" + spec.space + "`: " + address.message());
     constant_addresses_[at] = *address;
+    has_constants_[at] = true;
   }
   return Status::ok();
+}
+
+Result<DeviceAddress> Program::allocate_constants(Device& device, size_t bytes) const {
+  Result<DeviceAddress> address = device.allocate(bytes);
+  for (int r = 0; r < options_.retries && !address && !device.is_lost(); ++r) address = device.allocate(bytes);
+  return address;
 }
 
 Status Program::load_device_constants() {
@@ -90,8 +111,17 @@ Status Program::load_device_constants() {
     }
     DeviceQueue& queue = *queues[device];
     const DeviceAddress to = constants_of_space(buffer.space) + buffer.offset;
-    if (Status status = queue.copy_in({bytes.data(), bytes.bytes()}, to); !status) return failed(status);
-    if (Status status = queue.synchronize(); !status) return failed(status);
+    const auto copy = [&] {
+      const Status given = queue.copy_in({bytes.data(), bytes.bytes()}, to);
+      const Status end = queue.synchronize();
+      return given ? end : given;
+    };
+    Status status = copy();
+    for (int r = 0; r < options_.retries && !status && !devices_[device]->is_lost(); ++r) {
+      queue.reset();
+      status = copy();
+    }
+    if (!status) return failed(status);
   }
   return Status::ok();
 }
@@ -151,6 +181,14 @@ void Program::plan_tasks() {
   is_simulated_ = simulated_steps(plan_, is_simulated);
   Machine machine = machine_of(plan_.devices);
   tasks_ = plan_.is_concurrent ? tasks_of(plan_, machine) : tasks_in_lanes(plan_);
+}
+
+std::vector<std::string> Program::lost_devices() const {
+  std::vector<std::string> lost;
+  for (const auto& device : devices_) {
+    if (device->is_lost()) lost.push_back(device->space());
+  }
+  return lost;
 }
 
 Device* Program::device_of_space(int space) const {

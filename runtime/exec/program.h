@@ -12,6 +12,7 @@
 #include "runtime/core/schedule.h"
 #include "runtime/core/status.h"
 #include "runtime/devices/device.h"
+#include "runtime/devices/faults/fault_injector.h"
 #include "runtime/exec/code.h"
 #include "runtime/exec/library_kernels.h"
 #include "runtime/exec/step_graph.h"
@@ -19,17 +20,29 @@
 
 namespace collage::runtime {
 
+struct LoadOptions {
+  std::shared_ptr<FaultInjector> faults{};  ///< wraps the devices; null: as they are
+  int retries = 2;                          ///< how often a command of a device that failed is given again, at most
+};
+
 class Program {
  public:
   /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan, unless they lie
-  /// ready (Plan::host_constants).
-  static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads);
+  /// ready (Plan::host_constants). Transfers of devices with the attribute `checksum = 1` are checked, and those of all
+  /// devices where faults are injected.
+  static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads,
+                                                     LoadOptions options = {});
+  /// Gives the constants on devices back.
+  ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   /// Without the values of constants, and without programs of libraries.
   const Plan& plan() const { return plan_; }
   int threads() const { return threads_; }
+  int retries() const { return options_.retries; }
+  /// Spaces of devices that are lost.
+  std::vector<std::string> lost_devices() const;
   const StepGraph& graph() const { return graph_; }
   /// One task for each step, as the timeline counts them; lengths are of the run.
   const std::vector<Task>& tasks() const { return tasks_; }
@@ -60,10 +73,11 @@ class Program {
     std::unique_ptr<LibraryKernels> library{};
   };
 
-  Program(Plan plan, std::shared_ptr<const Code> code, int threads);
+  Program(Plan plan, std::shared_ptr<const Code> code, int threads, LoadOptions options);
   Status load();
   Status make_devices();
   void load_host_constants();
+  Result<DeviceAddress> allocate_constants(Device& device, size_t bytes) const;
   Status load_device_constants();
   Status prepare_steps();
   Result<Prepared> prepare(const KernelCall& call);
@@ -73,10 +87,12 @@ class Program {
   Plan plan_;
   std::shared_ptr<const Code> code_;
   int threads_;
+  LoadOptions options_;
   ReadyRegion constants_;  ///< of the host
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<int> device_of_space_;               ///< -1: the host
   std::vector<DeviceAddress> constant_addresses_;  ///< by space
+  std::vector<bool> has_constants_;                ///< by space, of devices
   std::vector<std::vector<Prepared>> steps_;       ///< by step and call
   StepGraph graph_;
   std::vector<Task> tasks_;

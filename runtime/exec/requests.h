@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several requests of one program in flight: a bounded queue, and workers that serve it, each with an execution of its own.
+// Several requests of one model in flight: a bounded queue, and workers that serve it.
 //
-//     submit ─→ [ waiting, at most `capacity` ] ─→ worker 0: Execution ─→ future
-//                                               └→ worker 1: Execution ─→ future
+//     submit ─→ [ waiting, at most `capacity` ] ─→ worker ─┬→ Recovery of npu[0]: an execution that is free ─→ future
+//                                               └→ worker ─┴→ Recovery of npu[1]: an execution that is free ─→ future
 //
 // Threads of the host are divided: `threads` / Program::threads() workers run at once, so that together they have no more
 // threads than that. More workers answer more requests a second; more threads in each answer one request sooner.
+//
+// Where the model is loaded on several equal sets of devices (relocate.h), each request goes to the set that has the fewest
+// requests at the moment when a worker takes it, and of these to the one that has served the fewest. A set that loses a
+// device serves no more while another one is left: its request starts again there.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -17,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/exec/execution.h"
+#include "runtime/exec/recovery.h"
 
 namespace collage::runtime {
 
@@ -32,6 +37,9 @@ class Requests {
 
   /// Makes the executions. At least one worker, also where the program wants more threads than there are.
   static Result<std::unique_ptr<Requests>> open(std::shared_ptr<const Program> program, const RequestOptions& options);
+  /// The same model on several sets of devices, at least one.
+  static Result<std::unique_ptr<Requests>> open(std::vector<std::shared_ptr<Recovery>> sets,
+                                                const RequestOptions& options);
   /// Requests that were accepted are served first.
   ~Requests();
   Requests(const Requests&) = delete;
@@ -43,25 +51,46 @@ class Requests {
   std::future<Answer> submit(std::vector<Tensor> inputs);
   /// Returns nullopt where there is no room.
   std::optional<std::future<Answer>> try_submit(std::vector<Tensor> inputs);
+  /// With memory of the caller, as Execution::run has it; it stays as it is until the future is ready.
+  std::optional<std::future<Status>> try_submit(std::vector<const std::byte*> inputs, std::vector<std::byte*> outputs);
 
   size_t worker_count() const { return workers_.size(); }
+  /// Requests that each set of devices has served.
+  std::vector<size_t> served() const;
+  /// What was done about lost devices, in all sets.
+  std::vector<DeviceLoss> losses() const;
 
  private:
   struct Request {
-    std::vector<Tensor> inputs;
-    std::promise<Answer> answer;
+    /// Runs it and gives the answer. With `may_move` it returns false, without an answer, where a device was lost.
+    std::function<bool(RecoveringExecution&, bool may_move)> run;
+    std::function<void(const Status&)> fail;
+  };
+
+  struct DeviceSet {
+    std::shared_ptr<Recovery> recovery;
+    std::vector<std::unique_ptr<RecoveringExecution>> free;
+    size_t running = 0;
+    size_t served = 0;
+    bool is_retired = false;
   };
 
   explicit Requests(size_t capacity) : capacity_(capacity) {}
-  std::future<Answer> accept(std::vector<Tensor> inputs);
-  void serve(Execution& execution);
+  template <typename Answered, typename Run>
+  std::future<Answered> accept(Run run);
+  void serve();
+  void run(const Request& request);
+  DeviceSet& least_loaded();
+  size_t sets_left() const;
+  void retire(DeviceSet& set, const RecoveringExecution& failed);
 
   size_t capacity_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable has_request_, has_room_;
   std::deque<Request> waiting_;
   bool is_closed_ = false;
-  std::vector<std::unique_ptr<Execution>> executions_;
+  std::vector<DeviceSet> sets_;
+  std::vector<DeviceLoss> moved_;  ///< losses that another set took over from
   std::vector<std::thread> workers_;
 };
 

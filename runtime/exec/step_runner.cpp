@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <set>
 
 #include "runtime/exec/run_host_step.h"
 
@@ -79,7 +80,9 @@ StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& ste
       tasks_(program.tasks()),
       states_(steps.size(), State::Pending),
       events_(steps.size()),
-      seconds_(steps.size(), 0) {}
+      seconds_(steps.size(), 0),
+      replaced_(steps.size()),
+      tries_(steps.size(), 0) {}
 
 Status StepRunner::open() {
   if (program_.threads() > 1 && !program_.uses_openmp()) workers_ = std::make_unique<Workers>(program_.threads());
@@ -93,20 +96,84 @@ Status StepRunner::open() {
   return Status::ok();
 }
 
-Status StepRunner::run(const Observer& observer) {
+void StepRunner::start_run() {
   timeline_ = Timeline();
   std::fill(states_.begin(), states_.end(), State::Pending);
   std::fill(events_.begin(), events_.end(), nullptr);
-  std::fill(heads_.begin(), heads_.end(), 0);
+  std::fill(tries_.begin(), tries_.end(), 0);
+}
+
+Status StepRunner::run(const Observer& observer) {
+  start_run();
   Status status = Status::ok();
-  try {
-    status = run_steps(observer);
-  } catch (const std::exception& exception) {  // no memory for what an operator needs
-    status = Status::error(exception.what());
-  }
+  do {
+    device_failure_.reset();
+    std::fill(heads_.begin(), heads_.end(), 0);
+    try {
+      status = run_steps(observer);
+    } catch (const std::exception& exception) {  // no memory for what an operator needs
+      status = Status::error(exception.what());
+      device_failure_.reset();
+    }
+    if (!status && device_failure_) last_retried_ = status.message();
+  } while (!status && prepare_retry());
   if (status) fill_timeline(static_cast<bool>(observer));
   end_run();
   return status;
+}
+
+/// After a failure: what is done stays done, the rest is given again. False where that is no use, or not right.
+bool StepRunner::prepare_retry() {
+  if (!device_failure_) return false;
+  const size_t failed = device_failure_->step;
+  if (tries_[failed] >= program_.retries()) return false;
+  for (const StepQueue& queue : program_.graph().queues) {
+    if (program_.device(queue.device).is_lost()) return false;
+  }
+  for (const auto& queue : queues_) queue->reset();  // also waits, so that all events are reached
+  for (size_t s = 0; s < states_.size(); ++s) {
+    if (states_[s] != State::Given) continue;
+    if (events_[s]->wait()) {
+      (void)complete(s);
+      continue;
+    }
+    device_failure_->needs_restart |= !is_repeatable(s);
+    states_[s] = State::Pending;
+    events_[s] = nullptr;
+  }
+  device_failure_->needs_restart |= !is_repeatable(failed);
+  if (device_failure_->needs_restart) return false;
+  ++tries_[failed];
+  ++retries_;
+  return true;
+}
+
+/// True if the step, begun and not finished, has what it reads still as it was.
+bool StepRunner::is_repeatable(size_t step) const {
+  if (replaced_[step]) return true;  // to memory of its own
+  const auto overlap = [](const DeviceTensor& a, const DeviceTensor& b) {
+    return a.address < b.address + b.tensor.bytes() && b.address < a.address + a.tensor.bytes();
+  };
+  if (const auto* reorder = std::get_if<BoundReorder>(&steps_[step])) return !overlap(reorder->source, reorder->target);
+  const auto* launch = std::get_if<BoundLaunch>(&steps_[step]);
+  if (launch == nullptr) return !std::holds_alternative<BoundHostStep>(steps_[step]);
+  std::vector<const DeviceTensor*> read;
+  std::set<BufferId> written;
+  for (const DeviceOp& op : launch->ops) {
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i].is_absent && !written.contains(op.call->inputs[i])) read.push_back(&op.inputs[i]);
+    }
+    written.insert(op.call->outputs.begin(), op.call->outputs.end());
+  }
+  for (const DeviceOp& op : launch->ops) {
+    for (const DeviceTensor& output : op.outputs) {
+      const bool is_safe = output.is_absent || std::none_of(read.begin(), read.end(), [&](const DeviceTensor* input) {
+                             return overlap(output, *input);
+                           });
+      if (!is_safe) return false;
+    }
+  }
+  return true;
 }
 
 Status StepRunner::run_steps(const Observer& observer) {
@@ -114,6 +181,7 @@ Status StepRunner::run_steps(const Observer& observer) {
   const bool is_timed = is_observed || program_.plan().is_concurrent;
   const bool looks_ahead = program_.plan().is_concurrent && !is_observed && !queues_.empty();
   for (size_t s = 0; s < steps_.size(); ++s) {
+    if (states_[s] == State::Done) continue;  // before a command was given again
     StepClock::time_point start = is_timed ? StepClock::now() : StepClock::time_point();
     if (node(s).queue < 0) {
       if (looks_ahead) {
@@ -159,7 +227,10 @@ Status StepRunner::give(size_t step) {
       if (status = queue.wait(events_[before]); !status) return blame(step, status);
     }
   }
-  if (Status status = std::visit(Giver{queue}, steps_[step]); !status) return blame(step, status);
+  const std::optional<BoundReorder>& moved = replaced_[step];
+  Status given =
+      moved ? queue.reorder(moved->source, moved->target, moved->duration) : std::visit(Giver{queue}, steps_[step]);
+  if (!given) return blame(step, given);
   events_[step] = queue.record();
   states_[step] = State::Given;
   return Status::ok();
@@ -197,9 +268,21 @@ bool StepRunner::can_give(size_t step) const {
 Status StepRunner::complete(size_t step) {
   if (states_[step] == State::Done) return Status::ok();
   if (Status status = events_[step]->wait(); !status) return blame(step, status);
-  if (node(step).ends_on_host) take_from_staging(std::get<BoundCopyOut>(steps_[step]));
+  if (node(step).ends_on_host && !replaced_[step]) take_from_staging(std::get<BoundCopyOut>(steps_[step]));
   states_[step] = State::Done;
+  count_bytes(step);
   return Status::ok();
+}
+
+void StepRunner::count_bytes(size_t step) {
+  if (replaced_[step]) return;
+  if (const auto* in = std::get_if<BoundCopyIn>(&steps_[step]); in != nullptr && !is_empty(*in->to)) {
+    link_bytes_.to_devices += in->to->tensor.bytes();
+  }
+  if (const auto* out = std::get_if<BoundCopyOut>(&steps_[step]); out != nullptr && !is_empty(*out->from)) {
+    link_bytes_.from_devices += out->from->tensor.bytes();
+  }
+  if (const auto* peer = std::get_if<BoundCopyPeer>(&steps_[step])) link_bytes_.between_devices += peer->bytes;
 }
 
 /// After a failure, too: commands that were given may still use the memory of this execution.
@@ -232,14 +315,18 @@ void StepRunner::fill_timeline(bool is_observed) {
 }
 
 /// The first step whose event has a failure: what waited for it has the same one.
-Status StepRunner::blame(size_t step, const Status& failure) const {
+Status StepRunner::blame(size_t step, const Status& failure) {
+  Status first = failure;
   for (size_t s = 0; s < events_.size(); ++s) {
     if (events_[s] == nullptr || !events_[s]->is_reached()) continue;
     if (Status status = events_[s]->wait(); !status) {
-      return Status::error(describe(program_.plan(), s) + ": " + status.message());
+      first = status;
+      step = s;
+      break;
     }
   }
-  return Status::error(describe(program_.plan(), step) + ": " + failure.message());
+  device_failure_ = DeviceFailure{step, describe(program_.plan(), step)};
+  return Status::error(device_failure_->what + ": " + first.message());
 }
 
 }  // namespace collage::runtime

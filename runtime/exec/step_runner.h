@@ -6,10 +6,17 @@
 // Steps are given in plan order. In a concurrent plan the next step of each queue is given as soon as the steps before it
 // on the host are done, so that a host step which waits holds up nothing else: the order within a queue stays the plan's,
 // as in the event model (core/schedule.h).
+//
+// A command of a device that failed is given again, up to Program::retries() times for each step, where nothing of what it
+// reads can have been overwritten:
+//
+//     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/core/schedule.h"
@@ -25,6 +32,20 @@ struct StepReport {
   std::vector<double> call_seconds;  ///< of a host step: of each call
 };
 
+/// Bytes that runs have moved over the links of devices.
+struct LinkBytes {
+  size_t to_devices = 0, from_devices = 0, between_devices = 0;
+
+  size_t all() const { return to_devices + from_devices + between_devices; }
+};
+
+/// What went wrong in a run, where a device had a part in it.
+struct DeviceFailure {
+  size_t step = 0;
+  std::string what;            ///< the step as a user knows it: the partition, or the value that is moved
+  bool needs_restart = false;  ///< the command cannot be given again: what it reads may be overwritten
+};
+
 class StepRunner {
  public:
   using Observer = std::function<void(const StepReport&)>;
@@ -36,6 +57,16 @@ class StepRunner {
 
   /// With an observer each step is done before the next one starts. The failure names the step.
   Status run(const Observer& observer);
+  /// Of the last run, if it failed by a command of a device.
+  const std::optional<DeviceFailure>& device_failure() const { return device_failure_; }
+  /// Commands that were given again, in all runs.
+  size_t retries() const { return retries_; }
+  /// The failure that was answered last by giving the command again; empty: none.
+  const std::string& last_retried() const { return last_retried_; }
+  /// Of all runs; commands that failed do not count.
+  const LinkBytes& link_bytes() const { return link_bytes_; }
+  /// In place of what the plan says, a step of a queue moves bytes inside its device; nullopt: as planned.
+  void replace(size_t step, std::optional<BoundReorder> by) { replaced_[step] = std::move(by); }
   /// Of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of a device take
   /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent or observed;
   /// otherwise it is 0.
@@ -47,7 +78,11 @@ class StepRunner {
   enum class State : char { Pending, Given, Done };
 
   const StepNode& node(size_t step) const { return program_.graph().nodes[step]; }
+  void start_run();
   Status run_steps(const Observer& observer);
+  bool prepare_retry();
+  bool is_repeatable(size_t step) const;
+  void count_bytes(size_t step);
   Status run_on_host(size_t step, bool is_observed);
   Status give(size_t step);
   Status give_ready();
@@ -59,19 +94,25 @@ class StepRunner {
   Status complete(size_t step);
   void end_run();
   void fill_timeline(bool is_observed);
-  Status blame(size_t step, const Status& failure) const;
+  Status blame(size_t step, const Status& failure);
 
   const Program& program_;
   const std::vector<BoundStep>& steps_;
   std::unique_ptr<Workers> workers_;  ///< null: loops run on OpenMP's threads
   std::vector<std::unique_ptr<DeviceQueue>> queues_;
-  std::vector<Duration> clocks_;      ///< by queue, at the end of the last run
-  std::vector<Task> tasks_;           ///< by step; their lengths are of the last run
-  std::vector<State> states_;         ///< by step
-  std::vector<EventRef> events_;      ///< by step; null: on the host
-  std::vector<size_t> heads_;         ///< by queue: index of its first step that may not be given yet
-  std::vector<double> seconds_;       ///< by step: wall time of the host
-  std::vector<double> call_seconds_;  ///< of the host step that runs, if it is observed
+  std::vector<Duration> clocks_;                       ///< by queue, at the end of the last run
+  std::vector<Task> tasks_;                            ///< by step; their lengths are of the last run
+  std::vector<State> states_;                          ///< by step
+  std::vector<EventRef> events_;                       ///< by step; null: on the host
+  std::vector<size_t> heads_;                          ///< by queue: index of its first step that may not be given yet
+  std::vector<double> seconds_;                        ///< by step: wall time of the host
+  std::vector<double> call_seconds_;                   ///< of the host step that runs, if it is observed
+  std::vector<std::optional<BoundReorder>> replaced_;  ///< by step
+  std::vector<int> tries_;                             ///< by step: of this run, after the first
+  std::optional<DeviceFailure> device_failure_;
+  size_t retries_ = 0;
+  std::string last_retried_;
+  LinkBytes link_bytes_;
   Timeline timeline_;
   Duration device_time_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of devices work with: every row of runtime/devices/device_list.def as it is, and with the attribute
-// `realtime = 1`, with which queues of the simulation have threads. A kind that does not know the attribute ignores it.
+// What tests of devices work with: every row of runtime/devices/device_list.def as it is, with the attribute
+// `realtime = 1`, with which queues of the simulation have threads, and both with transfers checked (devices/faults/). A
+// kind that does not know the attribute ignores it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "runtime/devices/device.h"
+#include "runtime/devices/faults/fault_injector.h"
 
 namespace collage::runtime::test {
 
@@ -20,6 +22,7 @@ inline constexpr size_t kCapacity = 1 << 16;
 struct Variant {
   DeviceKind kind;
   bool is_realtime = false;
+  bool is_checked = false;
 
   std::string_view name() const { return kind.name; }
   bool computes() const { return kind.computes; }
@@ -28,8 +31,10 @@ struct Variant {
 inline std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const DeviceKind& kind : device_kinds()) {
-    all.push_back({kind, false});
-    all.push_back({kind, true});
+    for (bool is_checked : {false, true}) {
+      all.push_back({kind, false, is_checked});
+      all.push_back({kind, true, is_checked});
+    }
   }
   return all;
 }
@@ -104,7 +109,10 @@ inline std::unique_ptr<Rig> make_rig(const DeviceSpec& spec, size_t capacity = 0
 class DeviceConformance : public testing::TestWithParam<Variant> {
  protected:
   std::unique_ptr<Rig> make(int index = 0, size_t capacity = kCapacity) {
-    return make_rig(spec_of(GetParam(), index), capacity);
+    std::unique_ptr<Rig> rig = make_rig(spec_of(GetParam(), index), capacity);
+    if (!GetParam().is_checked || rig == nullptr) return rig;
+    rig->queue.reset();
+    return std::make_unique<Rig>(FaultInjector().wrap(std::move(rig->device)));
   }
   DeviceAddress allocate(const Rig& device, size_t bytes) {
     Result<DeviceAddress> address = device.allocate(bytes);

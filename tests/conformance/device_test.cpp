@@ -252,7 +252,8 @@ TEST_P(DeviceConformance, BadLaunchesAreRefusedAndLeaveTheDeviceUsable) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(variants()), [](const auto& row) {
-  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "");
+  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "") +
+         (row.param.is_checked ? "_checked" : "");
 });
 
 TEST(MakeDevice, RefusesWhatItCannotMake) {

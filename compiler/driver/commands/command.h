@@ -22,8 +22,9 @@ struct Command {
   support::Diagnostics& diags;
   StageClock& clock;
   Compilation& compilation;
-  std::vector<execution::BoundInput> inputs{};  ///< where something is to be run
-  ir::Placement offered{};           ///< `--candidate-placement`, read by `read_candidates`
+  std::vector<execution::BoundInput> inputs{};       ///< where something is to be run
+  ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
+  std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
 
   void print(std::string_view text) const {
     if (output.result) output.result(text);
@@ -53,6 +54,8 @@ void show_program(const Command& command, const ir::Placement& placement, const 
 
 /// Loads the program, then checks, verifies, runs and times it as asked.
 void execute(Command& command, const ir::Placement& placement, const Program& program);
+/// `--faults`. False after an error.
+bool read_faults(Command& command);
 
 /// A placement file, or the model's own placement where `path` is empty. Returns nullopt after an error.
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path);

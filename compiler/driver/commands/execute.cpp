@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a compiled model: `--check`, `--verify-costs`, `--run`, `--profile`, `--bench`.
 #include "compiler/driver/commands/command.h"
+#include "compiler/driver/commands/search_again.h"
 #include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/report/profile.h"
 #include "compiler/driver/report/verify_costs.h"
 #include "compiler/execution/bench.h"
+#include "compiler/execution/faults.h"
 #include "compiler/execution/run_model.h"
 #include "compiler/plan/check.h"
 #include "compiler/support/write_file.h"
@@ -96,11 +98,22 @@ void print_device_log(const Loaded& loaded) {
 
 }  // namespace
 
+bool read_faults(Command& command) {
+  if (command.request.faults.empty()) return true;
+  std::vector<std::string> spaces;
+  for (const plan::DeviceTarget& device : command.compilation.targets().devices) spaces.push_back(device.spec.space);
+  command.faults = execution::read_faults(command.request.faults, spaces, command.sources, command.diags);
+  return command.faults != nullptr;
+}
+
 void execute(Command& command, const ir::Placement& placement, const Program& program) {
   const Request& request = command.request;
   StageClock& clock = command.clock;
-  auto executor =
-      clock.time("load", [&] { return load_program(program, command.compilation.settings().threads, command.diags); });
+  const runtime::LoadOptions options{.faults = command.faults};
+  auto again = std::make_shared<SearchAgain>(command, placement, program, options);
+  auto executor = clock.time("load", [&] {
+    return load_program(program, command.compilation.settings().threads, command.diags, options, std::move(again));
+  });
   if (executor == nullptr) return;
   const Loaded loaded{command,   command.compilation.graph(),          placement, program,
                       *executor, ports_of(command.compilation.graph())};
@@ -110,6 +123,7 @@ void execute(Command& command, const ir::Placement& placement, const Program& pr
   if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
   if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
+  command.print(execution::print_recovery(*executor));
 }
 
 }  // namespace collage::driver

@@ -54,7 +54,7 @@ void run(Command& command) {
   if (request.passes.prints_schedule) return print_schedule(command);
   if (!run_passes(command)) return;
   if (is_shown_before_search(request.emit)) return show_model(command);
-  if (!read_inputs(command)) return;
+  if (!read_inputs(command) || !read_faults(command)) return;
   if (!request.placement.diff.empty()) return diff_placements(command);
   if (request.compare.is_asked) return compare(command);
   if (request.questions.is_asked() && request.emit != Emit::Candidates) return explain(command);

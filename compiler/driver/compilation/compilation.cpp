@@ -125,6 +125,25 @@ bool Compilation::resolve_constraints(support::Diagnostics& diags) {
   return constraints_.has_value();
 }
 
+bool Compilation::leave_out(const std::vector<std::string>& instances, bool keeps_places, support::Diagnostics& diags) {
+  left_out_.clear();
+  keeps_places_ = keeps_places;
+  for (const std::string& instance : instances) {
+    std::optional<std::vector<place::Constraint>> forbidden =
+        read_constraints({.forbid = {"*=" + instance}}, graph(), diags);
+    if (!forbidden) return false;
+    left_out_.insert(left_out_.end(), forbidden->begin(), forbidden->end());
+  }
+  return true;
+}
+
+std::vector<place::Constraint> Compilation::all_constraints() const {
+  std::vector<place::Constraint> all = *constraints_;
+  if (!keeps_places_) std::erase_if(all, [](const auto& one) { return one.kind == place::Constraint::Kind::Place; });
+  all.insert(all.end(), left_out_.begin(), left_out_.end());
+  return all;
+}
+
 void Compilation::open_costs_once(support::Diagnostics& diags) {
   if (!costs_) costs_ = open_costs(settings_, rules_->paths, active_, cache(), listener_, diags);
 }
@@ -147,7 +166,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   }
   place::BuildOptions options;
   options.matches = &*matches_;
-  options.constraints = *constraints_;
+  options.constraints = all_constraints();
   options.fixed = &written;
   options.costs = costs_->source.get();
   options.offered = offered;

@@ -57,6 +57,9 @@ class Compilation {
   /// Measures costs where the settings want it. Returns nullopt after errors.
   std::optional<Candidates> find_candidates(ir::Placement written, const ir::Placement* offered,
                                             support::Diagnostics& diags);
+  /// Later candidates do without these instances. Without `keeps_places` also without what `--place` says. Matches and
+  /// measured costs are kept. False after errors.
+  bool leave_out(const std::vector<std::string>& instances, bool keeps_places, support::Diagnostics& diags);
   /// The candidates again, with the measured costs that their search did without; what was offered is not among them.
   /// Returns nullopt after errors.
   std::optional<Candidates> measure_all(const Candidates& candidates, support::Diagnostics& diags);
@@ -90,6 +93,7 @@ class Compilation {
   bool resolve_settings(support::Diagnostics& diags);
   void open_cache(support::Diagnostics& diags);
   bool resolve_constraints(support::Diagnostics& diags);
+  std::vector<place::Constraint> all_constraints() const;
   void open_costs_once(support::Diagnostics& diags);
   bool measures_lazily() const;
   SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
@@ -109,6 +113,8 @@ class Compilation {
   runtime::Machine machine_;
   place::Strategy strategy_;
   std::optional<std::vector<place::Constraint>> constraints_;
+  std::vector<place::Constraint> left_out_;  ///< `leave_out`
+  bool keeps_places_ = true;
   /// Of the graph after the passes: rules are matched once, for however many problems.
   std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
   RewriteCounts rewrites_;

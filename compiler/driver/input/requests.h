@@ -100,6 +100,7 @@ struct Request {
   execution::RunRequest run;
   BenchRequest bench;
   bool checks = false;
+  std::string faults{};  ///< of devices: file or text; empty: none
   bool verifies = false;
   int profile = 0;  ///< rows
   bool prints_device_log = false;

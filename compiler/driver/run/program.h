@@ -34,6 +34,8 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
                                      support::Diagnostics& diags);
 
 /// Loads a program, which must outlive the executor. Returns null after an error.
-std::unique_ptr<runtime::Executor> load_program(const Program& program, int threads, support::Diagnostics& diags);
+std::unique_ptr<runtime::Executor> load_program(const Program& program, int threads, support::Diagnostics& diags,
+                                                runtime::LoadOptions options = {},
+                                                std::shared_ptr<runtime::Replanner> replanner = nullptr);
 
 }  // namespace collage::driver

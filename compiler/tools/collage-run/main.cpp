@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "compiler/execution/faults.h"
 #include "compiler/execution/run_json.h"
 #include "compiler/support/explain.h"
 #include "compiler/support/write_file.h"
@@ -31,7 +32,8 @@ int wrong_usage(std::string_view message) {
 /// A package that is loaded, and what it is to do.
 class PackageRun {
  public:
-  PackageRun(const tools::RunOptions& options, support::Diagnostics& diags) : options_(options), diags_(diags) {}
+  PackageRun(const tools::RunOptions& options, support::SourceManager& sources, support::Diagnostics& diags)
+      : options_(options), sources_(sources), diags_(diags) {}
 
   /// False after errors.
   bool run() {
@@ -53,12 +55,23 @@ class PackageRun {
         options_.bench == 0 || !request.results.empty() || !request.expected.empty() || !request.labels.empty();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
     if (!inputs) return false;
-    auto executor = runtime::Executor::load(package.plan, *package.code, threads);
+    runtime::LoadOptions load;
+    if (!options_.faults.empty()) {
+      std::vector<std::string> spaces;
+      for (const runtime::DeviceSpec& device : package.plan.devices) spaces.push_back(device.space);
+      load.faults = execution::read_faults(options_.faults, spaces, sources_, diags_);
+      if (load.faults == nullptr) return false;
+    }
+    // Without the compiler, what a lost device ran is moved as it is.
+    auto mover = std::make_shared<runtime::PlanMover>(package.plan, package.code, threads, load);
+    auto executor = runtime::Executor::load(package.plan, *package.code, threads, load, std::move(mover));
     if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
     json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
     bool good = !request.is_asked || run_once(request, ports, *inputs, **executor);
     if (good && options_.bench > 0)
       good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
+    if (!options_.json) fmt::print("{}", execution::print_recovery(**executor));
+    json_["faults"] = execution::recovery_json(**executor);
     if (options_.json) fmt::print("{}\n", json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return good;
   }
@@ -85,6 +98,7 @@ class PackageRun {
   }
 
   const tools::RunOptions& options_;
+  support::SourceManager& sources_;
   support::Diagnostics& diags_;
   nlohmann::ordered_json json_;
 };
@@ -108,7 +122,7 @@ int run(int argc, char** argv) {
   if (options.bench > 0) tools::restart_with_short_waits(argv);
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  const bool good = PackageRun(options, diags).run();
+  const bool good = PackageRun(options, sources, diags).run();
   fmt::print(stderr, "{}", diags.render());
   if (good) return kSuccess;
   const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),

@@ -18,6 +18,7 @@ struct RunOptions {
   int threads = 0;  ///< 0: as many as the package was compiled for
   int bench = 0;    ///< timed runs; 0: none
   std::string bench_json;
+  std::string faults;  ///< file or text
   bool json = false;
   bool placed = false;  ///< print the placed model, and stop
   bool about = false;   ///< print what the package says of itself, and stop

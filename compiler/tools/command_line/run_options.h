@@ -23,6 +23,8 @@ inline constexpr SharedOption kLabelsOption = {"--labels", "FILE",
 inline constexpr SharedOption kBenchOption = {"--bench", "N", "time this many runs"};
 inline constexpr double kMostBenchRuns = 1e6;
 inline constexpr SharedOption kBenchJsonOption = {"--bench-json", "FILE", "write the times of --bench as JSON"};
+inline constexpr SharedOption kFaultsOption = {
+    "--faults", "FILE|SPEC", "let commands of devices fail, to try what happens then: `npu[0]: lose after 3 launches`"};
 inline constexpr SharedOption kThreadsOption = {"--threads", "N", "threads of the host"};
 
 }  // namespace collage::tools

@@ -34,6 +34,9 @@ class SimDevice : public Device {
   FaultInfo faults() const override { return faults_.info(); }
   Duration now() const override;
   bool is_simulated() const override { return true; }
+  std::optional<uint64_t> checksum(DeviceAddress address, size_t bytes) const override {
+    return memory_.checksum(address, bytes);
+  }
   std::vector<std::string> log() const override;
 
  private:

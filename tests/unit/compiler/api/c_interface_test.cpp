@@ -120,6 +120,45 @@ TEST_F(Interface, SavingAndLoadingSayWhatIsWrong) {
   EXPECT_THROW(collage::Executable::load(kModel), collage::Error);
 }
 
+// tests/c_requests/requests.c has the rest, in C.
+TEST_F(Interface, RequestsAndKeptValuesInCpp) {
+  const std::string path = write("state.ir",
+                                 "model @state(%x: f32[4], %state: f32[4]) -> (%next: f32[4]) {\n"
+                                 "  %next = Add(%state, %x)\n"
+                                 "}\n");
+  collage::Compiler compiler;
+  compiler.set("costs", "estimate").set("cache", "");
+  const collage::Executable executable = compiler.load(path).place().build();
+  const std::vector<float> x{1, 2, 3, 4}, start(4, 10);
+  std::vector<float> next(4);
+  collage::Session session(executable, 1);
+  EXPECT_THROW(session.keep(0, 2), collage::Error);
+  session.keep(0, 1);
+  EXPECT_THROW(session.read_kept(0, next.data()), collage::Error);
+  session.run({x.data(), start.data()}, {nullptr});
+  session.run({x.data(), nullptr}, {nullptr});
+  session.read_kept(0, next.data());
+  EXPECT_EQ(next, (std::vector<float>{12, 14, 16, 18}));
+  session.restart_kept();
+  EXPECT_THROW(session.run({x.data(), nullptr}, {nullptr}), collage::Error);
+
+  constexpr size_t kCount = 20;
+  std::vector<std::vector<float>> results(kCount, std::vector<float>(4));
+  std::vector<std::unique_ptr<collage::Request>> answers;
+  collage::Requests requests(executable, 2, 3, 1);
+  for (std::vector<float>& result : results) {
+    std::unique_ptr<collage::Request> request;
+    while ((request = requests.submit({x.data(), start.data()}, {result.data()})) == nullptr) std::this_thread::yield();
+    answers.push_back(std::move(request));
+  }
+  for (size_t i = 0; i < kCount; ++i) {
+    answers[i]->wait();
+    EXPECT_TRUE(answers[i]->is_done());
+    EXPECT_EQ(results[i], (std::vector<float>{11, 12, 13, 14}));
+  }
+  EXPECT_THROW(requests.submit({x.data()}, {results[0].data()}), std::invalid_argument);
+}
+
 TEST_F(Interface, OneModelServesSeveralSettings) {
   collage_model* model = collage_model_load(compiler_, kModel);
   collage_placement* best = collage_place(model);

@@ -18,8 +18,9 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this file
 
-std::shared_ptr<const Program> load_program(const TestPlan& plan, const TableCode& code = {}, int threads = 1) {
-  auto program = Program::load(plan.plan, std::make_shared<TableCode>(code), threads);
+std::shared_ptr<const Program> load_program(const TestPlan& plan, const TableCode& code = {}, int threads = 1,
+                                            LoadOptions options = {}) {
+  auto program = Program::load(plan.plan, std::make_shared<TableCode>(code), threads, std::move(options));
   EXPECT_TRUE(program) << (program ? "" : program.message());
   return program ? *program : nullptr;
 }
@@ -324,7 +325,7 @@ TEST(Execution, AFaultIsThatOfOneExecution) {
     plan.device(0, {op("Relu", {in}, {out})}, 1);
     plan.convert(out, y);
     plan.output(y);
-    auto program = load_program(plan);
+    auto program = load_program(plan, {}, 1, {nullptr, 0});
     auto first = make_execution(program), second = make_execution(program);
     const std::vector<Tensor> inputs{f32({2}, {-1, 1})};
     EXPECT_TRUE(first->run(inputs));

@@ -11,8 +11,9 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this file
 
-std::unique_ptr<Executor> load(const TestPlan& plan, const Code& code = TableCode(), int threads = 2) {
-  Result<std::unique_ptr<Executor>> executor = Executor::load(plan.plan, code, threads);
+std::unique_ptr<Executor> load(const TestPlan& plan, const Code& code = TableCode(), int threads = 2,
+                               LoadOptions options = {}) {
+  Result<std::unique_ptr<Executor>> executor = Executor::load(plan.plan, code, threads, std::move(options));
   EXPECT_TRUE(executor) << (executor ? "" : executor.message());
   return executor ? std::move(*executor) : nullptr;
 }
@@ -222,7 +223,7 @@ TEST(Executor, AFaultNamesThePartitionAndTheNextRunWorks) {
   plan.device(0, {op("Relu", {in}, {out})}, 1);
   plan.convert(out, y);
   plan.output(y);
-  auto executor = load(plan);
+  auto executor = load(plan, TableCode(), 2, {nullptr, 0});
   EXPECT_EQ(run_one(*executor, {f32({2}, {-1, 1})}), (std::vector<float>{0, 1}));
   Result<std::vector<Tensor>> failed = executor->run({f32({2}, {-1, 1})});
   ASSERT_FALSE(failed);
@@ -237,7 +238,7 @@ TEST(Executor, AFailedCopyNamesTheValueAndTheSpaces) {
   BufferId in = plan.buffer(1, {2});
   plan.convert(x, in);
   plan.output(x);
-  auto executor = load(plan);
+  auto executor = load(plan, TableCode(), 2, {nullptr, 0});
   Result<std::vector<Tensor>> failed = executor->run({f32({2}, {-1, 1})});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.message(), "conversion of `v0` from host to npu[0]: injected fault: fail_copy_at = 1");

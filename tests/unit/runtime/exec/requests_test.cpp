@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "runtime/exec/relocate.h"
 #include "tests/unit/runtime/exec/test_plan.h"
 
 namespace collage::runtime {
@@ -138,6 +139,111 @@ TEST(Requests, AFailureIsTheAnswerOfItsRequestOnly) {
   Requests::Answer answer = right.get();
   ASSERT_TRUE(answer) << answer.message();
   EXPECT_EQ(values((*answer)[0]), expected_of(1));
+}
+
+// --- several sets of devices ---
+
+/// One set for each instance of `npu`, behind one injector.
+std::vector<std::shared_ptr<Recovery>> sets_of(int instances, const std::shared_ptr<FaultInjector>& faults) {
+  TestPlan plan(1);
+  const BufferId x = plan.input({8}), sum = plan.buffer(0, {8}), in = plan.buffer(1, {8}), out = plan.buffer(1, {8});
+  const BufferId y = plan.buffer(0, {8});
+  plan.host({KernelCall{"add", {x, sum}, 8, 1, 0}});
+  plan.convert(sum, in);
+  plan.device(0, {op("Neg", {in}, {out})}, 1000);
+  plan.convert(out, y);
+  plan.output(y);
+  auto code = std::make_shared<TableCode>();
+  code->kernels["add"] = &count_and_add;
+  const auto plans = plans_for_instances(plan.plan, {{"npu", instances}});
+  EXPECT_TRUE(plans) << (plans ? "" : plans.message());
+  const LoadOptions options{faults, 2};
+  std::vector<std::shared_ptr<Recovery>> sets;
+  for (const Plan& one : *plans) {
+    auto set = Recovery::open(one, code, 1, options, std::make_shared<PlanMover>(one, code, 1, options));
+    EXPECT_TRUE(set) << (set ? "" : set.message());
+    sets.push_back(*set);
+  }
+  return sets;
+}
+
+TEST(Requests, GoToTheSetOfDevicesWithTheFewest) {
+  for (const auto& [instances, workers, count] :
+       {std::tuple(2, 8, 8), {2, 4, 16}, {3, 3, 9}, {1, 2, 4}, {3, 8, 8}, {2, 1, 6}}) {
+    const auto faults = faults_of("");
+    auto requests = Requests::open(sets_of(instances, faults), {workers, 32});
+    ASSERT_TRUE(requests) << requests.message();
+    traffic().is_held = workers >= count;  // so that all of them are in flight at once
+    std::vector<std::future<Requests::Answer>> answers;
+    for (int i = 0; i < count; ++i) answers.push_back((*requests)->submit({counting({8}, static_cast<float>(i))}));
+    while (traffic().is_held && traffic().running < count) std::this_thread::yield();
+    traffic().is_held = false;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      Requests::Answer answer = answers[i].get();
+      ASSERT_TRUE(answer) << answer.message();
+      EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
+    }
+    size_t least = SIZE_MAX, most = 0, all = 0;
+    for (int i = 0; i < instances; ++i) {
+      const size_t launches = faults->counts("npu[" + std::to_string(i) + "]").launches;
+      least = std::min(least, launches);
+      most = std::max(most, launches);
+      all += launches;
+    }
+    EXPECT_EQ(all, static_cast<size_t>(count));
+    // Workers that end at different times may leave a set a little behind where not all requests are in flight at once.
+    if (workers >= count || workers == 1) {
+      EXPECT_LE(most - least, 1u) << instances << " instances";
+    } else {
+      EXPECT_GT(least, 0u);
+    }
+  }
+}
+
+TEST(Requests, ASetThatLosesItsDeviceHandsItsRequestsOver) {
+  const auto faults = faults_of("npu[0]: lose after 2 launches");
+  auto requests = Requests::open(sets_of(2, faults), {4, 32});
+  ASSERT_TRUE(requests) << requests.message();
+  std::vector<std::future<Requests::Answer>> answers;
+  for (int i = 0; i < 24; ++i) answers.push_back((*requests)->submit({counting({8}, static_cast<float>(i))}));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    Requests::Answer answer = answers[i].get();
+    ASSERT_TRUE(answer) << answer.message();
+    EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
+  }
+  ASSERT_EQ((*requests)->losses().size(), 1u);
+  EXPECT_EQ((*requests)->losses()[0].text(),
+            "device npu[0] was lost in step 2: 1 partition runs on npu[1] from now on");
+  EXPECT_EQ((*requests)->served(), (std::vector<size_t>{2, 22}));
+}
+
+TEST(Requests, TheLastSetGoesOnOnTheHost) {
+  const auto faults = faults_of("*: lose after 3 launches");
+  auto requests = Requests::open(sets_of(2, faults), {4, 32});
+  ASSERT_TRUE(requests) << requests.message();
+  std::vector<std::future<Requests::Answer>> answers;
+  for (int i = 0; i < 24; ++i) answers.push_back((*requests)->submit({counting({8}, static_cast<float>(i))}));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    Requests::Answer answer = answers[i].get();
+    ASSERT_TRUE(answer) << answer.message();
+    EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
+  }
+  ASSERT_EQ((*requests)->losses().size(), 2u);
+  EXPECT_EQ((*requests)->losses()[1].now_on, "host");
+  requests->reset();
+  for (const char* space : {"npu[0]", "npu[1]"}) EXPECT_EQ(faults->counts(space).used, 0u);
+}
+
+TEST(Requests, MemoryOfTheCallerIsUsed) {
+  const auto faults = faults_of("");
+  auto requests = Requests::open(sets_of(1, faults), {1, 2});
+  ASSERT_TRUE(requests) << requests.message();
+  const Tensor input = counting({8}, 4), output(DType::F32, {8});
+  auto answer = (*requests)->try_submit({input.data()}, {output.data()});
+  ASSERT_TRUE(answer);
+  const Status status = answer->get();
+  ASSERT_TRUE(status) << status.message();
+  EXPECT_EQ(values(output), expected_of(4));
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "runtime/core/tensor.h"
+#include "runtime/devices/faults/fault_injector.h"
 #include "runtime/exec/code.h"
 #include "runtime/plan/plan.h"
 
@@ -18,6 +20,11 @@ struct TableCode : Code {
     return at == kernels.end() ? nullptr : at->second;
   }
 };
+
+/// What a right spec asks for (devices/faults/fault_spec.h).
+inline std::shared_ptr<FaultInjector> faults_of(std::string_view text) {
+  return std::make_shared<FaultInjector>(std::get<FaultSpec>(parse_fault_spec(text)));
+}
 
 inline Tensor f32(Shape shape, std::vector<float> values) {
   Tensor tensor(DType::F32, std::move(shape));
