@@ -59,6 +59,7 @@ Status Program::make_devices() {
     Result<std::unique_ptr<Device>> device = make_device(spec, space.capacity);
     if (!device) return device.status();
     device_of_space_[at] = static_cast<int>(devices_.size());
+    for (const std::unique_ptr<Device>& other : devices_) (*device)->share_links(*other);
     devices_.push_back(std::move(*device));
     if (space.constant_bytes == 0) continue;  // its capacity was counted without it
     Result<DeviceAddress> address = devices_.back()->allocate(space.constant_bytes);
