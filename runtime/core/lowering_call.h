@@ -33,7 +33,8 @@ struct LoweringCall {
   std::vector<LoweringArg> args;
   std::vector<int> ops;      ///< indices of the step's or program's operators that it covers
   std::vector<int> results;  ///< slots
-  /// F16 or BF16: floats are rounded to it before and after each operator. Operators without a float result are as they are.
+  /// F16 or BF16: floats are rounded to it before and after each operator. Operators without a float result are as they
+  /// are.
   std::optional<StorageType> precision{};
 
   /// The argument's text; empty if there is no such argument or it is not a text.

@@ -7,8 +7,8 @@
 //     host - npu[0]         a link; where it is duplex, one for each direction: host -> npu[0], npu[0] -> host
 //     npu[0] - pcie         a port of a switch: a link like any other
 //
-// A copy holds, from its start to its end, every link on its way and a queue at each end that is a device. So copies that
-// have a link in common follow each other, and others run side by side. The host's thread only starts a copy.
+// A copy holds, from its start to its end, every link on its way and a queue at each end that is a device. So copies
+// that have a link in common follow each other, and others run side by side. The host's thread only starts a copy.
 #pragma once
 
 #include <map>

@@ -129,8 +129,8 @@ class Device {
   virtual bool is_simulated() const { return false; }
   /// Zeros on devices that do not count.
   virtual Traffic traffic() const { return {}; }
-  /// Devices of one machine wait for each other on the links that they share, if they take their time in wall time. Called for
-  /// each device with all that were made before, before queues are opened.
+  /// Devices of one machine wait for each other on the links that they share, if they take their time in wall time.
+  /// Called for each device with all that were made before, before queues are opened.
   virtual void share_links(Device&) {}
   /// One line per lowering call of the launches so far, with its numbers and strings. Devices may keep no lines, or
   /// only the first ones.

@@ -11,8 +11,8 @@
 namespace collage::runtime {
 namespace {
 
-/// Where the host has the tensor. Every operand of a kernel comes from here: memory of the device, or nothing. Fails unless its layout, storage and encoding are possible and all of its bytes are
-/// allocated.
+/// Where the host has the tensor. Every operand of a kernel comes from here: memory of the device, or nothing. Fails
+/// unless its layout, storage and encoding are possible and all of its bytes are allocated.
 Result<BlockMemory::Access> locate(const DeviceTensor& operand, const BlockMemory& memory) {
   const StoredTensor& tensor = operand.tensor;
   std::optional<size_t> bytes = checked_bytes(tensor.dtype, tensor.shape);

@@ -208,8 +208,8 @@ TestPlan two_branches_over_a_switch(bool is_duplex) {
 }
 
 TEST(Schedule, TransfersThatShareALinkFollowEachOtherAsPredicted) {
-  // 2 us for each copy, 5 us for each launch. The second operand follows the first one, or, where directions take turns in the
-  // order of the plan, the first result.
+  // 2 us for each copy, 5 us for each launch. The second operand follows the first one, or, where directions take turns
+  // in the order of the plan, the first result.
   for (bool is_duplex : {false, true}) {
     TestPlan test = two_branches_over_a_switch(is_duplex);
     Machine machine = machine_of(test.plan.devices);
