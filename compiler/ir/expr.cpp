@@ -36,7 +36,8 @@ bool refers_to_knobs(const Expr& expr) {
 }
 
 bool refers_to_quantities(const Expr& expr) {
-  return expr.kind == Expr::Kind::Quantity || std::any_of(expr.args.begin(), expr.args.end(), refers_to_quantities);
+  return expr.kind == Expr::Kind::Quantity || is_call(expr, FunctionId::double_buffered) ||
+         std::any_of(expr.args.begin(), expr.args.end(), refers_to_quantities);
 }
 
 }  // namespace collage::ir

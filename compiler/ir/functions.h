@@ -34,7 +34,7 @@ struct FunctionDef {
 };
 
 struct QuantityDef {
-  enum class Scope { Everywhere, InPolicy, AsSum };
+  enum class Scope { Everywhere, InPolicy, AsSum, WithScratch };
   std::string_view name;
   QuantityId id{};
   Unit unit = Unit::None;

@@ -21,8 +21,11 @@
 
 namespace collage::ir {
 
+/// What floats are rounded to before and after each operator: F16 or BF16.
+using Precision = runtime::StorageType;
+
 struct Link {
-  std::string to;  ///< `host`, or a device of any backend; its own name: between its instances
+  std::string to;  ///< `host`, a switch, or a device of any backend; its own name: between its instances
   double bytes_per_second = 0;
   Duration latency;
   bool duplex = false;
@@ -37,6 +40,16 @@ struct DeviceDecl {
   std::optional<double> power;  ///< watts, while it works
   std::vector<Link> links;
   std::vector<std::string> queues;
+  support::Span span;
+  Duration launch{};                      ///< what every launch costs
+  std::optional<double> scratch_bytes{};  ///< memory beside the arithmetic, for one tile at a time
+  std::optional<Precision> precision{};   ///< of rules that state none
+};
+
+/// `switch pcie { link host bandwidth 16 GB/s }`: joins links, and holds no bytes.
+struct SwitchDecl {
+  std::string name;
+  std::vector<Link> links;
   support::Span span;
 };
 
@@ -174,6 +187,7 @@ struct Rule {
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   std::optional<Expr> energy;   ///< an Energy: what one match takes
+  std::optional<Precision> precision{};  ///< in which it computes; absent: the model's dtypes
   bool measured = false;
   Lowering lowering;  ///< this, `measured` and `cost` are what kernels inherit
   std::vector<RuleTest> tests;
@@ -252,6 +266,7 @@ struct Backend {
   std::optional<int> max_partitions;
   std::optional<double> power;  ///< watts, of what runs its partitions in host memory
   support::Span span;           ///< of its name
+  std::vector<SwitchDecl> switches{};  ///< all that the rule set declares
 
   const AttrDecl* find_attr(std::string_view name) const;
   const Rewrite* find_rewrite(std::string_view name) const;
@@ -259,6 +274,11 @@ struct Backend {
   const Phase* find_phase(bool is_post) const;
   /// Where its partitions can run: `npu[0]`, `npu[1]`, …; `host` where it has no device.
   std::vector<std::string> instances() const;
+  /// What a launch costs beside what `partition` says. Devices of a backend have the same, and as much scratch.
+  Duration device_launch() const { return devices.empty() ? Duration() : devices.front().launch; }
+  std::optional<double> scratch_bytes() const {
+    return devices.empty() ? std::nullopt : devices.front().scratch_bytes;
+  }
 };
 
 /// `NHWC f16`, `any`: what a clause without `as` asks for, the backend's defaults included.
@@ -267,6 +287,7 @@ std::string default_format_text(const Backend& backend);
 
 struct RuleSet {
   std::vector<Backend> backends;  ///< in the order of registration
+  std::vector<SwitchDecl> switches{};
 
   const Backend* find(std::string_view backend) const;
 };

@@ -258,7 +258,7 @@ std::string number_text(double n) {
 
 }  // namespace
 
-Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes, const ir::Backend* backend) {
   Quantities q;
   q.ops = static_cast<double>(nodes.size());
   std::set<ValueId> touched;
@@ -275,6 +275,10 @@ Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   }
   for (ValueId output : ir::boundary_outputs(graph, nodes)) touched.insert(output);
   for (ValueId value : touched) q.bytes += static_cast<double>(graph.value(value).type.bytes());
+  if (backend != nullptr && backend->scratch_bytes()) {
+    q.scratch = *backend->scratch_bytes();
+    q.tiles = std::max(1.0, std::ceil(q.bytes / q.scratch));
+  }
   return q;
 }
 

@@ -38,8 +38,8 @@ struct Quantities {
 #undef QUANTITY
 };
 
-/// `nodes` ascending; `launch` and `rules` stay 0.
-Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes);
+/// `nodes` ascending; `launch` and `rules` stay 0. Without a backend, so do the quantities of its scratch.
+Quantities quantities_of(const Graph& graph, const std::vector<NodeId>& nodes, const ir::Backend* backend = nullptr);
 
 struct EvalContext {
   const Graph& graph;

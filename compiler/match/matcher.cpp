@@ -107,7 +107,7 @@ class RootMatcher {
   bool clauses_hold(const Match& match) {
     Quantities quantities;
     bool asks = std::any_of(rule_.clauses.begin(), rule_.clauses.end(), refers_to_quantities);
-    if (asks) quantities = quantities_of(graph_, match.nodes);
+    if (asks) quantities = quantities_of(graph_, match.nodes, &backend_);
     EvalContext context{graph_, backend_, attrs_, match.bindings, &quantities, nullptr, environment_};
     for (size_t i = 0; i < rule_.clauses.size(); ++i) {
       std::string message;
@@ -122,7 +122,7 @@ class RootMatcher {
     Quantities quantities;
     bool asks = std::any_of(rule_.kernels.begin(), rule_.kernels.end(),
                             [](const ir::Kernel& kernel) { return kernel.cost || !kernel.clauses.empty(); });
-    if (asks) quantities = quantities_of(graph_, match->nodes);
+    if (asks) quantities = quantities_of(graph_, match->nodes, &backend_);
     quantities.launch = backend_.policy.launch.seconds();
     EvalContext context{graph_, backend_, attrs_, match->bindings, &quantities, nullptr, environment_};
     Refusal why;

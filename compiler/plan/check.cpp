@@ -40,9 +40,9 @@ namespace {
 
 double tolerance_of(const BuiltPlan& built, size_t partition, double tolerance) {
   if (partition >= built.lowerings.size()) return tolerance;
-  const std::vector<LoweringRequest>& requests = built.lowerings[partition];
-  bool loses = std::any_of(requests.begin(), requests.end(), loses_precision);
-  return loses ? std::max(tolerance, kBf16Tolerance) : tolerance;
+  double lost = 0;  // the calls of a partition follow each other
+  for (const LoweringRequest& request : built.lowerings[partition]) lost = std::hypot(lost, tolerance_of(request));
+  return std::max(tolerance, lost);
 }
 
 /// How far apart two results may be that differ a little before they are rounded: one step of the storage.
@@ -83,7 +83,12 @@ Rounding rounding_of_output(const BuiltPlan& built, const std::string& value) {
 }
 
 bool rounds(const BuiltPlan& built) {
-  return std::any_of(built.plan.buffers.begin(), built.plan.buffers.end(),
+  const bool computes_rounded = std::any_of(built.lowerings.begin(), built.lowerings.end(), [](const auto& requests) {
+    return std::any_of(requests.begin(), requests.end(),
+                       [](const LoweringRequest& request) { return request.precision.has_value(); });
+  });
+  return computes_rounded ||
+         std::any_of(built.plan.buffers.begin(), built.plan.buffers.end(),
                      [](const runtime::Buffer& buffer) { return buffer.tensor.form.storage.has_value(); });
 }
 

@@ -11,8 +11,6 @@
 namespace collage::plan {
 
 inline constexpr double kDefaultTolerance = 1e-4;
-/// Of a partition whose rules have it computed in bf16: its mantissa has 8 bits.
-inline constexpr double kBf16Tolerance = 0x1p-6;
 
 struct CheckRow {
   std::string partition;  ///< empty: a model output as the run returned it

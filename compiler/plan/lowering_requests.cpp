@@ -49,7 +49,8 @@ std::string to_string(const ir::Graph& graph, const LoweringRequest& request) {
   }
   std::string results;
   for (ir::ValueId result : request.results) results += (results.empty() ? " -> %" : ", %") + graph.value(result).name;
-  return fmt::format("{} \"{}\"({}){}", name_of(request.kind), request.symbol, args, results);
+  const std::string precision = request.precision ? fmt::format(" in {}", runtime::name_of(*request.precision)) : "";
+  return fmt::format("{} \"{}\"({}){}{}", name_of(request.kind), request.symbol, args, precision, results);
 }
 
 std::string encoding_of(const std::vector<LoweringRequest>& requests, NodeId node, ir::ValueId value) {
@@ -64,7 +65,8 @@ std::string encoding_of(const std::vector<LoweringRequest>& requests, NodeId nod
 
 runtime::LoweringCall make_call(const LoweringRequest& request, const std::vector<NodeId>& nodes,
                                 const std::function<int(ir::ValueId, const std::string& encoding)>& slot) {
-  runtime::LoweringCall call{request.rule, std::string(name_of(request.kind)), request.symbol, {}, {}, {}};
+  runtime::LoweringCall call{request.rule,     std::string(name_of(request.kind)), request.symbol, {}, {}, {},
+                             request.precision};
   for (const RequestArg& arg : request.args) {
     call.args.push_back({arg.name, arg.value.is_valid() ? slot(arg.value, arg.encoding) : -1, arg.attr});
   }
@@ -77,9 +79,17 @@ runtime::LoweringCall make_call(const LoweringRequest& request, const std::vecto
 }
 
 bool loses_precision(const LoweringRequest& request) {
-  return std::any_of(request.args.begin(), request.args.end(), [](const RequestArg& arg) {
-    return arg.name == "round" || (!arg.encoding.empty() && runtime::is_lossy(arg.encoding));
-  });
+  return request.precision || std::any_of(request.args.begin(), request.args.end(), [](const RequestArg& arg) {
+           return arg.name == "round" || (!arg.encoding.empty() && runtime::is_lossy(arg.encoding));
+         });
+}
+
+double tolerance_of(const LoweringRequest& request) {
+  constexpr double kRoundings = 4;
+  constexpr double kBf16 = 0x1p-8, kF16 = 0x1p-11;  // half a unit of the last bit
+  if (!request.precision) return loses_precision(request) ? kRoundings * kBf16 : 0;
+  const double one = *request.precision == ir::Precision::F16 ? kF16 : kBf16;
+  return kRoundings * one * std::sqrt(static_cast<double>(std::max<size_t>(1, request.nodes.size())));
 }
 
 namespace {
@@ -93,14 +103,15 @@ class Requester {
         backend_(backend),
         match_(match),
         rule_(backend.rules->rules[static_cast<size_t>(match.rule)]),
-        quantities_(match::quantities_of(graph, match.nodes)),
+        quantities_(match::quantities_of(graph, match.nodes, backend.rules.get())),
         diags_(diags) {
     quantities_.launch = backend.rules->policy.launch.seconds();
   }
 
   std::optional<LoweringRequest> run() {
     const ir::Lowering& lowering = rule_.kernels[static_cast<size_t>(match_.kernel)].lowering;
-    LoweringRequest made{match_.name, lowering.kind, lowering.symbol, {}, match_.nodes, match_.results, lowering.span};
+    LoweringRequest made{match_.name,  lowering.kind,  lowering.symbol, {},
+                         match_.nodes, match_.results, lowering.span,   rule_.precision};
     for (const ir::LoweringArg& arg : lowering.args) {
       const bool is_absent = arg.capture >= 0 ? !bound(arg).is_valid() : match::mentions_absent(*arg.value, context());
       if (is_absent) continue;

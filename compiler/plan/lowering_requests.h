@@ -34,6 +34,7 @@ struct LoweringRequest {
   std::vector<ir::NodeId> nodes;     ///< ascending
   std::vector<ir::ValueId> results;  ///< of its nodes, read outside or model outputs; ascending
   support::Span span;                ///< of the `lower` in the rule file
+  std::optional<ir::Precision> precision{};
 };
 
 /// `sim "conv"(x = %x, w = encode(%w, "OHWI"), act = "Relu") -> %y`
@@ -48,6 +49,8 @@ runtime::LoweringCall make_call(const LoweringRequest& request, const std::vecto
 
 /// Does a runtime that does as the request says compute with less than f32?
 bool loses_precision(const LoweringRequest& request);
+/// Relative error that `--check` allows where this is so: some roundings of the operands and of each result in turn.
+double tolerance_of(const LoweringRequest& request);
 
 /// Returns the requests of a partition, by first node; none where it has no matches, or its backend no rules. Returns
 /// nullopt after an error: an argument without a value. Expects matches that were found (find_matches.h).

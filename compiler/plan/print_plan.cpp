@@ -51,7 +51,9 @@ class Printer {
       line("device {}: {}", device.space, device.kind);
       for (const auto& [attr, value] : device.attrs) line("  {} = {}", attr, to_string(value));
       for (const auto& link : device.links) {
-        line("  link {}: {} B/s, {}", link.to, link.bytes_per_second, to_string(link.latency));
+        std::string over;
+        for (size_t i = 1; i < link.hops.size(); ++i) over += (i == 1 ? " over " : ", ") + link.hops[i].from;
+        line("  link {}: {} B/s, {}{}", link.to, link.bytes_per_second, to_string(link.latency), over);
       }
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/topology.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/passes/phases.h"
 #include "compiler/support/check.h"
@@ -21,31 +22,6 @@ std::string library_of(const ir::Backend& backend) {
 
 constexpr double kMostBytes = 0x1p62;  // a larger memory counts as unlimited
 
-/// Instances at the end of a link: `host`, or all instances of a device.
-std::vector<std::string> link_ends(const ir::RuleSet& rules, const std::string& to) {
-  if (to == "host") return {to};
-  for (const ir::Backend& backend : rules.backends) {
-    for (const ir::DeviceDecl& device : backend.devices) {
-      if (device.name != to) continue;
-      std::vector<std::string> instances;
-      for (int i = 0; i < device.count; ++i) instances.push_back(fmt::format("{}[{}]", to, i));
-      return instances;
-    }
-  }
-  return {};
-}
-
-/// Of two links to the same space the faster counts, as in the search.
-void offer_link(runtime::DeviceSpec& spec, const runtime::DeviceSpec::Link& offered) {
-  if (offered.to == spec.space) return;
-  for (runtime::DeviceSpec::Link& link : spec.links) {
-    if (link.to != offered.to) continue;
-    if (offered.bytes_per_second > link.bytes_per_second) link = offered;
-    return;
-  }
-  spec.links.push_back(offered);
-}
-
 std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime::AttrMap& attrs) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
@@ -58,24 +34,16 @@ std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime
   return rewrites;
 }
 
-void add_links(const ir::RuleSet& rules, const ir::DeviceDecl& device, runtime::DeviceSpec& spec) {
-  for (const ir::Link& link : device.links) {
-    for (const std::string& to : link_ends(rules, link.to)) {
-      offer_link(spec, {to, link.bytes_per_second, link.latency, link.duplex});
-    }
-  }
-}
-
-void add_reverse_links(PlanTargets& targets) {
-  std::vector<DeviceTarget> declared = targets.devices;
-  for (const DeviceTarget& from : declared) {
-    for (const runtime::DeviceSpec::Link& link : from.spec.links) {
-      for (DeviceTarget& to : targets.devices) {
-        if (to.spec.space != link.to) continue;
-        offer_link(to.spec, {from.spec.space, link.bytes_per_second, link.latency, link.duplex});
-      }
-    }
-  }
+/// The ways from a device to whatever it can copy to: first the host, then the devices in the order of their backends.
+void add_links(const ir::Topology& topology, const std::vector<DeviceTarget>& all, runtime::DeviceSpec& spec) {
+  const auto add = [&](const std::string& to) {
+    const ir::Route* route = topology.find(spec.space, to);
+    if (route == nullptr) return;
+    spec.links.push_back({to, route->bytes_per_second, route->latency, route->hops.front().duplex});
+    if (route->hops.size() > 1) spec.links.back().hops = route->hops;
+  };
+  add("host");
+  for (const DeviceTarget& other : all) add(other.spec.space);
 }
 
 }  // namespace
@@ -116,7 +84,6 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
         if (targets.find_device(device_target.spec.space) != nullptr) continue;
         device_target.spec.kind = name_of(backend.runtime);
         device_target.spec.attrs = chosen;
-        add_links(rules, device, device_target.spec);
         device_target.spec.copy_queue =
             std::find(device.queues.begin(), device.queues.end(), "copy") != device.queues.end();
         double bytes = device.memory_bytes.value_or(0);
@@ -126,7 +93,10 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
       }
     }
   }
-  add_reverse_links(targets);
+  std::vector<const ir::Backend*> declared;
+  for (const ir::Backend& backend : rules.backends) declared.push_back(&backend);
+  const ir::Topology topology(declared);
+  for (DeviceTarget& device : targets.devices) add_links(topology, targets.devices, device.spec);
   if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
   return targets;
 }

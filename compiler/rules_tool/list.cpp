@@ -48,21 +48,41 @@ Json attribute_value(const ir::AttrDecl& attr, const runtime::AttrValue& value) 
       value);
 }
 
+Json links_of(const std::vector<ir::Link>& links) {
+  Json all = Json::array();
+  for (const ir::Link& link : links) {
+    all.push_back({{"to", link.to},
+                   {"bytes_per_second", number(link.bytes_per_second)},
+                   {"latency_ps", link.latency.ps()},
+                   {"duplex", link.duplex}});
+    if (link.joules_per_byte) all.back()["joules_per_byte"] = number(*link.joules_per_byte);
+  }
+  return all;
+}
+
+/// Those that links of the backend's devices name.
+Json switches(const ir::Backend& backend) {
+  Json all = Json::array();
+  for (const ir::SwitchDecl& declared : backend.switches) {
+    const bool is_used = std::any_of(backend.devices.begin(), backend.devices.end(), [&](const ir::DeviceDecl& device) {
+      return std::any_of(device.links.begin(), device.links.end(),
+                         [&](const ir::Link& link) { return link.to == declared.name; });
+    });
+    if (is_used) all.push_back({{"name", declared.name}, {"links", links_of(declared.links)}});
+  }
+  return all;
+}
+
 Json devices(const ir::Backend& backend) {
   Json all = Json::array();
   for (const ir::DeviceDecl& device : backend.devices) {
-    Json links = Json::array();
-    for (const ir::Link& link : device.links) {
-      links.push_back({{"to", link.to},
-                       {"bytes_per_second", number(link.bytes_per_second)},
-                       {"latency_ps", link.latency.ps()},
-                       {"duplex", link.duplex}});
-      if (link.joules_per_byte) links.back()["joules_per_byte"] = number(*link.joules_per_byte);
-    }
     Json entry = {{"name", device.name}, {"count", device.count}};
     if (device.power) entry["power_w"] = number(*device.power);
     if (device.memory_bytes) entry["memory_bytes"] = number(*device.memory_bytes);
-    entry["links"] = std::move(links);
+    if (device.scratch_bytes) entry["scratch_bytes"] = number(*device.scratch_bytes);
+    if (device.launch > ir::Duration()) entry["launch_ps"] = device.launch.ps();
+    if (device.precision) entry["precision"] = runtime::name_of(*device.precision);
+    entry["links"] = links_of(device.links);
     entry["queues"] = device.queues;
     all.push_back(std::move(entry));
   }
@@ -142,6 +162,7 @@ Json to_json(const support::SourceManager& sources, const ir::Backend& backend, 
   if (!backend.library.empty()) entry["library"] = backend.library;
   entry["instances"] = backend.instances();
   entry["devices"] = devices(backend);
+  if (Json used = switches(backend); !used.empty()) entry["switches"] = std::move(used);
   entry["attributes"] = attributes(backend);
   static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",   "phase",
                                            "def",   "deny",      "rewrite", "partition"};

@@ -111,6 +111,57 @@ bool build_power(const std::vector<NumberAst>& asts, std::string_view what, std:
   return asts.empty() || power->has_value();
 }
 
+bool build_links(const std::vector<syntax::LinkAst>& asts, std::vector<ir::Link>* links, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::LinkAst& ast : asts) {
+    ir::Link link;
+    ok = build_link(ast, &link, diags) && ok;
+    for (const ir::Link& other : *links) {
+      if (other.to != link.to) continue;
+      ok = diags.error(Code::DuplicateName, link.span, "two links to `{}`", link.to)
+               .note(other.span, "the first is here");
+    }
+    links->push_back(std::move(link));
+  }
+  return ok;
+}
+
+bool build_launch(const std::vector<NumberAst>& asts, std::string_view what, ir::Duration* launch, Diagnostics& diags) {
+  if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), what, diags)) return false;
+  if (asts.empty()) return true;
+  auto seconds = quantity(asts[0], Unit::Time, true, "`launch`", "2 us", diags);
+  if (seconds) *launch = ir::Duration::seconds(*seconds);
+  return seconds.has_value();
+}
+
+bool build_scratch(const std::vector<NumberAst>& asts, ir::DeviceDecl* device, Diagnostics& diags) {
+  if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), "the scratch of a device", diags)) return false;
+  if (asts.empty()) return true;
+  device->scratch_bytes = quantity(asts[0], Unit::Bytes, false, "the scratch", "512 KiB", diags);
+  if (device->scratch_bytes && device->memory_bytes && *device->scratch_bytes > *device->memory_bytes) {
+    return diags.error(Code::BadDevice, asts[0].span, "the scratch is larger than the memory of `{}`", device->name)
+        .note("it holds a part of what lies in the memory: a tile");
+  }
+  return device->scratch_bytes.has_value();
+}
+
+/// Rules are matched once for all devices of a backend, so these do not differ in what rules see.
+bool check_alike(const std::vector<ir::DeviceDecl>& devices, Diagnostics& diags) {
+  for (const ir::DeviceDecl& device : devices) {
+    const ir::DeviceDecl& first = devices.front();
+    const std::string_view what = device.launch != first.launch                 ? "launch"
+                                  : device.scratch_bytes != first.scratch_bytes ? "scratch"
+                                  : device.precision != first.precision         ? "precision"
+                                                                                : "";
+    if (what.empty()) continue;
+    return diags
+        .error(Code::BadDevice, device.span, "`{}` and `{}` differ in their `{}`", first.name, device.name, what)
+        .note(first.span, "`{}` is declared here", first.name)
+        .note("a backend for each of them can say both");
+  }
+  return true;
+}
+
 bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnostics& diags) {
   device->name = ast.name.text;
   device->span = ast.name.span;
@@ -130,16 +181,10 @@ bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnost
     ok = ok && device->memory_bytes;
   }
   ok = build_power(ast.powers, "the power of a device", &device->power, diags) && ok;
-  for (const syntax::LinkAst& link_ast : ast.links) {
-    ir::Link link;
-    ok = build_link(link_ast, &link, diags) && ok;
-    for (const ir::Link& other : device->links) {
-      if (other.to != link.to) continue;
-      ok = diags.error(Code::DuplicateName, link.span, "two links to `{}`", link.to)
-               .note(other.span, "the first is here");
-    }
-    device->links.push_back(std::move(link));
-  }
+  ok = build_launch(ast.launches, "the launch of a device", &device->launch, diags) && ok;
+  ok = build_scratch(ast.scratches, device, diags) && ok;
+  ok = build_precision(ast.precisions, &device->precision, diags) && ok;
+  ok = build_links(ast.links, &device->links, diags) && ok;
   for (const Word& queue : ast.queues) device->queues.push_back(queue.text);
   return ok;
 }
@@ -291,7 +336,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
   auto word_span = [](const Word& word) { return word.span; };
   ok = once(spans_of(ast.joins, word_span), "`join`", diags) && ok;
   ok = once(spans_of(ast.coalesces, word_span), "`coalesce`", diags) && ok;
-  ok = once(spans_of(ast.launches, [](const NumberAst& n) { return n.span; }), "`launch`", diags) && ok;
+  ok = build_launch(ast.launches, "`launch`", &policy->launch, diags) && ok;
   ok = once(spans_of(ast.costs, [](const syntax::CostAst& c) { return c.span; }), "the cost of a partition", diags) &&
        ok;
   if (!ast.joins.empty()) {
@@ -318,11 +363,6 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
                .did_you_mean(support::closest(name.text, ir::op_names()));
     }
   }
-  if (!ast.launches.empty()) {
-    auto launch = quantity(ast.launches[0], Unit::Time, true, "`launch`", "2 us", diags);
-    ok = ok && launch;
-    if (launch) policy->launch = ir::Duration::seconds(*launch);
-  }
   if (!ast.costs.empty()) {
     ExprScope scope;
     scope.backend = &backend;
@@ -347,6 +387,29 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
 
 }  // namespace
 
+bool build_precision(const std::vector<Word>& asts, std::optional<ir::Precision>* precision, Diagnostics& diags) {
+  if (!once(spans_of(asts, [](const Word& word) { return word.span; }), "the precision", diags)) return false;
+  if (asts.empty()) return true;
+  const std::optional<runtime::StorageType> type = runtime::parse_storage_type(asts[0].text);
+  if (type == ir::Precision::F16 || type == ir::Precision::BF16) {
+    *precision = type;
+    return true;
+  }
+  return diags.error(Code::UnknownName, asts[0].span, "`{}` is no precision", asts[0].text)
+      .note("`precision bf16` or `precision f16`; without it kernels compute in the dtypes of the model");
+}
+
+bool build_switch(const syntax::SwitchAst& ast, ir::SwitchDecl* declared, Diagnostics& diags) {
+  declared->name = ast.name.text;
+  declared->span = ast.name.span;
+  bool ok = build_links(ast.links, &declared->links, diags);
+  for (const ir::Link& link : declared->links) {
+    if (link.to != declared->name) continue;
+    ok = diags.error(Code::BadDevice, link.span, "a link from switch `{}` to itself", declared->name);
+  }
+  return ok;
+}
+
 bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
                    CostTableFiles& tables, Diagnostics& diags) {
   backend->name = ast.name.text;
@@ -362,6 +425,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
     ok = build_device(device_ast, &device, diags) && ok;
     backend->devices.push_back(std::move(device));
   }
+  ok = check_alike(backend->devices, diags) && ok;
   for (const syntax::AttrDeclAst& attr_ast : ast.attrs) {
     if (const ir::AttrDecl* first = backend->find_attr(attr_ast.name.text)) {
       ok = diags.error(Code::DuplicateName, attr_ast.name.span, "attribute `{}` is declared twice", attr_ast.name.text)

@@ -16,4 +16,10 @@ namespace collage::sema {
 bool build_backend(const syntax::BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
                    CostTableFiles& tables, support::Diagnostics& diags);
 
+/// `precision bf16`, at most once, of a device or a rule.
+bool build_precision(const std::vector<syntax::Word>& asts, std::optional<ir::Precision>* precision,
+                     support::Diagnostics& diags);
+
+bool build_switch(const syntax::SwitchAst& ast, ir::SwitchDecl* declared, support::Diagnostics& diags);
+
 }  // namespace collage::sema

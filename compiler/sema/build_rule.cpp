@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/sema/build_backend.h"
 #include "compiler/sema/build_clauses.h"
 #include "compiler/sema/build_format.h"
 #include "compiler/sema/build_lowering.h"
@@ -41,6 +42,7 @@ class RuleBuilder {
     ok = splits() && ok;
     ok = cost(ast_.costs, knobs_, &rule_.measured, &rule_.cost) && ok;
     ok = energy() && ok;
+    ok = precision() && ok;
     ok = lowering() && ok;
     ok = kernels() && ok;
     for (const syntax::TestAst& test : ast_.tests) {
@@ -297,6 +299,19 @@ class RuleBuilder {
     rule_.energy = check_expr_of(ast_.energies[0], scope(&knobs_), ir::ExprType::Number, ir::Unit::Energy,
                                  "the energy of a match", diags_);
     return rule_.energy.has_value();
+  }
+
+  /// Its own, or that of the backend's devices.
+  bool precision() {
+    const ir::Backend& backend = context_.backend;
+    if (!ast_.precisions.empty() && !ir::is_device(backend.runtime)) {
+      return diags_
+          .error(Code::BadDevice, ast_.precisions[0].span, "`runtime {}` computes in the dtypes of the model",
+                 name_of(backend.runtime))
+          .note("`precision` is about kernels of a device");
+    }
+    if (!backend.devices.empty()) rule_.precision = backend.devices.front().precision;
+    return build_precision(ast_.precisions, &rule_.precision, diags_);
   }
 
   bool lowering() {

@@ -9,6 +9,7 @@
 #include "compiler/sema/build_phase.h"
 #include "compiler/sema/build_rewrite.h"
 #include "compiler/sema/build_rule.h"
+#include "compiler/sema/check_expr.h"
 
 namespace collage::sema {
 namespace {
@@ -72,6 +73,11 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
       if (used_attrs.count(attr.name) != 0) continue;
       diags.warning(Code::UnusedName, attr.span, "attribute `{}` is never used", attr.name);
     }
+    if (backend.scratch_bytes() && used_attrs.count(kScratchUse) == 0) {
+      diags.warning(Code::UnusedName, backend.devices.front().span, "the scratch of `{}` is never used",
+                    backend.devices.front().name)
+          .note("a cost may count `tiles` or be `double_buffered(load, work)`, a condition may compare with `scratch`");
+    }
   }
   if (const ir::Backend* first = into.find(backend.name)) {
     return diags.error(Code::DuplicateName, backend.span, "backend `{}` is declared twice", backend.name)
@@ -81,21 +87,45 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   return ok;
 }
 
-/// Devices that a sequence of links connects with the host.
+/// Devices and switches that a sequence of links connects with the host.
 std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
   std::set<std::string> reached = {"host"};
   for (bool grows = true; grows;) {
     grows = false;
-    for (const ir::Backend& backend : rules.backends) {
-      for (const ir::DeviceDecl& device : backend.devices) {
-        for (const ir::Link& link : device.links) {
-          if (reached.count(link.to) != 0) grows = reached.insert(device.name).second || grows;
-          if (reached.count(device.name) != 0) grows = reached.insert(link.to).second || grows;
-        }
+    const auto follow = [&](const std::string& owner, const std::vector<ir::Link>& links) {
+      for (const ir::Link& link : links) {
+        if (reached.count(link.to) != 0) grows = reached.insert(owner).second || grows;
+        if (reached.count(owner) != 0) grows = reached.insert(link.to).second || grows;
       }
+    };
+    for (const ir::Backend& backend : rules.backends) {
+      for (const ir::DeviceDecl& device : backend.devices) follow(device.name, device.links);
     }
+    for (const ir::SwitchDecl& declared : rules.switches) follow(declared.name, declared.links);
   }
   return reached;
+}
+
+/// Ends of links at a switch, those that others declare and all instances of a device among them.
+int ports_of(const ir::SwitchDecl& of, const ir::RuleSet& rules) {
+  std::map<std::string, int> ports;
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::DeviceDecl& device : backend.devices) {
+      const auto names = [&](const std::vector<ir::Link>& links, const std::string& name) {
+        return std::any_of(links.begin(), links.end(), [&](const ir::Link& link) { return link.to == name; });
+      };
+      if (names(device.links, of.name) || names(of.links, device.name)) ports[device.name] = device.count;
+    }
+  }
+  for (const ir::SwitchDecl& other : rules.switches) {
+    for (const ir::Link& link : other.links) {
+      if (link.to == of.name) ports[other.name] = 1;
+      if (other.name == of.name && ports.count(link.to) == 0) ports[link.to] = 1;
+    }
+  }
+  int count = 0;
+  for (const auto& [end, instances] : ports) count += instances;
+  return count;
 }
 
 }  // namespace
@@ -106,8 +136,12 @@ bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, s
   bool ok = outer.add(included, diags);
   PatternDefs defs(&outer);
   ok = defs.add(ast.defs, diags) && ok;
+  for (const syntax::SwitchAst& declared : ast.switches) {
+    ok = build_switch(declared, &into.switches.emplace_back(), diags) && ok;
+  }
   for (const syntax::BackendAst& backend : ast.backends)
     ok = build_one(backend, sources, file, defs, into, diags) && ok;
+  for (ir::Backend& backend : into.backends) backend.switches = into.switches;
   return ok;
 }
 
@@ -124,23 +158,45 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
                .note(first->second, "the first is here");
     }
   }
+  for (const ir::SwitchDecl& declared : rules.switches) {
+    auto [first, is_new] = devices.emplace(declared.name, declared.span);
+    names.push_back(declared.name);
+    if (declared.name == "host") {
+      ok = diags.error(Code::BadDevice, declared.span, "`host` is the machine's own memory and no switch");
+    } else if (!is_new) {
+      ok = diags.error(Code::DuplicateName, declared.span, "`{}` is declared twice", declared.name)
+               .note(first->second, "the first is here")
+               .note("a switch that several files use stands in one that they `include`");
+    }
+  }
   for (const ir::Backend& backend : rules.backends) {
     if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end())
       continue;
     ok = diags.error(Code::IncompleteRule, backend.span, "backend `{}` conflicts with itself", backend.name);
   }
-  std::set<std::string> reachable = reachable_devices(rules);
+  const std::set<std::string> reachable = reachable_devices(rules);
+  const auto check_ends = [&](const std::vector<ir::Link>& links) {
+    for (const ir::Link& link : links) {
+      if (link.to == "host" || devices.count(link.to) != 0) continue;
+      ok = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to)
+               .did_you_mean(support::closest(link.to, names));
+    }
+  };
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) {
-      for (const ir::Link& link : device.links) {
-        if (link.to == "host" || devices.count(link.to) != 0) continue;
-        ok = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to)
-                 .did_you_mean(support::closest(link.to, names));
-      }
+      check_ends(device.links);
       if (reachable.count(device.name) != 0) continue;
       ok = diags.error(Code::BadDevice, device.span, "no sequence of links connects `{}` with the host", device.name)
                .note("`link host bandwidth 4 GB/s latency 8 us`");
     }
+  }
+  for (const ir::SwitchDecl& declared : rules.switches) {
+    check_ends(declared.links);
+    if (!ok || ports_of(declared, rules) > 1) continue;
+    diags
+        .warning(Code::UnusedName, declared.span, "nothing passes through switch `{}`: it has less than two links",
+                 declared.name)
+        .note("`link {} bandwidth 16 GB/s` in a device, or `link host bandwidth 16 GB/s` in the switch", declared.name);
   }
   return ok;
 }

@@ -121,8 +121,12 @@ class Checker {
       if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(word);
       return expr;
     }
-    if (const ir::QuantityDef* quantity = ir::find_quantity(word); quantity != nullptr && is_allowed(*quantity)) {
-      return quantity_of(*quantity, ast);
+    if (const ir::QuantityDef* quantity = ir::find_quantity(word); quantity != nullptr) {
+      if (is_allowed(*quantity)) {
+        if (quantity->scope == ir::QuantityDef::Scope::WithScratch) note_scratch();
+        return quantity_of(*quantity, ast);
+      }
+      if (quantity->scope == ir::QuantityDef::Scope::WithScratch) return lacks_scratch(ast.span, word);
     }
     if (word == "backend_version") return leaf(ast, Expr::Kind::BackendVersion, ExprType::Number);
     if (word == "library_version") return leaf(ast, Expr::Kind::LibraryVersion, ExprType::String);
@@ -140,8 +144,19 @@ class Checker {
       case ir::QuantityDef::Scope::Everywhere: return true;
       case ir::QuantityDef::Scope::InPolicy: return scope_.allows_launch;
       case ir::QuantityDef::Scope::AsSum: return false;
+      case ir::QuantityDef::Scope::WithScratch: return has_scratch();
     }
     return false;
+  }
+
+  bool has_scratch() const { return scope_.backend != nullptr && scope_.backend->scratch_bytes(); }
+  void note_scratch() const {
+    if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(kScratchUse);
+  }
+
+  Checked lacks_scratch(support::Span span, std::string_view word) {
+    return diags_.error(Code::UnknownName, span, "`{}` needs a scratch, and no device of this backend has one", word)
+        .note("`scratch 512 KiB` in the device");
   }
 
   static Expr quantity_of(const ir::QuantityDef& quantity, const ExprAst& ast) {
@@ -222,6 +237,10 @@ class Checker {
     bool is_rules = ast.args.size() == 1 && ast.args[0].kind == ExprAst::Kind::Name && ast.args[0].text == "rules";
     if (ast.text == "sum" && is_rules) return sum_of_rules(ast);
     if (ast.text == "table") return table(ast);
+    if (ast.text == "double_buffered") {
+      if (!has_scratch()) return lacks_scratch(ast.text_span, ast.text);
+      note_scratch();
+    }
     if (ir::find_function(ast.text) == nullptr) {
       return diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text)
           .did_you_mean(support::closest(ast.text, ir::function_names()));

@@ -21,6 +21,9 @@
 
 namespace collage::sema {
 
+/// No name of an attribute.
+inline constexpr const char* kScratchUse = "scratch of the device";
+
 /// The names that an expression may use.
 struct ExprScope {
   const ir::Backend* backend = nullptr;                                     ///< its attributes
@@ -35,7 +38,7 @@ struct ExprScope {
   bool allows_launch = false;
 
   std::set<int>* used_captures = nullptr;  ///< filled where given
-  std::set<std::string>* used_attrs = nullptr;
+  std::set<std::string>* used_attrs = nullptr;  ///< kScratchUse among them where the device's scratch is used
   std::set<std::string>* used_knobs = nullptr;
 };
 

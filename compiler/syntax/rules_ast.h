@@ -120,6 +120,15 @@ struct DeviceAst {
   std::vector<LinkAst> links;
   std::vector<Word> queues;
   std::vector<NumberAst> powers;
+  std::vector<NumberAst> launches;
+  std::vector<NumberAst> scratches;
+  std::vector<Word> precisions;
+};
+
+/// `switch pcie { link host bandwidth 16 GB/s }`
+struct SwitchAst {
+  Word name;
+  std::vector<LinkAst> links;
 };
 
 struct AttrDeclAst {
@@ -245,6 +254,7 @@ struct RuleAst {
   std::vector<KnobAst> knobs;
   std::vector<CostAst> costs;
   std::vector<ExprAst> energies;
+  std::vector<Word> precisions;
   std::vector<LowerAst> lowerings;
   std::vector<KernelAst> kernels;
   std::vector<TestAst> tests;
@@ -329,6 +339,7 @@ struct BackendAst {
 struct RulesAst {
   std::vector<StringAst> includes;
   std::vector<DefAst> defs;
+  std::vector<SwitchAst> switches;
   std::vector<BackendAst> backends;
 };
 

@@ -18,6 +18,7 @@ enum RulesBlock : unsigned {
   InKernel = 16,
   InPartition = 32,
   InPhase = 64,
+  InSwitch = 256,
   Patterns = 128  ///< no block: the braces of the statement hold bounds, `Relu{1, 3}(x)`
 };
 

@@ -11,7 +11,8 @@ std::string to_string(const LoweringCall& call, std::string_view prefix) {
   }
   std::string results;
   for (int result : call.results) results += (results.empty() ? " -> " : ", ") + slot(result);
-  return call.kind + " \"" + call.symbol + "\"(" + text + ")" + results;
+  const std::string precision = call.precision ? " in " + std::string(name_of(*call.precision)) : "";
+  return call.kind + " \"" + call.symbol + "\"(" + text + ")" + precision + results;
 }
 
 }  // namespace collage::runtime

@@ -6,11 +6,13 @@
 //     5}
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/core/attributes.h"
+#include "runtime/core/storage.h"
 
 namespace collage::runtime {
 
@@ -31,6 +33,9 @@ struct LoweringCall {
   std::vector<LoweringArg> args;
   std::vector<int> ops;      ///< indices of the step's or program's operators that it covers
   std::vector<int> results;  ///< slots
+  /// F16 or BF16: floats are rounded to it before and after each operator. Operators without a float result are as they
+  /// are.
+  std::optional<StorageType> precision{};
 
   /// The argument's text; empty if there is no such argument or it is not a text.
   std::string text(std::string_view name) const {

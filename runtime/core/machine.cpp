@@ -4,14 +4,30 @@
 #include <algorithm>
 
 namespace collage::runtime {
+namespace {
+
+/// The same links from the other end.
+std::vector<LinkHop> reversed(std::vector<LinkHop> hops) {
+  std::reverse(hops.begin(), hops.end());
+  for (LinkHop& hop : hops) std::swap(hop.from, hop.to);
+  return hops;
+}
+
+/// Of the direction, or of both where they take turns.
+std::string resource_of(const LinkHop& hop) {
+  if (hop.duplex) return hop.from + " -> " + hop.to;
+  return std::min(hop.from, hop.to) + " - " + std::max(hop.from, hop.to);
+}
+
+}  // namespace
 
 void Machine::add_device(const std::string& space, bool has_copy_queue) {
   has_copy_queue_.emplace(space, has_copy_queue);
   index(space);
 }
 
-void Machine::add_link(const std::string& a, const std::string& b, bool is_duplex) {
-  is_duplex_.emplace(std::pair(std::min(a, b), std::max(a, b)), is_duplex);
+void Machine::add_route(const std::string& a, const std::string& b, std::vector<LinkHop> hops) {
+  routes_.try_emplace(std::pair(std::min(a, b), std::max(a, b)), a < b ? std::move(hops) : reversed(std::move(hops)));
 }
 
 std::vector<int> Machine::of_work(const std::string& space) {
@@ -26,10 +42,12 @@ std::vector<int> Machine::of_copy(const std::string& from, const std::string& to
   };
   hold_queue(from, " out");
   hold_queue(to, " in");
-  const auto link = is_duplex_.find(std::pair(std::min(from, to), std::max(from, to)));
-  const bool is_duplex = link != is_duplex_.end() && link->second;
-  held.push_back(index(is_duplex ? from + " -> " + to : from < to ? from + " - " + to : to + " - " + from));
+  const auto route = routes_.find(std::pair(std::min(from, to), std::max(from, to)));
+  std::vector<LinkHop> hops = {{from, to}};
+  if (route != routes_.end()) hops = from < to ? route->second : reversed(route->second);
+  for (const LinkHop& hop : hops) held.push_back(index(resource_of(hop)));
   std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
   return held;
 }
 

@@ -40,8 +40,10 @@ Status AddressSpace::check(DeviceAddress address, size_t bytes) const {
     size_t offset = address - block->first;
     if (offset <= block->second && bytes <= block->second - offset) return Status::ok();
   }
-  return Status::error(std::to_string(bytes) + " bytes at address " + std::to_string(address) +
-                       " are outside the allocated memory");
+  std::string text = std::to_string(bytes) + " bytes at address " + std::to_string(address);
+  if (address < end()) return Status::error(text + " are outside the allocated memory");
+  return Status::error(text + " are outside the allocated memory, which ends at " + std::to_string(end()) +
+                       ": an address counts bytes of the device, and is no pointer of the host");
 }
 
 size_t AddressSpace::end() const {

@@ -54,6 +54,15 @@ struct MemoryInfo {
   size_t peak = 0;
 };
 
+/// Bytes that copies have moved since the device was made, each counted by the device whose queue moved it.
+struct Traffic {
+  size_t in = 0;        ///< from the host
+  size_t out = 0;       ///< to the host
+  size_t to_peers = 0;  ///< to other devices, past the host
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
 /// Commands that failed since the device was made.
 struct FaultInfo {
   size_t count = 0;
@@ -125,6 +134,13 @@ class Device {
   /// Of its memory (core/checksum.h), computed where the bytes lie: they cross no link. Expects that the commands which
   /// write them are done. Returns nullopt where the device cannot, or there are no such bytes.
   virtual std::optional<uint64_t> checksum(DeviceAddress, size_t) const { return std::nullopt; }
+  /// Zeros on devices that do not count.
+  virtual Traffic traffic() const { return {}; }
+  /// Devices of one machine wait for each other on the links that they share, if they take their time in wall time.
+  /// Called for each device with all that were made before, before queues are opened.
+  virtual void share_links(Device&) {}
+  /// The device that has the memory and the queues: another one where this one only watches over it.
+  virtual Device& innermost() { return *this; }
   /// One line per lowering call of the launches so far, with its numbers and strings. Devices may keep no lines, or
   /// only the first ones.
   virtual std::vector<std::string> log() const { return {}; }

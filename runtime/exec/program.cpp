@@ -73,6 +73,7 @@ Status Program::make_devices() {
       device = checks.wrap(std::move(*device));
     }
     device_of_space_[at] = static_cast<int>(devices_.size());
+    for (const std::unique_ptr<Device>& other : devices_) (*device)->share_links(*other);
     devices_.push_back(std::move(*device));
     if (space.constant_bytes == 0) continue;  // its capacity was counted without it
     Result<DeviceAddress> address = allocate_constants(*devices_.back(), space.constant_bytes);

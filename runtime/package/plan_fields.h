@@ -41,12 +41,21 @@ void fields(Archive& a, MemorySpace& whole) {
 }
 
 template <typename Archive>
+void fields(Archive& a, LinkHop& whole) {
+  auto& [from, to, duplex] = whole;
+  a("from", from);
+  a("to", to);
+  a("duplex", duplex);
+}
+
+template <typename Archive>
 void fields(Archive& a, DeviceSpec::Link& whole) {
-  auto& [to, bytes_per_second, latency, duplex] = whole;
+  auto& [to, bytes_per_second, latency, duplex, hops] = whole;
   a("to", to);
   a("bytes_per_second", bytes_per_second);
   a("latency", latency);
   a("duplex", duplex);
+  a("hops", hops);
 }
 
 template <typename Archive>
@@ -117,13 +126,14 @@ void fields(Archive& a, LoweringArg& whole) {
 
 template <typename Archive>
 void fields(Archive& a, LoweringCall& whole) {
-  auto& [rule, kind, symbol, args, ops, results] = whole;
+  auto& [rule, kind, symbol, args, ops, results, precision] = whole;
   a("rule", rule);
   a("kind", kind);
   a("symbol", symbol);
   a("args", args);
   a("ops", ops);
   a("results", results);
+  a("precision", precision);
 }
 
 template <typename Archive>

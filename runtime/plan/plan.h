@@ -17,6 +17,7 @@
 #include "runtime/core/attributes.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/lowering_call.h"
+#include "runtime/core/machine.h"
 #include "runtime/core/stored_tensor.h"
 #include "runtime/core/tensor.h"
 #include "runtime/plan/library_program.h"
@@ -43,6 +44,8 @@ struct DeviceSpec {
     double bytes_per_second = 0;
     Duration latency;
     bool duplex = false;  ///< both directions at once
+    /// The links that a copy passes from here to `to` where switches lie between; empty: this one alone.
+    std::vector<LinkHop> hops{};
   };
   std::vector<Link> links;
   bool copy_queue = false;  ///< copies overlap its launches (core/machine.h)

@@ -129,7 +129,10 @@ Machine machine_of(const std::vector<DeviceSpec>& devices) {
   Machine machine;
   for (const DeviceSpec& device : devices) {
     machine.add_device(device.space, device.copy_queue);
-    for (const DeviceSpec::Link& link : device.links) machine.add_link(device.space, link.to, link.duplex);
+    for (const DeviceSpec::Link& link : device.links) {
+      machine.add_route(device.space, link.to,
+                        link.hops.empty() ? std::vector<LinkHop>{{device.space, link.to, link.duplex}} : link.hops);
+    }
   }
   return machine;
 }

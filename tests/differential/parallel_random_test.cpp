@@ -26,6 +26,14 @@ using testing::rounds;
 runtime::Machine random_machine(RandomSource& random) {
   runtime::Machine machine;
   for (const char* space : {"npu[0]", "npu[1]"}) machine.add_device(space, random.chance(60));
+  if (random.chance(40)) {  // a switch, where copies share ports
+    const bool is_duplex[] = {random.chance(50), random.chance(50), random.chance(50)};
+    const char* ends[] = {"npu[0]", "npu[1]", "host"};
+    for (const auto& [a, b] : {std::pair(0, 2), std::pair(1, 2), std::pair(0, 1)}) {
+      machine.add_route(ends[a], ends[b], {{ends[a], "switch", is_duplex[a]}, {"switch", ends[b], is_duplex[b]}});
+    }
+    return machine;
+  }
   machine.add_link("npu[0]", "host", random.chance(50));
   machine.add_link("npu[1]", "host", random.chance(50));
   machine.add_link("npu[0]", "npu[1]", random.chance(50));

@@ -160,7 +160,8 @@ class Reporter {
     const ir::Backend& backend = *explained_.active[origin.backend].backend;
     const place::BackendCandidates& found = built().backends[origin.backend];
     std::vector<std::pair<std::string, double>> parts;  // by rule, in order of their first match
-    double sum = backend.policy.launch.seconds();
+    const Duration launch = backend.device_launch() + backend.policy.launch;
+    double sum = launch.seconds();
     for (place::MatchId m : origin.matches) {
       const match::Match& match = found.matches[m];
       const std::string& rule = backend.rules[static_cast<size_t>(match.rule)].name;
@@ -169,7 +170,7 @@ class Reporter {
       it->second += match.cost;
       sum += match.cost;
     }
-    std::string text = fmt::format("launch {}", human(backend.policy.launch));
+    std::string text = fmt::format("launch {}", human(launch));
     for (const auto& [rule, seconds] : parts) {
       if (seconds > 0) text += fmt::format(", {} {}", rule, human(Duration::seconds(seconds)));
     }

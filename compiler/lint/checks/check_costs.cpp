@@ -72,7 +72,7 @@ void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
   for (int index = 0; index < static_cast<int>(backend.rules.size()); ++index) {
     bool is_found = look_at_models(backend, index, [&](const ir::Graph& graph) {
       for (const match::Match& match : match::match_rule(graph, backend, index, {}, nullptr)) {
-        match::Quantities quantities = match::quantities_of(graph, match.nodes);
+        match::Quantities quantities = match::quantities_of(graph, match.nodes, &backend);
         quantities.launch = policy.launch.seconds();
         quantities.rules = match.cost;
         std::string why;

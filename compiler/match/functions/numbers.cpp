@@ -53,6 +53,18 @@ Evaluated eval_max(const Call& call) {
   return extreme(call, [](double a, double b) { return std::max(a, b); });
 }
 
+/// The first tile is only loaded, the last one only worked on:
+///
+///     load  [0][1][2]
+///     work     [0][1][2]
+Evaluated eval_double_buffered(const Call& call) {
+  const std::optional<double> scratch = call.context.backend.scratch_bytes();
+  if (call.context.quantities == nullptr || !scratch) return failed("the bytes of the match are not known here");
+  const double load = as_number(call.args[0]), work = as_number(call.args[1]);
+  const double tiles = std::max(1.0, std::ceil(2 * call.context.quantities->bytes / *scratch));
+  return number((load + work + (tiles - 1) * std::max(load, work)) / tiles);
+}
+
 Evaluated eval_version_at_least(const Call& call) {
   const auto* have = std::get_if<std::string>(&call.args[0]);
   const auto* want = std::get_if<std::string>(&call.args[1]);

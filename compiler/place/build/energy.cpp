@@ -67,7 +67,7 @@ class Energies {
       const match::Match& match = matches[m];
       const ir::Rule& rule = active.backend->rules[static_cast<size_t>(match.rule)];
       if (!rule.energy) return std::nullopt;
-      const match::Quantities quantities = match::quantities_of(graph_, match.nodes);
+      const match::Quantities quantities = match::quantities_of(graph_, match.nodes, active.backend);
       std::string why;
       const std::optional<double> one = match::evaluate_cost(
           *rule.energy,
@@ -102,11 +102,11 @@ class Energies {
   }
 
   Cost of_copy(const std::string& from, const std::string& to, size_t bytes) {
-    const ir::Link* link = links_.find_link(from, to);
-    COLLAGE_CHECK(link != nullptr, "a copy from {} to {} without a link", from, to);
-    if (link->joules_per_byte) return Cost::joules(*link->joules_per_byte * static_cast<double>(bytes));
+    const ir::Route* route = links_.find_route(from, to);
+    COLLAGE_CHECK(route != nullptr, "a copy from {} to {} without a link", from, to);
+    if (route->joules_per_byte) return Cost::joules(*route->joules_per_byte * static_cast<double>(bytes));
     if (complained_.insert(from < to ? from + "-" + to : to + "-" + from).second) {
-      diags_.error(Code::NoEnergy, link->span, "the link between `{}` and `{}` gives no energy", from, to)
+      diags_.error(Code::NoEnergy, route->silent, "the link between `{}` and `{}` gives no energy", from, to)
           .note("`link host bandwidth 4 GB/s energy 20 pJ`: of each byte");
     }
     return {};

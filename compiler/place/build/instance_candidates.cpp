@@ -64,7 +64,8 @@ void add_backend(BackendId backend, ProblemBuilder& builder) {
   for (BackendCandidateId c : found.candidates.ids()) add_candidate(backend, c, instances, builder);
   if (!found.joins_in_search) return;
   for (OwnerId owner : instances) {
-    builder.built.problem.owners[owner].joins = Cost::time(active.backend->policy.launch);
+    builder.built.problem.owners[owner].joins =
+        Cost::time(active.backend->device_launch() + active.backend->policy.launch);
   }
 }
 

@@ -60,7 +60,8 @@ bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const 
   const bool no_limits = policy.join == ir::JoinKind::Any && policy.max_depth == 0 && policy.max_ops == 0 &&
                          policy.max_exits == 0 && policy.taps && policy.never_starts.empty() && found.denied.empty() &&
                          !backend.max_partitions;
-  if (!no_limits || policy.launch <= Duration() || policy.cost || policy.measured || may_lack_memory(graph, backend))
+  const Duration launch = backend.device_launch() + policy.launch;
+  if (!no_limits || launch <= Duration() || policy.cost || policy.measured || may_lack_memory(graph, backend))
     return false;
   for (UnitId u : found.units.ids()) {
     const ir::Kernel& kernel = kernel_of(backend, found, u);
@@ -91,15 +92,15 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
       return kernel_of(*active.backend, found, unit).cost.has_value();
     });
     if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit) return host_cost(graph, members.nodes);
-    return policy.launch + Duration::seconds(members.cost);
+    return active.backend->device_launch() + policy.launch + Duration::seconds(members.cost);
   }
-  match::Quantities quantities = match::quantities_of(graph, members.nodes);
+  match::Quantities quantities = match::quantities_of(graph, members.nodes, active.backend);
   quantities.launch = policy.launch.seconds();
   quantities.rules = members.cost;
   auto seconds = match::evaluate_cost(
       *policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()}, why);
   if (!seconds) return std::nullopt;
-  return Duration::seconds(*seconds);
+  return active.backend->device_launch() + Duration::seconds(*seconds);
 }
 
 BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active) {

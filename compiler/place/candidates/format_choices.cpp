@@ -176,6 +176,21 @@ class FormatChooser {
                        runtime::name_of(storage->type));
   }
 
+  /// Why the rule may not round what it computes; empty if it may.
+  std::string obstacle_to_precision() const {
+    if (!rule_.precision || allowed_.contains(*rule_.precision)) return "";
+    for (ir::NodeId node : match_.nodes) {
+      for (ValueId result : graph_.node(node).outputs) {
+        if (!result.is_valid()) continue;
+        const ir::Value& value = graph_.value(result);
+        if (!runtime::is_float(value.type.dtype) || !runtime::is_lossy(value.type.dtype, {*rule_.precision})) continue;
+        return fmt::format("computes `%{}` in {}, which `--allow {}` permits", value.name,
+                           runtime::name_of(*rule_.precision), runtime::name_of(*rule_.precision));
+      }
+    }
+    return "";
+  }
+
   /// The rule's number, where it names a generator of host code: which of several for the same nodes is the fastest,
   /// only a measurement tells.
   int generator() const {
@@ -185,6 +200,8 @@ class FormatChooser {
   }
 
   std::optional<Unit> make_unit(std::string* why) const {
+    *why = obstacle_to_precision();
+    if (!why->empty()) return std::nullopt;
     std::map<ValueId, LayoutId> layouts;
     for (const ir::FormatClause& clause : rule_.formats) {
       if (!at_boundary(clause.capture)) continue;

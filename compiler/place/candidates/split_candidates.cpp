@@ -87,6 +87,10 @@ class SplitFinder {
       *why = cut.why;
       return std::nullopt;
     }
+    if (std::optional<std::string> link = shared_link(split->device, count)) {
+      *why = fmt::format("their copies share the link {}", *link);
+      return std::nullopt;
+    }
     Duration longest;
     for (const SplitPart& part : cut.parts) {
       std::optional<PartChoice> choice = choose(part.graph, match.rule, split->device + "[0]", why);
@@ -97,6 +101,19 @@ class SplitFinder {
     }
     HostShare host = host_share(graph_, cut.parts, graph_.value(match.results.front()).type);
     return host.cut + longest + host.join;
+  }
+
+  /// A link on the ways of several instances to the host: parts would wait for each other there.
+  std::optional<std::string> shared_link(const std::string& device, int count) const {
+    std::set<std::pair<std::string, std::string>> seen;
+    for (int i = 0; i < count; ++i) {
+      const ir::Route* route = links_.find_route("host", fmt::format("{}[{}]", device, i));
+      if (route == nullptr) continue;
+      for (const runtime::LinkHop& hop : route->hops) {
+        if (!seen.emplace(hop.from, hop.to).second) return fmt::format("{} - {}", hop.from, hop.to);
+      }
+    }
+    return std::nullopt;
   }
 
   struct PartChoice {

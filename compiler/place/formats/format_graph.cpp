@@ -14,6 +14,12 @@ constexpr double kHostBytesPerSecond = 10e9;
 constexpr double kDeviceBytesPerSecond = 20e9;
 constexpr double kRewriteLaunchSeconds = 1e-6;
 
+std::vector<const ir::Backend*> declared_by(const ActiveBackends& backends) {
+  std::vector<const ir::Backend*> declared;
+  for (const ActiveBackend& active : backends) declared.push_back(active.backend);
+  return declared;
+}
+
 }  // namespace
 
 FormatId intern_format(const ir::Format& format, Table<FormatId, ir::Format>* formats) {
@@ -21,36 +27,11 @@ FormatId intern_format(const ir::Format& format, Table<FormatId, ir::Format>* fo
   return known == formats->end() ? formats->add(format) : FormatId(known - formats->begin());
 }
 
-FormatGraph::FormatGraph(const ActiveBackends& backends) {
-  for (const ActiveBackend& active : backends) {
-    for (const ir::DeviceDecl& device : active.backend->devices) {
-      for (int i = 0; i < device.count; ++i) devices_.emplace(device.name + "[" + std::to_string(i) + "]", &device);
-    }
-  }
-}
-
-const ir::Link* FormatGraph::find_link(const std::string& from, const std::string& to) const {
-  // A link works in both directions, whichever end declares it; if both do, the faster counts.
-  const ir::Link* best = nullptr;
-  auto consider = [&](const std::string& owner, const std::string& other) {
-    auto device = devices_.find(owner);
-    if (device == devices_.end()) return;
-    auto peer = devices_.find(other);
-    const std::string& peer_name = peer == devices_.end() ? other : peer->second->name;
-    for (const ir::Link& link : device->second->links) {
-      if (link.to != peer_name) continue;
-      if (best == nullptr || link.bytes_per_second > best->bytes_per_second) best = &link;
-    }
-  };
-  consider(from, to);
-  consider(to, from);
-  return best;
-}
+FormatGraph::FormatGraph(const ActiveBackends& backends) : topology_(declared_by(backends)) {}
 
 std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const std::string& to, size_t bytes) const {
-  const ir::Link* link = find_link(from, to);
-  if (link == nullptr || !(link->bytes_per_second > 0)) return std::nullopt;
-  return link->latency + Duration::seconds(static_cast<double>(bytes) / link->bytes_per_second);
+  const ir::Route* route = find_route(from, to);
+  return route == nullptr ? std::nullopt : std::optional(route->time_of(bytes));
 }
 
 Duration FormatGraph::rewrite_cost(const std::string& space, size_t bytes) {

@@ -2,7 +2,7 @@
 // What conversions exist between the formats of a value, and what they cost: the edges of the problem's graphs of
 // formats.
 //
-//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the link
+//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (ir/topology.h)
 //     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
 //     cast      between storages in one space and layout          the same
 //
@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/topology.h"
 #include "compiler/place/formats/active_backend.h"
 #include "compiler/place/problem/problem.h"
 
@@ -50,15 +50,15 @@ class FormatGraph {
   std::vector<ConversionEdge> edges(const ir::TensorType& type, const Forms& forms,
                                     Table<FormatId, ir::Format>* formats) const;
 
-  /// Nothing where no link joins the two.
+  /// Nothing where no link or switch joins the two.
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
   /// `bytes` are those read and those written.
   static Duration rewrite_cost(const std::string& space, size_t bytes);
-  /// The link that a copy takes, or null.
-  const ir::Link* find_link(const std::string& from, const std::string& to) const;
+  /// The way that a copy takes, or null.
+  const ir::Route* find_route(const std::string& from, const std::string& to) const { return topology_.find(from, to); }
 
  private:
-  std::map<std::string, const ir::DeviceDecl*, std::less<>> devices_;  ///< by instance: `npu[0]`
+  ir::Topology topology_;
 };
 
 /// `format` in the table, appended where it is new.

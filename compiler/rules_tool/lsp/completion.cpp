@@ -169,7 +169,10 @@ class Completer {
       words(ir::split_axis_names(), ItemKind::Value);
       names_of("device", ItemKind::Value);
     }
-    if (head == "link") names_of("device", ItemKind::Value);
+    if (head == "link") {
+      names_of("device", ItemKind::Value);
+      names_of("switch", ItemKind::Value);
+    }
     if (scope_.around("phase") != nullptr) names_of("rewrite", ItemKind::Value);
   }
 

@@ -17,14 +17,19 @@ bool is_self_contained(const ir::RuleSet& rules) {
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) known.push_back(device.name);
   }
+  for (const ir::SwitchDecl& declared : rules.switches) known.push_back(declared.name);
+  const auto is_known = [&](const std::vector<ir::Link>& links) {
+    return std::all_of(links.begin(), links.end(), [&](const ir::Link& link) {
+      return std::find(known.begin(), known.end(), link.to) != known.end();
+    });
+  };
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) {
-      for (const ir::Link& link : device.links) {
-        if (std::find(known.begin(), known.end(), link.to) == known.end()) return false;
-      }
+      if (!is_known(device.links)) return false;
     }
   }
-  return true;
+  return std::all_of(rules.switches.begin(), rules.switches.end(),
+                     [&](const ir::SwitchDecl& declared) { return is_known(declared.links); });
 }
 
 }  // namespace

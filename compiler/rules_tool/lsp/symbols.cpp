@@ -153,7 +153,7 @@ class Resolver {
         {"attr", Symbol::Kind::BackendAttribute}, {"knob", Symbol::Kind::BackendAttribute},
         {"def", Symbol::Kind::Definition},        {"rewrite", Symbol::Kind::Definition},
         {"rule", Symbol::Kind::Definition},       {"device", Symbol::Kind::Device},
-        {"backend", Symbol::Kind::Backend}};
+        {"switch", Symbol::Kind::Device},         {"backend", Symbol::Kind::Backend}};
     // A device is often called like its backend: a link goes to the device.
     const Statement* statement = scope_.statement();
     for (const auto& [head, kind] : kinds) {

@@ -30,6 +30,9 @@ class FaultyDevice : public Device {
   Duration now() const override { return inner_->now(); }
   bool is_simulated() const override { return inner_->is_simulated(); }
   std::vector<std::string> log() const override { return inner_->log(); }
+  Traffic traffic() const override { return inner_->traffic(); }
+  void share_links(Device& other) override { inner_->share_links(other); }
+  Device& innermost() override { return inner_->innermost(); }
   bool is_lost() const override { return inner_->is_lost() || state_->is_lost(); }
   std::optional<uint64_t> checksum(DeviceAddress address, size_t bytes) const override {
     return inner_->checksum(address, bytes);

@@ -21,21 +21,21 @@ class NullDevice : public BlockingDevice {
 
   // README step 3: copies.
   Status copy_in(std::span<const std::byte> from, DeviceAddress to) override {
-    Result<std::byte*> at = memory_.at(to, from.size());
+    Result<BlockMemory::Access> at = memory_.open(to, from.size());
     if (!at) return at.status();
-    if (!from.empty()) std::memcpy(*at, from.data(), from.size());
+    if (!from.empty()) std::memcpy(at->data(), from.data(), from.size());
     return Status::ok();
   }
   Status copy_out(DeviceAddress from, std::span<std::byte> to) override {
-    Result<std::byte*> at = memory_.at(from, to.size());
+    Result<BlockMemory::Access> at = memory_.open(from, to.size());
     if (!at) return at.status();
-    if (!to.empty()) std::memcpy(to.data(), *at, to.size());
+    if (!to.empty()) std::memcpy(to.data(), at->data(), to.size());
     return Status::ok();
   }
   Status copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) override {
-    Result<std::byte*> at = memory_.at(from, bytes);
+    Result<BlockMemory::Access> at = memory_.open(from, bytes);
     if (!at) return at.status();
-    return copy_into(to_device, {*at, bytes}, to);
+    return copy_into(to_device, {at->data(), bytes}, to);
   }
 
   // README step 4: work.

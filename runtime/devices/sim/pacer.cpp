@@ -18,43 +18,56 @@ std::chrono::nanoseconds wall_time(Duration length) {
 Pacer::Pacer(const DeviceSpec& spec) : space_(spec.space), machine_(machine_of({spec})) {}
 
 Pacer::Clock::time_point Pacer::work(Duration length) {
-  std::lock_guard lock(mutex_);
-  const std::vector<int> resources = machine_.of_work(space_);
-  const Clock::time_point end = std::max(Clock::now(), free_at(resources)) + wall_time(length);
-  hold(resources, end);
+  std::set<std::string> resources;
+  {
+    std::lock_guard lock(mutex_);
+    resources = named(machine_.of_work(space_));
+  }
+  std::lock_guard lock(occupancy_->mutex);
+  const Clock::time_point end = std::max(Clock::now(), occupancy_->free_at(resources)) + wall_time(length);
+  occupancy_->hold(resources, end);
   return end;
 }
 
-/// Each end knows its own queue, and both know the link.
+/// Each end knows its own queue, and both know the links. Devices that share no links are two occupancies to lock.
 Pacer::Clock::time_point Pacer::copy(const std::string& from, const std::string& to, Pacer* peer, Duration length) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  std::unique_lock<std::mutex> peer_lock;
-  if (peer == nullptr || peer == this) {
-    peer = nullptr;
+  std::set<std::string> resources;
+  for (Pacer* end : {this, peer}) {
+    if (end == nullptr) continue;
+    std::lock_guard lock(end->mutex_);
+    resources.merge(end->named(end->machine_.of_copy(from, to)));
+  }
+  Occupancy& here = *occupancy_;
+  Occupancy& there = peer == nullptr ? here : *peer->occupancy_;
+  std::unique_lock lock(here.mutex, std::defer_lock), other(there.mutex, std::defer_lock);
+  if (&here == &there) {
     lock.lock();
   } else {
-    peer_lock = std::unique_lock(peer->mutex_, std::defer_lock);
-    std::lock(lock, peer_lock);
+    std::lock(lock, other);
   }
-  const std::vector<int> here = machine_.of_copy(from, to);
-  const std::vector<int> there = peer == nullptr ? std::vector<int>() : peer->machine_.of_copy(from, to);
-  Clock::time_point start = std::max(Clock::now(), free_at(here));
-  if (peer != nullptr) start = std::max(start, peer->free_at(there));
+  const Clock::time_point start = std::max({Clock::now(), here.free_at(resources), there.free_at(resources)});
   const Clock::time_point end = start + wall_time(length);
-  hold(here, end);
-  if (peer != nullptr) peer->hold(there, end);
+  here.hold(resources, end);
+  there.hold(resources, end);
   return end;
 }
 
-Pacer::Clock::time_point Pacer::free_at(const std::vector<int>& resources) {
-  free_at_.resize(machine_.names().size());
+Pacer::Clock::time_point Pacer::Occupancy::free_at(const std::set<std::string>& resources) const {
   Clock::time_point time{};
-  for (int resource : resources) time = std::max(time, free_at_[static_cast<size_t>(resource)]);
+  for (const std::string& resource : resources) {
+    if (const auto known = until.find(resource); known != until.end()) time = std::max(time, known->second);
+  }
   return time;
 }
 
-void Pacer::hold(const std::vector<int>& resources, Clock::time_point until) {
-  for (int resource : resources) free_at_[static_cast<size_t>(resource)] = until;
+void Pacer::Occupancy::hold(const std::set<std::string>& resources, Clock::time_point end) {
+  for (const std::string& resource : resources) until[resource] = end;
+}
+
+std::set<std::string> Pacer::named(const std::vector<int>& resources) const {
+  std::set<std::string> names;
+  for (int resource : resources) names.insert(machine_.names()[static_cast<size_t>(resource)]);
+  return names;
 }
 
 }  // namespace collage::runtime

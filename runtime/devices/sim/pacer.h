@@ -5,7 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,15 +27,25 @@ class Pacer {
   Clock::time_point work(Duration length);
   /// The same of a copy between two spaces. `peer`: of the other device, if the other end is one.
   Clock::time_point copy(const std::string& from, const std::string& to, Pacer* peer, Duration length);
+  /// From now on both wait for each other on the resources that both know. Expects that nothing is held yet.
+  void share(Pacer& other) { occupancy_ = other.occupancy_; }
 
  private:
-  Clock::time_point free_at(const std::vector<int>& resources);
-  void hold(const std::vector<int>& resources, Clock::time_point until);
+  /// Until when each resource is taken.
+  struct Occupancy {
+    std::mutex mutex;
+    std::map<std::string, Clock::time_point> until;  ///< by name of the resource
 
-  std::mutex mutex_;
+    Clock::time_point free_at(const std::set<std::string>& resources) const;
+    void hold(const std::set<std::string>& resources, Clock::time_point end);
+  };
+
+  std::set<std::string> named(const std::vector<int>& resources) const;
+
   std::string space_;
-  Machine machine_;                         ///< of this device alone
-  std::vector<Clock::time_point> free_at_;  ///< by resource
+  std::mutex mutex_;  ///< of the machine, which learns names as they come up
+  Machine machine_;   ///< of this device alone
+  std::shared_ptr<Occupancy> occupancy_ = std::make_shared<Occupancy>();
 };
 
 }  // namespace collage::runtime

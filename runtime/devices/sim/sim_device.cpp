@@ -77,6 +77,20 @@ void SimDevice::pass(Duration length) {
   clock_.issue(length);
 }
 
+void SimDevice::count(size_t Traffic::*direction, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  traffic_.*direction += bytes;
+}
+
+Traffic SimDevice::traffic() const {
+  std::lock_guard lock(mutex_);
+  return traffic_;
+}
+
+void SimDevice::share_links(Device& other) {
+  if (auto* simulated = dynamic_cast<SimDevice*>(&other.innermost())) pacer_.share(simulated->pacer_);
+}
+
 Duration SimDevice::now() const {
   std::lock_guard lock(mutex_);
   return clock_.now();

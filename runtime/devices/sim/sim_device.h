@@ -6,8 +6,9 @@
 // Commands are done when they are given, and only their time is simulated. With the attribute `realtime = 1` each queue
 // has a thread, and commands take as long as they say in wall time, too (pacer.h): the host can do other work meanwhile.
 //
-// Of what a rule's `lower` says the simulation does this: it computes with f32 operands rounded where a call has
-// `round = "bf16"`, decodes constants that are encoded, and writes every call into its log.
+// Of what a rule says the simulation does this: it computes in the `precision` that the rule or its device states, with
+// f32 operands rounded where a call has `round = "bf16"`; it decodes constants that are encoded, and writes every call
+// into its log.
 #pragma once
 
 #include <mutex>
@@ -37,6 +38,8 @@ class SimDevice : public Device {
   std::optional<uint64_t> checksum(DeviceAddress address, size_t bytes) const override {
     return memory_.checksum(address, bytes);
   }
+  Traffic traffic() const override;
+  void share_links(Device& other) override;
   std::vector<std::string> log() const override;
 
  private:
@@ -46,6 +49,7 @@ class SimDevice : public Device {
   Status run(std::span<const DeviceOp> ops) const;
   void record(std::span<const DeviceOp> ops);
   void pass(Duration length);
+  void count(size_t Traffic::*direction, size_t bytes);
 
   const DeviceSpec spec_;
   const bool is_realtime_;
@@ -57,6 +61,7 @@ class SimDevice : public Device {
   FaultCounter launch_faults_;
   mutable std::mutex mutex_;  ///< of what follows
   SimClock clock_;
+  Traffic traffic_;
   std::vector<std::string> log_;  ///< the first kMostLogLines
 };
 

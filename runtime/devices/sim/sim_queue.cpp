@@ -23,7 +23,7 @@ Status SimQueue::issue_copy(const std::string& from, const std::string& to, SimD
     if (!length) return length.status();
     std::optional<Pacer::Clock::time_point> end;
     if (device_.is_realtime_) end = device_.pacer_.copy(from, to, peer == nullptr ? nullptr : &peer->pacer_, *length);
-    work();
+    if (Status status = work(); !status) return status;
     if (end) std::this_thread::sleep_until(*end);
     device_.pass(*length);
     return *length;
@@ -43,30 +43,40 @@ Status SimQueue::issue_work(Duration length, Work work) {
 }
 
 Status SimQueue::copy_in(std::span<const std::byte> from, DeviceAddress to) {
-  Result<std::byte*> at = device_.memory_.at(to, from.size());
-  if (!at) return at.status();
-  return issue_copy("host", device_.space(), nullptr, from.size(), [from, at = *at] {
-    if (!from.empty()) std::memcpy(at, from.data(), from.size());
+  if (Status status = device_.memory_.check(to, from.size()); !status) return status;
+  return issue_copy("host", device_.space(), nullptr, from.size(), [this, from, to]() -> Status {
+    Result<BlockMemory::Access> at = device_.memory_.open(to, from.size());
+    if (!at) return at.status();
+    if (!from.empty()) std::memcpy(at->data(), from.data(), from.size());
+    device_.count(&Traffic::in, from.size());
+    return Status::ok();
   });
 }
 
 Status SimQueue::copy_out(DeviceAddress from, std::span<std::byte> to) {
-  Result<std::byte*> at = device_.memory_.at(from, to.size());
-  if (!at) return at.status();
-  return issue_copy(device_.space(), "host", nullptr, to.size(), [to, at = *at] {
-    if (!to.empty()) std::memcpy(to.data(), at, to.size());
+  if (Status status = device_.memory_.check(from, to.size()); !status) return status;
+  return issue_copy(device_.space(), "host", nullptr, to.size(), [this, from, to]() -> Status {
+    Result<BlockMemory::Access> at = device_.memory_.open(from, to.size());
+    if (!at) return at.status();
+    if (!to.empty()) std::memcpy(to.data(), at->data(), to.size());
+    device_.count(&Traffic::out, to.size());
+    return Status::ok();
   });
 }
 
 Status SimQueue::copy_peer(DeviceAddress from, Device& to_device, DeviceAddress to, size_t bytes) {
-  auto* peer = dynamic_cast<SimDevice*>(&to_device);
+  auto* peer = dynamic_cast<SimDevice*>(&to_device.innermost());
   if (peer == nullptr) return Status::error("`" + to_device.space() + "` is no peer of `" + device_.space() + "`");
-  Result<std::byte*> from_at = device_.memory_.at(from, bytes);
-  if (!from_at) return from_at.status();
-  Result<std::byte*> to_at = peer->memory_.at(to, bytes);
-  if (!to_at) return to_at.status();
-  return issue_copy(device_.space(), peer->space(), peer, bytes, [from_at = *from_at, to_at = *to_at, bytes] {
-    if (bytes > 0) std::memmove(to_at, from_at, bytes);
+  if (Status status = device_.memory_.check(from, bytes); !status) return status;
+  if (Status status = peer->memory_.check(to, bytes); !status) return status;
+  return issue_copy(device_.space(), peer->space(), peer, bytes, [this, from, peer, to, bytes]() -> Status {
+    Result<BlockMemory::Access> from_at = device_.memory_.open(from, bytes);
+    if (!from_at) return from_at.status();
+    Result<BlockMemory::Access> to_at = peer->memory_.open(to, bytes);
+    if (!to_at) return to_at.status();
+    if (bytes > 0) std::memmove(to_at->data(), from_at->data(), bytes);
+    device_.count(&Traffic::to_peers, bytes);
+    return Status::ok();
   });
 }
 

@@ -65,6 +65,28 @@ TEST(Targets, OneDevicePerInstanceWithLinksBothWays) {
   EXPECT_EQ(dsp->spec.links[2].bytes_per_second, 3e9);
 }
 
+TEST(Targets, WaysOverASwitchAreLinksWithHops) {
+  ir::RuleSet rules = two_accelerators();
+  rules.switches.push_back({"pcie", {{"host", 16e9, Duration::picoseconds(3), true, {}, {}}}, {}});
+  for (ir::Backend& backend : rules.backends) {
+    backend.switches = rules.switches;
+    for (ir::DeviceDecl& device : backend.devices) {
+      device.links = {{"pcie", 4e9, Duration::picoseconds(8), false, {}, {}}};
+    }
+  }
+  PlanTargets targets = make_targets(rules, {});
+  const DeviceTarget* npu1 = targets.find_device("npu[1]");
+  ASSERT_NE(npu1, nullptr);
+  EXPECT_EQ(ends(*npu1), (std::vector<std::string>{"host", "npu[0]", "dsp[0]"}));
+  const auto& host = npu1->spec.links[0];
+  EXPECT_EQ(host.bytes_per_second, 4e9);
+  EXPECT_EQ(host.latency.ps(), 11);
+  EXPECT_EQ(host.hops, (std::vector<runtime::LinkHop>{{"npu[1]", "pcie", false}, {"pcie", "host", true}}));
+  EXPECT_EQ(npu1->spec.links[1].hops,
+            (std::vector<runtime::LinkHop>{{"npu[1]", "pcie", false}, {"pcie", "npu[0]", false}}));
+  EXPECT_EQ(npu1->spec.links[1].latency.ps(), 16);
+}
+
 TEST(Targets, AttributesAreDefaultsUnlessGiven) {
   BackendAttrs attrs;
   EXPECT_EQ(make_targets(two_accelerators(), attrs).devices[0].spec.attrs.get_int("lanes", 0), 8);

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <random>
+#include <thread>
 
 #include "runtime/core/machine.h"
 #include "runtime/exec/executor.h"
@@ -125,6 +128,32 @@ TEST(Schedule, MachineKnowsQueuesAndLinks) {
   EXPECT_EQ(machine.of_conversion("npu[0]", "npu[0]"), machine.of_work("npu[0]"));
 }
 
+TEST(Schedule, CopiesOverASwitchShareItsPorts) {
+  Machine machine;
+  const auto over_pcie = [](const std::string& from, const std::string& to, bool is_duplex) {
+    return std::vector<LinkHop>{{from, "pcie", is_duplex}, {"pcie", to, is_duplex}};
+  };
+  for (const char* device : {"npu[0]", "npu[1]", "npu[2]"}) {
+    machine.add_device(device, true);
+    machine.add_route(device, "host", over_pcie(device, "host", true));
+  }
+  machine.add_route("npu[0]", "npu[1]", over_pcie("npu[0]", "npu[1]", true));
+  machine.add_route("npu[2]", "npu[1]", over_pcie("npu[2]", "npu[1]", true));
+  const auto apart = [](const std::vector<int>& a, const std::vector<int>& b) {
+    return std::none_of(a.begin(), a.end(), [&](int r) { return std::find(b.begin(), b.end(), r) != b.end(); });
+  };
+  const auto to_first = machine.of_copy("host", "npu[0]"), to_second = machine.of_copy("host", "npu[1]");
+  EXPECT_FALSE(apart(to_first, to_second)) << "both leave the host over one link";
+  EXPECT_TRUE(apart(to_first, machine.of_copy("npu[1]", "host"))) << "the directions of a duplex link";
+  const auto peers = machine.of_copy("npu[0]", "npu[1]");
+  EXPECT_TRUE(apart(peers, machine.of_copy("host", "npu[2]"))) << "the host's port has no part in it";
+  EXPECT_FALSE(apart(peers, to_second)) << "both arrive at one port";
+  EXPECT_TRUE(apart(peers, machine.of_copy("npu[1]", "npu[0]")));
+  EXPECT_FALSE(apart(peers, machine.of_copy("npu[2]", "npu[1]")));
+  const auto back = machine.of_copy("npu[1]", "npu[2]");
+  EXPECT_FALSE(apart(back, to_first) && apart(back, machine.of_copy("npu[0]", "npu[2]"))) << "a way reversed";
+}
+
 /// One input, copied to both devices, two branches, both copied back.
 TestPlan two_branches(bool is_concurrent) {
   TestPlan test(2);
@@ -167,6 +196,83 @@ TEST(Schedule, PredictionAndRuntimeAreOneModel) {
   Timeline predicted;
   for (const Task& t : tasks_of(test.plan, machine)) predicted.add(t);
   EXPECT_EQ(predicted.slots(), (*executor)->timeline().slots());
+}
+
+/// The branches again, where both devices reach the host over one switch.
+TestPlan two_branches_over_a_switch(bool is_duplex) {
+  TestPlan test = two_branches(true);
+  for (DeviceSpec& device : test.plan.devices) {
+    device.links[0].hops = {{device.space, "pcie", is_duplex}, {"pcie", "host", is_duplex}};
+  }
+  return test;
+}
+
+TEST(Schedule, TransfersThatShareALinkFollowEachOtherAsPredicted) {
+  // 2 us for each copy, 5 us for each launch. The second operand follows the first one, or, where directions take turns
+  // in the order of the plan, the first result.
+  for (bool is_duplex : {false, true}) {
+    TestPlan test = two_branches_over_a_switch(is_duplex);
+    Machine machine = machine_of(test.plan.devices);
+    Timeline predicted;
+    for (const Task& t : tasks_of(test.plan, machine)) predicted.add(t);
+    EXPECT_EQ(predicted.makespan(), ps(is_duplex ? 11'000'000 : 18'000'000));
+    test::TableCode code;
+    auto executor = Executor::load(test.plan, code, 1);
+    ASSERT_TRUE(executor && (*executor)->run({counting({250})}));
+    EXPECT_EQ((*executor)->timeline().slots(), predicted.slots());
+  }
+}
+
+TEST(Schedule, ACopyBesideALaunchHidesItsTime) {
+  // Four tiles through one device, each 2 us in and 5 us of work, in two buffers in turn.
+  const auto play = [](bool has_copy_queue, int buffers) {
+    TestPlan test(1);
+    test.plan.is_concurrent = true;
+    test.plan.devices[0].copy_queue = has_copy_queue;
+    std::vector<size_t> offsets;
+    for (int tile = 0; tile < 4; ++tile) {
+      const BufferId from = test.input({250}), there = test.buffer(1, {250}), made = test.buffer(1, {250});
+      Buffer& buffer = test.plan.buffers[static_cast<size_t>(there)];
+      if (tile >= buffers) buffer.offset = offsets[static_cast<size_t>(tile - buffers)];
+      offsets.push_back(buffer.offset);
+      test.convert(from, there, 2'000'000);
+      test.device(0, {op("Relu", {there}, {made})}, 5'000'000);
+    }
+    Machine machine = machine_of(test.plan.devices);
+    Timeline predicted;
+    for (const Task& t : tasks_of(test.plan, machine)) predicted.add(t);
+    test.output(0);
+    test::TableCode code;
+    auto executor = Executor::load(test.plan, code, 1);
+    EXPECT_TRUE(executor && (*executor)->run(std::vector<Tensor>(4, counting({250}))));
+    EXPECT_EQ((*executor)->timeline().slots(), predicted.slots());
+    return predicted.makespan();
+  };
+  EXPECT_EQ(play(false, 2), ps(4 * 7'000'000)) << "no queue for copies: the sum";
+  EXPECT_EQ(play(true, 1), ps(4 * 7'000'000)) << "one buffer: the next tile waits until this one is read";
+  EXPECT_EQ(play(true, 2), ps(2'000'000 + 4 * 5'000'000)) << "two: only the first copy is seen";
+}
+
+TEST(Schedule, SimulatedTimeIsTheSameInEveryRunAndUnderLoad) {
+  const auto slots = [] {
+    TestPlan test = two_branches_over_a_switch(false);
+    test::TableCode code;
+    auto executor = Executor::load(test.plan, code, 1);
+    EXPECT_TRUE(executor && (*executor)->run({counting({250})}));
+    return std::pair((*executor)->timeline().slots(), (*executor)->device_time());
+  };
+  const auto first = slots();
+  for (int run = 0; run < 10; ++run) EXPECT_EQ(slots(), first);
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> load;
+  for (int t = 0; t < 3; ++t) {
+    load.emplace_back([&stop] {
+      while (!stop) std::vector<int>(1000, 1).swap(*std::make_unique<std::vector<int>>());
+    });
+  }
+  for (int run = 0; run < 10; ++run) EXPECT_EQ(slots(), first);
+  stop = true;
+  for (std::thread& thread : load) thread.join();
 }
 
 /// Two inputs, each copied to one device (2 us) and read there by a launch (5 us), in turn.

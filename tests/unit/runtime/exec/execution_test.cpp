@@ -411,6 +411,49 @@ TEST(Execution, InAConcurrentPlanAWaitOfTheHostHoldsUpNoOtherQueue) {
   EXPECT_EQ(values(*execution->read(y)), (std::vector<float>{0, -2, -4, -6}));
 }
 
+TEST(Execution, WhatADeviceHandsToAnotherMovesOnceAndPastTheHost) {
+  TestPlan plan(2);
+  const BufferId x = plan.input({100}), in = plan.buffer(1, {100}), made = plan.buffer(1, {100}),
+                 there = plan.buffer(2, {100}), result = plan.buffer(2, {100}), y = plan.buffer(0, {100});
+  plan.convert(x, in);
+  plan.device(0, {op("Neg", {in}, {made})}, kPiece);
+  plan.convert(made, there);
+  plan.device(1, {op("Neg", {there}, {result})}, kPiece);
+  plan.convert(result, y);
+  plan.output(y);
+  auto program = load_program(plan);
+  auto execution = make_execution(program);
+  for (size_t run = 1; run <= 2; ++run) {
+    ASSERT_TRUE(execution->run({counting({100})}));
+    EXPECT_EQ(program->device(0).traffic(), (Traffic{run * 400, 0, run * 400}));
+    EXPECT_EQ(program->device(1).traffic(), (Traffic{0, run * 400, 0}));
+  }
+  EXPECT_EQ(values(*execution->read(y)), values(counting({100})));
+}
+
+TEST(Execution, InRealTimeDevicesWaitForEachOtherOnALinkOfASwitch) {
+  for (bool is_shared : {true, false}) {
+    TestPlan plan(2);
+    plan.plan.is_concurrent = true;
+    const BufferId x = plan.input({4});
+    for (int device = 0; device < 2; ++device) {
+      DeviceSpec& spec = plan.plan.devices[static_cast<size_t>(device)];
+      spec.attrs.set("realtime", int64_t{1});
+      spec.links[0].latency = Duration::picoseconds(kPiece);
+      const std::string port = is_shared ? "pcie" : "pcie" + std::to_string(device);
+      spec.links[0].hops = {{spec.space, port, false}, {port, "host", false}};
+      plan.convert(x, plan.buffer(device + 1, {4}));
+    }
+    plan.output(x);
+    auto execution = make_execution(load_program(plan));
+    const double pieces = pieces_of_run(*execution, {counting({4})});
+    EXPECT_GE(pieces, is_shared ? 2.0 : 1.0);
+    if (!is_shared) {
+      EXPECT_LT(pieces, 2 * 0.9);
+    }
+  }
+}
+
 TEST(Execution, ExecutionsOverlapOnDifferentPartsOfADevice) {
   TestPlan plan(1);
   plan.plan.devices[0].copy_queue = true;

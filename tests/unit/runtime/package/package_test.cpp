@@ -148,8 +148,10 @@ TEST_F(PackageOfPlan, SaysWhatAForeignFileIs) {
   EXPECT_EQ(refusal(std::string(kPackageMagic)), "ends early");
   EXPECT_NE(refusal("// placed\nmodel @m() -> () {}").find("is a model as text"), std::string::npos);
   std::string later(kPackageMagic);
-  later += std::string("\2\0\0\0", 4) + std::string(100, '\0');
-  EXPECT_EQ(refusal(later), "is a package of format 2, this program reads format 1: compile the model again");
+  later += std::string{static_cast<char>(kPackageVersion + 1), 0, 0, 0} + std::string(100, '\0');
+  EXPECT_EQ(refusal(later), "is a package of format " + std::to_string(kPackageVersion + 1) +
+                                ", this program reads format " + std::to_string(kPackageVersion) +
+                                ": compile the model again");
   EXPECT_EQ(read_package(::testing::TempDir()).message(), "cannot read: is a directory");
   EXPECT_EQ(read_package(file_ + ".none").message(), "cannot read: No such file or directory");
 }

@@ -46,13 +46,15 @@ Plan rich_plan() {
   made.convert(y, there, 5);
   std::get<ConvertStep>(made.plan.steps.back()).kernel = KernelCall{"reorder", {y}, 1, 1, 0};
   made.device(0, {op("Relu", {there}, {there})}, 7);
-  std::get<DeviceStep>(made.plan.steps.back()).calls = {{"r", "sim", "mm", {{"a", there}}, {0}, {there}}};
+  std::get<DeviceStep>(made.plan.steps.back()).calls = {
+      {"r", "sim", "mm", {{"a", there}}, {0}, {there}, StorageType::F16}};
   made.convert(there, peer);
   made.output(y);
   Plan plan = std::move(made.plan);
   plan.buffers[static_cast<size_t>(peer)].tensor.form.storage = Storage{StorageType::I8, Quantisation{0.05, -3}};
   plan.devices[0].attrs = attrs;
   plan.devices[1].copy_queue = true;
+  plan.devices[1].links[0].hops = {{"npu[1]", "pcie", true}, {"pcie", "host", false}};
   plan.lanes.assign(plan.steps.size(), 1);
   plan.partitions[0].nodes = {"a", "b"};
   plan.predicted = Duration::picoseconds(123);

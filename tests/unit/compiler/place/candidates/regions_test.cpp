@@ -66,6 +66,22 @@ TEST(Regions, AnyLimitKeepsThemListed) {
   EXPECT_TRUE(joins(engine(kAll, "rule r { match Relu(v) cost 1 us }", "memory 1 GiB")));
 }
 
+TEST(Regions, TheLaunchOfTheDeviceCountsOncePerPartition) {
+  const std::string rule = "rule r { match Relu(v) cost 1 us }";
+  for (const auto& [policy, microseconds] : {std::pair("join any limit exits any, taps yes", 3 + 3),
+                                             std::pair("join any limit exits any, taps yes launch 5 us", 3 + 5 + 3),
+                                             std::pair("join any launch 5 us cost max(sum(rules), launch)", 3 + 5)}) {
+    Case setup;
+    auto built = setup.model(kLargeUnary, kThree).add_rules(engine(policy, rule, "launch 3 us")).problem();
+    ASSERT_TRUE(built);
+    const auto solution = place::search_optimal(built->problem);
+    ASSERT_TRUE(solution && solution->optimal);
+    const ir::Placement plan = place::to_placement(*built, *solution, setup.graph);
+    ASSERT_EQ(plan.partitions.size(), 1u) << policy;
+    EXPECT_EQ(plan.partitions[0].cost, Duration::seconds(microseconds * 1e-6)) << policy;
+  }
+}
+
 TEST(Regions, UnitsThatMeetNoOtherStayAlone) {
   Case setup;
   auto built = setup.model(kLargeUnary, "%a = Relu(%x)\n%b = Abs(%a)\n%c = Relu(%b)\n%y = Relu(%c)")

@@ -63,6 +63,18 @@ TEST(SplitCandidates, CostOfPartsCopiesAndJoin) {
                   "npu npu[0]+npu[1] {c} 8.1904us rules conv reads %x: host writes %c: host split %c along rows"}));
 }
 
+TEST(SplitCandidates, NoneWhereTheCopiesOfPartsWaitForEachOther) {
+  Case setup;
+  std::string rules = npu(2, "split c along channels into devices(npu)");
+  rules.replace(rules.find("link host"), 9, "link pcie");
+  rules = "switch pcie { link host bandwidth 1 GB/s }\n" + rules;
+  auto built = setup.model(kHead, kConv).add_rules(rules).problem();
+  ASSERT_TRUE(built);
+  EXPECT_EQ(splits(setup, *built), Sets{});
+  EXPECT_EQ(refusals(*built),
+            (std::vector<std::string>{"2 parts along channels: their copies share the link host - pcie"}));
+}
+
 TEST(SplitCandidates, PowersOfTwoOfNeighbours) {
   Case setup;
   auto built = setup.model(kHead, kConv).add_rules(npu(6, "split c along channels into devices(npu)")).problem();
