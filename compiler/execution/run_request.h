@@ -45,4 +45,12 @@ struct RunRequest {
   TensorFormats formats{};
 };
 
+/// What is to be told of a run, step by step (trace.h).
+struct TraceRequest {
+  std::string file{};   ///< `--trace`; empty: none
+  bool prints = false;  ///< `--timeline`
+
+  bool is_asked() const { return prints || !file.empty(); }
+};
+
 }  // namespace collage::execution

@@ -20,8 +20,8 @@ bool add_partitions(const PlanContext& context, BuiltPlan* built) {
   for (const ir::Partition& partition : context.placement.partitions) {
     std::vector<std::string> nodes;
     for (ir::NodeId node : partition.nodes) nodes.push_back(context.graph.node_name(node));
-    plan.partitions.push_back(
-        {partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost});
+    plan.partitions.push_back({partition.name, partition.backend, partition.instance, std::move(nodes), partition.cost,
+                               ir::rule_names(partition)});
     plan.predicted += partition.cost;
     std::optional<std::vector<LoweringRequest>> requests =
         requests_of(context.graph, context.targets, partition, context.diags);

@@ -24,6 +24,8 @@ class Executor {
   Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
   const Timeline& timeline() const { return execution_->current().timeline(); }
+  /// The plan of the last run: another one once a device is lost.
+  const Plan& plan() const { return execution_->current().program().plan(); }
   /// Device::log of all devices, one after another.
   std::vector<std::string> device_log() const;
 

@@ -235,12 +235,13 @@ void fields(Archive& a, ConvertStep& whole) {
 
 template <typename Archive>
 void fields(Archive& a, PlanPartition& whole) {
-  auto& [name, backend, instance, nodes, cost] = whole;
+  auto& [name, backend, instance, nodes, cost, rules] = whole;
   a("name", name);
   a("backend", backend);
   a("instance", instance);
   a("nodes", nodes);
   a("cost", cost);
+  a("rules", rules);
 }
 
 template <typename Archive>

@@ -146,6 +146,7 @@ struct PlanPartition {
   std::string instance;
   std::vector<std::string> nodes;  ///< first result names
   Duration cost;
+  std::vector<std::string> rules{};  ///< that matched, by first node: `conv`, `conv:direct{tile=16}`; for traces
 };
 
 /// A model input or output: always a plain host buffer.

@@ -8,6 +8,7 @@
 #include "compiler/execution/bench.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/run_model.h"
+#include "compiler/execution/trace.h"
 #include "compiler/plan/check.h"
 #include "compiler/support/write_file.h"
 
@@ -78,6 +79,17 @@ bool profile(const Loaded& loaded) {
   return text.has_value();
 }
 
+bool trace(const Loaded& loaded) {
+  Command& command = loaded.command;
+  const execution::TraceRequest& request = command.request.trace;
+  const auto traced = reported(loaded, Work::Running, [&] {
+    return execution::trace_model(loaded.first_inputs(), loaded.executor, command.diags);
+  });
+  if (!traced) return false;
+  if (request.prints) command.print(execution::print(*traced));
+  return execution::write_trace(request, *traced, command.diags);
+}
+
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const BenchRequest& request = command.request.bench;
@@ -121,6 +133,7 @@ void execute(Command& command, const ir::Placement& placement, const Program& pr
   if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
   if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
   if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
+  if (request.trace.is_asked() && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
   if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
   command.print(execution::print_recovery(*executor));

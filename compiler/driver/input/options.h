@@ -69,7 +69,9 @@ struct Options {
   bool verify_costs = false;
   int bench = 0;  ///< timed runs; 0: none
   std::string bench_json;
-  int profile = 0;  ///< rows of the profile; 0: no profile
+  int profile = 0;    ///< rows of the profile; 0: no profile
+  std::string trace;  ///< file; empty: none
+  bool timeline = false;
   CostMode costs = CostMode::Choose;
   bool measure_all = false;                  ///< also costs that the proof does not need
   std::optional<std::string> cost_db;        ///< empty: costs are not kept; absent: the user's cache

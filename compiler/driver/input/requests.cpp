@@ -118,6 +118,7 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.prints_json = options.json;
   request.verifies = options.verify_costs;
   request.profile = options.profile;
+  request.trace = {options.trace, options.timeline};
   request.prints_device_log = options.device_log;
   request.prints_times = options.time_passes;
   return request;

@@ -103,12 +103,15 @@ struct Request {
   std::string faults{};  ///< of devices: file or text; empty: none
   bool verifies = false;
   int profile = 0;  ///< rows
+  execution::TraceRequest trace{};
   bool prints_device_log = false;
   bool prints_times = false;
   bool prints_json = false;  ///< in place of the lines for people
 
   /// The model is executed after it was compiled.
-  bool executes() const { return run.is_asked || checks || verifies || bench.runs > 0 || profile > 0; }
+  bool executes() const {
+    return run.is_asked || checks || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
+  }
 };
 
 /// Returns nullopt after an error: an objective that does not exist, a shape that is none.

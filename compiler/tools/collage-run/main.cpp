@@ -10,6 +10,7 @@
 
 #include "compiler/execution/faults.h"
 #include "compiler/execution/run_json.h"
+#include "compiler/execution/trace.h"
 #include "compiler/support/explain.h"
 #include "compiler/support/write_file.h"
 #include "compiler/tools/collage-run/run_options.h"
@@ -51,8 +52,8 @@ class PackageRun {
     execution::RunRequest request = options_.run;
     request.asked_by = "--input";
     // To be timed alone, a model takes whatever it is not given.
-    request.is_asked =
-        options_.bench == 0 || !request.results.empty() || !request.expected.empty() || !request.labels.empty();
+    request.is_asked = (options_.bench == 0 && !options_.trace.is_asked()) || !request.results.empty() ||
+                       !request.expected.empty() || !request.labels.empty();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
     if (!inputs) return false;
     runtime::LoadOptions load;
@@ -68,6 +69,7 @@ class PackageRun {
     if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
     json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
     bool good = !request.is_asked || run_once(request, ports, *inputs, **executor);
+    if (good && options_.trace.is_asked()) good = trace(execution::inputs_of_run(ports, *inputs, 0), **executor);
     if (good && options_.bench > 0)
       good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
     if (!options_.json) fmt::print("{}", execution::print_recovery(**executor));
@@ -84,6 +86,13 @@ class PackageRun {
     json_.update(execution::result_json(*result, ports));
     if (!options_.json) fmt::print("{}", execution::print(*result, ports));
     return good;
+  }
+
+  bool trace(const std::vector<runtime::Tensor>& inputs, runtime::Executor& executor) {
+    const std::optional<execution::Trace> traced = execution::trace_model(inputs, executor, diags_);
+    if (!traced) return false;
+    if (options_.trace.prints) fmt::print("{}", execution::print(*traced));
+    return execution::write_trace(options_.trace, *traced, diags_);
   }
 
   bool bench(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, int threads,

@@ -66,6 +66,8 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);
   add_text(app, kFaultsOption, options.faults);
+  add_text(app, kTraceOption, options.trace.file);
+  app.add_flag(std::string(kTimelineFlag), options.trace.prints, std::string(kTimelineHelp));
   app.add_flag("--json", options.json, "print the results as one JSON document");
   app.add_flag("--about", options.about, "print what the package says of itself, and stop");
   app.add_flag("--placed", options.placed, "print the placed model, and stop");
@@ -74,9 +76,11 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 std::string wrong_combination(const RunOptions& options) {
   if (!options.bench_json.empty() && options.bench == 0) return "--bench-json needs --bench";
+  if (options.json && options.trace.prints) return "--timeline excludes --json";
   const bool stops = options.about || options.placed;
   const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||
-                    !options.run.expected.empty() || !options.run.labels.empty() || !options.faults.empty();
+                    !options.run.expected.empty() || !options.run.labels.empty() || !options.faults.empty() ||
+                    options.trace.is_asked();
   if (options.about && options.placed) return "--about excludes --placed";
   if (stops && runs) return fmt::format("{} stops before the model runs", options.about ? "--about" : "--placed");
   return "";

@@ -19,6 +19,7 @@ struct RunOptions {
   int bench = 0;    ///< timed runs; 0: none
   std::string bench_json;
   std::string faults;  ///< file or text
+  execution::TraceRequest trace;
   bool json = false;
   bool placed = false;  ///< print the placed model, and stop
   bool about = false;   ///< print what the package says of itself, and stop

@@ -48,7 +48,8 @@ int run(int argc, char** argv) {
   if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
   if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
-  const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs;
+  const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
+                    options.timeline || !options.trace.empty();
   if (runs) tools::restart_with_short_waits(argv);
   tools::TerminalProgress progress;
   const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },

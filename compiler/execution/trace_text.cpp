@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//     timeline    36.2 us, predicted 35.1 us, one after another 52.7 us
+//                 host          predicted |##                            ##|
+//                               actual    |###                           ##|
+//                 npu[0]        predicted |     ########   #######         |
+//     memory      host          786 kB arena, 786 kB in use at most
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/execution/trace.h"
+#include "runtime/core/duration.h"
+
+namespace collage::execution {
+namespace {
+
+using runtime::Duration;
+using runtime::Slot;
+
+constexpr size_t kWidestName = 20;
+constexpr size_t kLeastColumns = 40;
+constexpr size_t kWidth = 100;
+
+std::string human_bytes(size_t bytes) {
+  const auto number = static_cast<double>(bytes);
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  return bytes < 1'000'000 ? fmt::format("{:.3g} kB", number / 1e3) : fmt::format("{:.4g} MB", number / 1e6);
+}
+
+/// How a track is used: `#` most of a column's time, `+` some of it.
+std::string bar(const Trace& trace, int track, Slot TraceStep::*slot, size_t columns) {
+  const double end = std::max(trace.predicted, trace.actual).seconds();
+  std::vector<double> used(columns, 0.0);
+  if (end <= 0) return std::string(columns, ' ');
+  for (const TraceStep& step : trace.steps) {
+    if (std::find(step.tracks.begin(), step.tracks.end(), track) == step.tracks.end()) continue;
+    const double first = (step.*slot).start.seconds() / end * static_cast<double>(columns);
+    const double last = (step.*slot).finish.seconds() / end * static_cast<double>(columns);
+    for (auto c = static_cast<size_t>(first); c < columns && static_cast<double>(c) < last; ++c) {
+      const auto at = static_cast<double>(c);
+      used[c] += std::min(last, at + 1) - std::max(first, at);
+    }
+  }
+  std::string text;
+  for (double part : used) text += part >= 0.5 ? '#' : part > 0 ? '+' : ' ';
+  return text;
+}
+
+}  // namespace
+
+std::string print(const Trace& trace) {
+  size_t name = 0;
+  for (const std::string& track : trace.tracks) name = std::max(name, std::min(track.size(), kWidestName));
+  const size_t before = 12 + name + 2 + 10;  // columns before the first bar
+  const size_t columns = std::max(kLeastColumns, kWidth - before - 2);
+  std::string text =
+      fmt::format("{:<12}{}, predicted {}", "timeline", runtime::human(trace.actual), runtime::human(trace.predicted));
+  if (trace.is_concurrent) text += fmt::format(", {} one after another", runtime::human(trace.in_turn()));
+  text += "\n";
+  for (size_t track = 0; track < trace.tracks.size(); ++track) {
+    const auto index = static_cast<int>(track);
+    const std::string label = trace.tracks[track].substr(0, kWidestName);
+    text += fmt::format("{:<12}{:<{}}  predicted |{}|\n", "", label, name,
+                        bar(trace, index, &TraceStep::predicted, columns));
+    text += fmt::format("{:<12}{:<{}}  actual    |{}|\n", "", "", name, bar(trace, index, &TraceStep::actual, columns));
+  }
+  for (const SpaceUse& use : trace.spaces) {
+    text += fmt::format("{:<12}{:<{}}  {} for values, {} in use at most, {} of constants\n",
+                        &use == &trace.spaces[0] ? "memory" : "", use.space, name, human_bytes(use.arena),
+                        human_bytes(use.most), human_bytes(use.constants));
+  }
+  return text;
+}
+
+}  // namespace collage::execution
