@@ -126,7 +126,9 @@ class FaultyQueue : public DeviceQueue {
     std::optional<InjectedFault> flip;
     if (Status status = begin(FaultCommand::Copy, &flip); !status) return status;
     const Status status = copy(flip ? &*flip : nullptr);
-    return status ? status : fail(flip ? Status::error(status.message() + ": " + flip->message) : status);
+    // The failure of the queue itself stays there, and was counted there.
+    if (status || !inner_->synchronize()) return status;
+    return fail(flip ? Status::error(status.message() + ": " + flip->message) : status);
   }
 
   Status fail(const Status& failure) {
