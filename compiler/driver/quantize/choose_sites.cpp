@@ -179,6 +179,23 @@ bool note_given_up(const TriedSites& before, const QuantizableModel& model, cons
   return true;
 }
 
+/// What partitions save once others are given up, and without those that save nothing any more, if the limits still hold.
+bool price_again(const ErrorLimits& limits, const ErrorMeter& meter, SiteTrials& trials, ChosenSites* chosen,
+                 support::Diagnostics& diags) {
+  const TriedSites before = chosen->best;
+  if (!drop_what_does_not_pay(trials, chosen)) return false;
+  if (chosen->best.wanted == before.wanted) return true;
+  const std::optional<ErrorMeter::EndToEnd> result = meter.end_to_end(chosen->best.quantized.graph, diags);
+  if (!result) return false;
+  if (limits.hold(*result)) {
+    chosen->end_to_end = result;
+  } else {
+    chosen->best = before;
+    chosen->tried.clear();
+  }
+  return true;
+}
+
 }  // namespace
 
 bool ErrorLimits::hold(const ErrorMeter::EndToEnd& result) const {
@@ -220,7 +237,8 @@ bool keep_within(const ErrorLimits& limits, const QuantizableModel& model, const
                  ChosenSites* chosen, support::Diagnostics& diags) {
   const TriedSites before = chosen->best;
   return LimitKeeper(limits, model, meter, trials, chosen, diags).run() &&
-         note_given_up(before, model, meter, chosen, diags);
+         note_given_up(before, model, meter, chosen, diags) &&
+         (chosen->given_up.empty() || price_again(limits, meter, trials, chosen, diags));
 }
 
 }  // namespace collage::driver
