@@ -10,6 +10,7 @@
 #include "compiler/driver/commands/commands.h"
 #include "compiler/driver/commands/stage_clock.h"
 #include "compiler/driver/compilation/compilation.h"
+#include "compiler/driver/report/quantize_report.h"
 #include "compiler/driver/run/program.h"
 #include "compiler/execution/bind_inputs.h"
 
@@ -25,6 +26,7 @@ struct Command {
   std::vector<execution::BoundInput> inputs{};       ///< where something is to be run
   ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
   std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
+  std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
 
   void print(std::string_view text) const {
     if (output.result) output.result(text);

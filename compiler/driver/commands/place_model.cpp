@@ -69,6 +69,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   add_baselines(compilation, candidates, report);
   report.considered = std::move(considered);
   report.evolved = std::move(evolved);
+  report.quantized = command.quantized;
   return PlacedModel{std::move(found->placement), std::move(report)};
 }
 

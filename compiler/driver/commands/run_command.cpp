@@ -4,6 +4,7 @@
 
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/input/graph_ports.h"
+#include "compiler/driver/quantize/quantize_model.h"
 #include "compiler/passes/phases.h"
 
 namespace collage::driver {
@@ -34,6 +35,14 @@ bool run_passes(Command& command) {
   return reports.has_value();
 }
 
+bool quantize(Command& command) {
+  const Request& request = command.request;
+  if (!request.quantize.is_asked()) return true;
+  command.quantized = command.clock.time(
+      "quantise", [&] { return quantize_model(command.compilation, request.quantize, request.run, command.diags); });
+  return command.quantized.has_value();
+}
+
 /// Inputs are read before the work of compiling: a wrong file name should not cost a search.
 bool read_inputs(Command& command) {
   if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) return true;
@@ -52,7 +61,7 @@ void print_schedule(const Command& command) {
 void run(Command& command) {
   const Request& request = command.request;
   if (request.passes.prints_schedule) return print_schedule(command);
-  if (!run_passes(command)) return;
+  if (!run_passes(command) || !quantize(command)) return;
   if (is_shown_before_search(request.emit)) return show_model(command);
   if (!read_inputs(command) || !read_faults(command)) return;
   if (!request.placement.diff.empty()) return diff_placements(command);

@@ -120,6 +120,13 @@ std::optional<std::vector<passes::PassReport>> Compilation::run_passes(const pas
   return reports;
 }
 
+void Compilation::replace_graph(ir::Graph graph, std::vector<place::Constraint> constraints) {
+  matches_.reset();
+  model_.model.graph = std::move(graph);
+  constraints_ = std::move(constraints);
+  ir::verify(model_.model.graph);
+}
+
 bool Compilation::resolve_constraints(support::Diagnostics& diags) {
   if (!constraints_) constraints_ = read_constraints(settings_, graph(), diags);
   return constraints_.has_value();

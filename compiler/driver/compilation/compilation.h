@@ -53,6 +53,10 @@ class Compilation {
   std::optional<std::vector<passes::PassReport>> run_passes(const passes::PassOptions& options,
                                                             support::Diagnostics& diags);
 
+  /// After the passes: another form of the model, with the constraints of the settings on its nodes. What was made of the
+  /// former graph must not be used afterwards.
+  void replace_graph(ir::Graph graph, std::vector<place::Constraint> constraints);
+
   /// The problem with the partitions of `written` kept and those of `offered`, if not null, among the candidates.
   /// Measures costs where the settings want it. Returns nullopt after errors.
   std::optional<Candidates> find_candidates(ir::Placement written, const ir::Placement* offered,

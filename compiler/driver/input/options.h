@@ -12,6 +12,7 @@
 #include "compiler/codegen/target/numerics.h"
 #include "compiler/execution/run_request.h"
 #include "compiler/place/objectives/objective.h"
+#include "compiler/quantize/range.h"
 
 namespace collage::driver {
 
@@ -47,6 +48,16 @@ struct Options {
   int evolve_evaluations = kEvolveEvaluations;  ///< placements that `evolve` measures
   bool strict = false;                          ///< a backend that fails is an error
   std::vector<std::string> disabled_passes;
+
+  std::vector<NamedFile> calibrate;  ///< inputs; `NAME=FILE` or a folder
+  std::string calibration;           ///< file of ranges to read
+  std::string save_calibration;
+  quantize::RangeMethod ranges = quantize::RangeMethod::MinMax;
+  double percentile = quantize::kUsualPercentile;  ///< of RangeMethod::Percentile
+  bool per_tensor_weights = false;
+  std::vector<std::string> quantize;  ///< backends; `npu,host`
+  std::optional<double> max_error;
+  std::optional<double> min_accuracy;
 
   std::string why;                   ///< nodes
   std::vector<std::string> why_not;  ///< nodes, backend

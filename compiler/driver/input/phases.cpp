@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/match/rewrite.h"
 
@@ -15,12 +16,40 @@ std::optional<passes::Schedule> pre_schedule(const place::ActiveBackends& active
   return passes::compose_pre_phase(backends, diags);
 }
 
+namespace {
+
+/// Operators of a pattern, with all of its choices.
+void add_operators(const ir::Pattern& pattern, std::set<std::string_view>* names) {
+  for (const ir::OpDef* op : pattern.ops) names->insert(op->name);
+  for (const ir::Pattern& operand : pattern.operands) add_operators(operand, names);
+  for (const ir::Pattern& choice : pattern.choices) add_operators(choice, names);
+}
+
+/// Whether the rule is about a product that stands between conversions from and to integers.
+bool matches_conversions(const ir::Rule& rule) {
+  std::set<std::string_view> names;
+  add_operators(rule.root, &names);
+  for (const ir::Pattern& other : rule.others) add_operators(other, &names);
+  return names.contains("DequantizeLinear") &&
+         (names.contains("Conv") || names.contains("MatMul") || names.contains("Gemm"));
+}
+
+/// A pass that would take away what the rules of a backend are about.
+bool is_unwanted(const passes::Pass& pass, const place::ActiveBackends& active) {
+  return pass.name == "fuse_quantized" &&
+         std::any_of(active.begin(), active.end(), [](const place::ActiveBackend& one) {
+           return std::any_of(one.backend->rules.begin(), one.backend->rules.end(), matches_conversions);
+         });
+}
+
+}  // namespace
+
 std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
                                    RewriteCounts* counts) {
   std::vector<passes::Pass> all;
   for (const passes::PhaseStep& step : schedule.steps) {
     if (step.pass != nullptr) {
-      all.push_back(*step.pass);
+      if (!is_unwanted(*step.pass, active)) all.push_back(*step.pass);
       continue;
     }
     auto owner = std::find_if(active.begin(), active.end(),

@@ -63,6 +63,24 @@ execution::RunRequest run_request(const Options& options) {
           .formats = {{".pb", import::read_tensor_pb, import::write_tensor_pb}}};
 }
 
+QuantizeRequest quantize_request(const Options& options) {
+  QuantizeRequest request{.calibrate = options.calibrate,
+                          .calibration = options.calibration,
+                          .save_calibration = options.save_calibration,
+                          .ranges = {options.ranges, options.percentile},
+                          .max_error = options.max_error,
+                          .min_accuracy = options.min_accuracy};
+  if (options.per_tensor_weights) request.weight_scales = quantize::WeightScales::PerTensor;
+  for (const std::string& list : options.quantize) {
+    for (size_t begin = 0; begin <= list.size();) {
+      const size_t comma = std::min(list.find(',', begin), list.size());
+      request.backends.push_back(list.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+  }
+  return request;
+}
+
 }  // namespace
 
 place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds) {
@@ -110,6 +128,7 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
                        .json = options.placement_json};
   request.compare = {options.compare, options.compare_json};
   request.questions = {options.why, options.why_not};
+  request.quantize = quantize_request(options);
   request.dumps_lowering = options.dump_lowering;
   request.run = run_request(options);
   request.bench = {options.bench, options.bench_json};

@@ -14,6 +14,8 @@
 #include "compiler/ir/graph.h"
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
+#include "compiler/quantize/range.h"
+#include "compiler/quantize/scale.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
@@ -81,6 +83,20 @@ struct QuestionRequest {
   bool is_asked() const { return !why.empty() || !why_not.empty(); }
 };
 
+/// `--calibrate` and what goes with it.
+struct QuantizeRequest {
+  std::vector<NamedFile> calibrate{};  ///< inputs on which ranges are observed
+  std::string calibration{};           ///< a file of ranges, instead
+  std::string save_calibration{};
+  quantize::RangeChoice ranges{};
+  quantize::WeightScales weight_scales = quantize::WeightScales::PerChannel;
+  std::vector<std::string> backends{};  ///< that may compute in integers; empty: all
+  std::optional<double> max_error{};    ///< of the outputs, relative to the largest
+  std::optional<double> min_accuracy{};
+
+  bool is_asked() const { return !calibrate.empty() || !calibration.empty(); }
+};
+
 struct BenchRequest {
   int runs = 0;
   std::string json{};
@@ -96,6 +112,7 @@ struct Request {
   PlacementRequest placement;
   CompareRequest compare;
   QuestionRequest questions;
+  QuantizeRequest quantize;
   bool dumps_lowering = false;
   execution::RunRequest run;
   BenchRequest bench;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/driver/report/quantize_report.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/place/objectives/objective.h"
@@ -58,6 +60,7 @@ struct Report {
   std::string evolved;                                  ///< what `evolve` measured
   std::map<std::string, size_t> uncompiled;             ///< nodes that the host runs on reference kernels, by operator
   codegen::JitStats code;                               ///< of the host's kernels
+  std::optional<QuantizeReport> quantized;              ///< of `--calibrate`
   std::string wrote;
 };
 

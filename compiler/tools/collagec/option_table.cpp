@@ -48,6 +48,9 @@ std::string text_of(const OptionRow& row, CostMode value) {
 std::string text_of(const OptionRow& row, codegen::Numerics value) {
   return word_of(row, static_cast<int>(value));
 }
+std::string text_of(const OptionRow& row, quantize::RangeMethod value) {
+  return word_of(row, static_cast<int>(value));
+}
 template <typename List>
 std::string text_of(const OptionRow&, const List&) {
   return "";
@@ -73,12 +76,21 @@ std::vector<Choice> numerics_choices() {
   return choices;
 }
 
+std::vector<Choice> range_choices() {
+  std::vector<Choice> choices;
+  for (const quantize::RangeMethodRow& row : quantize::kRangeMethodRows) {
+    choices.push_back({row.name, static_cast<int>(row.method)});
+  }
+  return choices;
+}
+
 std::vector<OptionRow> make_table() {
   // The options that end a compilation early.
   const std::vector<std::string_view> kTables = {"--compare", "--diff-placements"};
   const std::vector<std::string_view> kStages = {"--emit", "--diff-placements"};
   const std::vector<std::string_view> kStagesAndJson = {"--emit", "--diff-placements", "--json"};
   const std::vector<std::string_view> kAll = {"--emit", "--compare", "--diff-placements", "--json"};
+  const std::vector<std::string_view> kRanges = {"--calibrate or --calibration"};
   return {
 #include "compiler/tools/collagec/options.def"
   };

@@ -37,10 +37,10 @@ using Field =
                  std::optional<std::string> driver::Options::*, std::vector<std::string> driver::Options::*,
                  std::vector<driver::NamedFile> driver::Options::*,
                  std::map<std::string, std::string> driver::Options::*, driver::Emit driver::Options::*,
-                 driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*, bool Information::*,
+                 driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*, quantize::RangeMethod driver::Options::*, bool Information::*,
                  std::string Information::*>;
 
-enum class Group { Input, Placing, Asking, Running, Measuring, Output, Help };
+enum class Group { Input, Placing, Quantising, Asking, Running, Measuring, Output, Help };
 
 /// A word that stands for a value of an enumeration, or of a bool.
 struct Choice {
@@ -75,7 +75,7 @@ struct OptionRow {
   std::vector<std::string_view> stopped_by = {};  ///< options that end the compilation before this one is used
   std::string_view goes_on_with = "";  ///< option with which this one ends nothing, though it is in `stopped_by`
   std::vector<std::string_view> excludes = {};
-  std::vector<std::string_view> needs = {};  ///< `--run`, `--objective=latency`
+  std::vector<std::string_view> needs = {};  ///< `--run`, `--objective=latency`, `--run or --bench`
 };
 
 /// The last and longest of the flags: `--output`.

@@ -20,6 +20,7 @@ std::string_view heading(Group group) {
   switch (group) {
     case Group::Input: return "Input";
     case Group::Placing: return "Placing";
+    case Group::Quantising: return "Quantising";
     case Group::Asking: return "Asking";
     case Group::Running: return "Running";
     case Group::Measuring: return "Measuring";
@@ -127,8 +128,12 @@ class Parser {
     return other.empty() || !is_given(other);
   }
 
-  /// `--run`: given; `--objective=latency`: has this value.
+  /// `--run`: given; `--objective=latency`: has this value; `--run or --bench`: one of them holds.
   bool holds(std::string_view condition) const {
+    constexpr std::string_view kOr = " or ";
+    if (const size_t at = condition.find(kOr); at != std::string_view::npos) {
+      return holds(condition.substr(0, at)) || holds(condition.substr(at + kOr.size()));
+    }
     const size_t equals = condition.find('=');
     if (equals == std::string_view::npos) return is_given(condition);
     const auto* field = std::get_if<std::string driver::Options::*>(&row_of(condition.substr(0, equals)).field);

@@ -53,6 +53,7 @@ class Store {
   std::string read(driver::Emit& into) const { return read_choice(into); }
   std::string read(driver::CostMode& into) const { return read_choice(into); }
   std::string read(codegen::Numerics& into) const { return read_choice(into); }
+  std::string read(quantize::RangeMethod& into) const { return read_choice(into); }
   template <typename Value>
   std::string read_choice(Value& into) const {
     std::string words;

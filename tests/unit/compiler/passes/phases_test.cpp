@@ -39,8 +39,9 @@ struct PhasesTest : RulesFixture {
 const std::string kStrip = "rewrite strip: Identity(x) => x ";
 
 TEST_F(PhasesTest, WithoutPhasesAllVettedPassesAndThenRewrites) {
-  EXPECT_EQ(order({}), "expand_einsum fold_constants eliminate_dead fold_batch_norm");
-  EXPECT_EQ(order({kStrip, kStrip}), "expand_einsum fold_constants eliminate_dead fold_batch_norm a.strip b.strip");
+  EXPECT_EQ(order({}), "expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm");
+  EXPECT_EQ(order({kStrip, kStrip}),
+            "expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm a.strip b.strip");
 }
 
 TEST_F(PhasesTest, OneBackendHasItsOwnOrder) {
@@ -63,7 +64,7 @@ TEST_F(PhasesTest, UnionInTheOrderOfRegistration) {
 
 TEST_F(PhasesTest, BackendsWithoutPhaseAskForTheDefault) {
   EXPECT_EQ(order({kStrip, kStrip + "phase pre { strip }"}),
-            "b.strip expand_einsum fold_constants eliminate_dead fold_batch_norm a.strip");
+            "b.strip expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm a.strip");
 }
 
 TEST_F(PhasesTest, NeverTakesOutWhatNobodyLists) {
@@ -72,6 +73,7 @@ TEST_F(PhasesTest, NeverTakesOutWhatNobodyLists) {
   EXPECT_EQ(passes::to_string(*schedule), R"(pass                            asked for by
 expand_einsum                   (default)
 fold_constants                  (default)
+fuse_quantized                  (default)
 fold_batch_norm                 (default)
 a.strip                         a
 eliminate_dead                  never, says b
