@@ -45,6 +45,14 @@ struct RunRequest {
   TensorFormats formats{};
 };
 
+/// Several requests at once (bench_requests.h).
+struct RequestsRequest {
+  int in_flight = 0;        ///< 0: not asked for
+  std::string instances{};  ///< `npu=3,dsp=1`; empty: as many as the plan uses
+
+  bool is_asked() const { return in_flight > 0; }
+};
+
 /// What is to be told of a run, step by step (trace.h).
 struct TraceRequest {
   std::string file{};   ///< `--trace`; empty: none

@@ -12,7 +12,7 @@
 
 #include "include/collage/runtime.h"
 #include "runtime/api/executable.h"
-#include "runtime/exec/relocate.h"
+#include "runtime/exec/device_sets.h"
 #include "runtime/exec/requests.h"
 #include "runtime/io/npy.h"
 #include "runtime/package/package.h"
@@ -148,17 +148,9 @@ Result<collage_requests*> open_requests(const collage_executable* executable, in
     if (!set) return set.status();
     sets.push_back(std::move(*set));
   } else {
-    auto counts = collage::runtime::parse_instances(instances);
-    if (!counts) return counts.status();
-    auto plans = collage::runtime::plans_for_instances(compiled.plan, *counts);
-    if (!plans) return plans.status();
-    for (const collage::runtime::Plan& plan : *plans) {
-      auto mover =
-          std::make_shared<collage::runtime::PlanMover>(plan, compiled.code, of_each, collage::runtime::LoadOptions());
-      auto set = collage::runtime::Recovery::open(plan, compiled.code, of_each, {}, std::move(mover));
-      if (!set) return set.status();
-      sets.push_back(std::move(*set));
-    }
+    auto opened = collage::runtime::open_device_sets(compiled.plan, compiled.code, of_each, instances, {});
+    if (!opened) return opened.status();
+    sets = std::move(*opened);
   }
   auto requests = Requests::open(std::move(sets), {std::max(workers, 1) * of_each, capacity});
   if (!requests) return requests.status();

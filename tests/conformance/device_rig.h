@@ -26,6 +26,10 @@ struct Variant {
 
   std::string_view name() const { return kind.name; }
   bool computes() const { return kind.computes; }
+  /// For the names of tests: each has another one.
+  std::string test_name() const {
+    return std::string(name()) + (is_realtime ? "_realtime" : "") + (is_checked ? "_checked" : "");
+  }
 };
 
 inline std::vector<Variant> variants() {

@@ -251,10 +251,8 @@ TEST_P(DeviceConformance, BadLaunchesAreRefusedAndLeaveTheDeviceUsable) {
   EXPECT_EQ(get(*device, x), counted(16, -3));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(variants()), [](const auto& row) {
-  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "") +
-         (row.param.is_checked ? "_checked" : "");
-});
+INSTANTIATE_TEST_SUITE_P(AllKinds, DeviceConformance, testing::ValuesIn(variants()),
+                         [](const auto& row) { return row.param.test_name(); });
 
 TEST(MakeDevice, RefusesWhatItCannotMake) {
   DeviceSpec spec;

@@ -131,9 +131,8 @@ TEST_P(Precision, IntegersAreAddedUpInI32AndRequantised) {
   EXPECT_EQ(got[1], requantised(127.0 * (kInner / 2) * (125 - 128)));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKinds, Precision, testing::ValuesIn(variants()), [](const auto& row) {
-  return std::string(row.param.name()) + (row.param.is_realtime ? "_realtime" : "");
-});
+INSTANTIATE_TEST_SUITE_P(AllKinds, Precision, testing::ValuesIn(variants()),
+                         [](const auto& row) { return row.param.test_name(); });
 
 }  // namespace
 }  // namespace collage::runtime::test

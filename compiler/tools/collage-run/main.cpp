@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "compiler/execution/bench_requests.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/run_json.h"
 #include "compiler/execution/trace.h"
@@ -72,6 +73,8 @@ class PackageRun {
     if (good && options_.trace.is_asked()) good = trace(execution::inputs_of_run(ports, *inputs, 0), **executor);
     if (good && options_.bench > 0)
       good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
+    if (good && options_.requests.is_asked())
+      good = bench_requests(package, execution::inputs_of_run(ports, *inputs, 0), threads, load);
     if (!options_.json) fmt::print("{}", execution::print_recovery(**executor));
     json_["faults"] = execution::recovery_json(**executor);
     if (options_.json) fmt::print("{}\n", json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -93,6 +96,16 @@ class PackageRun {
     if (!traced) return false;
     if (options_.trace.prints) fmt::print("{}", execution::print(*traced));
     return execution::write_trace(options_.trace, *traced, diags_);
+  }
+
+  bool bench_requests(const runtime::Package& package, const std::vector<runtime::Tensor>& inputs, int threads,
+                      const runtime::LoadOptions& load) {
+    const std::optional<execution::RequestsReport> report = execution::bench_requests(
+        package.plan, package.code, threads, options_.requests, options_.bench, inputs, load, diags_);
+    if (!report) return false;
+    json_["requests"] = execution::requests_json(*report);
+    if (!options_.json) fmt::print("{}", execution::print(*report));
+    return true;
   }
 
   bool bench(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs, int threads,

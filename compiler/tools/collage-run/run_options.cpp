@@ -45,6 +45,8 @@ void add_text(CLI::App& app, const SharedOption& shared, std::string& text) {
   app.add_option(std::string(shared.flag), text, std::string(shared.help))->type_name(std::string(shared.value));
 }
 
+constexpr double kMostRequests = 1000;
+
 }  // namespace
 
 void add_run_options(CLI::App& app, RunOptions& options) {
@@ -65,6 +67,11 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);
+  constexpr SharedOption kRequests = {"--requests", "N", "with --bench: also keep this many requests in flight"};
+  constexpr SharedOption kInstances = {"--instances", "NAME=N,…",
+                                       "with --requests: spread them over this many devices of a kind: npu=3"};
+  add_count(app, kRequests, options.requests.in_flight, kMostRequests);
+  add_text(app, kInstances, options.requests.instances);
   add_text(app, kFaultsOption, options.faults);
   add_text(app, kTraceOption, options.trace.file);
   app.add_flag(std::string(kTimelineFlag), options.trace.prints, std::string(kTimelineHelp));
@@ -76,6 +83,8 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 std::string wrong_combination(const RunOptions& options) {
   if (!options.bench_json.empty() && options.bench == 0) return "--bench-json needs --bench";
+  if (options.requests.is_asked() && options.bench == 0) return "--requests needs --bench";
+  if (!options.requests.instances.empty() && !options.requests.is_asked()) return "--instances needs --requests";
   if (options.json && options.trace.prints) return "--timeline excludes --json";
   const bool stops = options.about || options.placed;
   const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||

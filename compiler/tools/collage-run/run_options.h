@@ -20,6 +20,7 @@ struct RunOptions {
   std::string bench_json;
   std::string faults;  ///< file or text
   execution::TraceRequest trace;
+  execution::RequestsRequest requests;
   bool json = false;
   bool placed = false;  ///< print the placed model, and stop
   bool about = false;   ///< print what the package says of itself, and stop

@@ -212,9 +212,15 @@ TEST(Requests, ASetThatLosesItsDeviceHandsItsRequestsOver) {
     EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
   }
   ASSERT_EQ((*requests)->losses().size(), 1u);
-  EXPECT_EQ((*requests)->losses()[0].text(),
-            "device npu[0] was lost in step 2: 1 partition runs on npu[1] from now on");
-  EXPECT_EQ((*requests)->served(), (std::vector<size_t>{2, 22}));
+  const DeviceLoss loss = (*requests)->losses()[0];
+  EXPECT_EQ(loss.device, "npu[0]");
+  EXPECT_EQ(loss.partitions, 1u);
+  EXPECT_EQ(loss.now_on, "npu[1]");
+  // Requests that another worker has on the device at that moment are answered by the other set, too.
+  const std::vector<size_t> served = (*requests)->served();
+  ASSERT_EQ(served.size(), 2u);
+  EXPECT_LE(served[0], 2u);
+  EXPECT_EQ(served[0] + served[1], answers.size());
 }
 
 TEST(Requests, TheLastSetGoesOnOnTheHost) {
