@@ -69,11 +69,11 @@ std::optional<std::future<Status>> Requests::try_submit(std::vector<const std::b
 template <typename Answered, typename Run>
 std::future<Answered> Requests::accept(Run run) {
   auto promise = std::make_shared<std::promise<Answered>>();
-  const auto serve_on = [promise, run = std::move(run)](RecoveringExecution& execution, bool may_move) {
-    Answered answer = may_move ? run(execution.current()) : run(execution);
-    if (may_move && !answer && execution.has_lost_device()) return false;
-    promise->set_value(std::move(answer));
-    return true;
+  const auto serve_on = [promise, run = std::move(run)](RecoveringExecution& execution,
+                                                        bool may_move) -> std::function<void()> {
+    auto answer = std::make_shared<Answered>(may_move ? run(execution.current()) : run(execution));
+    if (may_move && !*answer && execution.has_lost_device()) return {};
+    return [promise, answer] { promise->set_value(std::move(*answer)); };
   };
   waiting_.push_back({serve_on, [promise](const Status& failure) { promise->set_value(failure); }});
   has_request_.notify_one();
@@ -110,14 +110,15 @@ void Requests::run(const Request& request) {
       Result<std::unique_ptr<RecoveringExecution>> made = RecoveringExecution::create(set.recovery);
       if (status = made.status(); status) execution = std::move(*made);
     }
-    const bool is_answered = status && request.run(*execution, may_move);
+    const std::function<void()> give_answer = status ? request.run(*execution, may_move) : nullptr;
     lock.lock();
     --set.running;
     if (!status) return request.fail(status);
-    if (is_answered) {
+    if (give_answer) {  // whoever has the answer finds it counted
       ++set.served;
       if (!set.is_retired) set.free.push_back(std::move(execution));
-      return;
+      lock.unlock();
+      return give_answer();
     }
     retire(set, *execution);
   }

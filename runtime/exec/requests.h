@@ -62,8 +62,8 @@ class Requests {
 
  private:
   struct Request {
-    /// Runs it and gives the answer. With `may_move` it returns false, without an answer, where a device was lost.
-    std::function<bool(RecoveringExecution&, bool may_move)> run;
+    /// Runs it. What it returns gives the answer; with `may_move` it is empty where a device was lost.
+    std::function<std::function<void()>(RecoveringExecution&, bool may_move)> run;
     std::function<void(const Status&)> fail;
   };
 
