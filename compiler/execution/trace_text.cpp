@@ -10,6 +10,7 @@
 
 #include "compiler/execution/trace.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/text.h"
 
 namespace collage::execution {
 namespace {
@@ -21,10 +22,9 @@ constexpr size_t kWidestName = 20;
 constexpr size_t kLeastColumns = 40;
 constexpr size_t kWidth = 100;
 
-std::string human_bytes(size_t bytes) {
-  const auto number = static_cast<double>(bytes);
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  return bytes < 1'000'000 ? fmt::format("{:.3g} kB", number / 1e3) : fmt::format("{:.4g} MB", number / 1e6);
+std::string bytes_text(size_t bytes) {
+  const auto count = static_cast<double>(bytes);
+  return runtime::with_prefix(count) + (count >= 1e4 ? "B" : " B");
 }
 
 /// How a track is used: `#` most of a column's time, `+` some of it.
@@ -66,8 +66,8 @@ std::string print(const Trace& trace) {
   }
   for (const SpaceUse& use : trace.spaces) {
     text += fmt::format("{:<12}{:<{}}  {} for values, {} in use at most, {} of constants\n",
-                        &use == &trace.spaces[0] ? "memory" : "", use.space, name, human_bytes(use.arena),
-                        human_bytes(use.most), human_bytes(use.constants));
+                        &use == &trace.spaces[0] ? "memory" : "", use.space, name, bytes_text(use.arena),
+                        bytes_text(use.most), bytes_text(use.constants));
   }
   return text;
 }

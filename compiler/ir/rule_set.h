@@ -264,8 +264,8 @@ struct Backend {
   std::vector<Deny> denies;
   PartitionPolicy policy;
   std::optional<int> max_partitions;
-  std::optional<double> power;  ///< watts, of what runs its partitions in host memory
-  support::Span span;           ///< of its name
+  std::optional<double> power;         ///< watts, of what runs its partitions in host memory
+  support::Span span;                  ///< of its name
   std::vector<SwitchDecl> switches{};  ///< all that the rule set declares
 
   const AttrDecl* find_attr(std::string_view name) const;
@@ -276,9 +276,7 @@ struct Backend {
   std::vector<std::string> instances() const;
   /// What a launch costs beside what `partition` says. Devices of a backend have the same, and as much scratch.
   Duration device_launch() const { return devices.empty() ? Duration() : devices.front().launch; }
-  std::optional<double> scratch_bytes() const {
-    return devices.empty() ? std::nullopt : devices.front().scratch_bytes;
-  }
+  std::optional<double> scratch_bytes() const { return devices.empty() ? std::nullopt : devices.front().scratch_bytes; }
 };
 
 /// `NHWC f16`, `any`: what a clause without `as` asks for, the backend's defaults included.

@@ -29,30 +29,32 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Evicts all other data from the private caches of the working threads.
+/// Evicts all other data from the private caches of the threads that run the kernels of an executor. Threads of another
+/// pool would go on spinning after the sweep, and take processors from the kernels that are timed.
 class CacheSweeper {
  public:
-  explicit CacheSweeper(int threads) : threads_(threads) {
+  CacheSweeper(runtime::Executor& executor, int threads) : executor_(executor) {
     const auto l2 = static_cast<size_t>(runtime::host_capabilities().level2_cache);
     const size_t bytes = 2 * std::clamp<size_t>(l2, kUsualL2, 8 * kUsualL2);
     for (int t = 0; t < threads; ++t) buffers_.emplace_back(bytes / sizeof(uint64_t), 1);
   }
 
-  runtime::Status sweep() {
-    return runtime::parallel_for(threads_, 1, threads_, [&](int64_t begin, int64_t end, int) {
-      constexpr size_t kLine = 64 / sizeof(uint64_t);
-      for (int64_t t = begin; t < end; ++t) {
-        const std::vector<uint64_t>& buffer = buffers_[static_cast<size_t>(t)];
-        uint64_t sum = 0;
-        for (size_t i = 0; i < buffer.size(); i += kLine) sum += buffer[i];
-        sum_ += sum;
-      }
-    });
-  }
+  runtime::Status sweep() { return executor_.on_threads(read_buffers, this); }
 
  private:
+  static void read_buffers(void* sweeper, int64_t begin, int64_t end, int) {
+    auto& self = *static_cast<CacheSweeper*>(sweeper);
+    constexpr size_t kLine = 64 / sizeof(uint64_t);
+    for (int64_t t = begin; t < end; ++t) {
+      const std::vector<uint64_t>& buffer = self.buffers_[static_cast<size_t>(t)];
+      uint64_t sum = 0;
+      for (size_t i = 0; i < buffer.size(); i += kLine) sum += buffer[i];
+      self.sum_ += sum;
+    }
+  }
+
   static constexpr size_t kUsualL2 = size_t{1} << 20;
-  int threads_;
+  runtime::Executor& executor_;
   std::vector<std::vector<uint64_t>> buffers_;
   std::atomic<uint64_t> sum_ = 0;  ///< so that the reads are not optimised away
 };
@@ -158,8 +160,15 @@ class LoadedPlan : public LoadedCandidate {
   }
 
   runtime::Result<Timing> time(const TimingOptions& options) override {
+    runtime::Result<Timing> timing = time_runs(options);
+    runtime::end_idle_openmp_threads();  // a library's; they would disturb what is timed next
+    return timing;
+  }
+
+ private:
+  runtime::Result<Timing> time_runs(const TimingOptions& options) {
     constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
-    CacheSweeper sweeper(options.threads);
+    CacheSweeper sweeper(*executor_, options.threads);
     Samples samples;
     Clock::time_point start = Clock::now();
     for (bool is_warm_up = true;; is_warm_up = false) {
@@ -181,7 +190,6 @@ class LoadedPlan : public LoadedCandidate {
     }
   }
 
- private:
   std::unique_ptr<codegen::Jit> jit_;
   runtime::Plan plan_;
   std::vector<Tensor> inputs_;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "compiler/ir/evaluate.h"
+#include "compiler/ir/operands.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/passes/pass_manager.h"
 
@@ -21,17 +22,6 @@ using ir::NodeId;
 using ir::Tensor;
 using ir::ValueId;
 
-/// Returns the f32 elements of a constant operand; null for other operands.
-const Tensor* f32_constant(const ir::Graph& graph, const Node& node, size_t i) {
-  if (i >= node.inputs.size() || !node.inputs[i].is_valid()) return nullptr;
-  const ir::Value& value = graph.value(node.inputs[i]);
-  return value.is_constant() && value.type.dtype == DType::F32 ? &value.constant->data : nullptr;
-}
-
-bool has_operand(const Node& node, size_t i) {
-  return i < node.inputs.size() && node.inputs[i].is_valid();
-}
-
 /// What BatchNormalization does to a channel: y = x * factor + offset.
 struct Affine {
   std::vector<double> factor;
@@ -39,10 +29,10 @@ struct Affine {
 };
 
 std::optional<Affine> affine_of(const ir::Graph& graph, const Node& norm) {
-  const Tensor* scale = f32_constant(graph, norm, 1);
-  const Tensor* bias = f32_constant(graph, norm, 2);
-  const Tensor* mean = f32_constant(graph, norm, 3);
-  const Tensor* variance = f32_constant(graph, norm, 4);
+  const Tensor* scale = constant_f32_operand(graph, norm, 1);
+  const Tensor* bias = constant_f32_operand(graph, norm, 2);
+  const Tensor* mean = constant_f32_operand(graph, norm, 3);
+  const Tensor* variance = constant_f32_operand(graph, norm, 4);
   if (scale == nullptr || bias == nullptr || mean == nullptr || variance == nullptr) return std::nullopt;
   double epsilon = norm.attrs.get_float("epsilon", 1e-5);
   Affine affine;
@@ -100,13 +90,13 @@ struct Merged {
 
 std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affine& affine) {
   size_t channels = affine.factor.size();
-  const Tensor* weight = f32_constant(graph, node, 1);
+  const Tensor* weight = constant_f32_operand(graph, node, 1);
   if (weight == nullptr) return std::nullopt;
   // alpha * x * W: the factor goes into W. beta * C: the bias becomes a new one, with beta 1.
   double beta = node.op->name == "Gemm" ? node.attrs.get_float("beta", 1.0) : 1.0;
   std::vector<double> old_bias(channels, 0.0);
   if (has_operand(node, 2)) {
-    const Tensor* bias = f32_constant(graph, node, 2);
+    const Tensor* bias = constant_f32_operand(graph, node, 2);
     if (bias == nullptr) return std::nullopt;
     auto elements = bias->as<float>();
     bool is_row = !bias->shape().empty() && static_cast<size_t>(bias->shape().back()) == elements.size();

@@ -17,6 +17,7 @@
 
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
+#include "compiler/ir/operands.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/passes/pass_manager.h"
 
@@ -35,17 +36,6 @@ using runtime::Shape;
 
 constexpr double kMostSum = std::numeric_limits<int32_t>::max();
 constexpr double kMostStep = 255;  ///< of a byte from its zero point
-
-/// The constant elements of an operand; null for other operands and for one that is left out.
-const Tensor* constant_operand(const Graph& graph, const Node& node, size_t i) {
-  if (i >= node.inputs.size() || !node.inputs[i].is_valid()) return nullptr;
-  const ir::Value& value = graph.value(node.inputs[i]);
-  return value.is_constant() ? &value.constant->data : nullptr;
-}
-
-bool is_given(const Node& node, size_t i) {
-  return i < node.inputs.size() && node.inputs[i].is_valid();
-}
 
 /// A conversion with constant scale and zero point.
 struct Conversion {
@@ -76,14 +66,14 @@ std::optional<Conversion> conversion_at(const Graph& graph, NodeId id, std::stri
                    constant_operand(graph, node, 2),
                    node.attrs.get_int("axis", 1)};
   found.dtype = graph.value(found.integers).type.dtype;
-  if (found.scale == nullptr || found.scale->count() == 0 || (is_given(node, 2) && found.zero == nullptr)) {
+  if (found.scale == nullptr || found.scale->count() == 0 || (has_operand(node, 2) && found.zero == nullptr)) {
     return std::nullopt;
   }
   return found;
 }
 
 std::optional<Conversion> dequantized(const Graph& graph, const Node& node, size_t i) {
-  if (!is_given(node, i)) return std::nullopt;
+  if (!has_operand(node, i)) return std::nullopt;
   return conversion_at(graph, graph.value(node.inputs[i]).producer, "DequantizeLinear");
 }
 
@@ -108,7 +98,7 @@ bool is_implied(const Graph& graph, const Node& activation, const Conversion& y)
   if (activation.op->name != "Clip") return false;
   const double bounds[] = {low, high};
   for (size_t i : {size_t{1}, size_t{2}}) {
-    if (!is_given(activation, i)) continue;
+    if (!has_operand(activation, i)) continue;
     const Tensor* bound = constant_operand(graph, activation, i);
     if (bound == nullptr || bound->count() != 1 || bound->dtype() != DType::F32) return false;
     const double beyond = i == 1 ? bound->as<float>()[0] - bounds[0] : bounds[1] - bound->as<float>()[0];
@@ -190,7 +180,7 @@ class QuantizedFinder {
     if (is_gemm && (node.attrs.get_int("transA", 0) != 0 || node.attrs.get_float("alpha", 1) != 1)) return std::nullopt;
     const std::optional<Conversion> x = dequantized(graph_, node, 0), w = dequantized(graph_, node, 1);
     if (!x || !w || !x->is_plain() || !is_byte(x->dtype) || !is_byte(w->dtype)) return std::nullopt;
-    QuantizedProduct found{at, *x, *w, *y, std::nullopt, is_conv || (is_gemm && is_given(node, 2))};
+    QuantizedProduct found{at, *x, *w, *y, std::nullopt, is_conv || (is_gemm && has_operand(node, 2))};
     if (!read_weights(node, &found)) return std::nullopt;
     return found;
   }
@@ -208,7 +198,7 @@ class QuantizedFinder {
     const int64_t scaled = found->w.axis < 0 ? found->w.axis + static_cast<int64_t>(shape.size()) : found->w.axis;
     if (!found->w.is_single() && scaled != static_cast<int64_t>(axis)) return false;
     const std::vector<double> sums = channel_sums(value.constant->data, found->w, axis);
-    if (is_given(node, 2)) {
+    if (has_operand(node, 2)) {
       const std::optional<std::vector<double>> numbers = bias_numbers(graph_, node, sums.size());
       if (!numbers) return false;
       found->bias = integer_bias(*numbers, found->x, found->w);
@@ -343,12 +333,12 @@ class QuantizedWriter {
   }
   ValueId copied_zero(const Conversion& conversion) {
     const Node& node = graph_.node(conversion.node);
-    if (is_given(node, 2)) return rewriter_.copied(node.inputs[2]);
+    if (has_operand(node, 2)) return rewriter_.copied(node.inputs[2]);
     return constant(graph_.value(conversion.integers).name + ".zero", Tensor(conversion.dtype, {}));
   }
   /// As many as scales.
   ValueId weight_zeros(const Conversion& w) {
-    if (is_given(graph_.node(w.node), 2)) return copied_zero(w);
+    if (has_operand(graph_.node(w.node), 2)) return copied_zero(w);
     return constant(graph_.value(w.integers).name + ".zero", Tensor(w.dtype, w.scale->shape()));
   }
 

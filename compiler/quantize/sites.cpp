@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compiler/ir/op_def.h"
+#include "compiler/ir/operands.h"
 
 namespace collage::quantize {
 namespace {
@@ -22,19 +23,8 @@ using runtime::Tensor;
 /// Products of so many pairs, with zero points taken off, fit an i32 next to a bias (scale.h).
 constexpr int64_t kMostProducts = 32768;
 
-bool has_operand(const Node& node, size_t i) {
-  return i < node.inputs.size() && node.inputs[i].is_valid();
-}
-
 bool is_f32(const Graph& graph, ValueId value) {
   return graph.value(value).type.dtype == DType::F32;
-}
-
-/// The f32 elements of a constant operand; null for other operands.
-const Tensor* constant_of(const Graph& graph, const Node& node, size_t i) {
-  if (!has_operand(node, i)) return nullptr;
-  const ir::Value& value = graph.value(node.inputs[i]);
-  return value.is_constant() && value.type.dtype == DType::F32 ? &value.constant->data : nullptr;
 }
 
 /// An operand that is computed, and has elements.
@@ -44,8 +34,9 @@ bool is_activation_value(const Graph& graph, ValueId id) {
 }
 
 bool is_conv_site(const Graph& graph, const Node& node) {
-  const Tensor* weight = constant_of(graph, node, 1);
-  if (weight == nullptr || weight->count() == 0 || (has_operand(node, 2) && constant_of(graph, node, 2) == nullptr)) {
+  const Tensor* weight = constant_f32_operand(graph, node, 1);
+  if (weight == nullptr || weight->count() == 0 ||
+      (has_operand(node, 2) && constant_f32_operand(graph, node, 2) == nullptr)) {
     return false;
   }
   return weight->count() / weight->shape()[0] <= kMostProducts;
@@ -57,7 +48,7 @@ bool is_row(const Tensor& bias, int64_t columns) {
 }
 
 bool is_gemm_site(const Graph& graph, const Node& node) {
-  const Tensor* weight = constant_of(graph, node, 1);
+  const Tensor* weight = constant_f32_operand(graph, node, 1);
   if (weight == nullptr || weight->count() == 0 || node.attrs.get_int("transA", 0) != 0 ||
       node.attrs.get_float("alpha", 1) != 1) {
     return false;
@@ -65,12 +56,12 @@ bool is_gemm_site(const Graph& graph, const Node& node) {
   const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
   if (weight->shape()[is_transposed ? 1 : 0] > kMostProducts) return false;
   if (!has_operand(node, 2)) return true;
-  const Tensor* bias = constant_of(graph, node, 2);
+  const Tensor* bias = constant_f32_operand(graph, node, 2);
   return bias != nullptr && is_row(*bias, weight->shape()[is_transposed ? 0 : 1]);
 }
 
 bool is_matmul_site(const Graph& graph, const Node& node) {
-  const Tensor* weight = constant_of(graph, node, 1);
+  const Tensor* weight = constant_f32_operand(graph, node, 1);
   return weight != nullptr && weight->shape().size() == 2 && weight->count() > 0 &&
          weight->shape()[0] <= kMostProducts && graph.value(node.inputs[0]).type.shape.size() >= 2;
 }
@@ -94,7 +85,7 @@ std::optional<Site::Kind> kind_of(const Graph& graph, const Node& node) {
 bool bounds_around_zero(const Graph& graph, const Node& clip) {
   for (size_t i : {size_t{1}, size_t{2}}) {
     if (!has_operand(clip, i)) continue;
-    const Tensor* bound = constant_of(graph, clip, i);
+    const Tensor* bound = constant_f32_operand(graph, clip, i);
     if (bound == nullptr || bound->count() != 1) return false;
     const float at = bound->as<float>()[0];
     if (!(i == 1 ? at <= 0 : at >= 0)) return false;
@@ -115,7 +106,7 @@ NodeId activation_of(const Graph& graph, ValueId id) {
 /// `beta * C` of a Gemm, or the bias of a Conv, for each channel.
 std::vector<double> bias_of(const Graph& graph, const Site& site, size_t channels) {
   const Node& node = graph.node(site.node);
-  const Tensor* bias = site.kind == Site::Kind::MatMul ? nullptr : constant_of(graph, node, 2);
+  const Tensor* bias = site.kind == Site::Kind::MatMul ? nullptr : constant_f32_operand(graph, node, 2);
   if (bias == nullptr) return {};
   const double beta = site.kind == Site::Kind::Gemm ? node.attrs.get_float("beta", 1) : 1;
   std::vector<double> numbers;
@@ -145,7 +136,7 @@ struct FloatWeights {
 /// [columns, rows, 1, 1].
 FloatWeights weights_of(const Graph& graph, const Site& site) {
   const Node& node = graph.node(site.node);
-  const Tensor& weight = *constant_of(graph, node, 1);
+  const Tensor& weight = *constant_f32_operand(graph, node, 1);
   if (site.kind == Site::Kind::Conv) return {weight, 0};
   if (site.kind == Site::Kind::MatMul) return {weight, 1};
   const bool is_transposed = node.attrs.get_int("transB", 0) != 0;

@@ -74,8 +74,9 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
       diags.warning(Code::UnusedName, attr.span, "attribute `{}` is never used", attr.name);
     }
     if (backend.scratch_bytes() && used_attrs.count(kScratchUse) == 0) {
-      diags.warning(Code::UnusedName, backend.devices.front().span, "the scratch of `{}` is never used",
-                    backend.devices.front().name)
+      diags
+          .warning(Code::UnusedName, backend.devices.front().span, "the scratch of `{}` is never used",
+                   backend.devices.front().name)
           .note("a cost may count `tiles` or be `double_buffered(load, work)`, a condition may compare with `scratch`");
     }
   }

@@ -37,7 +37,7 @@ struct ExprScope {
   bool allows_rules = false;          ///< `sum(rules)`: in a partition's cost
   bool allows_launch = false;
 
-  std::set<int>* used_captures = nullptr;  ///< filled where given
+  std::set<int>* used_captures = nullptr;       ///< filled where given
   std::set<std::string>* used_attrs = nullptr;  ///< kScratchUse among them where the device's scratch is used
   std::set<std::string>* used_knobs = nullptr;
 };

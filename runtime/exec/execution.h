@@ -44,6 +44,9 @@ class Execution {
   /// Calls `observer` after every step of the next runs; an empty one turns this off. Steps then run one after another,
   /// and on copies of inputs, so that their times do not depend on the memory of the caller.
   void observe(StepRunner::Observer observer) { observer_ = std::move(observer); }
+  /// Calls `body(begin, end, part)` over [0, threads) on the threads that run the loops of kernels, not during a run: what
+  /// prepares their caches for one. Other threads would compete with them for the processors.
+  Status on_threads(RangeFunction body, void* context) { return runner_->on_threads(body, context); }
   /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check. Where
   /// a port lies in memory of the caller, that memory must still be there.
   Result<Tensor> read(BufferId buffer) const;

@@ -21,6 +21,7 @@ class Executor {
   // As Execution has them.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) { return execution_->run(inputs); }
   void observe(StepRunner::Observer observer) { execution_->observe(std::move(observer)); }
+  Status on_threads(RangeFunction body, void* context) { return execution_->current().on_threads(body, context); }
   Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
   const Timeline& timeline() const { return execution_->current().timeline(); }

@@ -90,8 +90,8 @@ class RecoveringExecution {
   /// Where a device is lost while its memory is prepared, the replacement is prepared.
   static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery);
 
-  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, the run fails, and the next one starts from the
-  // caller's inputs.
+  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, the run fails,
+  // and the next one starts from the caller's inputs.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   Status keep(size_t output, size_t input);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/exec/run_host_step.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::runtime {
 namespace {
@@ -94,6 +95,10 @@ Status StepRunner::open() {
   clocks_.assign(queues_.size(), Duration());
   heads_.assign(queues_.size(), 0);
   return Status::ok();
+}
+
+Status StepRunner::on_threads(RangeFunction body, void* context) {
+  return parallel_for_raw(program_.threads(), 1, program_.threads(), body, context, workers_.get());
 }
 
 void StepRunner::start_run() {

@@ -65,6 +65,8 @@ class StepRunner {
   const std::string& last_retried() const { return last_retried_; }
   /// Of all runs; commands that failed do not count.
   const LinkBytes& link_bytes() const { return link_bytes_; }
+  /// Calls the body on the threads that run the loops of kernels, as parallel_for does with one part for each of them.
+  Status on_threads(RangeFunction body, void* context);
   /// In place of what the plan says, a step of a queue moves bytes inside its device; nullopt: as planned.
   void replace(size_t step, std::optional<BoundReorder> by) { replaced_[step] = std::move(by); }
   /// Of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of a device take

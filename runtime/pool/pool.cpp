@@ -46,4 +46,8 @@ ThreadScope::~ThreadScope() {
   omp_set_num_threads(before_);
 }
 
+void end_idle_openmp_threads() {
+  (void)omp_pause_resource_all(omp_pause_soft);
+}
+
 }  // namespace collage::runtime

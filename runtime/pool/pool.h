@@ -46,4 +46,8 @@ class ThreadScope {
   int before_;
 };
 
+/// Ends the threads of OpenMP that wait for the caller's next parallel region; that one starts new ones. Otherwise they go on
+/// spinning for about 10 ms after a region, and compete with whatever runs then. Not within a parallel region.
+void end_idle_openmp_threads();
+
 }  // namespace collage::runtime

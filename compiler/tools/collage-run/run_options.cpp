@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/tools/command_line/run_options.h"
+#include "runtime/exec/relocate.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::tools {
@@ -85,6 +86,7 @@ std::string wrong_combination(const RunOptions& options) {
   if (!options.bench_json.empty() && options.bench == 0) return "--bench-json needs --bench";
   if (options.requests.is_asked() && options.bench == 0) return "--requests needs --bench";
   if (!options.requests.instances.empty() && !options.requests.is_asked()) return "--instances needs --requests";
+  if (const auto counts = runtime::parse_instances(options.requests.instances); !counts) return counts.message();
   if (options.json && options.trace.prints) return "--timeline excludes --json";
   const bool stops = options.about || options.placed;
   const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||

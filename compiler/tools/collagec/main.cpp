@@ -10,8 +10,8 @@
 #include "compiler/support/explain.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
-#include "compiler/tools/command_line/short_waits.h"
 #include "compiler/tools/collagec/terminal_progress.h"
+#include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
 
 namespace {

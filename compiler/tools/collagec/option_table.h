@@ -37,8 +37,8 @@ using Field =
                  std::optional<std::string> driver::Options::*, std::vector<std::string> driver::Options::*,
                  std::vector<driver::NamedFile> driver::Options::*,
                  std::map<std::string, std::string> driver::Options::*, driver::Emit driver::Options::*,
-                 driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*, quantize::RangeMethod driver::Options::*, bool Information::*,
-                 std::string Information::*>;
+                 driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*,
+                 quantize::RangeMethod driver::Options::*, bool Information::*, std::string Information::*>;
 
 enum class Group { Input, Placing, Quantising, Asking, Running, Measuring, Output, Help };
 

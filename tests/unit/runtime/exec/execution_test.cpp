@@ -3,8 +3,10 @@
 #include "runtime/exec/execution.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -472,6 +474,47 @@ TEST(Execution, ExecutionsOverlapOnDifferentPartsOfADevice) {
   const double pieces = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / kSeconds;
   EXPECT_GE(pieces, 3.0) << "copies take turns on the link";
   EXPECT_LT(pieces, 4 * 0.9) << "the second copy runs beside the first launch";
+}
+
+/// How many threads are inside a loop of two parts. Each waits for the other, so that none takes both.
+std::atomic<int> inside = 0;
+
+float meet_and_name_thread() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (++inside; inside < 2 && std::chrono::steady_clock::now() < end;) std::this_thread::yield();
+  return static_cast<float>(::gettid());  // below 2^24: exact
+}
+
+void name_threads(void* const* buffers, const void* const*, int64_t begin, int64_t end) {
+  const float id = meet_and_name_thread();
+  for (int64_t i = begin; i < end; ++i) static_cast<float*>(buffers[1])[i] = id;
+}
+
+TEST(Execution, PreparesTheThreadsThatRunItsKernels) {
+  TestPlan plan;
+  const BufferId x = plan.input({2}), y = plan.buffer(0, {2});
+  plan.host({KernelCall{"who", {x, y}, 2, 1}});
+  plan.output(y);
+  TableCode code;
+  code.kernels["who"] = &name_threads;
+  auto execution = make_execution(load_program(plan, code, 2));
+  for (int round = 0; round < 3; ++round) {
+    std::array<float, 2> prepared{};
+    inside = 0;
+    const RangeFunction prepare = [](void* names, int64_t begin, int64_t end, int) {
+      const float id = meet_and_name_thread();
+      for (int64_t i = begin; i < end; ++i) (*static_cast<std::array<float, 2>*>(names))[static_cast<size_t>(i)] = id;
+    };
+    ASSERT_TRUE(execution->on_threads(prepare, &prepared));
+    inside = 0;
+    auto outputs = execution->run({f32({2}, {0, 0})});
+    ASSERT_TRUE(outputs) << outputs.message();
+    std::vector<float> ran = values((*outputs)[0]);
+    std::sort(ran.begin(), ran.end());
+    std::sort(prepared.begin(), prepared.end());
+    EXPECT_NE(prepared[0], prepared[1]);
+    EXPECT_EQ(ran, std::vector<float>(prepared.begin(), prepared.end()));
+  }
 }
 
 }  // namespace

@@ -200,40 +200,45 @@ TEST(Requests, GoToTheSetOfDevicesWithTheFewest) {
   }
 }
 
-TEST(Requests, ASetThatLosesItsDeviceHandsItsRequestsOver) {
-  const auto faults = faults_of("npu[0]: lose after 2 launches");
-  auto requests = Requests::open(sets_of(2, faults), {4, 32});
-  ASSERT_TRUE(requests) << requests.message();
+constexpr int kMany = 24;
+
+/// Submits so many requests at once and checks each answer.
+void expect_answers(Requests& requests, int count) {
   std::vector<std::future<Requests::Answer>> answers;
-  for (int i = 0; i < 24; ++i) answers.push_back((*requests)->submit({counting({8}, static_cast<float>(i))}));
+  for (int i = 0; i < count; ++i) answers.push_back(requests.submit({counting({8}, static_cast<float>(i))}));
   for (size_t i = 0; i < answers.size(); ++i) {
     Requests::Answer answer = answers[i].get();
     ASSERT_TRUE(answer) << answer.message();
     EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
   }
+}
+
+TEST(Requests, ASetThatLosesItsDeviceHandsItsRequestsOver) {
+  const auto faults = faults_of("npu[0]: lose after 2 launches");
+  auto requests = Requests::open(sets_of(2, faults), {4, 32});
+  ASSERT_TRUE(requests) << requests.message();
+  ASSERT_NO_FATAL_FAILURE(expect_answers(**requests, kMany));
   ASSERT_EQ((*requests)->losses().size(), 1u);
   const DeviceLoss loss = (*requests)->losses()[0];
   EXPECT_EQ(loss.device, "npu[0]");
   EXPECT_EQ(loss.partitions, 1u);
   EXPECT_EQ(loss.now_on, "npu[1]");
+  // Another worker may find it in its own step.
+  ASSERT_TRUE(loss.step);
+  EXPECT_EQ(loss.text(), "device npu[0] was lost in step " + std::to_string(*loss.step) +
+                             ": 1 partition runs on npu[1] from now on");
   // Requests that another worker has on the device at that moment are answered by the other set, too.
   const std::vector<size_t> served = (*requests)->served();
   ASSERT_EQ(served.size(), 2u);
   EXPECT_LE(served[0], 2u);
-  EXPECT_EQ(served[0] + served[1], answers.size());
+  EXPECT_EQ(served[0] + served[1], static_cast<size_t>(kMany));
 }
 
 TEST(Requests, TheLastSetGoesOnOnTheHost) {
   const auto faults = faults_of("*: lose after 3 launches");
   auto requests = Requests::open(sets_of(2, faults), {4, 32});
   ASSERT_TRUE(requests) << requests.message();
-  std::vector<std::future<Requests::Answer>> answers;
-  for (int i = 0; i < 24; ++i) answers.push_back((*requests)->submit({counting({8}, static_cast<float>(i))}));
-  for (size_t i = 0; i < answers.size(); ++i) {
-    Requests::Answer answer = answers[i].get();
-    ASSERT_TRUE(answer) << answer.message();
-    EXPECT_EQ(values((*answer)[0]), expected_of(static_cast<float>(i)));
-  }
+  ASSERT_NO_FATAL_FAILURE(expect_answers(**requests, kMany));
   ASSERT_EQ((*requests)->losses().size(), 2u);
   EXPECT_EQ((*requests)->losses()[1].now_on, "host");
   requests->reset();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -47,6 +49,23 @@ TEST(Pool, ExceptionsBecomeFailures) {
     });
     ASSERT_FALSE(status);
     EXPECT_NE(status.message().find("boom"), std::string::npos);
+  }
+}
+
+ptrdiff_t thread_count() {
+  using Tasks = std::filesystem::directory_iterator;
+  return std::distance(Tasks("/proc/self/task"), Tasks());
+}
+
+TEST(Pool, IdleThreadsOfOpenMpEndOnRequest) {
+  const ptrdiff_t before = thread_count();
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<int> sum = 0;
+    ASSERT_TRUE(parallel_for(4, 1, 4, [&](int64_t begin, int64_t, int) { sum += static_cast<int>(begin); }));
+    EXPECT_EQ(sum, 6);
+    EXPECT_GE(thread_count(), 4);
+    end_idle_openmp_threads();
+    EXPECT_LE(thread_count(), before);
   }
 }
 
