@@ -37,6 +37,7 @@ Status Program::load() {
   if (Status status = make_devices(); !status) return status;
   if (Status status = load_device_constants(); !status) return status;
   plan_.constants.clear();  // they are resident now
+  plan_.known_runs.clear();
   if (Status status = prepare_steps(); !status) return status;
   graph_ = make_step_graph(plan_);
   plan_tasks();
@@ -67,6 +68,7 @@ Status Program::make_devices() {
     const MemorySpace& space = plan_.spaces[at];
     Result<std::unique_ptr<Device>> device = make_device(spec, space.capacity);
     if (!device) return device.status();
+    if (options_.wrap) device = options_.wrap(std::move(*device));
     if (options_.faults != nullptr) {
       device = options_.faults->wrap(std::move(*device));
     } else if (spec.attrs.get_int("checksum", 0) != 0) {

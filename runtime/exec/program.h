@@ -6,6 +6,7 @@
 //                               ->  Execution   at the same time, in another thread
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,8 @@ namespace collage::runtime {
 struct LoadOptions {
   std::shared_ptr<FaultInjector> faults{};  ///< wraps the devices; null: as they are
   int retries = 2;                          ///< how often a command of a device that failed is given again, at most
+  /// Puts another device around each that is made, to watch what it is given; empty: none. Faults come from outside of it.
+  std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap{};
 };
 
 class Program {
@@ -37,7 +40,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Without the values of constants, and without programs of libraries.
+  /// Without the values of constants, without programs of libraries, without known runs.
   const Plan& plan() const { return plan_; }
   int threads() const { return threads_; }
   int retries() const { return options_.retries; }

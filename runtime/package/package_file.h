@@ -28,7 +28,7 @@ namespace collage::runtime {
 inline constexpr std::string_view kPackageMagic =
     "\x89"
     "COLLAGE\r\n\x1a\n";
-inline constexpr uint32_t kPackageVersion = 3;
+inline constexpr uint32_t kPackageVersion = 4;
 /// Of sections, and of tensors in them: a page.
 inline constexpr size_t kPageBytes = 4096;
 

@@ -253,9 +253,16 @@ void fields(Archive& a, PlanPort& whole) {
 }
 
 template <typename Archive>
+void fields(Archive& a, KnownRun& whole) {
+  auto& [inputs, outputs] = whole;
+  a("inputs", inputs);
+  a("outputs", outputs);
+}
+
+template <typename Archive>
 void fields(Archive& a, Plan& whole) {
   auto& [model, spaces, devices, buffers, constants, host_constants, partitions, steps, lanes, inputs, outputs,
-         predicted, is_concurrent] = whole;
+         predicted, is_concurrent, known_runs] = whole;
   static_cast<void>(host_constants);  // a section of its own
   a("model", model);
   a("spaces", spaces);
@@ -269,6 +276,7 @@ void fields(Archive& a, Plan& whole) {
   a("outputs", outputs);
   a("predicted", predicted);
   a("is_concurrent", is_concurrent);
+  a("known_runs", known_runs);
 }
 
 }  // namespace collage::runtime

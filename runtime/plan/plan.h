@@ -158,6 +158,12 @@ struct PlanPort {
   bool is_apart = false;
 };
 
+/// A run whose results are known to be right. In the order of the plan's ports.
+struct KnownRun {
+  std::vector<Tensor> inputs{};
+  std::vector<Tensor> outputs{};
+};
+
 struct Plan {
   std::string model;
   std::vector<MemorySpace> spaces;  ///< spaces[0] is `host`
@@ -177,6 +183,7 @@ struct Plan {
   /// Steps start as soon as their operands and resources are available, instead of in sequence; `predicted` and
   /// simulated time are then the makespan (plan/plan_schedule.h).
   bool is_concurrent = false;
+  std::vector<KnownRun> known_runs{};  ///< to check it with, where it runs
 };
 
 /// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see exec/code.h), [begin, end)

@@ -38,6 +38,9 @@ class Validator {
     for (size_t i = 0; i < plan_.outputs.size(); ++i) {
       if (Status status = check_port(plan_.outputs[i], false); !status) return in("output", i, status);
     }
+    for (size_t i = 0; i < plan_.known_runs.size(); ++i) {
+      if (Status status = check_known_run(plan_.known_runs[i]); !status) return in("known run", i, status);
+    }
     return Status::ok();
   }
 
@@ -281,6 +284,18 @@ class Validator {
       return Status::error("it is no plain host buffer");
     if (is_input && buffer.is_constant) return Status::error("it overwrites a constant");
     return Status::ok();
+  }
+
+  Status check_known_run(const KnownRun& run) const {
+    const auto fit = [&](const std::vector<Tensor>& tensors, const std::vector<PlanPort>& ports) {
+      return std::equal(tensors.begin(), tensors.end(), ports.begin(), ports.end(),
+                        [&](const Tensor& tensor, const PlanPort& port) {
+                          const StoredTensor& stored = buffer_of(port.buffer).tensor;
+                          return tensor.dtype() == stored.dtype && tensor.shape() == stored.shape;
+                        });
+    };
+    if (!fit(run.inputs, plan_.inputs)) return Status::error("its inputs are not those of the model");
+    return fit(run.outputs, plan_.outputs) ? Status::ok() : Status::error("its outputs are not those of the model");
   }
 
   bool is_buffer(BufferId id) const { return id >= 0 && static_cast<size_t>(id) < plan_.buffers.size(); }

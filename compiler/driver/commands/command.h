@@ -54,8 +54,8 @@ bool show_placed_model(const Command& command, const ir::Placement& placement);
 bool is_shown_after_build(const Request& request);
 void show_program(const Command& command, const ir::Placement& placement, const Program& program);
 
-/// Loads the program, then checks, verifies, runs and times it as asked.
-void execute(Command& command, const ir::Placement& placement, const Program& program);
+/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found right.
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Program& program);
 /// `--faults`. False after an error.
 bool read_faults(Command& command);
 

@@ -103,7 +103,11 @@ void compile(Command& command) {
   if (!program) return;
   if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
-  if (written && command.request.executes()) execute(command, placed->placement, *program);
+  if (!written || !command.request.executes()) return;
+  std::optional<runtime::KnownRun> checked = execute(command, placed->placement, *program);
+  if (!checked || !is_package_name(command.request.output)) return;
+  program->built.plan.known_runs = {std::move(*checked)};
+  write_program(command, command.request.output, placed->placement, *program);
 }
 
 }  // namespace collage::driver

@@ -25,6 +25,7 @@ struct Loaded {
   const Program& program;
   runtime::Executor& executor;
   execution::ModelPorts ports;
+  std::optional<runtime::KnownRun> checked{};
 
   std::vector<ir::Tensor> first_inputs() const { return execution::inputs_of_run(ports, command.inputs, 0); }
 };
@@ -36,16 +37,20 @@ auto reported(const Loaded& loaded, Work work, Function&& function) {
   return function();
 }
 
-bool check(const Loaded& loaded) {
+bool check(Loaded& loaded) {
   support::Diagnostics& diags = loaded.command.diags;
-  auto report = reported(loaded, Work::Checking, [&] {
-    return plan::check_plan(loaded.graph, loaded.program.built, loaded.executor, loaded.first_inputs());
-  });
+  const std::vector<ir::Tensor> inputs = loaded.first_inputs();
+  auto report = reported(loaded, Work::Checking,
+                         [&] { return plan::check_plan(loaded.graph, loaded.program.built, loaded.executor, inputs); });
   loaded.executor.observe({});
   if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
   loaded.command.print(plan::print(*report));
   plan::report_failures(*report, diags);
-  return report->passed();
+  if (!report->passed()) return false;
+  auto outputs = loaded.executor.run(inputs);
+  if (!outputs) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", outputs.message());
+  loaded.checked = {inputs, std::move(*outputs)};
+  return true;
 }
 
 bool verify(const Loaded& loaded) {
@@ -108,6 +113,20 @@ void print_device_log(const Loaded& loaded) {
   for (const std::string& line : loaded.executor.device_log()) loaded.command.print(line + "\n");
 }
 
+/// Does what is asked for, up to the first failure.
+void work(Loaded& loaded) {
+  const Request& request = loaded.command.request;
+  StageClock& clock = loaded.command.clock;
+  if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
+  if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
+  if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
+  if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
+  if (request.trace.is_asked() && !clock.time("trace", [&] { return trace(loaded); })) return;
+  if (request.prints_device_log) print_device_log(loaded);
+  if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
+  loaded.command.print(execution::print_recovery(loaded.executor));
+}
+
 }  // namespace
 
 bool read_faults(Command& command) {
@@ -118,25 +137,17 @@ bool read_faults(Command& command) {
   return command.faults != nullptr;
 }
 
-void execute(Command& command, const ir::Placement& placement, const Program& program) {
-  const Request& request = command.request;
-  StageClock& clock = command.clock;
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Program& program) {
   const runtime::LoadOptions options{.faults = command.faults};
   auto again = std::make_shared<SearchAgain>(command, placement, program, options);
-  auto executor = clock.time("load", [&] {
+  auto executor = command.clock.time("load", [&] {
     return load_program(program, command.compilation.settings().threads, command.diags, options, std::move(again));
   });
-  if (executor == nullptr) return;
-  const Loaded loaded{command,   command.compilation.graph(),          placement, program,
-                      *executor, ports_of(command.compilation.graph())};
-  if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
-  if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
-  if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
-  if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
-  if (request.trace.is_asked() && !clock.time("trace", [&] { return trace(loaded); })) return;
-  if (request.prints_device_log) print_device_log(loaded);
-  if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
-  command.print(execution::print_recovery(*executor));
+  if (executor == nullptr) return std::nullopt;
+  Loaded loaded{command,   command.compilation.graph(),          placement, program,
+                *executor, ports_of(command.compilation.graph())};
+  work(loaded);
+  return std::move(loaded.checked);
 }
 
 }  // namespace collage::driver

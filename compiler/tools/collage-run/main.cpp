@@ -10,6 +10,7 @@
 
 #include "compiler/execution/bench_requests.h"
 #include "compiler/execution/faults.h"
+#include "compiler/execution/known_runs.h"
 #include "compiler/execution/run_json.h"
 #include "compiler/execution/trace.h"
 #include "compiler/support/explain.h"
@@ -34,18 +35,22 @@ int wrong_usage(std::string_view message) {
 /// A package that is loaded, and what it is to do.
 class PackageRun {
  public:
-  PackageRun(const tools::RunOptions& options, support::SourceManager& sources, support::Diagnostics& diags)
-      : options_(options), sources_(sources), diags_(diags) {}
+  PackageRun(std::string file, const tools::RunOptions& options, support::SourceManager& sources,
+             support::Diagnostics& diags)
+      : file_(std::move(file)), options_(options), sources_(sources), diags_(diags) {}
 
   /// False after errors.
   bool run() {
-    runtime::Result<runtime::Package> package = runtime::read_package(options_.package);
-    if (!package) return diags_.error_at(Code::CannotRead, options_.package, "{}", package.message());
+    runtime::Result<runtime::Package> package = runtime::read_package(file_);
+    if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
     if (options_.about) return fmt::print("{}", package->about), true;
     if (options_.placed) return fmt::print("{}", package->placed), true;
     const int threads = options_.threads > 0 ? options_.threads : package->threads;
     return run(*package, threads);
   }
+
+  /// Of what was run.
+  const nlohmann::ordered_json& json() const { return json_; }
 
  private:
   bool run(const runtime::Package& package, int threads) {
@@ -53,8 +58,8 @@ class PackageRun {
     execution::RunRequest request = options_.run;
     request.asked_by = "--input";
     // To be timed alone, a model takes whatever it is not given.
-    request.is_asked = (options_.bench == 0 && !options_.trace.is_asked()) || !request.results.empty() ||
-                       !request.expected.empty() || !request.labels.empty();
+    request.is_asked = (options_.bench == 0 && !options_.trace.is_asked() && !options_.check) ||
+                       !request.results.empty() || !request.expected.empty() || !request.labels.empty();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
     if (!inputs) return false;
     runtime::LoadOptions load;
@@ -69,7 +74,8 @@ class PackageRun {
     auto executor = runtime::Executor::load(package.plan, *package.code, threads, load, std::move(mover));
     if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
     json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
-    bool good = !request.is_asked || run_once(request, ports, *inputs, **executor);
+    bool good = !options_.check || check(package.plan, **executor);
+    if (good && request.is_asked) good = run_once(request, ports, *inputs, **executor);
     if (good && options_.trace.is_asked()) good = trace(execution::inputs_of_run(ports, *inputs, 0), **executor);
     if (good && options_.bench > 0)
       good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
@@ -77,8 +83,16 @@ class PackageRun {
       good = bench_requests(package, execution::inputs_of_run(ports, *inputs, 0), threads, load);
     if (!options_.json) fmt::print("{}", execution::print_recovery(**executor));
     json_["faults"] = execution::recovery_json(**executor);
-    if (options_.json) fmt::print("{}\n", json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return good;
+  }
+
+  bool check(const runtime::Plan& plan, runtime::Executor& executor) {
+    const std::optional<execution::KnownRunsReport> report =
+        execution::check_known_runs(plan, executor, options_.run.tolerance, diags_);
+    if (!report) return false;
+    json_["check"] = execution::known_runs_json(*report);
+    if (!options_.json) fmt::print("{}", execution::print(*report));
+    return true;
   }
 
   bool run_once(const execution::RunRequest& request, const execution::ModelPorts& ports,
@@ -119,11 +133,30 @@ class PackageRun {
            support::write_file(options_.bench_json, execution::to_json(*report, plan.model, "", threads), diags_);
   }
 
+  std::string file_;
   const tools::RunOptions& options_;
   support::SourceManager& sources_;
   support::Diagnostics& diags_;
   nlohmann::ordered_json json_;
 };
+
+/// Runs each package, one after another; one that fails does not hinder the others. False after errors.
+bool run_packages(const tools::RunOptions& options, support::SourceManager& sources, support::Diagnostics& diags) {
+  const bool are_many = options.packages.size() > 1;
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  bool good = true;
+  for (const std::string& file : options.packages) {
+    if (are_many && !options.json) fmt::print("package     {}\n", file);
+    PackageRun package(file, options, sources, diags);
+    good = package.run() && good;
+    if (!package.json().is_null()) all.push_back(package.json());
+    if (are_many && !package.json().is_null()) all.back()["package"] = file;
+  }
+  if (!options.json || all.empty()) return good;
+  const nlohmann::ordered_json& document = are_many ? all : all.front();
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return good;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("runs a compiled model, a package that `collagec -o NAME.collage` wrote", "collage-run");
@@ -138,13 +171,13 @@ int run(int argc, char** argv) {
     return wrong_usage(error.what());
   }
   if (!options.explain.empty()) return support::explain(options.explain) ? kSuccess : kWrongUsage;
-  if (options.package.empty()) return wrong_usage("a package is needed: `collage-run FILE`");
+  if (options.packages.empty()) return wrong_usage("a package is needed: `collage-run FILE`");
   if (std::string wrong = tools::wrong_combination(options); !wrong.empty()) return wrong_usage(wrong);
   // Starting again takes longer than many models: for one run it does not pay.
   if (options.bench > 0) tools::restart_with_short_waits(argv);
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  const bool good = PackageRun(options, sources, diags).run();
+  const bool good = run_packages(options, sources, diags);
   fmt::print(stderr, "{}", diags.render());
   if (good) return kSuccess;
   const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),

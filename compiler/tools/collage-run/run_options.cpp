@@ -55,8 +55,8 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   constexpr SharedOption kInput = {"--input", "NAME=FILE",
                                    "give a model input: NAME=FILE (.npy, .png, .jpg, .pgm) or NAME=random"};
   constexpr SharedOption kSave = {"--save", "NAME=FILE", "write a model output (.npy)"};
-  app.add_option("package", options.package, "the compiled model: NAME.collage, as `collagec -o` writes it")
-      ->type_name("FILE");
+  app.add_option("packages", options.packages, "compiled models: NAME.collage, as `collagec -o` writes them")
+      ->type_name("FILE…");
   add_files(app, kInput, options.run.inputs);
   add_number(app, kScaleOption, options.run.scale, true);
   app.get_option("--scale")->default_str(std::string(kScaleInitial));
@@ -65,6 +65,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_number(app, kToleranceOption, options.run.tolerance, false);
   app.get_option("--tolerance")->default_str(fmt::format("{}", execution::kExpectTolerance));
   add_text(app, kLabelsOption, options.run.labels);
+  app.add_flag("--check", options.check, "compare with the run that `collagec --check -o` stored in the package");
   add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);
@@ -91,9 +92,17 @@ std::string wrong_combination(const RunOptions& options) {
   const bool stops = options.about || options.placed;
   const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||
                     !options.run.expected.empty() || !options.run.labels.empty() || !options.faults.empty() ||
-                    options.trace.is_asked();
+                    options.trace.is_asked() || options.check;
   if (options.about && options.placed) return "--about excludes --placed";
   if (stops && runs) return fmt::format("{} stops before the model runs", options.about ? "--about" : "--placed");
+  if (options.packages.size() < 2) return "";
+  for (const auto& [flag, is_given] : {std::pair("--save", !options.run.results.empty()),
+                                       {"--expect", !options.run.expected.empty()},
+                                       {"--labels", !options.run.labels.empty()},
+                                       {"--bench-json", !options.bench_json.empty()},
+                                       {"--trace", !options.trace.file.empty()}}) {
+    if (is_given) return fmt::format("{} is for one package", flag);
+  }
   return "";
 }
 

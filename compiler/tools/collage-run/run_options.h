@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/execution/run_request.h"
 
@@ -13,7 +14,7 @@ class App;
 namespace collage::tools {
 
 struct RunOptions {
-  std::string package;
+  std::vector<std::string> packages;
   execution::RunRequest run;
   int threads = 0;  ///< 0: as many as the package was compiled for
   int bench = 0;    ///< timed runs; 0: none
@@ -21,6 +22,7 @@ struct RunOptions {
   std::string faults;  ///< file or text
   execution::TraceRequest trace;
   execution::RequestsRequest requests;
+  bool check = false;  ///< compare with the results that the package has with it
   bool json = false;
   bool placed = false;  ///< print the placed model, and stop
   bool about = false;   ///< print what the package says of itself, and stop

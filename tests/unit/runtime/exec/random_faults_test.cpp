@@ -4,31 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "runtime/exec/executor.h"
 #include "runtime/exec/relocate.h"
 #include "runtime/exec/requests.h"
+#include "tests/unit/runtime/exec/chooser.h"
 #include "tests/unit/runtime/exec/test_plan.h"
 
 namespace collage::runtime {
 namespace {
 
 using namespace test;  // NOLINT: helpers of this file
-
-class Chooser {
- public:
-  explicit Chooser(unsigned seed) : random_(seed) {}
-  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  bool chance(int percent) { return below(100) < percent; }
-  template <typename T>
-  const T& of(const std::vector<T>& all) {
-    return all[static_cast<size_t>(below(static_cast<int>(all.size())))];
-  }
-
- private:
-  std::mt19937 random_;
-};
 
 /// Values wander over the memories: operators where they are, conversions between.
 struct WanderingPlan {
