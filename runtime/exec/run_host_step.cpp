@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/exec/run_host_step.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/core/external_functions.h"
@@ -38,6 +39,13 @@ Status run_call(const BoundRewrite& change, const HostThreads&) {
 }
 
 }  // namespace
+
+bool uses_openmp(const BoundHostStep& step) {
+  return std::any_of(step.calls.begin(), step.calls.end(), [](const auto& call) {
+    const auto* op = std::get_if<BoundOp>(&call);
+    return std::holds_alternative<BoundLibrary>(call) || (op != nullptr && op->call->checked.empty());
+  });
+}
 
 Status run_host_step(const BoundHostStep& step, const HostThreads& threads, std::vector<double>* call_seconds) {
   using Clock = std::chrono::steady_clock;

@@ -86,7 +86,15 @@ StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& ste
       tries_(steps.size(), 0) {}
 
 Status StepRunner::open() {
-  if (program_.threads() > 1 && !program_.uses_openmp()) workers_ = std::make_unique<Workers>(program_.threads());
+  if (program_.threads() > 1) {
+    workers_ = std::make_unique<Workers>(program_.threads(),
+                                         program_.uses_openmp() ? Workers::From::OpenMp : Workers::From::Own);
+  }
+  for (const BoundStep& step : steps_) {
+    const auto* host = std::get_if<BoundHostStep>(&step);
+    const bool is_emulated = std::holds_alternative<BoundLaunch>(step);  // where a device computes in this thread
+    needs_openmp_.push_back(program_.uses_openmp() && (host != nullptr ? uses_openmp(*host) : is_emulated));
+  }
   for (const StepQueue& described : program_.graph().queues) {
     Result<std::unique_ptr<DeviceQueue>> queue = program_.device(described.device).open_queue(described.kind);
     if (!queue) return queue.status();
@@ -98,7 +106,10 @@ Status StepRunner::open() {
 }
 
 Status StepRunner::on_threads(RangeFunction body, void* context) {
-  return parallel_for_raw(program_.threads(), 1, program_.threads(), body, context, workers_.get());
+  const auto loop = [&] {
+    return parallel_for_raw(program_.threads(), 1, program_.threads(), body, context, workers_.get());
+  };
+  return workers_ != nullptr ? workers_->lend(loop) : loop();
 }
 
 void StepRunner::start_run() {
@@ -181,30 +192,24 @@ bool StepRunner::is_repeatable(size_t step) const {
   return true;
 }
 
+/// Workers are lent for as many steps as there are between those that use OpenMP by themselves.
 Status StepRunner::run_steps(const Observer& observer) {
-  const bool is_observed = static_cast<bool>(observer);
-  const bool is_timed = is_observed || program_.plan().is_concurrent;
-  const bool looks_ahead = program_.plan().is_concurrent && !is_observed && !queues_.empty();
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    if (states_[s] == State::Done) continue;  // before a command was given again
-    StepClock::time_point start = is_timed ? StepClock::now() : StepClock::time_point();
-    if (node(s).queue < 0) {
-      if (looks_ahead) {
-        if (Status status = give_ready(); !status) return status;
-      }
-      for (int before : node(s).after) {
-        if (Status status = complete(static_cast<size_t>(before)); !status) return status;
-      }
-      if (is_timed) start = StepClock::now();
-      if (Status status = run_on_host(s, is_observed); !status) return status;
-    } else if (states_[s] == State::Pending) {
-      if (Status status = give(s); !status) return status;
+  for (size_t s = 0; s < steps_.size();) {
+    const auto end =
+        static_cast<size_t>(std::find(needs_openmp_.begin() + static_cast<ptrdiff_t>(s), needs_openmp_.end(), true) -
+                            needs_openmp_.begin());
+    const auto run_to = [&](size_t last) {
+      Status status = Status::ok();
+      for (; status && s < last; ++s) status = run_step(s, observer);
+      return status;
+    };
+    Status status = Status::ok();
+    if (workers_ != nullptr && s < end) {
+      status = workers_->lend([&] { return run_to(end); });
+    } else {
+      status = run_to(s < end ? end : s + 1);
     }
-    if (is_observed) {
-      if (Status status = complete(s); !status) return status;
-    }
-    if (is_timed) seconds_[s] = seconds_since(start);
-    if (is_observed) observer({s, seconds_[s], call_seconds_});
+    if (!status) return status;
   }
   for (size_t s = 0; s < steps_.size() && !queues_.empty(); ++s) {
     if (Status status = complete(s); !status) return status;
@@ -212,10 +217,36 @@ Status StepRunner::run_steps(const Observer& observer) {
   return Status::ok();
 }
 
+Status StepRunner::run_step(size_t s, const Observer& observer) {
+  if (states_[s] == State::Done) return Status::ok();  // before a command was given again
+  const bool is_observed = static_cast<bool>(observer);
+  const bool is_timed = is_observed || program_.plan().is_concurrent;
+  StepClock::time_point start = is_timed ? StepClock::now() : StepClock::time_point();
+  if (node(s).queue < 0) {
+    if (program_.plan().is_concurrent && !is_observed && !queues_.empty()) {
+      if (Status status = give_ready(); !status) return status;
+    }
+    for (int before : node(s).after) {
+      if (Status status = complete(static_cast<size_t>(before)); !status) return status;
+    }
+    if (is_timed) start = StepClock::now();
+    if (Status status = run_on_host(s, is_observed); !status) return status;
+  } else if (states_[s] == State::Pending) {
+    if (Status status = give(s); !status) return status;
+  }
+  if (is_observed) {
+    if (Status status = complete(s); !status) return status;
+  }
+  if (is_timed) seconds_[s] = seconds_since(start);
+  if (is_observed) observer({s, seconds_[s], call_seconds_});
+  return Status::ok();
+}
+
 Status StepRunner::run_on_host(size_t step, bool is_observed) {
   call_seconds_.clear();
   const auto& bound = std::get<BoundHostStep>(steps_[step]);
-  Status status = run_host_step(bound, {program_.threads(), workers_.get()}, is_observed ? &call_seconds_ : nullptr);
+  Workers* workers = needs_openmp_[step] ? nullptr : workers_.get();
+  Status status = run_host_step(bound, {program_.threads(), workers}, is_observed ? &call_seconds_ : nullptr);
   states_[step] = State::Done;
   return status ? status : Status::error(describe(program_.plan(), step) + ": " + status.message());
 }

@@ -82,6 +82,7 @@ class StepRunner {
   const StepNode& node(size_t step) const { return program_.graph().nodes[step]; }
   void start_run();
   Status run_steps(const Observer& observer);
+  Status run_step(size_t step, const Observer& observer);
   bool prepare_retry();
   bool is_repeatable(size_t step) const;
   void count_bytes(size_t step);
@@ -100,7 +101,8 @@ class StepRunner {
 
   const Program& program_;
   const std::vector<BoundStep>& steps_;
-  std::unique_ptr<Workers> workers_;  ///< null: loops run on OpenMP's threads
+  std::unique_ptr<Workers> workers_;  ///< null: one thread
+  std::vector<bool> needs_openmp_;    ///< by step: it opens parallel regions of OpenMP by itself
   std::vector<std::unique_ptr<DeviceQueue>> queues_;
   std::vector<Duration> clocks_;                       ///< by queue, at the end of the last run
   std::vector<Task> tasks_;                            ///< by step; their lengths are of the last run

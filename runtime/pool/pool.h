@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops: on threads of our own (pool/workers.h), or on those of OpenMP, which oneDNN and OpenBLAS use too. Two pools
-// would compete for the same cores: what runs beside such libraries uses OpenMP.
+// Parallel loops: on workers (pool/workers.h), or as OpenMP runs them. oneDNN and OpenBLAS use OpenMP, too.
 #pragma once
 
 #include <cstdint>

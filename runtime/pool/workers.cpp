@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pool/workers.h"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <exception>
 #include <system_error>
 
 namespace collage::runtime {
 
-Workers::Workers(int threads) : chunks_(std::max(threads, 1)) {
+Workers::Workers(int threads, From from)
+    : most_parts_(std::max(threads, 1)), from_(from), is_lent_(from == From::Own), chunks_(most_parts_) {
+  if (from == From::OpenMp) return;
   try {
     for (int part = 1; part < threads; ++part) threads_.emplace_back([this, part] { work(part); });
   } catch (const std::system_error&) {  // the loops are divided among those that there are
@@ -19,8 +24,32 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+Status Workers::lend(const std::function<Status()>& body) {
+  if (is_lent_ || most_parts_ == 1) return body();
+  Status status = Status::ok();
+  is_lent_ = true;
+#pragma omp parallel num_threads(most_parts_)
+  {
+    if (const int part = omp_get_thread_num(); part > 0) {
+      work(part);
+    } else {
+      try {
+        status = body();
+      } catch (const std::exception& exception) {  // nothing may leave the region
+        status = Status::error(exception.what());
+      }
+      state_.fetch_or(kEnd);
+      state_.notify_all();
+    }
+  }
+  state_.fetch_and(~kEnd);
+  is_lent_ = false;
+  return status;
+}
+
 Status Workers::run(int64_t extent, int64_t grain, RangeFunction function, void* context) {
-  const int parts = part_count(extent, grain, static_cast<int>(threads_.size()) + 1);
+  const int present = from_ == From::Own ? static_cast<int>(threads_.size()) + 1 : most_parts_;
+  const int parts = part_count(extent, grain, is_lent_ ? present : 1);
   if (parts == 0) return Status::ok();
   if (parts == 1) {
     std::string failure = run_part(function, context, {0, extent}, 0);

@@ -4,12 +4,15 @@
 //   ends when its last chunk is done, even while a worker has not come yet;
 // - wait as pool/waiting.h says, whatever the environment of the process says.
 //
-// They compete with OpenMP's threads, which keep spinning after a loop. A plan whose libraries use OpenMP therefore
-// uses OpenMP for its own kernels too (pool/pool.h).
+// Beside libraries that use OpenMP the threads are OpenMP's, lent for a while: a second pool would compete with the first
+// one for the processors.
+//
+//     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's own loops, same threads
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,13 +26,19 @@ namespace collage::runtime {
 
 class Workers {
  public:
-  /// The owner is one of `threads`; the others are started here. If the system refuses some, there are fewer.
-  explicit Workers(int threads);
+  enum class From { Own, OpenMp };
+
+  /// The owner is one of `threads`; the others are started here. If the system refuses some, there are fewer. Those of OpenMP
+  /// come with `lend`.
+  explicit Workers(int threads, From from = From::Own);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// As parallel_for_raw. Not from within a loop of the same workers, nor from two threads at once.
+  /// Returns what the body returns. While it runs, loops that it runs have the threads; it may open no parallel region of
+  /// OpenMP. Threads of our own need not be lent.
+  Status lend(const std::function<Status()>& body);
+  /// As parallel_for_raw; where the threads are lent and it is not within `lend`, on the caller's thread alone. Not from within a loop of the same workers, nor from two threads at once.
   Status run(int64_t extent, int64_t grain, RangeFunction function, void* context);
 
  private:
@@ -57,6 +66,9 @@ class Workers {
 
   alignas(64) std::atomic<uint32_t> state_{0};
   alignas(64) Loop loop_;
+  const int most_parts_;
+  const From from_;
+  bool is_lent_ = false;
   Chunks chunks_;
   Waiting owner_waiting_;
   std::vector<std::thread> threads_;

@@ -13,7 +13,7 @@
 #include "tests/differential/brute_force.h"
 #include "tests/differential/multipliers.h"
 #include "tests/differential/random_problem.h"
-#include "tests/differential/rounds.h"
+#include "tests/unit/rounds.h"
 
 namespace collage::certificate {
 namespace {

@@ -17,8 +17,8 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "tests/differential/random_problem.h"
-#include "tests/differential/rounds.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
+#include "tests/unit/rounds.h"
 
 namespace collage::place {
 namespace {

@@ -17,7 +17,7 @@
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
 #include "tests/differential/random_problem.h"
-#include "tests/differential/rounds.h"
+#include "tests/unit/rounds.h"
 
 namespace collage::place {
 namespace {

@@ -13,7 +13,7 @@
 #include "compiler/place/strategies.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
-#include "tests/differential/rounds.h"
+#include "tests/unit/rounds.h"
 
 namespace collage::place {
 namespace {

@@ -12,7 +12,7 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/strategies.h"
 #include "tests/differential/random_problem.h"
-#include "tests/differential/rounds.h"
+#include "tests/unit/rounds.h"
 
 namespace collage::place {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "runtime/exec/execution.h"
-#include "tests/differential/rounds.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/runtime/exec/access_log.h"
 #include "tests/unit/runtime/exec/chooser.h"
 #include "tests/unit/runtime/exec/test_plan.h"

@@ -2,9 +2,11 @@
 #include "runtime/pool/workers.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -139,6 +141,67 @@ TEST(Chunks, EachPartHasItsOwnShareFirst) {
   for (int64_t begin : {100, 200, 300, 600, 700}) EXPECT_EQ(chunks.take(0)->begin, begin);
   EXPECT_FALSE(chunks.take(0));
   EXPECT_FALSE(chunks.take(1));
+}
+
+/// Which threads of the system take part in a loop of `parts` parts that wait for each other.
+std::set<pid_t> threads_of_loop(int parts, Workers* workers) {
+  std::mutex mutex;
+  std::set<pid_t> ids;
+  std::atomic<int> present = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto body = [&](int64_t, int64_t, int) {
+    for (++present; present < parts && std::chrono::steady_clock::now() < end;) std::this_thread::yield();
+    std::lock_guard lock(mutex);
+    ids.insert(::gettid());
+  };
+  EXPECT_TRUE(parallel_for(parts, 1, parts, body, workers));
+  return ids;
+}
+
+TEST(Workers, LentThreadsAreThoseOfOpenMp) {
+  for (int threads : {2, 3}) {
+    Workers workers(threads, Workers::From::OpenMp);
+    const std::set<pid_t> of_openmp = threads_of_loop(threads, nullptr);
+    EXPECT_EQ(of_openmp.size(), static_cast<size_t>(threads));
+    for (int again = 0; again < 50; ++again) {
+      ASSERT_TRUE(workers.lend([&] {
+        for (int loop = 0; loop < 3; ++loop) EXPECT_EQ(threads_of_loop(threads, &workers), of_openmp);
+        return Status::ok();
+      }));
+      EXPECT_EQ(threads_of_loop(threads, nullptr), of_openmp) << "a library after it";
+    }
+  }
+}
+
+TEST(Workers, WithoutALoanTheCallerRunsItAlone) {
+  Workers workers(3, Workers::From::OpenMp);
+  std::atomic<int> calls = 0;
+  const auto body = [&](int64_t begin, int64_t end, int) {
+    EXPECT_EQ(begin, 0);
+    EXPECT_EQ(end, 100);
+    ++calls;
+  };
+  ASSERT_TRUE(parallel_for(100, 1, 3, body, &workers));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Workers, FailuresEndALoan) {
+  for (Workers::From from : {Workers::From::Own, Workers::From::OpenMp}) {
+    Workers workers(2, from);
+    EXPECT_EQ(workers.lend([] { return Status::error("no"); }).message(), "no");
+    Status status = workers.lend([&] {
+      return parallel_for(
+          2, 1, 2, [](int64_t, int64_t, int) { throw std::runtime_error("boom"); }, &workers);
+    });
+    EXPECT_NE(status.message().find("boom"), std::string::npos);
+    EXPECT_EQ(threads_of_loop(1, &workers).size(), 1u);
+    ASSERT_TRUE(workers.lend([&] {
+      EXPECT_EQ(threads_of_loop(2, &workers).size(), 2u);
+      return Status::ok();
+    }));
+  }
+  Workers workers(2, Workers::From::OpenMp);
+  EXPECT_EQ(workers.lend([]() -> Status { throw std::runtime_error("boom"); }).message(), "boom");
 }
 
 }  // namespace
