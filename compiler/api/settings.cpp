@@ -103,11 +103,14 @@ constexpr Row kRows[] = {
     {"cost-db", "FILE",
      [](CompilerState& s, const std::string& v) { return store(s.settings.costs.database, std::optional(v)); }},
     {"costs", "`measured` or `estimate`", set_costs},
+    {"cpu", "a processor", [](CompilerState& s, const std::string& v) { return set_text(s.settings.code.cpu, v); }},
     {"forbid", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.forbid, v); }},
     {"max-states", "a number", set_max_states},
     {"memory", "DEVICE=SIZE", [](CompilerState& s, const std::string& v) { return add(s.settings.memory, v); }},
     {"numerics", "`strict`, `f32` or `fast`",
-     [](CompilerState& s, const std::string& v) { return store(s.settings.numerics, codegen::parse_numerics(v)); }},
+     [](CompilerState& s, const std::string& v) {
+       return store(s.settings.code.numerics, codegen::parse_numerics(v));
+     }},
     {"objective", "an objective",
      [](CompilerState& s, const std::string& v) {
        const place::Objective* objective = place::parse_objective(v, "objective", *s.diags);

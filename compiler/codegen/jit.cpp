@@ -11,6 +11,7 @@
 
 #include "compiler/codegen/layout/memory_order.h"
 #include "compiler/codegen/llvm/cached_assembler.h"
+#include "compiler/codegen/llvm/detect_isa.h"
 #include "compiler/codegen/llvm/object_code.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
@@ -115,7 +116,7 @@ class JitImpl : public Jit {
   /// Instruction sets are not told apart by kernels, but for tiles, which few machines have.
   std::vector<std::string> features() const override {
     if (images_.empty()) return {};
-    std::vector<std::string> features = runtime::code_features(runtime::host_capabilities());
+    std::vector<std::string> features = features_of(options_.cpu);
     if (uses_tiles_) {
       for (const std::string& feature : runtime::tile_features()) features.push_back(feature);
     }

@@ -18,11 +18,12 @@ Kind device_kind(size_t index) {
 struct DeviceWord {
   std::string_view word;
   bool computes;
+  std::string_view attribute;
 };
 
 std::vector<DeviceWord> device_words() {
   return {
-#define COLLAGE_DEVICE(row, factory, computes) {#row, computes},
+#define COLLAGE_DEVICE(row, factory, computes, attribute) {#row, computes, attribute},
 #include "runtime/devices/device_list.def"
 #undef COLLAGE_DEVICE
   };
@@ -35,7 +36,7 @@ std::vector<RuntimeWord> make_runtimes() {
   };
   std::vector<DeviceWord> devices = device_words();
   for (size_t i = 0; i < devices.size(); ++i)
-    rows.push_back({devices[i].word, device_kind<RuntimeKind>(i), "", devices[i].computes});
+    rows.push_back({devices[i].word, device_kind<RuntimeKind>(i), "", devices[i].computes, devices[i].attribute});
   return rows;
 }
 
@@ -98,6 +99,10 @@ std::optional<LoweringKind> find_lowering(std::string_view word) {
 
 std::string_view name_of(RuntimeKind kind) {
   return runtimes()[static_cast<size_t>(kind)].word;
+}
+
+bool reads_attribute(RuntimeKind kind, std::string_view name) {
+  return !name.empty() && runtimes()[static_cast<size_t>(kind)].attribute == name;
 }
 
 std::string_view name_of(LoweringKind kind) {

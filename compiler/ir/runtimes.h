@@ -34,8 +34,9 @@ enum class LoweringKind : int {
 struct RuntimeWord {
   std::string_view word;
   RuntimeKind kind;
-  std::string_view takes;  ///< `name` in `runtime library "name"`; empty: the word stands alone
-  bool computes = true;    ///< false: a device that refuses all launches
+  std::string_view takes;           ///< `name` in `runtime library "name"`; empty: the word stands alone
+  bool computes = true;             ///< false: a device that refuses all launches
+  std::string_view attribute = "";  ///< of the backend, which the device itself reads; empty: none
 };
 
 /// All words after `runtime`: the rows of runtimes.def, then the device kinds.
@@ -51,6 +52,8 @@ std::optional<LoweringKind> find_lowering(std::string_view word);
 
 /// `host_jit`, `sim`
 std::string_view name_of(RuntimeKind kind);
+/// Returns whether what runs the partitions reads the backend's attribute of this name, as `realtime` of simulated ones.
+bool reads_attribute(RuntimeKind kind, std::string_view name);
 /// `host_jit`, `inline`, `sim`
 std::string_view name_of(LoweringKind kind);
 

@@ -32,7 +32,8 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
     : options_(std::move(options)), worker_(options_.worker) {
   std::string machine = fmt::format("{}\n{}\nthreads {}\n", describe_machine(), describe_build(options_.worker.program),
                                     options_.threads);
-  const std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.numerics).name);
+  std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.code.numerics).name);
+  if (!options_.code.cpu.empty()) generated += fmt::format("code for {}\n", options_.code.cpu);
   environments_[""] = generated + "host";
   for (const place::ActiveBackend& active : backends) {
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;

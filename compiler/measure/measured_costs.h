@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/target/numerics.h"
+#include "compiler/codegen/target/code_target.h"
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
@@ -26,10 +26,10 @@ struct MeasuringProgress {
 struct MeasuredCostsOptions {
   WorkerOptions worker;
   int threads = 1;
-  codegen::Numerics numerics = codegen::Numerics::F32;  ///< of generated code
-  CostDatabase* database = nullptr;                     ///< null: memory only
-  std::string lock_file;                                ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;                        ///< called before waiting for it; may be empty
+  codegen::CodeTarget code{};        ///< of generated code
+  CostDatabase* database = nullptr;  ///< null: memory only
+  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;     ///< called before waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
 };

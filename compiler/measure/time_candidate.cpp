@@ -237,7 +237,8 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   codegen::JitOptions jit_options;
   jit_options.threads = options.threads;
   jit_options.cache = options.cache;
-  jit_options.numerics = targets.numerics;
+  jit_options.numerics = targets.code.numerics;
+  jit_options.cpu = targets.code.cpu;
   auto loaded = LoadedCandidate::load(text, targets, jit_options);
   if (!loaded) return failed_measurement(loaded.message());
   runtime::Result<Timing> timing = (*loaded)->time(options);

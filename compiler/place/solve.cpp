@@ -112,14 +112,6 @@ class MemoryFitter {
     }
   }
 
-  static bool fits(const Graph& graph, const BuiltProblem& built, const Solution& solution,
-                   const std::vector<MemoryLimit>& limits) {
-    const Placement placement = to_placement(built.problem, solution, graph, built.values);
-    return std::all_of(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
-      return memory_needed(graph, placement, limit.instance) <= limit.bytes;
-    });
-  }
-
   std::optional<Solution> run(const std::vector<MemoryLimit>& limits) {
     std::optional<Solution> first = search();
     if (!first) return std::nullopt;
@@ -216,6 +208,46 @@ class MemoryFitter {
   std::map<std::string, std::set<NodeId>> banned_;
 };
 
+/// Searches with limits, and again with smaller ones while its plan needs more than the search counted. The bound is that
+/// of the first search. Returns nullopt where no such plan fits.
+std::optional<Solution> search_within(const Graph& graph, const BuiltProblem& built,
+                                      const std::vector<MemoryLimit>& limits, const Strategy& strategy,
+                                      const SearchOptions& options, std::string* why) {
+  constexpr int kSearches = 6;
+  Problem limited = built.problem;
+  std::map<std::string, int64_t> counted;
+  for (const MemoryLimit& limit : limits) counted[limit.instance] = static_cast<int64_t>(limit.bytes);
+  std::optional<Solution> first;
+  size_t states = 0;
+  for (int i = 0; i < kSearches; ++i) {
+    for (Owner& owner : limited.owners) {
+      if (const auto bytes = counted.find(owner.instance); bytes != counted.end()) owner.memory = bytes->second;
+    }
+    std::optional<Solution> solution = solve(limited, strategy, options, why);
+    if (!solution) return std::nullopt;
+    states += solution->states;
+    if (!first) first = solution;
+    const Placement placement = to_placement(built.problem, *solution, graph, built.values);
+    bool fits = true;
+    for (const MemoryLimit& limit : limits) {
+      const size_t needed = memory_needed(graph, placement, limit.instance);
+      if (needed <= limit.bytes) continue;
+      fits = false;
+      counted[limit.instance] -= static_cast<int64_t>(needed - limit.bytes);
+      if (counted[limit.instance] < 0) return std::nullopt;
+    }
+    if (!fits) continue;
+    if (i > 0) {
+      solution->bound = first->bound;
+      solution->certificate = first->certificate;
+      solution->optimal = is_exact(strategy) && solution->cost == first->bound;
+      solution->states = states;
+    }
+    return solution;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 size_t memory_needed(const Graph& graph, const Placement& placement, const std::string& instance) {
@@ -232,15 +264,8 @@ std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProbl
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why) {
   if (limits.empty()) return solve(built.problem, strategy, options, why);
-  if (is_exact(strategy)) {
-    Problem limited = built.problem;
-    for (Owner& owner : limited.owners) {
-      for (const MemoryLimit& limit : limits) {
-        if (limit.instance == owner.instance) owner.memory = static_cast<int64_t>(limit.bytes);
-      }
-    }
-    std::optional<Solution> solution = solve(limited, strategy, options, why);
-    if (solution && MemoryFitter::fits(graph, built, *solution, limits)) return solution;
+  if (searches(strategy)) {
+    if (std::optional<Solution> solution = search_within(graph, built, limits, strategy, options, why)) return solution;
   }
   return MemoryFitter(graph, built, strategy, options, why).run(limits);
 }

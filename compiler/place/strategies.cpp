@@ -137,6 +137,10 @@ bool is_exact(const Strategy& strategy) {
   return row_of(strategy).role == Role::Exact;
 }
 
+bool searches(const Strategy& strategy) {
+  return row_of(strategy).role != Role::Baseline;
+}
+
 bool is_measured(const Strategy& strategy) {
   return row_of(strategy).role == Role::Measured;
 }

@@ -33,7 +33,7 @@ struct Strategy {
 /// One row of strategies.def, which explains the columns.
 struct StrategyRow {
   enum class Takes { Nothing, OneBackend, Backends };
-  enum class Role { Exact, Baseline, Measured };
+  enum class Role { Exact, Partial, Baseline, Measured };
   Strategy::Kind kind;
   std::string_view name;
   Takes takes;
@@ -61,6 +61,9 @@ std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<
 
 /// Whether the strategy searches for the best plan and proves a bound.
 bool is_exact(const Strategy& strategy);
+
+/// Whether the strategy searches, and so keeps the limits on memory itself; others decide without looking at memory.
+bool searches(const Strategy& strategy);
 
 /// Whether the strategy compares whole plans by measuring them. `solve` gives the plan from which it starts.
 bool is_measured(const Strategy& strategy);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/target/numerics.h"
+#include "compiler/codegen/target/code_target.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/match/evaluate.h"
 #include "runtime/plan/plan.h"
@@ -39,9 +39,9 @@ struct DeviceTarget {
 struct PlanTargets {
   std::vector<BackendTarget> backends;
   std::vector<DeviceTarget> devices;
-  int threads = 1;                                      ///< that the host's code and libraries will run on
-  codegen::Numerics numerics = codegen::Numerics::F32;  ///< of the host's code
-  bool is_concurrent = false;                           ///< plans run with overlap: Plan::is_concurrent
+  int threads = 1;             ///< that the host's code and libraries will run on
+  codegen::CodeTarget code{};  ///< of the host
+  bool is_concurrent = false;  ///< plans run with overlap: Plan::is_concurrent
 
   const BackendTarget* find_backend(std::string_view name) const;
   const DeviceTarget* find_device(std::string_view instance) const;

@@ -70,7 +70,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   if (ok) {
     ok = check_costs(backend, diags);
     for (const ir::AttrDecl& attr : backend.attrs) {
-      if (used_attrs.count(attr.name) != 0) continue;
+      if (used_attrs.count(attr.name) != 0 || ir::reads_attribute(backend.runtime, attr.name)) continue;
       diags.warning(Code::UnusedName, attr.span, "attribute `{}` is never used", attr.name);
     }
     if (backend.scratch_bytes() && used_attrs.count(kScratchUse) == 0) {

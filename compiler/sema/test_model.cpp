@@ -15,6 +15,15 @@ using support::Diagnostics;
 
 namespace {
 
+/// `const` of a test: numbers of both signs, whole ones small enough to be indices, axes or zero points.
+std::string constant_text(const ir::TensorType& type) {
+  const std::string dtype = to_string(type);
+  if (runtime::is_float(type.dtype)) return fmt::format("const random seed 1 : {}", dtype);
+  if (type.dtype == ir::DType::Bool) return fmt::format("const splat true : {}", dtype);
+  if (type.dtype == ir::DType::I8) return fmt::format("const random seed 1 in [-8, 7] : {}", dtype);
+  return fmt::format("const random seed 1 in [0, 1] : {}", dtype);
+}
+
 /// The statements of a test, with its free values declared.
 std::string model_text(const ir::RuleTest& test) {
   std::string inputs;
@@ -22,7 +31,7 @@ std::string model_text(const ir::RuleTest& test) {
   for (const auto& [name, type] : test.inputs) {
     bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
     if (is_constant) {
-      constants += fmt::format("  %{} = const random seed 1 : {}\n", name, to_string(type));
+      constants += fmt::format("  %{} = {}\n", name, constant_text(type));
     } else {
       inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
     }

@@ -55,6 +55,7 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
  *     cost-db      FILE; empty: measured costs are not kept
  *     cache        FOLDER of compiled code and of solved searches; empty: they are not kept
  *     threads      N
+ *     cpu          the processor that host code is for, as LLVM names it: haswell, x86-64-v3; empty: this one
  *     numerics     strict | f32 | fast: what generated code may compute f32 sums by
  *     budget       SECONDS of the search
  *     max-states   N, a budget that does not depend on the machine

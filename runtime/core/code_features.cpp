@@ -17,9 +17,9 @@ constexpr std::string_view kCodeFlags[] = {
     "avx512_bitalg", "avx512_fp16", "avx512_vbmi2", "avx512_vnni", "avx512_vpopcntdq",
     "avx512bw",      "avx512cd",    "avx512dq",     "avx512f",     "avx512ifma",
     "avx512vbmi",    "avx512vl",    "avx_vnni",     "bmi1",        "bmi2",
-    "f16c",          "fma",         "gfni",         "movbe",       "pni",
-    "popcnt",        "sse4_1",      "sse4_2",       "ssse3",       "vaes",
-    "vpclmulqdq",
+    "f16c",          "fma",         "fma4",         "gfni",        "movbe",
+    "pni",           "popcnt",      "sse4_1",       "sse4_2",      "sse4a",
+    "ssse3",         "tbm",         "vaes",         "vpclmulqdq",  "xop",
 };
 constexpr std::string_view kTileFlags[] = {"amx_bf16", "amx_tile"};
 
@@ -41,6 +41,11 @@ bool has(const List& list, std::string_view name) {
 std::string host_architecture() {
   utsname name{};
   return ::uname(&name) == 0 ? name.machine : "unknown";
+}
+
+std::vector<std::string> known_code_features() {
+  if (host_architecture() != "x86_64") return {};
+  return {std::begin(kCodeFlags), std::end(kCodeFlags)};
 }
 
 std::vector<std::string> code_features(const HostCapabilities& host) {

@@ -13,6 +13,9 @@ namespace collage::runtime {
 /// `x86_64`, `aarch64`: what this machine is.
 std::string host_architecture();
 
+/// All instruction sets that `code_features` tells of on this architecture; none where it takes what there is.
+std::vector<std::string> known_code_features();
+
 /// The instruction sets of a processor that code generated for it may use, without tiles, sorted.
 std::vector<std::string> code_features(const HostCapabilities& host);
 

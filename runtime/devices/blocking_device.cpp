@@ -35,7 +35,7 @@ class BlockingQueue : public DeviceQueue {
  private:
   template <typename Work>
   Status issue(const Work& work) {
-    return commands_->issue([&]() -> Result<Duration> {
+    return commands_->issue([&](CommandQueue::Turn&) -> Result<Duration> {
       const auto start = std::chrono::steady_clock::now();
       if (Status status = work(); !status) return status;
       return Duration::seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

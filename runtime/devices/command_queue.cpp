@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices/command_queue.h"
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -15,29 +19,43 @@
 namespace collage::runtime {
 namespace {
 
-/// Where a queue stands: the clock of what it has done, and its failure.
+using Clock = std::chrono::steady_clock;
+
+/// Sleeps of this thread end when they should: Linux adds up to 50 us, to wake several threads at once.
+void wake_on_time() {
+#ifdef __linux__
+  (void)prctl(PR_SET_TIMERSLACK, 1UL);
+#endif
+}
+
+/// Where a queue stands: the clock of what it has done, when that was done, and its failure.
 class Progress {
  public:
   explicit Progress(FaultLog& faults) : faults_(faults) {}
 
-  void run(const CommandQueue::Command& command) {
+  /// `given`: when the command was.
+  void run(const CommandQueue::Command& command, WallTime given) {
     if (!status_) return;
+    CommandQueue::Turn turn{std::max(given, done_at_)};
     try {
-      Result<Duration> length = command();
+      Result<Duration> length = command(turn);
       if (length) clock_ += std::clamp(*length, Duration(), Duration::max() - clock_);
       if (!length) fail(length.status());
     } catch (const std::exception& exception) {  // no memory for scratch
       fail(Status::error(exception.what()));
     }
+    done_at_ = turn.end == WallTime() ? Clock::now() : turn.end;
   }
   void wait(const Event& event) {
     if (!status_) return;
     // A failure of another queue was counted there.
     if (Status status = event.wait(); !status) status_ = status;
+    done_at_ = std::max(done_at_, event.reached_at() == WallTime() ? Clock::now() : event.reached_at());
   }
   void reset() { status_ = Status::ok(); }
   const Status& status() const { return status_; }
   Duration clock() const { return clock_; }
+  WallTime done_at() const { return done_at_; }
 
  private:
   void fail(const Status& failure) {
@@ -48,6 +66,7 @@ class Progress {
   FaultLog& faults_;
   Status status_ = Status::ok();
   Duration clock_;
+  WallTime done_at_;
 };
 
 class CommandEvent : public Event {
@@ -58,10 +77,12 @@ class CommandEvent : public Event {
     return status_;
   }
   Duration clock() const override { return clock_; }
+  WallTime reached_at() const override { return reached_at_; }
 
   void reach(const Progress& progress) {
     status_ = progress.status();
     clock_ = progress.clock();
+    reached_at_ = progress.done_at();
     is_reached_.store(true, std::memory_order_release);
     is_reached_.notify_all();
   }
@@ -70,6 +91,7 @@ class CommandEvent : public Event {
   std::atomic<bool> is_reached_ = false;
   Status status_ = Status::ok();
   Duration clock_;
+  WallTime reached_at_;
 };
 
 class CallerQueue : public CommandQueue {
@@ -77,7 +99,7 @@ class CallerQueue : public CommandQueue {
   explicit CallerQueue(FaultLog& faults) : progress_(faults) {}
 
   Status issue(Command command) override {
-    progress_.run(command);
+    progress_.run(command, Clock::now());
     return progress_.status();
   }
   Status wait(const EventRef& event) override {
@@ -106,7 +128,7 @@ class ThreadQueue : public CommandQueue {
   }
 
   Status issue(Command command) override {
-    push(std::move(command));
+    push(Given{std::move(command), Clock::now()});
     return Status::ok();
   }
   Status wait(const EventRef& event) override {
@@ -124,9 +146,13 @@ class ThreadQueue : public CommandQueue {
   }
 
  private:
+  struct Given {
+    Command command;
+    WallTime at;
+  };
   struct Stop {};
   struct Reset {};
-  using Item = std::variant<Command, EventRef, std::shared_ptr<CommandEvent>, Reset, Stop>;
+  using Item = std::variant<Given, EventRef, std::shared_ptr<CommandEvent>, Reset, Stop>;
 
   void push(Item item) {
     {
@@ -146,11 +172,12 @@ class ThreadQueue : public CommandQueue {
 
   void serve() {
     ThreadScope scope(1);  // the pool belongs to the host's work
+    wake_on_time();
     while (true) {
       Item item = next();
       if (std::holds_alternative<Stop>(item)) return;
       if (std::holds_alternative<Reset>(item)) progress_.reset();
-      if (const auto* command = std::get_if<Command>(&item)) progress_.run(*command);
+      if (const auto* given = std::get_if<Given>(&item)) progress_.run(given->command, given->at);
       if (const auto* event = std::get_if<EventRef>(&item)) progress_.wait(**event);
       if (const auto* event = std::get_if<std::shared_ptr<CommandEvent>>(&item)) (*event)->reach(progress_);
     }

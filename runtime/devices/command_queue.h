@@ -24,8 +24,13 @@ class FaultLog {
 
 class CommandQueue {
  public:
+  /// When a command has its turn.
+  struct Turn {
+    WallTime start;  ///< it was given by then, and everything before it in the queue was done
+    WallTime end{};  ///< set by commands that know when they are done; zero: when they return
+  };
   /// Returns how long it took, on the clock of the device.
-  using Command = std::function<Result<Duration>()>;
+  using Command = std::function<Result<Duration>(Turn&)>;
   enum class Runs { InCaller, InThread };
 
   /// `faults` outlives the queue.

@@ -17,6 +17,7 @@
 // thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@
 #include "runtime/plan/plan.h"
 
 namespace collage::runtime {
+
+using WallTime = std::chrono::steady_clock::time_point;
 
 /// An address in a device's memory: bytes from its start.
 using DeviceAddress = size_t;
@@ -82,6 +85,9 @@ class Event {
   /// Time that all commands of the queue before it took, since the queue was opened: simulated time on a simulated
   /// device, measured time on others. Only after it is reached.
   virtual Duration clock() const = 0;
+  /// When it was reached. The simulated time of a device may be wall time; then this is when that time ended, which the
+  /// host learns a little later. Only after it is reached. Zero where nobody knows.
+  virtual WallTime reached_at() const { return {}; }
 };
 using EventRef = std::shared_ptr<const Event>;
 

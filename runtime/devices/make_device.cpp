@@ -4,7 +4,7 @@
 
 namespace collage::runtime {
 
-#define COLLAGE_DEVICE(row, factory, computes) \
+#define COLLAGE_DEVICE(row, factory, computes, attribute) \
   Result<std::unique_ptr<Device>> factory(const DeviceSpec& spec, size_t capacity);
 #include "runtime/devices/device_list.def"
 #undef COLLAGE_DEVICE
@@ -27,7 +27,7 @@ Status check_links(const DeviceSpec& spec) {
 
 Result<std::unique_ptr<Device>> make_device(const DeviceSpec& spec, size_t capacity) {
   if (Status status = check_links(spec); !status) return status;
-#define COLLAGE_DEVICE(row, factory, computes) \
+#define COLLAGE_DEVICE(row, factory, computes, attribute) \
   if (spec.kind == #row) return factory(spec, capacity);
 #include "runtime/devices/device_list.def"
 #undef COLLAGE_DEVICE
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Device>> make_device(const DeviceSpec& spec, size_t capac
 
 std::vector<DeviceKind> device_kinds() {
   return {
-#define COLLAGE_DEVICE(row, factory, computes) {#row, computes},
+#define COLLAGE_DEVICE(row, factory, computes, attribute) {#row, computes},
 #include "runtime/devices/device_list.def"
 #undef COLLAGE_DEVICE
   };

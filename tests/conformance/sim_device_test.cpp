@@ -91,5 +91,35 @@ TEST(SimDevice, InRealTimeQueuesOfOneKindTakeTurnsAndOthersOverlap) {
   EXPECT_LT(overlapping, 200.0 * 0.85);
 }
 
+// Each of two queues waits for the other, forty times. The threads that stand for them come late to every command.
+TEST(SimDevice, InRealTimeDelaysOfTheHostDoNotAddUp) {
+  DeviceSpec spec = spec_of({{"sim", true}, true}, 0);
+  spec.links[0].latency = Duration::seconds(1e-4);
+  auto device = make_rig(spec);
+  Result<DeviceAddress> address = device->allocate(64);
+  ASSERT_TRUE(address);
+  const std::vector<std::byte> bytes = pattern(64, 0);
+  auto compute = device->open(), in = device->open(QueueKind::CopyIn);
+  constexpr int kSteps = 40, kTries = 50;
+  const auto copy = std::chrono::nanoseconds(100'000 + 64), launch = std::chrono::nanoseconds(100'000);
+  bool is_exact = false;
+  for (int i = 0; i < kTries && !is_exact; ++i) {
+    ASSERT_TRUE(compute->launch({}, Duration::seconds(0.02)));  // until all the others are given
+    const EventRef start = compute->record();
+    EventRef last = start;
+    for (int step = 0; step < kSteps; ++step) {
+      ASSERT_TRUE(in->wait(last) && in->copy_in(bytes, *address));
+      last = in->record();
+      ASSERT_TRUE(compute->wait(last) && compute->launch({}, Duration::seconds(1e-4)));
+      last = compute->record();
+    }
+    ASSERT_TRUE(last->wait());
+    const auto took = last->reached_at() - start->reached_at();
+    ASSERT_GE(took, kSteps * (copy + launch));
+    is_exact = took == kSteps * (copy + launch);
+  }
+  EXPECT_TRUE(is_exact);
+}
+
 }  // namespace
 }  // namespace collage::runtime::test

@@ -5,6 +5,7 @@ Substitutions: %python %collagec %collage-rules %collage-run %collage-check-cert
 `%expect %s -- COMMAND` compares the output exactly; see expect.py. `COLLAGE_BLESS=1` rewrites the expectations.
 """
 import os
+import platform
 import subprocess
 
 import lit.formats
@@ -35,6 +36,7 @@ for python in (config.python, "/usr/bin/python3"):
         config.available_features.add("numpy")
         config.substitutions.append(("%numpy_python", python))
         break
+config.available_features.add(platform.machine())
 # Optional libraries of this build, in lower case: `REQUIRES: onednn`.
 config.available_features.update(config.libraries.split())
 # Optional: tests that need it are shown as unsupported without it.

@@ -6,12 +6,17 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "compiler/codegen/target/code_target.h"
+#include "runtime/core/code_features.h"
 #include "runtime/core/tiles.h"
 
 namespace collage::codegen {
@@ -21,22 +26,66 @@ namespace {
 constexpr int64_t kLeastCache = int64_t{1} << 18;
 constexpr int64_t kMostCache = int64_t{1} << 22;
 
+/// LLVM's name of a feature that Linux calls `flag`.
+std::string llvm_feature(const std::string& flag) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"abm", "lzcnt"}, {"bmi1", "bmi"}, {"pni", "sse3"}, {"sse4_1", "sse4.1"}, {"sse4_2", "sse4.2"}};
+  for (const auto& [name, llvm_name] : kOthers) {
+    if (name == flag) return std::string(llvm_name);
+  }
+  std::string name = flag;
+  std::erase(name, '_');
+  return name;
+}
+
+/// Of a processor that LLVM knows; null: it does not.
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
+  const std::string triple = llvm::sys::getProcessTriple();
+  llvm::InitializeNativeTarget();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (target == nullptr) return nullptr;
+  // It would print a warning about a name that it does not know.
+  std::unique_ptr<llvm::MCSubtargetInfo> any(target->createMCSubtargetInfo(triple, "", ""));
+  if (!any || !any->isCPUStringValid(cpu)) return nullptr;
+  return std::unique_ptr<llvm::MCSubtargetInfo>(target->createMCSubtargetInfo(triple, cpu, ""));
+}
+
 }  // namespace
+
+std::vector<std::string> features_of(const std::string& cpu) {
+  if (cpu.empty()) return runtime::code_features(runtime::host_capabilities());
+  const std::unique_ptr<llvm::MCSubtargetInfo> info = subtarget_of(cpu);
+  std::vector<std::string> features = runtime::known_code_features();
+  std::erase_if(features,
+                [&](const std::string& flag) { return !info || !info->checkFeatures("+" + llvm_feature(flag)); });
+  return features;
+}
+
+std::string cpu_obstacle(const std::string& cpu) {
+  if (cpu.empty()) return "";
+  if (!subtarget_of(cpu)) return "LLVM knows no processor `" + cpu + "` of this architecture";
+  std::string missing;
+  for (const std::string& feature : runtime::missing_features(features_of(cpu), runtime::host_capabilities())) {
+    missing += (missing.empty() ? "" : ", ") + feature;
+  }
+  return missing.empty() ? "" : "this machine could not run code for `" + cpu + "`: it has no " + missing;
+}
+
+std::string tile_obstacle(const std::string& cpu) {
+  return cpu.empty() ? runtime::tile_obstacle() : detect_isa(cpu).tile_obstacle;
+}
 
 Isa detect_isa(const std::string& cpu) {
   Isa isa;
   isa.triple = llvm::sys::getProcessTriple();
   if (!cpu.empty()) {
     isa.cpu = cpu;
-    std::string error;
-    if (const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error)) {
-      std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(isa.triple, cpu, ""));
-      if (info) {
-        isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
-                                             info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
-        if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = runtime::tile_obstacle();
-        isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
-      }
+    if (const std::unique_ptr<llvm::MCSubtargetInfo> info = subtarget_of(cpu)) {
+      isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
+                                           info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
+      if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = runtime::tile_obstacle();
+      isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
     }
     return isa;
   }

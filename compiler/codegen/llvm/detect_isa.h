@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/target/isa.h"
 
@@ -9,5 +10,8 @@ namespace collage::codegen {
 
 /// Returns the instruction set of the processor that LLVM calls `cpu`, or of this machine if `cpu` is empty.
 Isa detect_isa(const std::string& cpu);
+
+/// What a machine must have to run code for it (runtime/core/code_features.h), without tiles.
+std::vector<std::string> features_of(const std::string& cpu);
 
 }  // namespace collage::codegen

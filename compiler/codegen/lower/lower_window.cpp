@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows that slide over each channel separately: depthwise convolution, MaxPool, AveragePool. One task is one row of
 // the output; lanes lie along the row, taps outside the input are masked.
+//
+// MaxPool of bytes: a first kernel writes them as f32, which holds them exactly; the windows' results become bytes again.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -17,6 +19,11 @@ namespace collage::codegen {
 namespace {
 
 constexpr int64_t kGrainWork = 1 << 15;
+constexpr int64_t kWideningGrain = 1 << 15;  ///< bytes
+
+Element number_of(ir::DType dtype) {
+  return is_byte(dtype) ? Element::F32 : dtype;
+}
 
 class WindowLowering {
  public:
@@ -24,14 +31,24 @@ class WindowLowering {
       : mode_(mode),
         p_(problem),
         node_(context.graph.node(group.anchor)),
-        builder_(context, context.graph.value(problem.x).type.dtype),
+        context_(context),
+        builder_(context, number_of(context.graph.value(problem.x).type.dtype)),
         nest_(builder_.nest()),
         epilogue_(builder_, group, {context.graph.value(context.graph.first_output(group.anchor)).type.shape, 1}) {
     channels_ = context.graph.value(p_.x).type.shape[1];
   }
 
   std::vector<KernelSketch> run() {
-    x_ = builder_.value_buffer(p_.x, false);
+    std::vector<KernelSketch> kernels;
+    const ir::TensorType& x = context_.graph.value(p_.x).type;
+    if (is_byte(x.dtype)) {
+      const auto widened = static_cast<int>(context_.temporaries.size());
+      context_.temporaries.push_back(static_cast<size_t>(runtime::element_count(x.shape)) * sizeof(float));
+      kernels.push_back(widen(x.dtype, widened));
+      x_ = builder_.temporary_buffer(widened, "widened", false);
+    } else {
+      x_ = builder_.value_buffer(p_.x, false);
+    }
     if (mode_ == WindowStep::Convolve) {
       w_ = builder_.value_buffer(p_.w, false);
       if (p_.b.is_valid()) b_ = builder_.value_buffer(p_.b, false);
@@ -52,12 +69,35 @@ class WindowLowering {
     if (whole < width) emit_vector(int_const(whole), nest_.let("mask", nest_.lanes_below(int_const(width - whole))));
     nest_.end_for();
     int64_t extent = epilogue_.space().outer_count();
-    std::vector<KernelSketch> kernels;
     kernels.push_back(builder_.finish(extent, kGrainWork / std::max<int64_t>(1, width * p_.taps())));
     return kernels;
   }
 
  private:
+  /// A task is a plane of x.
+  KernelSketch widen(Element from, int temporary) const {
+    KernelBuilder builder(context_);
+    Nest& nest = builder.nest();
+    const int lanes = nest.lanes();
+    const int x = builder.value_buffer(p_.x, false);
+    const int y = builder.temporary_buffer(temporary, "widened", true);
+    const int64_t plane = p_.in_plane();
+    const int64_t whole = plane / lanes * lanes;
+    const Expr task = nest.begin_for("task", nest.task_begin(), nest.task_end());
+    const Expr first = nest.let("first", mul(task, plane));
+    const auto copy = [&](const Expr& i, const Expr& mask) {
+      nest.store(y, add(first, i), load_as(from, x, add(first, i), lanes, mask), mask);
+    };
+    if (whole > 0) {
+      const Expr i = nest.begin_for("i", int_const(0), int_const(whole), lanes);
+      copy(i, nullptr);
+      nest.end_for();
+    }
+    if (whole < plane) copy(int_const(whole), nest.let("mask", nest.lanes_below(int_const(plane - whole))));
+    nest.end_for();
+    return builder.finish(p_.batch * channels_, kWideningGrain / std::max<int64_t>(1, plane));
+  }
+
   Expr out_index(size_t d) const {
     size_t missing = 3 - rank_;
     return d < missing ? int_const(0) : outer_[2 + d - missing];
@@ -167,6 +207,7 @@ class WindowLowering {
   WindowStep mode_;
   ConvProblem p_;
   const ir::Node& node_;
+  const LoweringContext& context_;
   KernelBuilder builder_;
   Nest& nest_;
   Epilogue epilogue_;
@@ -186,12 +227,12 @@ constexpr int64_t kMostTaps = 64;
 bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;
-  if (!runtime::is_float(x.dtype) || x.shape.size() < 3 || x.shape.size() > 5) return false;
+  if ((!runtime::is_float(x.dtype) && !is_byte(x.dtype)) || x.shape.size() < 3 || x.shape.size() > 5) return false;
   if (node.outputs.size() > 1 && node.outputs[1].is_valid()) return false;
   int64_t taps = 1;
   for (int64_t k : node.attrs.get_ints("kernel_shape")) taps *= k;
   const bool is_plain = !has_channels_last(node, kDataLayout) && !has_channels_last(node, kOutLayout);
-  if (taps > kMostTaps || (!is_plain && !takes_channel_window(graph, id))) return false;
+  if (taps > kMostTaps || (!is_plain && (is_byte(x.dtype) || !takes_channel_window(graph, id)))) return false;
   // With `ceil_mode`, a window that counts padding may end after it.
   return node.attrs.get_int("count_include_pad", 0) == 0 || node.attrs.get_int("ceil_mode", 0) == 0;
 }

@@ -73,8 +73,11 @@ void Compilation::open_cache(support::Diagnostics& diags) {
 }
 
 bool Compilation::activate_backends(support::Diagnostics& diags) {
+  if (const std::string why = codegen::cpu_obstacle(settings_.code.cpu); !why.empty()) {
+    return diags.error_at(Code::BadOption, "--cpu", "{}", why);
+  }
   std::optional<std::vector<Activation>> activations =
-      activate(rules_->rules, settings_.targets, diags, settings_.numerics);
+      activate(rules_->rules, settings_.targets, diags, settings_.code);
   if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
   activations_ = std::move(*activations);
   bool good = true;
@@ -91,7 +94,7 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
 
 bool Compilation::resolve_settings(support::Diagnostics& diags) {
   targets_ = plan_targets(rules_->rules, activations_, settings_.threads);
-  targets_.numerics = settings_.numerics;
+  targets_.code = settings_.code;
   targets_.is_concurrent = settings_.objective->is_concurrent();
   std::optional<std::vector<place::MemoryLimit>> caps = read_memory_caps(settings_.memory, targets_, diags);
   std::optional<place::Strategy> strategy =

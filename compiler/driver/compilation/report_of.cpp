@@ -77,7 +77,7 @@ Report report_of(const Compilation& compilation, const Candidates& candidates, c
   const ir::Graph& graph = compilation.graph();
   Report report;
   report.strategy = compilation.settings().strategy;
-  if (const codegen::Numerics numerics = compilation.settings().numerics; numerics != codegen::Numerics::F32) {
+  if (const codegen::Numerics numerics = compilation.settings().code.numerics; numerics != codegen::Numerics::F32) {
     report.numerics = fmt::format("{}: {}", codegen::row_of(numerics).name, codegen::row_of(numerics).meaning);
   }
   report.rewrites = to_string(compilation.rewrites());

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "compiler/codegen/jit.h"
-#include "runtime/core/tiles.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -25,10 +24,10 @@ std::string absence(const ir::Backend& backend) {
 
 /// Backends whose `needs` are not met are absent, and so are those that need them in turn. All that are left know what
 /// the machine has.
-void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, codegen::Numerics numerics) {
+void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, const codegen::CodeTarget& code) {
   auto environment = std::make_shared<match::Environment>();
-  environment->generator_refusal = [numerics](std::string_view generator) {
-    return codegen::generator_refusal(generator, numerics, runtime::tile_obstacle());
+  environment->generator_refusal = [code, tiles = codegen::tile_obstacle(code.cpu)](std::string_view generator) {
+    return codegen::generator_refusal(generator, code.numerics, tiles);
   };
   for (std::string_view library : runtime::library_names()) {
     environment->libraries.emplace(library, runtime::library_version(library));
@@ -108,7 +107,7 @@ bool set_attr(Activation& activation, const std::string& setting, support::Diagn
 }  // namespace
 
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
-                                                support::Diagnostics& diags, codegen::Numerics numerics) {
+                                                support::Diagnostics& diags, const codegen::CodeTarget& code) {
   std::vector<Activation> all;
   std::vector<std::string> names;
   for (const ir::Backend& backend : rules.backends) {
@@ -116,7 +115,7 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
     names.push_back(backend.name);
   }
   if (targets.empty()) {
-    check_needs(all, std::vector<bool>(all.size(), true), numerics);
+    check_needs(all, std::vector<bool>(all.size(), true), code);
     return all;
   }
   std::vector<bool> asked(all.size(), false);
@@ -134,7 +133,7 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
     asked[at] = true;
     for (size_t i = 1; i < parts.size(); ++i) good &= set_attr(all[at], parts[i], diags);
   }
-  check_needs(all, asked, numerics);
+  check_needs(all, asked, code);
   for (size_t i = 0; i < all.size(); ++i) {
     if (asked[i] && !all[i].absent.empty()) {
       good = diags.error_at(Code::UnknownDevice, "-t " + names[i], "{}", all[i].absent);

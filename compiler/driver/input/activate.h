@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/target/numerics.h"
+#include "compiler/codegen/target/code_target.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/plan/targets.h"
@@ -20,11 +20,10 @@ struct Activation {
 };
 
 /// Returns all registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration.
-/// Rules whose generator the numerics or the processor refuse do not match.
+/// Rules whose generator `code` or the processor refuses do not match.
 /// A backend that this build cannot run is absent: a line in the summary, and an error only if `targets` names it.
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
-                                                support::Diagnostics& diags,
-                                                codegen::Numerics numerics = codegen::Numerics::F32);
+                                                support::Diagnostics& diags, const codegen::CodeTarget& code = {});
 
 /// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
 bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,

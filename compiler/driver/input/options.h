@@ -76,6 +76,7 @@ struct Options {
   std::string faults;                                   ///< of devices: file or text
   int threads = 1;                                      ///< of the host
   codegen::Numerics numerics = codegen::Numerics::F32;  ///< of the host's code
+  std::string cpu;                                      ///< that it is for; empty: this one
 
   bool verify_costs = false;
   int bench = 0;  ///< timed runs; 0: none

@@ -47,7 +47,7 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.costs = cost_request(options);
   settings.cache = options.cache;
   settings.threads = options.threads;
-  settings.numerics = options.numerics;
+  settings.code = {options.numerics, options.cpu};
   settings.evolve_evaluations = options.evolve_evaluations;
   return settings;
 }

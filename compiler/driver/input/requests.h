@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/target/code_target.h"
 #include "compiler/driver/input/options.h"
 #include "compiler/ir/graph.h"
 #include "compiler/place/objectives/objective.h"
@@ -48,10 +49,10 @@ struct Settings {
   place::SearchOptions search{};
   bool lists_regions = false;  ///< candidates are listed singly, as certificates want it
   CostRequest costs{};
-  std::optional<std::string> cache{};  ///< folder of code and solutions; empty: none; absent: the user's
-  int threads = 1;                     ///< of the host
-  codegen::Numerics numerics = codegen::Numerics::F32;  ///< of the host's code
-  int evolve_evaluations = kEvolveEvaluations;          ///< placements that the strategy `evolve` measures
+  std::optional<std::string> cache{};           ///< folder of code and solutions; empty: none; absent: the user's
+  int threads = 1;                              ///< of the host
+  codegen::CodeTarget code{};                   ///< of the host
+  int evolve_evaluations = kEvolveEvaluations;  ///< placements that the strategy `evolve` measures
 };
 
 struct PassRequest {

@@ -14,7 +14,8 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   const WorkScope work(options.listener != nullptr ? *options.listener : none, Work::Compiling);
   codegen::JitOptions jit_options;
   jit_options.threads = targets.threads;
-  jit_options.numerics = targets.numerics;
+  jit_options.numerics = targets.code.numerics;
+  jit_options.cpu = targets.code.cpu;
   jit_options.keep_text = options.keep_text;
   jit_options.cache = options.cache;
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);

@@ -47,7 +47,8 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
   for (const std::string& target : settings.targets) arguments.insert(arguments.end(), {"-t", target});
   arguments.insert(arguments.end(), {"--threads", std::to_string(settings.threads), "--timeout",
                                      fmt::format("{}", settings.costs.timeout)});
-  arguments.insert(arguments.end(), {"--numerics", std::string(codegen::row_of(settings.numerics).name)});
+  arguments.insert(arguments.end(), {"--numerics", std::string(codegen::row_of(settings.code.numerics).name)});
+  if (!settings.code.cpu.empty()) arguments.insert(arguments.end(), {"--cpu", settings.code.cpu});
   if (cache != nullptr) arguments.insert(arguments.end(), {"--cache", cache->folder()});
   return arguments;
 }
@@ -61,7 +62,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   if (mode != CostMode::Measured && !may_choose) return {};
   measure::MeasuredCostsOptions measuring;
   measuring.threads = settings.threads;
-  measuring.numerics = settings.numerics;
+  measuring.code = settings.code;
   measuring.worker.program = measure::find_worker_program();
   if (measuring.worker.program.empty()) {
     diags.warning_at(Code::BackendFailed, "costs", "`collage-measure` is not beside this program; costs are estimated");

@@ -30,6 +30,7 @@ struct MeasureOptions {
   int threads = 1;
   double timeout = 10;
   std::string numerics{codegen::row_of(codegen::Numerics::F32).name};
+  std::string cpu;
   std::string cache;
 };
 
@@ -69,10 +70,10 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   if (!rules) return std::nullopt;
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
   if (!numerics) return std::nullopt;
-  auto activations = driver::activate(*rules, options.targets, diags, *numerics);
+  auto activations = driver::activate(*rules, options.targets, diags, {*numerics, options.cpu});
   if (!activations) return std::nullopt;
   plan::PlanTargets targets = driver::plan_targets(*rules, *activations, options.threads);
-  targets.numerics = *numerics;
+  targets.code = {*numerics, options.cpu};
   return targets;
 }
 
@@ -106,6 +107,7 @@ int run(int argc, char** argv) {
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
   app.add_option("--threads", options.threads, "threads of the host");
   app.add_option("--numerics", options.numerics, "as for collagec");
+  app.add_option("--cpu", options.cpu, "as for collagec");
   app.add_option("--cache", options.cache, "a folder of compiled code");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
   try {

@@ -6,31 +6,29 @@
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::runtime {
-namespace {
 
 std::chrono::nanoseconds wall_time(Duration length) {
   constexpr int64_t kPicoseconds = 1000;  // of a nanosecond
   return std::chrono::nanoseconds((length.ps() + kPicoseconds - 1) / kPicoseconds);
 }
 
-}  // namespace
-
 Pacer::Pacer(const DeviceSpec& spec) : space_(spec.space), machine_(machine_of({spec})) {}
 
-Pacer::Clock::time_point Pacer::work(Duration length) {
+Pacer::Clock::time_point Pacer::work(Duration length, Clock::time_point earliest) {
   std::set<std::string> resources;
   {
     std::lock_guard lock(mutex_);
     resources = named(machine_.of_work(space_));
   }
   std::lock_guard lock(occupancy_->mutex);
-  const Clock::time_point end = std::max(Clock::now(), occupancy_->free_at(resources)) + wall_time(length);
+  const Clock::time_point end = std::max(earliest, occupancy_->free_at(resources)) + wall_time(length);
   occupancy_->hold(resources, end);
   return end;
 }
 
 /// Each end knows its own queue, and both know the links. Devices that share no links are two occupancies to lock.
-Pacer::Clock::time_point Pacer::copy(const std::string& from, const std::string& to, Pacer* peer, Duration length) {
+Pacer::Clock::time_point Pacer::copy(const std::string& from, const std::string& to, Pacer* peer, Duration length,
+                                     Clock::time_point earliest) {
   std::set<std::string> resources;
   for (Pacer* end : {this, peer}) {
     if (end == nullptr) continue;
@@ -45,7 +43,7 @@ Pacer::Clock::time_point Pacer::copy(const std::string& from, const std::string&
   } else {
     std::lock(lock, other);
   }
-  const Clock::time_point start = std::max({Clock::now(), here.free_at(resources), there.free_at(resources)});
+  const Clock::time_point start = std::max({earliest, here.free_at(resources), there.free_at(resources)});
   const Clock::time_point end = start + wall_time(length);
   here.hold(resources, end);
   there.hold(resources, end);

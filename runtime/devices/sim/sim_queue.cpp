@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices/sim/sim_queue.h"
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
 #include <thread>
 
 #include "runtime/devices/emulate.h"
@@ -14,17 +14,32 @@ SimQueue::SimQueue(SimDevice& device)
       commands_(CommandQueue::make(device.is_realtime_ ? CommandQueue::Runs::InThread : CommandQueue::Runs::InCaller,
                                    device.faults_)) {}
 
+/// Does the work, then sleeps until the time of a command that takes `length` ends. A computation that takes longer than the
+/// device would delays that.
+template <typename Work>
+Status SimQueue::take_turn(CommandQueue::Turn& turn, Pacer::Clock::time_point end, Duration length, Work work) {
+  const Pacer::Clock::time_point start = Pacer::Clock::now();
+  Status status = work();
+  if (!status) return status;
+  turn.end = std::max(end, end - wall_time(length) + (Pacer::Clock::now() - start));
+  std::this_thread::sleep_until(turn.end);
+  return status;
+}
+
 template <typename Work>
 Status SimQueue::issue_copy(const std::string& from, const std::string& to, SimDevice* peer, size_t bytes, Work work) {
   const Status fault = device_.copy_faults_.next();
   const Result<Duration> length =
       fault ? device_.time_of_copy(to == device_.space() ? from : to, bytes) : Result<Duration>(fault);
-  return commands_->issue([this, from, to, peer, length, work]() -> Result<Duration> {
+  return commands_->issue([this, from, to, peer, length, work](CommandQueue::Turn& turn) -> Result<Duration> {
     if (!length) return length.status();
-    std::optional<Pacer::Clock::time_point> end;
-    if (device_.is_realtime_) end = device_.pacer_.copy(from, to, peer == nullptr ? nullptr : &peer->pacer_, *length);
-    if (Status status = work(); !status) return status;
-    if (end) std::this_thread::sleep_until(*end);
+    if (!device_.is_realtime_) {
+      if (Status status = work(); !status) return status;
+    } else {
+      Pacer* other = peer == nullptr ? nullptr : &peer->pacer_;
+      const auto end = device_.pacer_.copy(from, to, other, *length, turn.start);
+      if (Status status = take_turn(turn, end, *length, work); !status) return status;
+    }
     device_.pass(*length);
     return *length;
   });
@@ -32,11 +47,13 @@ Status SimQueue::issue_copy(const std::string& from, const std::string& to, SimD
 
 template <typename Work>
 Status SimQueue::issue_work(Duration length, Work work) {
-  return commands_->issue([this, length, work]() -> Result<Duration> {
-    std::optional<Pacer::Clock::time_point> end;
-    if (device_.is_realtime_) end = device_.pacer_.work(length);
-    if (Status status = work(); !status) return status;
-    if (end) std::this_thread::sleep_until(*end);
+  return commands_->issue([this, length, work](CommandQueue::Turn& turn) -> Result<Duration> {
+    if (!device_.is_realtime_) {
+      if (Status status = work(); !status) return status;
+    } else {
+      const auto end = device_.pacer_.work(length, turn.start);
+      if (Status status = take_turn(turn, end, length, work); !status) return status;
+    }
     device_.pass(length);
     return length;
   });

@@ -24,6 +24,8 @@ class SimQueue : public DeviceQueue {
 
  private:
   template <typename Work>
+  static Status take_turn(CommandQueue::Turn& turn, Pacer::Clock::time_point end, Duration length, Work work);
+  template <typename Work>
   Status issue_copy(const std::string& from, const std::string& to, SimDevice* peer, size_t bytes, Work work);
   template <typename Work>
   Status issue_work(Duration length, Work work);

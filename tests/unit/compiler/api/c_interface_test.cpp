@@ -107,6 +107,46 @@ TEST_F(Interface, ExecutablesAreSavedAndLoaded) {
   std::filesystem::remove(path);
 }
 
+TEST_F(Interface, PackagesRunSideBySideInOneProcess) {
+  const std::string doubling =
+      write("doubling.ir", "model @m(%x: f32[64]) -> (%y: f32[64]) {\n  %y = Add(%x, %x)\n}\n");
+  const auto package = [&](const std::string& model, const std::string& name) {
+    const std::string path = (std::filesystem::path(::testing::TempDir()) / name).string();
+    collage::Compiler().set("costs", "estimate").load(model).place().build().save(path);
+    return path;
+  };
+  const std::string paths[] = {package(kModel, "side_digits.collage"), package(doubling, "side_doubling.collage")};
+  const size_t sizes[] = {kClasses, kPixels};
+  const std::vector<float> input(kPixels, 0.25f);
+  // Alone, one after the other.
+  std::vector<float> expected[2];
+  for (int i : {0, 1}) {
+    expected[i].resize(sizes[i]);
+    collage::Session(collage::Executable::load(paths[i]), 1).run({input.data()}, {expected[i].data()});
+  }
+  EXPECT_EQ(expected[1], std::vector<float>(kPixels, 0.5f));
+  // Both loaded at once, one of them twice, each run by a thread of its own.
+  const int which[] = {0, 1, 0};
+  std::vector<collage::Executable> loaded;
+  for (int i : which) loaded.push_back(collage::Executable::load(paths[i]));
+  std::vector<std::thread> threads;
+  int wrong[3] = {};
+  for (int t : {0, 1, 2}) {
+    threads.emplace_back([&, t] {
+      collage::Session session(loaded[t], 1 + t % 2);
+      std::vector<float> output(sizes[which[t]]);
+      for (int run = 0; run < 50; ++run) {
+        session.run({input.data()}, {output.data()});
+        wrong[t] += output != expected[which[t]];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int count : wrong) EXPECT_EQ(count, 0);
+  for (const std::string& path : paths) std::filesystem::remove(path);
+  std::filesystem::remove(doubling);
+}
+
 TEST_F(Interface, SavingAndLoadingSayWhatIsWrong) {
   char error[256];
   EXPECT_EQ(collage_executable_load(nullptr, error, sizeof(error)), nullptr);

@@ -295,6 +295,42 @@ TEST(QuantizedKernels, DequantizeLinear) {
   }
 }
 
+TEST(QuantizedKernels, MaxPool) {
+  for (const std::string& cpu : kProcessors) {
+    for (unsigned seed = 800; seed < 824; ++seed) {
+      SCOPED_TRACE(cpu + " " + std::to_string(seed));
+      const auto jit = byte_jit(cpu, 1 + static_cast<int>(seed % 3));
+      QuantizedModel model(seed);
+      const int64_t rank = model.pick(1, 3);
+      Shape x = {model.pick(1, 2), model.pick(1, 5)};
+      runtime::Ints kernel, begin, end, strides, dilations;
+      for (int64_t d = 0; d < rank; ++d) {
+        x.push_back(model.pick(7, rank == 3 ? 9 : 40));
+        kernel.push_back(model.pick(1, 3));
+        begin.push_back(model.pick(0, kernel.back() - 1));
+        end.push_back(model.pick(0, kernel.back() - 1));
+        strides.push_back(model.pick(1, 3));
+        dilations.push_back(model.pick(1, 2));
+      }
+      begin.insert(begin.end(), end.begin(), end.end());
+      ir::AttrMap attrs;
+      attrs.set("kernel_shape", kernel);
+      attrs.set("pads", begin);
+      attrs.set("strides", strides);
+      attrs.set("dilations", dilations);
+      attrs.set("ceil_mode", model.pick(0, 1));
+      const ir::DType dtype = model.byte_type();
+      ValueId y = model.op("MaxPool", {model.input(model.bytes(dtype, x))}, attrs);
+      if (model.coin()) {
+        model.graph.mark_output(y);
+        y = model.op("DequantizeLinear", {y, model.scalar(0.3F), model.byte_constant(dtype, {})});
+      }
+      model.graph.mark_output(y);
+      check_exact(model, *jit, 3);
+    }
+  }
+}
+
 TEST(QuantizedKernels, DynamicQuantizeLinear) {
   for (const std::string& cpu : kProcessors) {
     for (unsigned seed = 600; seed < 615; ++seed) {
