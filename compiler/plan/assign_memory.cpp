@@ -118,13 +118,15 @@ bool MemoryAssigner::place_buffers() {
   const std::vector<LiveRange> live = plan.is_concurrent ? over_roots(concurrent_live_ranges(plan)) : in_turn;
   for (size_t s = 0; s < plan.spaces.size(); ++s) {
     runtime::MemorySpace& space = plan.spaces[s];
+    const bool is_host = s == 0;
+    if (is_host && context_.jit == nullptr) continue;
     assign_offsets(s, places, live);
-    if (s == 0) continue;
+    if (is_host) continue;
     device_of(context_.targets, buffers_, built_.plan, space.name);
     space.capacity = context_.targets.find_device(space.name)->capacity;
     const auto needed = [&] { return space.arena_bytes + space.constant_bytes; };
     if (space.capacity != 0 && needed() > space.capacity && plan.is_concurrent) assign_offsets(s, places, in_turn);
-    if (space.capacity == 0 || needed() <= space.capacity) continue;
+    if (space.capacity == 0 || needed() <= space.capacity || context_.jit == nullptr) continue;
     auto at = std::find_if(context_.placement.partitions.begin(), context_.placement.partitions.end(),
                            [&](const ir::Partition& partition) { return partition.instance == space.name; });
     bool has_partition = at != context_.placement.partitions.end();

@@ -65,10 +65,27 @@ std::optional<BuiltPlan> build_rewritten(const PlanContext& context) {
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
                                     codegen::Jit& jit, support::Diagnostics& diags) {
   std::optional<ExpandedSplits> splits = expand_splits(graph, placement, targets);
-  if (!splits) return build_rewritten({graph, placement, targets, nullptr, jit, diags});
-  std::optional<BuiltPlan> built = build_rewritten({splits->graph, splits->placement, targets, &*splits, jit, diags});
+  if (!splits) return build_rewritten({graph, placement, targets, nullptr, &jit, diags});
+  std::optional<BuiltPlan> built = build_rewritten({splits->graph, splits->placement, targets, &*splits, &jit, diags});
   if (built) map_to_original(graph, placement, *splits, &*built);
   return built;
+}
+
+std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
+                                              const PlanTargets& targets) {
+  support::SourceManager no_sources;
+  support::Diagnostics unheard(no_sources);
+  std::optional<ExpandedSplits> splits = expand_splits(graph, placement, targets);
+  const ir::Graph& expanded = splits ? splits->graph : graph;
+  const ir::Placement& placed = splits ? splits->placement : placement;
+  std::optional<BuiltPlan> built =
+      build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard});
+  std::vector<DeviceMemory> all;
+  if (!built) return all;
+  for (const runtime::MemorySpace& space : built->plan.spaces) {
+    if (space.name != "host") all.push_back({space.name, space.arena_bytes + space.constant_bytes, space.capacity});
+  }
+  return all;
 }
 
 }  // namespace collage::plan

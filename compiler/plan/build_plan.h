@@ -45,4 +45,17 @@ struct BuiltPlan {
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
                                     codegen::Jit& jit, support::Diagnostics& diags);
 
+/// What a plan takes of a device's memory.
+struct DeviceMemory {
+  std::string instance;
+  size_t bytes = 0;     ///< constants and arena
+  size_t capacity = 0;  ///< 0: no limit
+
+  bool is_exceeded() const { return capacity != 0 && bytes > capacity; }
+};
+
+/// Of the plan that `build_plan` would make, without generating code. Empty where it would fail for other reasons.
+std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
+                                              const PlanTargets& targets);
+
 }  // namespace collage::plan

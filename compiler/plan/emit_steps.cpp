@@ -108,9 +108,9 @@ void StepEmitter::convert(ValueId value, const Format& from, const Format& to, r
   runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
   // Generated code reads elements as the value's dtype says; all else is the runtime's.
   bool is_reorder = from.layout != to.layout && !from.storage && !to.storage;
-  if (from.space == "host" && to.space == "host" && is_reorder) {
+  if (from.space == "host" && to.space == "host" && is_reorder && context_.jit != nullptr) {
     step.kernel = lower_reorder(context_.graph.value(value).type, from.layout, step.from, to.layout, step.to,
-                                context_.jit, buffers_);
+                                *context_.jit, buffers_);
   }
   built_.plan.steps.emplace_back(std::move(step));
   fill_lanes(built_.plan.steps.size(), lane);
@@ -143,6 +143,9 @@ bool StepEmitter::provide(ValueId value, const Format& format, support::Span spa
 
 bool StepEmitter::emit(size_t index) {
   const ir::Partition& partition = context_.placement.partitions[index];
+  if (context_.jit == nullptr && partition.instance == "host") {
+    return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), {}});
+  }
   const BackendTarget& backend = *context_.targets.find_backend(partition.backend);
   std::optional<std::string> refusal;
   if (backend.runtime == ir::RuntimeKind::Library || backend.runtime == ir::RuntimeKind::Plugin) {
@@ -184,7 +187,7 @@ void StepEmitter::add_result(size_t partition, ValueId value, const Format& form
 /// own: the partition's cost has them.
 bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = context_.placement.partitions[index];
-  const HostLowerer lowerer{context_.graph, context_.targets.threads, context_.jit, buffers_};
+  const HostLowerer lowerer{context_.graph, context_.targets.threads, *context_.jit, buffers_};
   if (!refusal) {
     std::optional<HostLowering> placed = lower_host_as_placed(lowerer, partition, built_.lowerings[index]);
     if (placed) {

@@ -215,8 +215,8 @@ std::optional<Candidates> Compilation::measure_all(const Candidates& candidates,
 
 SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   SearchInput input{
-      graph(),  built,   rules_->rules, written,     memory_limits_, settings_.search, settings_.objective,
-      machine_, nullptr, &listener_,    cache_.get()};
+      graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search, settings_.objective,
+      machine_, nullptr, &listener_,    cache_.get(), &targets_};
   input.options.stop = listener_.stop;
   input.options.known = solutions_.get();
   return input;

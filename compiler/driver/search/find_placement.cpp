@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/place/build/coalesce.h"
@@ -12,6 +13,7 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
+#include "compiler/plan/build_plan.h"
 #include "compiler/support/check.h"
 
 namespace collage::driver {
@@ -152,25 +154,12 @@ Cost improve(const SearchInput& input, const place::Strategy& strategy, place::S
 
 }  // namespace
 
-std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
-                                             std::string* why) {
-  using Clock = std::chrono::steady_clock;
-  why->clear();
-  Clock::time_point start = Clock::now();
-  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
-  std::optional<place::Solution> solution = solve(input, built, strategy, why);
-  if (!solution) {
-    if (why->empty()) *why = why_none(input, strategy);
-    return std::nullopt;
-  }
-  if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  FoundPlacement plan = to_found_placement(input, *solution);
-  plan.seconds = std::max(seconds, plan.solution.seconds);
-  return plan;
-}
+namespace {
 
-FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution) {
+/// Whether partitions are joined after the search where their backend wants it.
+enum class Joins { Yes, No };
+
+FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution, Joins joins) {
   const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
   FoundPlacement plan;
   for (place::CandidateId c : solution.chosen) {
@@ -184,7 +173,7 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   plan.placement = placement_of(input, built, solution);
   const Cost time = checked(place::evaluate(input.graph, plan.placement));
   const Cost additive = input.priced != nullptr ? checked(place::evaluate(input.priced->problem, solution)) : time;
-  if (!input.objective->keeps_partitions_apart) {
+  if (joins == Joins::Yes && !input.objective->keeps_partitions_apart) {
     place::coalesce(
         input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
         [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
@@ -197,6 +186,130 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
   plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
   plan.solution = solution;
+  return plan;
+}
+
+/// Devices whose memory the plan exceeds.
+std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement) {
+  if (input.limits.empty() || input.targets == nullptr) return {};
+  std::vector<plan::DeviceMemory> devices = plan::count_device_memory(input.graph, placement, *input.targets);
+  std::erase_if(devices, [](const plan::DeviceMemory& device) { return !device.is_exceeded(); });
+  return devices;
+}
+
+place::MemoryLimit& limit_of(const std::string& instance, std::vector<place::MemoryLimit>& limits) {
+  const auto found = std::find_if(limits.begin(), limits.end(),
+                                  [&](const place::MemoryLimit& limit) { return limit.instance == instance; });
+  return found != limits.end() ? *found : limits.emplace_back(place::MemoryLimit{instance, SIZE_MAX});
+}
+
+/// Devices that values reach, or leave, through `instance`.
+std::set<std::string> neighbours(const ir::Placement& placement, const std::string& instance) {
+  std::set<std::string> spaces;
+  for (const ir::Conversion& conversion : placement.conversions) {
+    if (conversion.from.space == instance) spaces.insert(conversion.to.space);
+    if (conversion.to.space == instance) spaces.insert(conversion.from.space);
+  }
+  spaces.erase("host");
+  spaces.erase(instance);
+  return spaces;
+}
+
+/// What the search may count on after a plan was too large: less by `attempt` + 1 times what was missing. A device
+/// without partitions only passes values on: then its neighbours get nothing.
+void lower_limits(const ir::Placement& placement, const std::vector<plan::DeviceMemory>& devices, int attempt,
+                  std::vector<place::MemoryLimit>* limits) {
+  for (const plan::DeviceMemory& device : devices) {
+    const bool has_partition =
+        std::any_of(placement.partitions.begin(), placement.partitions.end(),
+                    [&](const ir::Partition& partition) { return ir::runs_on(partition.instance, device.instance); });
+    size_t& bytes = limit_of(device.instance, *limits).bytes;
+    const size_t missing = static_cast<size_t>(attempt + 1) * (device.bytes - device.capacity);
+    bytes -= std::min(bytes, missing);
+    if (has_partition) continue;
+    for (const std::string& neighbour : neighbours(placement, device.instance)) limit_of(neighbour, *limits).bytes = 0;
+  }
+}
+
+/// Leaves the host alone, and what pins keep elsewhere.
+void take_all_memory(const place::Problem& problem, std::vector<place::MemoryLimit>* limits) {
+  for (const place::Owner& owner : problem.owners) {
+    if (owner.instance != "host") limit_of(owner.instance, *limits).bytes = 0;
+  }
+}
+
+}  // namespace
+
+FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution) {
+  return to_found_placement(input, solution, Joins::Yes);
+}
+
+namespace {
+
+/// One strategy, searched again while its plan does not fit into the memory of devices. `fits_at_once`: the first did.
+std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place::Strategy& strategy, std::string* why,
+                                           bool* fits_at_once) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kAttempts = 7;
+  const Clock::time_point start = Clock::now();
+  SearchInput input = asked;
+  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
+  std::optional<FoundPlacement> plan;
+  std::optional<Cost> bound;  // of the first search: the limits of later ones are too low
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::optional<place::Solution> solution = solve(input, built, strategy, why);
+    if (!solution) return plan;  // building it says what is missing
+    if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
+    if (!bound) bound = solution->bound;
+    if (attempt > 0) {
+      solution->bound = *bound;
+      solution->optimal = place::is_exact(strategy) && solution->cost == *bound;
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    plan = to_found_placement(input, *solution, Joins::Yes);
+    std::vector<plan::DeviceMemory> too_large = exceeded(input, plan->placement);
+    if (!too_large.empty()) {
+      FoundPlacement apart = to_found_placement(input, *solution, Joins::No);
+      too_large = exceeded(input, apart.placement);
+      if (too_large.empty()) plan = std::move(apart);
+    }
+    plan->seconds = std::max(seconds, plan->solution.seconds);
+    *fits_at_once = attempt == 0;
+    if (too_large.empty()) return plan;
+    lower_limits(plan->placement, too_large, attempt, &input.limits);
+    if (attempt + 2 == kAttempts) take_all_memory(built.problem, &input.limits);
+  }
+  return plan;
+}
+
+/// After searches with limits that were too low: what a simpler strategy found in the same memory may be better.
+void take_better_baseline(const SearchInput& input, FoundPlacement* plan) {
+  using Kind = place::Strategy::Kind;
+  std::vector<place::Strategy> simpler = {{Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Single, {"host"}}};
+  for (const auto& backend : input.built.backends) simpler.push_back({Kind::Single, {backend.backend}});
+  for (const place::Strategy& strategy : simpler) {
+    std::string why;
+    bool fits_at_once = false;
+    std::optional<FoundPlacement> other = find_fitting(input, strategy, &why, &fits_at_once);
+    if (!other || other->predicted >= plan->predicted || !exceeded(input, other->placement).empty()) continue;
+    other->bound = other->solution.bound = plan->bound;
+    other->optimal = other->solution.optimal = other->predicted == plan->bound;
+    other->solution.certificate = std::move(plan->solution.certificate);
+    other->seconds += plan->seconds;
+    other->states += plan->states;
+    *plan = std::move(*other);
+  }
+}
+
+}  // namespace
+
+std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
+                                             std::string* why) {
+  why->clear();
+  bool fits_at_once = true;
+  std::optional<FoundPlacement> plan = find_fitting(input, strategy, why, &fits_at_once);
+  if (!plan && why->empty()) *why = why_none(input, strategy);
+  if (plan && !fits_at_once && place::is_exact(strategy)) take_better_baseline(input, &*plan);
   return plan;
 }
 

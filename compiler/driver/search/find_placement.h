@@ -14,6 +14,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
+#include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/file_cache.h"
 #include "runtime/core/machine.h"
@@ -29,13 +30,14 @@ struct SearchInput {
   const place::BuiltProblem& built;
   const ir::RuleSet& rules;
   const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
-  std::vector<place::MemoryLimit> limits;
-  place::SearchOptions options;
+  std::vector<place::MemoryLimit> limits{};
+  place::SearchOptions options{};
   const place::Objective* objective = place::default_objective();
   runtime::Machine machine{};                   ///< of objectives with overlap
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const WorkListener* listener = nullptr;       ///< null: none
   support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
+  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
 };
 
 struct FoundPlacement {
@@ -58,7 +60,10 @@ Cost objective_value(const SearchInput& input, const ir::Placement& placement);
 std::optional<place::Solution> solve(const SearchInput& input, const place::BuiltProblem& built,
                                      const place::Strategy& strategy, std::string* why = nullptr);
 
-/// Nothing if the strategy finds no placement; `why` then says so in one sentence.
+/// The best placement whose plan fits into the memory of devices. The search counts memory without the gaps of arenas
+/// and before partitions are joined. Where the plan needs more, the same solution is tried unjoined, then the search
+/// has that much less memory, in the end none. Nothing if the strategy finds no placement; `why` then says so in one
+/// sentence.
 std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
                                              std::string* why);
 
