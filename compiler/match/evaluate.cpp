@@ -344,13 +344,37 @@ bool mentions_absent(const Expr& expr, const EvalContext& context) {
                      [&](const Expr& arg) { return mentions_absent(arg, context); });
 }
 
+namespace {
+
+/// What a condition is whatever the absent captures were; nullopt where that depends on them, or it has no value.
+std::optional<bool> decided(const Expr& expr, const EvalContext& context) {
+  if (!mentions_absent(expr, context)) {
+    const Evaluated value = evaluate(expr, context);
+    return value ? std::optional(as_bool(*value.value)) : std::nullopt;
+  }
+  if (expr.type != ir::ExprType::Bool) return std::nullopt;
+  if (expr.kind == ExprKind::Unary && expr.op == ExprOp::Not) {
+    const std::optional<bool> operand = decided(expr.args.at(0), context);
+    return operand ? std::optional(!*operand) : std::nullopt;
+  }
+  if (expr.kind != ExprKind::Binary || (expr.op != ExprOp::And && expr.op != ExprOp::Or)) return std::nullopt;
+  const bool deciding = expr.op == ExprOp::Or;  // one operand of this value decides
+  const std::optional<bool> left = decided(expr.args.at(0), context);
+  const std::optional<bool> right = left == deciding ? left : decided(expr.args.at(1), context);
+  if (left == deciding || right == deciding) return deciding;
+  return left && right ? std::optional(!deciding) : std::nullopt;
+}
+
+}  // namespace
+
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message) {
-  if (mentions_absent(clause.condition, context)) return true;
+  const bool depends_on_absent = mentions_absent(clause.condition, context);
+  if (depends_on_absent && decided(clause.condition, context).value_or(true)) return true;
   Evaluated condition = evaluate(clause.condition, context);
-  if (condition && as_bool(*condition.value)) return true;
+  if (!depends_on_absent && condition && as_bool(*condition.value)) return true;
   *message = render(clause.reason, context);
   if (message->empty()) *message = clause.source.empty() ? "a condition does not hold" : clause.source;
-  if (!condition) *message += " (" + condition.why + ")";
+  if (!depends_on_absent && !condition) *message += " (" + condition.why + ")";
   return false;
 }
 

@@ -3,7 +3,8 @@
 //
 // Evaluation never crashes. An expression without a value (a dimension that does not exist, an attribute that the node
 // lacks) fails with a reason; arithmetic follows IEEE, so that a division by zero ends as infinity or NaN, which `evaluate_cost` refuses.
-// A capture that is absent in this match costs 0, and a `where` that mentions it holds.
+// A capture that is absent in this match costs 0, and a `where` whose truth depends on it holds: `false and unknown` is
+// false, `true or unknown` is true, `true and unknown` is unknown.
 #pragma once
 
 #include <map>

@@ -85,6 +85,26 @@ TEST(Clauses, ListsOfAnAbsentCaptureAreZero) {
   }
 }
 
+/// `b` is absent.
+TEST(Clauses, FalseWinsOverAbsent) {
+  const auto on = [](const std::string& condition) {
+    Case setup;
+    setup.model("(%x: f32[1, 2]) -> (%y: f32[1, 3])", "%w = const splat 1.0 : f32[2, 3]\n%y = Gemm(%x, %w)")
+        .rule("match Gemm(x, w: const, b?: const) where " + condition + " else \"refused\" cost 1 s");
+    return !setup.matches().empty();
+  };
+  for (const char* holds :
+       {"dtype(b) == f32", "not dtype(b) == f32", "rank(w) == 2 and dtype(b) == f32", "rank(w) == 3 or dtype(b) == f32",
+        "dtype(b) == f32 or rank(w) == 2", "not (rank(w) == 3 and dtype(b) == f32)", "rank(b) + rank(w) == 7"}) {
+    EXPECT_TRUE(on(holds)) << holds;
+  }
+  for (const char* fails :
+       {"rank(w) == 3 and dtype(b) == f32", "dtype(b) == f32 and rank(w) == 3", "not (rank(w) == 2 or dtype(b) == f32)",
+        "(dtype(b) == f32 and rank(w) == 3) or rank(x) == 7", "(dtype(b) == f32 or rank(w) == 3) and rank(x) == 7"}) {
+    EXPECT_FALSE(on(fails)) << fails;
+  }
+}
+
 TEST(Clauses, WhatHasNoValueFails) {
   EXPECT_EQ(on_weights("sum(values(x)) == 1"), "refused (`%x` is not a constant)");
   EXPECT_EQ(on_weights("sum_per(values(w), 2) == [1]"), "refused (a list of shape [2, 3] has no axis 2)");
