@@ -197,10 +197,12 @@ std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Pla
   return devices;
 }
 
+constexpr size_t kNoLimit = INT64_MAX;  // bytes are signed in the problem
+
 place::MemoryLimit& limit_of(const std::string& instance, std::vector<place::MemoryLimit>& limits) {
   const auto found = std::find_if(limits.begin(), limits.end(),
                                   [&](const place::MemoryLimit& limit) { return limit.instance == instance; });
-  return found != limits.end() ? *found : limits.emplace_back(place::MemoryLimit{instance, SIZE_MAX});
+  return found != limits.end() ? *found : limits.emplace_back(place::MemoryLimit{instance, kNoLimit});
 }
 
 /// Devices that values reach, or leave, through `instance`.
