@@ -6,9 +6,10 @@
 
 Places each model with `--objective=makespan` on the host and on the simulated engine of engine.rules, which takes as long as it
 says (`realtime=1`), and runs it end to end. The engine is slower than the host, so convolutions are given to it (`--place`), those
-with the fewest multiply-adds first, until it has work for --share of the time that the host takes alone. The table shows the predicted makespan, the measured time, the sum of all steps of the
-same placement, and what the host takes alone. The engine computes with the reference kernels, on a processor that host kernels then
-do not have: give the host fewer threads than the machine has processors.
+with the fewest multiply-adds first, until it has work for --share of the time that the host takes alone. The table shows the
+predicted makespan, the measured time, the sum of all steps of the same placement, and what the host takes alone. The engine computes
+with the reference kernels, on a processor that host kernels then do not have: give the host fewer threads than the machine has
+processors.
 
 Rounds of which the hypervisor took more than --stolen percent of the processor time are repeated, at most --patience seconds.
 """
@@ -22,7 +23,7 @@ import time
 import numpy
 
 from report import print_table
-from runners import Collage, Failed, random_inputs
+from runners import Collage, measure_each, random_inputs
 from stolen_time import StolenTime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -105,14 +106,10 @@ def measure(model, arguments):
 
 def main():
     arguments = parse_arguments()
-    rows, data = [], {}
-    for model in arguments.models:
-        name = os.path.splitext(os.path.basename(model))[0]
-        try:
-            one = data[name] = measure(model, arguments)
-        except Failed as failure:
-            data[name] = {"why": str(failure)}
-            rows.append([name] + [""] * 6 + [str(failure)])
+    rows, data = [], measure_each(arguments.models, lambda model: measure(model, arguments))
+    for name, one in data.items():
+        if "why" in one:
+            rows.append([name] + [""] * 6 + [one["why"]])
             continue
         rows.append([name, f"{one['predicted_s'] * 1e3:.3f}", f"{one['measured_s'] * 1e3:.3f}",
                      f"{one['measured_s'] / one['predicted_s']:.3f}", f"{one['sum_s'] * 1e3:.3f}",

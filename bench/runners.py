@@ -138,6 +138,18 @@ class Torch:
         return Run(reply["runs_s"], [numpy.fromfile(output, "f4")], version=reply["version"])
 
 
+def measure_each(models, measure):
+    """{name: what `measure(model)` returns}; {"why": …} for a model that failed."""
+    data = {}
+    for model in models:
+        name = os.path.splitext(os.path.basename(model))[0]
+        try:
+            data[name] = measure(model)
+        except Failed as failure:
+            data[name] = {"why": str(failure)}
+    return data
+
+
 def relative_error(outputs, expected):
     """max |difference| / max |expected| over all outputs; infinite where their number, sizes or finiteness
     differ."""

@@ -16,7 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from report import print_table
-from runners import Collage, Failed, OnnxRuntime, random_inputs, run_process
+from runners import Collage, OnnxRuntime, measure_each, random_inputs, run_process
 from stolen_time import StolenTime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -86,14 +86,10 @@ def main():
     arguments = parse_arguments()
     header = ["", "one at a time /s", f"{arguments.in_flight} in flight /s", "ratio", "ONNX Runtime alone /s",
               f"{arguments.threads} processes /s", "of its better", ""]
-    rows, data = [], {}
-    for model in arguments.models:
-        name = os.path.splitext(os.path.basename(model))[0]
-        try:
-            one = data[name] = measure(model, arguments)
-        except Failed as failure:
-            data[name] = {"why": str(failure)}
-            rows.append([name] + [""] * 6 + [str(failure)])
+    rows, data = [], measure_each(arguments.models, lambda model: measure(model, arguments))
+    for name, one in data.items():
+        if "why" in one:
+            rows.append([name] + [""] * 6 + [one["why"]])
             continue
         row = [name, f"{one['alone']:.4g}", f"{one['in_flight']:.4g}", f"{one['in_flight'] / one['alone']:.2f}"]
         if arguments.ort:

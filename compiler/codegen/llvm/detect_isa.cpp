@@ -64,7 +64,8 @@ std::vector<std::string> features_of(const std::string& cpu) {
 
 std::string cpu_obstacle(const std::string& cpu) {
   if (cpu.empty()) return "";
-  if (!subtarget_of(cpu)) return "LLVM knows no processor `" + cpu + "` of this architecture";
+  if (!subtarget_of(cpu))
+    return "LLVM knows no processor `" + cpu + "` of this architecture; names are `haswell`, `x86-64-v3` and the like";
   std::string missing;
   for (const std::string& feature : runtime::missing_features(features_of(cpu), runtime::host_capabilities())) {
     missing += (missing.empty() ? "" : ", ") + feature;

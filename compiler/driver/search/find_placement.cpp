@@ -191,7 +191,9 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
 
 /// Devices whose memory the plan exceeds.
 std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement) {
-  if (input.limits.empty() || input.targets == nullptr) return {};
+  const bool is_on_host = std::all_of(placement.partitions.begin(), placement.partitions.end(),
+                                      [](const ir::Partition& partition) { return partition.instance == "host"; });
+  if (is_on_host || input.limits.empty() || input.targets == nullptr) return {};
   std::vector<plan::DeviceMemory> devices = plan::count_device_memory(input.graph, placement, *input.targets);
   std::erase_if(devices, [](const plan::DeviceMemory& device) { return !device.is_exceeded(); });
   return devices;
