@@ -34,6 +34,15 @@ bool may_hold(const SearchInput& input, const std::string& backend, const std::v
   return found == backends.end() || match::denied_in(found->denied, nodes) == nullptr;
 }
 
+/// Some backend denies nodes together that it takes one by one.
+bool has_denied_sets(const SearchInput& input) {
+  const auto& backends = input.built.backends;
+  return std::any_of(backends.begin(), backends.end(), [](const auto& backend) {
+    return std::any_of(backend.denied.begin(), backend.denied.end(),
+                       [](const match::Denied& denied) { return denied.nodes.size() > 1; });
+  });
+}
+
 /// A plan that keeps all limits but those that `lift` takes away.
 std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
                                              void (*lift)(place::Owner&)) {
@@ -176,9 +185,10 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   if (joins == Joins::Yes && !input.objective->keeps_partitions_apart) {
     place::coalesce(
         input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
-        [&](const std::string& backend, const std::vector<ir::NodeId>& nodes) {
-          return may_hold(input, backend, nodes);
-        });
+        !has_denied_sets(input)
+            ? place::MayHold()
+            : [&](const std::string& backend,
+                  const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
   }
   keep_written_names(input.written, plan.placement);
   checked(place::evaluate(input.graph, plan.placement));
