@@ -76,15 +76,27 @@ size_t peak_activations(const Graph& graph, const Placement& placement, const st
       }
     }
   }
+  // Bytes that come and go at each step.
+  Table<PartitionId, int64_t> change(inside.size() + 1, 0);
+  const auto hold = [&](PartitionId first, PartitionId last, size_t bytes) {
+    if (last < first) return;
+    change[first] += static_cast<int64_t>(bytes);
+    if (last < inside.next_id()) change[advance(last, 1)] -= static_cast<int64_t>(bytes);
+  };
+  for (const auto& [value, range] : live) {
+    const NodeId producer = graph.value(value).producer;
+    PartitionId maker;
+    if (producer.is_valid() && owner[producer.slot()] >= 0) maker = PartitionId(int64_t{owner[producer.slot()]});
+    // A partition's own values are among those inside of it.
+    const bool made_within = maker.is_valid() && range.first <= maker && maker <= range.last;
+    hold(range.first, made_within ? advance(maker, -1) : range.last, range.bytes);
+    if (made_within) hold(advance(maker, 1), range.last, range.bytes);
+  }
   size_t peak = 0;
+  int64_t now = 0;
   for (PartitionId step : inside.ids()) {
-    size_t bytes = inside[step];
-    for (const auto& [value, range] : live) {
-      NodeId producer = graph.value(value).producer;
-      bool made_here = producer.is_valid() && owner[producer.slot()] == step.index;
-      if (range.first <= step && step <= range.last && !made_here) bytes += range.bytes;
-    }
-    peak = std::max(peak, bytes);
+    now += change[step];
+    peak = std::max(peak, inside[step] + static_cast<size_t>(now));
   }
   return peak;
 }
@@ -208,44 +220,31 @@ class MemoryFitter {
   std::map<std::string, std::set<NodeId>> banned_;
 };
 
-/// Searches with limits, and again with smaller ones while its plan needs more than the search counted. The bound is that
-/// of the first search. Returns nullopt where no such plan fits.
-std::optional<Solution> search_within(const Graph& graph, const BuiltProblem& built,
+/// By how many bytes the placement of a solution exceeds each limit.
+std::map<std::string, int64_t> excess_of(const Graph& graph, const BuiltProblem& built,
+                                         const std::vector<MemoryLimit>& limits, const Solution& solution) {
+  const Placement placement = to_placement(built.problem, solution, graph, built.values);
+  std::map<std::string, int64_t> excess;
+  for (const MemoryLimit& limit : limits) {
+    const size_t needed = memory_needed(graph, placement, limit.instance);
+    if (needed > limit.bytes) excess[limit.instance] = static_cast<int64_t>(needed - limit.bytes);
+  }
+  return excess;
+}
+
+/// The strategy on the problem with its limits of memory.
+std::optional<Solution> solve_limited(const Graph& graph, const BuiltProblem& built,
                                       const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                       const SearchOptions& options, std::string* why) {
-  constexpr int kSearches = 6;
   Problem limited = built.problem;
-  std::map<std::string, int64_t> counted;
-  for (const MemoryLimit& limit : limits) counted[limit.instance] = static_cast<int64_t>(limit.bytes);
-  std::optional<Solution> first;
-  size_t states = 0;
-  for (int i = 0; i < kSearches; ++i) {
+  for (const MemoryLimit& limit : limits) {
     for (Owner& owner : limited.owners) {
-      if (const auto bytes = counted.find(owner.instance); bytes != counted.end()) owner.memory = bytes->second;
+      if (owner.instance == limit.instance) owner.memory = static_cast<int64_t>(limit.bytes);
     }
-    std::optional<Solution> solution = solve(limited, strategy, options, why);
-    if (!solution) return std::nullopt;
-    states += solution->states;
-    if (!first) first = solution;
-    const Placement placement = to_placement(built.problem, *solution, graph, built.values);
-    bool fits = true;
-    for (const MemoryLimit& limit : limits) {
-      const size_t needed = memory_needed(graph, placement, limit.instance);
-      if (needed <= limit.bytes) continue;
-      fits = false;
-      counted[limit.instance] -= static_cast<int64_t>(needed - limit.bytes);
-      if (counted[limit.instance] < 0) return std::nullopt;
-    }
-    if (!fits) continue;
-    if (i > 0) {
-      solution->bound = first->bound;
-      solution->certificate = first->certificate;
-      solution->optimal = is_exact(strategy) && solution->cost == first->bound;
-      solution->states = states;
-    }
-    return solution;
   }
-  return std::nullopt;
+  SearchOptions own = options;
+  if (!own.excess) own.excess = [&](const Solution& one) { return excess_of(graph, built, limits, one); };
+  return solve(limited, strategy, own, why);
 }
 
 }  // namespace
@@ -264,9 +263,7 @@ std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProbl
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why) {
   if (limits.empty()) return solve(built.problem, strategy, options, why);
-  if (searches(strategy)) {
-    if (std::optional<Solution> solution = search_within(graph, built, limits, strategy, options, why)) return solution;
-  }
+  if (auto solution = solve_limited(graph, built, limits, strategy, options, why)) return solution;
   return MemoryFitter(graph, built, strategy, options, why).run(limits);
 }
 

@@ -174,7 +174,16 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
 }
 
 std::optional<Solution> solve_optimal(const StrategyInput& input) {
-  std::optional<Solution> solution = search_optimal(input.problem, input.options);
+  const auto simpler_solutions = [&] {
+    const std::vector<std::string> host = {std::string(kHostBackend)};
+    std::vector<Solution> known;
+    for (std::optional<Solution>& one : std::vector{solve_single({input.problem, host, input.options, input.why}),
+                                                    solve_greedy(input), solve_eager(input)}) {
+      if (one) known.push_back(std::move(*one));
+    }
+    return known;
+  };
+  std::optional<Solution> solution = search_optimal(input.problem, input.options, simpler_solutions);
   if (solution) return solution;
   solution = solve_greedy(input);
   if (solution) drop_proof(*solution);

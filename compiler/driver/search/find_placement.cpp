@@ -209,6 +209,20 @@ std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Pla
   return devices;
 }
 
+/// By how many bytes the plan of a solution, joined or not, exceeds the memory of devices.
+std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const place::Solution& solution) {
+  std::vector<plan::DeviceMemory> devices;
+  for (Joins joins : {Joins::Yes, Joins::No}) {
+    devices = exceeded(input, to_found_placement(input, solution, joins).placement);
+    if (devices.empty()) break;
+  }
+  std::map<std::string, int64_t> excess;
+  for (const plan::DeviceMemory& device : devices) {
+    excess[device.instance] = static_cast<int64_t>(device.bytes - device.capacity);
+  }
+  return excess;
+}
+
 constexpr size_t kNoLimit = INT64_MAX;  // bytes are signed in the problem
 
 place::MemoryLimit& limit_of(const std::string& instance, std::vector<place::MemoryLimit>& limits) {
@@ -268,6 +282,9 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
   const Clock::time_point start = Clock::now();
   SearchInput input = asked;
   const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
+  if (!input.limits.empty() && input.targets != nullptr) {
+    input.options.excess = [&](const place::Solution& solution) { return excess_of_plan(asked, solution); };
+  }
   std::optional<FoundPlacement> plan;
   std::optional<Cost> bound;  // of the first search: the limits of later ones are too low
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

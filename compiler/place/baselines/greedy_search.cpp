@@ -4,11 +4,13 @@
 #include "compiler/place/baselines/greedy_search.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/conversion_costs.h"
+#include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/problem/quotient.h"
 #include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
@@ -23,6 +25,8 @@ class Greedy {
         graph_(node_graph(problem)),
         reach_(graph_),
         conversions_(problem),
+        memory_(problem),
+        held_(memory_.instances().size()),
         covered_(problem.node_count, false),
         written_(problem.values.size()),
         wanted_(problem.values.size(), 0),
@@ -52,35 +56,49 @@ class Greedy {
     };
     std::stable_sort(turn.begin(), turn.end(), [&](CandidateId a, CandidateId b) { return rank(a) < rank(b); });
     for (CandidateId c : turn) {
-      if (fits(problem_.candidates[c])) take(c);
+      if (fits(c)) take(c);
     }
   }
 
   const std::vector<CandidateId>& taken() const { return taken_; }
 
  private:
-  bool fits(const Candidate& candidate) {
+  bool fits(CandidateId c) {
+    const Candidate& candidate = problem_.candidates[c];
     if (candidate.cost >= Cost::max()) return false;
     if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), [&](NodeId node) { return covered_[node]; })) {
       return false;
     }
-    if (!within_limits(candidate) || !can_be_fed(candidate) || !is_convex(graph_, reach_, candidate.nodes))
-      return false;
+    if (!within_limits(c) || !can_be_fed(candidate) || !is_convex(graph_, reach_, candidate.nodes)) return false;
     return is_transparent(graph_, reach_, candidate.nodes) || stays_acyclic(reach_, opaque_, candidate.nodes);
   }
 
-  bool within_limits(const Candidate& candidate) const {
-    const Owner& owner = problem_.owners[candidate.owner];
-    int count = 1;
-    for (CandidateId c : taken_) {
-      const OwnerId other = problem_.candidates[c].owner;
-      if (problem_.owners[other].max_partitions && problem_.owners[other].backend == owner.backend) ++count;
-      for (const auto& [a, b] : {std::pair(other, candidate.owner), std::pair(candidate.owner, other)}) {
+  bool within_limits(CandidateId c) const {
+    const OwnerId own = problem_.candidates[c].owner;
+    const Owner& owner = problem_.owners[own];
+    for (OwnerId other : used_) {
+      for (const auto& [a, b] : {std::pair(other, own), std::pair(own, other)}) {
         const std::vector<OwnerId>& conflicts = problem_.owners[a].conflicts;
         if (std::find(conflicts.begin(), conflicts.end(), b) != conflicts.end()) return false;
       }
     }
-    return !owner.max_partitions || count <= *owner.max_partitions;
+    if (owner.max_partitions) {
+      const auto count = counts_.find(owner.backend);
+      if ((count == counts_.end() ? 0 : count->second) >= *owner.max_partitions) return false;
+    }
+    return has_room(c);
+  }
+
+  /// For the constants of all candidates taken and what the largest of them works with.
+  bool has_room(CandidateId c) const {
+    const MemoryLimits::InstanceId instance = memory_.instance_of(c);
+    if (!instance.is_valid()) return true;
+    const Held& held = held_[instance];
+    int64_t bytes = held.bytes + std::max(held.working, memory_.working_bytes(c));
+    for (ConstantId k : problem_.candidates[c].constants) {
+      if (!held.constants.contains(k)) bytes += problem_.constant_bytes[k];
+    }
+    return bytes <= memory_.instances()[instance].bytes;
   }
 
   /// Every value has, or can get from a single-node candidate, a format from which all it is wanted in can be reached;
@@ -116,6 +134,16 @@ class Greedy {
   void take(CandidateId c) {
     const Candidate& candidate = problem_.candidates[c];
     taken_.push_back(c);
+    const Owner& owner = problem_.owners[candidate.owner];
+    used_.insert(candidate.owner);
+    if (owner.max_partitions) ++counts_[owner.backend];
+    if (const MemoryLimits::InstanceId instance = memory_.instance_of(c); instance.is_valid()) {
+      Held& held = held_[instance];
+      held.working = std::max(held.working, memory_.working_bytes(c));
+      for (ConstantId k : candidate.constants) {
+        if (held.constants.insert(k).second) held.bytes += problem_.constant_bytes[k];
+      }
+    }
     for (NodeId node : candidate.nodes) covered_[node] = true;
     for (const ValueFormat& read : candidate.reads) {
       wanted_[read.value] |= conversions_.bit(read.value, read.format);
@@ -128,6 +156,15 @@ class Greedy {
   NodeGraph graph_;
   Reachability<NodeId> reach_;
   ConversionCosts conversions_;
+  MemoryLimits memory_;
+  struct Held {
+    std::set<ConstantId> constants;
+    int64_t bytes = 0;    ///< of the constants
+    int64_t working = 0;  ///< the most that one candidate works with
+  };
+  Table<MemoryLimits::InstanceId, Held> held_;
+  std::set<OwnerId> used_;
+  std::map<std::string, int> counts_;  ///< partitions by backend, where limited
   Table<NodeId, bool> covered_;
   Table<ProblemValueId, FormatId> written_;
   Table<ProblemValueId, FormatMask> wanted_;
@@ -138,15 +175,16 @@ class Greedy {
 };
 
 std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector<CandidateId>& taken) {
-  std::set<NodeId> covered;
+  Table<NodeId, char> is_covered(problem.node_count, 0);
+  Table<CandidateId, char> is_taken(problem.candidates.size(), 0);
   for (CandidateId c : taken) {
-    const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
-    covered.insert(nodes.begin(), nodes.end());
+    is_taken[c] = 1;
+    for (NodeId node : problem.candidates[c].nodes) is_covered[node] = 1;
   }
   return candidates_where(problem, [&](CandidateId c) {
     const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
-    return std::find(taken.begin(), taken.end(), c) != taken.end() ||
-           std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return covered.contains(node); });
+    return is_taken[c] != 0 ||
+           std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_covered[node] != 0; });
   });
 }
 
@@ -157,10 +195,10 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
   Greedy greedy(problem);
   for (const std::vector<CandidateId>& turn : turns) greedy.take_turn(turn);
   std::vector<CandidateId> taken = greedy.taken();
-  for (;;) {
+  for (size_t given_up = 1;; given_up *= 2) {
     std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
     if (solution || taken.empty()) return solution;
-    taken.pop_back();
+    taken.resize(taken.size() - std::min(taken.size(), given_up));
   }
 }
 

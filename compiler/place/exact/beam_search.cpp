@@ -3,6 +3,7 @@
 #include "compiler/place/exact/beam_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -37,14 +38,18 @@ size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const no
 Cost BeamSearch::run(size_t width, Incumbent& best) {
   steps_.clear();
   joined_.clear();
-  put_aside_ = Cost::max();
+  put_aside_ = least_refused_ = Cost::max();
   layers_.assign(problem_.node_count + 1, {});
   Entry first;
   // In large graphs rounds of width 1 are to be quick; they prove nothing anyway.
   transitions_.look_ahead(width > 1 || problem_.node_count <= kLargeGraph);
   first.state = transitions_.initial();
-  first.bound = transitions_.bound(first.state);
-  if (first.bound < Cost::max()) layers_.front().emplace(transitions_.key(first.state), first);
+  if (counts_memory()) {
+    first.held.resize(rules_.limits->memory()->instances().size());
+    first.worst.resize(first.held.size());
+  }
+  first.bound = transitions_.bound(first.state, credit(first));
+  if (first.bound < Cost::max()) layers_.front()[transitions_.key(first.state)].push_back(first);
   for (Position position : problem_.order.ids()) {
     for (Entry* entry : select(layers_[position], width, best)) {
       if (is_beyond(*entry, best)) continue;
@@ -56,14 +61,16 @@ Cost BeamSearch::run(size_t width, Incumbent& best) {
     }
     Layer().swap(layers_[position]);
   }
-  for (auto& [key, entry] : layers_.back()) finish(entry, best);
-  return put_aside_;
+  finish(layers_.back(), best);
+  return std::min(put_aside_, least_refused_);
 }
 
 /// The states to expand, least first. The others are put aside.
 std::vector<BeamSearch::Entry*> BeamSearch::select(Layer& layer, size_t width, const Incumbent& best) {
   std::vector<Entry*> entries;
-  for (auto& [key, entry] : layer) entries.push_back(&entry);
+  for (auto& [key, equals] : layer) {
+    for (Entry& entry : equals) entries.push_back(&entry);
+  }
   const auto less = [this](const Entry* a, const Entry* b) {
     if (a->bound != b->bound) return a->bound < b->bound;
     if (a->count != b->count) return a->count < b->count;
@@ -101,9 +108,11 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   std::optional<SearchState> next = transitions_.choose(entry.state, move, joined);
   if (!next) return;
   Entry after;
-  after.bound = std::max(entry.bound, transitions_.bound(*next, best.cost));
+  if (counts_memory() && !add_memory(entry, move, after)) return;
+  after.bound = std::max(entry.bound, transitions_.bound(*next, credit(after), best.cost));
   after.count = entry.count + 1;
   if (after.bound >= Cost::max() || is_beyond(after, best)) return;
+  if (rules_.keeps_apart && !rules_.limits->memory()->could_fit(candidates(entry.step, move))) return;
   after.step = steps_.add({entry.step, move, {}});
   if (!joined.empty()) {
     std::vector<Position> names;
@@ -112,11 +121,35 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
     steps_.back().joined = joined_.add(std::move(names));
   }
   std::vector<int64_t> key = transitions_.key(*next);
-  if (memory_.limits != nullptr && !add_memory(entry, move, after, key)) return;
+  if (rules_.keeps_apart) {
+    std::vector<CandidateId> chosen = candidates(entry.step, move);
+    std::sort(chosen.begin(), chosen.end());
+    for (CandidateId c : chosen) key.push_back(c.index);
+  }
   after.state = std::move(*next);
   Layer& layer = layers_[after.state.position];
-  const auto [it, is_new] = layer.try_emplace(std::move(key));
-  if (is_new || better(after, it->second)) it->second = std::move(after);
+  keep(std::move(after), layer[std::move(key)]);
+}
+
+Cost BeamSearch::credit(const Entry& entry) const {
+  return rules_.limits == nullptr ? Cost() : problem_.cost_of(rules_.limits->credit(entry.worst));
+}
+
+/// Adds an entry to those of its key, unless one of them makes it useless.
+void BeamSearch::keep(Entry&& entry, std::vector<Entry>& others) const {
+  const auto replaces = [this](const Entry& a, const Entry& b) { return !better(b, a) && uses_no_more(a, b); };
+  if (std::any_of(others.begin(), others.end(), [&](const Entry& other) { return replaces(other, entry); })) return;
+  std::erase_if(others, [&](const Entry& other) { return replaces(entry, other); });
+  others.push_back(std::move(entry));
+}
+
+bool BeamSearch::uses_no_more(const Entry& a, const Entry& b) const {
+  if (rules_.limits == nullptr) return true;
+  const auto is_no_more = [](const auto& mine, const auto& other) {
+    return std::equal(mine.begin(), mine.end(), other.begin(), other.end(), std::less_equal<>());
+  };
+  return is_no_more(a.state.counters, b.state.counters) && is_no_more(a.state.flags, b.state.flags) &&
+         is_no_more(a.held, b.held) && is_no_more(a.worst, b.worst);
 }
 
 bool BeamSearch::better(const Entry& a, const Entry& b) const {
@@ -144,34 +177,18 @@ bool BeamSearch::earlier(StepId a, StepId b) const {
   return result;
 }
 
-/// Puts into the key what the memory rule keeps apart. False: it does not fit.
-bool BeamSearch::add_memory(const Entry& before, MoveId move, Entry& after, std::vector<int64_t>& key) const {
-  key.push_back(-2);
-  if (memory_.sure_bytes == nullptr) {
-    std::vector<CandidateId> chosen = candidates(before.step, move);
-    if (!memory_.limits->could_fit(chosen)) return false;
-    std::sort(chosen.begin(), chosen.end());
-    for (CandidateId c : chosen) key.push_back(c.index);
-    return true;
-  }
-  const Table<MemoryLimits::InstanceId, MemoryLimits::Instance>& instances = memory_.limits->instances();
+/// Counts the bytes of one more candidate. False: there is no room for it.
+bool BeamSearch::add_memory(const Entry& before, MoveId move, Entry& after) const {
+  const SearchLimits& limits = *rules_.limits;
   after.held = before.held;
   after.worst = before.worst;
-  after.held.resize(instances.size());
-  after.worst.resize(instances.size());
   const CandidateId candidate = problem_.moves[move].source;
-  const MemoryLimits::InstanceId instance = memory_.limits->instance_of(candidate);
-  if (instance.is_valid()) {
-    after.held[instance] += (*memory_.sure_bytes)[candidate];
-    after.worst[instance] = std::max(after.worst[instance], memory_.limits->working_bytes(candidate));
-  }
-  constexpr int64_t kBuckets = 32;
-  for (MemoryLimits::InstanceId i : instances.ids()) {
-    if (after.held[i] + after.worst[i] > instances[i].bytes) return false;
-    const int64_t bytes = std::max<int64_t>(1, instances[i].bytes);
-    key.insert(key.end(), {after.held[i] * kBuckets / bytes, after.worst[i] * kBuckets / bytes});
-  }
-  return true;
+  const SearchLimits::InstanceId instance = limits.instance_of(candidate);
+  if (!instance.is_valid()) return true;
+  after.held[instance] += limits.sure_bytes(candidate);
+  after.worst[instance] = std::max(after.worst[instance], limits.working_bytes(candidate));
+  const int64_t room = rules_.room.empty() ? limits.memory()->instances()[instance].bytes : rules_.room[instance];
+  return after.held[instance] + after.worst[instance] <= room;
 }
 
 /// Of a path that ends with `step`, and of one more move.
@@ -204,21 +221,38 @@ std::vector<RegionId> BeamSearch::regions_of(StepId step) const {
   return std::move(into.items());
 }
 
-void BeamSearch::finish(const Entry& entry, Incumbent& best) const {
+Incumbent BeamSearch::solution_of(const Entry& entry) const {
   Incumbent found{entry.state.cost, entry.count, {}, {}};
   for (StepId step = entry.step; step.is_valid(); step = steps_[step].previous) {
     found.moves.push_back(steps_[step].move);
   }
   std::reverse(found.moves.begin(), found.moves.end());
   found.regions = regions_of(entry.step);
-  if (memory_.limits != nullptr) {
-    std::vector<CandidateId> chosen;
-    for (MoveId move : found.moves) chosen.push_back(problem_.moves[move].source);
-    if (!memory_.limits->fits(chosen)) return;
-    if (memory_.on_solution) memory_.on_solution(chosen, found.regions);
+  return found;
+}
+
+/// The best of the whole solutions that are accepted.
+void BeamSearch::finish(Layer& layer, Incumbent& best) {
+  constexpr size_t kMaxRefused = 20;
+  std::vector<const Entry*> found;
+  for (const auto& [key, entries] : layer) {
+    for (const Entry& entry : entries) found.push_back(&entry);
   }
+  std::sort(found.begin(), found.end(), [this](const Entry* a, const Entry* b) { return better(*a, *b); });
   const auto rank = [](const Incumbent& of) { return std::tie(of.cost, of.count, of.moves, of.regions); };
-  if (rank(found) < rank(best)) best = std::move(found);
+  size_t refused = 0;
+  for (const Entry* entry : found) {
+    Incumbent one = solution_of(*entry);
+    if (rank(best) < rank(one) || (refused == kMaxRefused && !rules_.keeps_apart)) return;
+    std::vector<CandidateId> chosen;
+    for (MoveId move : one.moves) chosen.push_back(problem_.moves[move].source);
+    if (!rules_.accepts || rules_.accepts(chosen, one.regions)) {
+      best = std::move(one);
+      return;
+    }
+    ++refused;
+    if (!rules_.keeps_apart) least_refused_ = std::min(least_refused_, one.cost);
+  }
 }
 
 }  // namespace collage::place

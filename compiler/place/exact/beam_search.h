@@ -2,6 +2,10 @@
 // Layers by first uncovered node in search order (search_order.h). Each step covers that node in every possible way;
 // partial solutions with equal keys (search_state.h) are merged. A layer keeps the `width` states of least bound; the
 // least bound among those put aside bounds every solution that was not looked at.
+//
+// Where limits are active, a partial solution takes the place of one with an equal key only if it has used as little of
+// each. For memory that counts what is surely held and what the largest candidate works with: a solution may still need
+// more, and is then refused by `accepts`. Its cost bounds those that it may have hidden.
 #pragma once
 
 #include <chrono>
@@ -13,7 +17,6 @@
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/exact/search_state.h"
-#include "compiler/place/problem/memory_limits.h"
 
 namespace collage::place {
 
@@ -45,24 +48,34 @@ struct Incumbent {
   bool exists() const { return cost < Cost::max(); }
 };
 
-/// What layers do about memory.
-struct MemoryRule {
-  const MemoryLimits* limits = nullptr;  ///< on the problem's candidates; every solution keeps them
-  /// Null: no two partial solutions are merged, which is exact. Otherwise the bytes that candidates surely add: those
-  /// are merged that hold about as much, which is not.
-  const Table<CandidateId, int64_t>* sure_bytes = nullptr;
-  /// Called with every solution that keeps the limits: candidates and their regions.
-  std::function<void(const std::vector<CandidateId>&, const std::vector<RegionId>&)> on_solution = nullptr;
+/// What layers do about limits.
+struct LimitRules {
+  const SearchLimits* limits = nullptr;  ///< null: none is active
+  /// Bytes that a search for good solutions may use of each instance; empty: what there is. With less, what the round
+  /// returns is no bound.
+  Table<SearchLimits::InstanceId, int64_t> room;
+  /// Partial solutions that chose differently are kept apart: exact where what a plan needs depends on all of it.
+  bool keeps_apart = false;
+  /// Whether a whole solution, candidates and their regions, fits into the memory of devices.
+  std::function<bool(const std::vector<CandidateId>&, const std::vector<RegionId>&)> accepts = nullptr;
 };
 
 class BeamSearch {
  public:
-  BeamSearch(IndexedProblem& problem, const ChainBound& chain, SearchBudget& budget, MemoryRule memory = {})
-      : problem_(problem), chain_(chain), transitions_(problem, chain), budget_(budget), memory_(std::move(memory)) {}
+  BeamSearch(IndexedProblem& problem, const ChainBound& chain, SearchBudget& budget, LimitRules rules = {})
+      : problem_(problem),
+        chain_(chain),
+        transitions_(problem, chain, rules.limits),
+        budget_(budget),
+        rules_(std::move(rules)) {}
 
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
   /// `Cost::max()` if all were.
   Cost run(size_t width, Incumbent& best);
+  /// Of the last round: the least cost of a solution that was not accepted, and what it would return without these. Where
+  /// the first is no more than the second, wider rounds prove no more.
+  Cost least_refused() const { return least_refused_; }
+  Cost least_put_aside() const { return put_aside_; }
 
  private:
   struct Step;
@@ -80,34 +93,41 @@ class BeamSearch {
     Cost bound;
     size_t count = 0;  ///< candidates chosen
     StepId step;
-    // Where they count: sure bytes, and the most that one candidate works with.
-    Table<MemoryLimits::InstanceId, int64_t> held;
-    Table<MemoryLimits::InstanceId, int64_t> worst;
+    // Where memory is an active limit: sure bytes, and the most that one candidate works with.
+    Table<SearchLimits::InstanceId, int64_t> held;
+    Table<SearchLimits::InstanceId, int64_t> worst;
   };
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
   };
-  using Layer = std::unordered_map<std::vector<int64_t>, Entry, KeyHash>;
+  /// Of equal keys, those of which none is as good as another and has used as little of every limit.
+  using Layer = std::unordered_map<std::vector<int64_t>, std::vector<Entry>, KeyHash>;
 
   std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);
   void expand(const Entry& entry, const Incumbent& best);
   void choose(const Entry& entry, MoveId move, const std::vector<OpenRegionId>& joined, const Incumbent& best);
+  void keep(Entry&& entry, std::vector<Entry>& others) const;
   bool better(const Entry& a, const Entry& b) const;
+  bool uses_no_more(const Entry& a, const Entry& b) const;
   bool earlier(StepId a, StepId b) const;
-  void finish(const Entry& entry, Incumbent& best) const;
+  void finish(Layer& layer, Incumbent& best);
+  Incumbent solution_of(const Entry& entry) const;
   std::vector<CandidateId> candidates(StepId step, MoveId move) const;
   std::vector<RegionId> regions_of(StepId step) const;
-  bool add_memory(const Entry& before, MoveId move, Entry& after, std::vector<int64_t>& key) const;
+  Cost credit(const Entry& entry) const;
+  bool counts_memory() const { return rules_.limits != nullptr && rules_.limits->memory_is_active(); }
+  bool add_memory(const Entry& before, MoveId move, Entry& after) const;
 
   IndexedProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;
-  MemoryRule memory_;
+  LimitRules rules_;
   Table<Position, Layer> layers_;
   Table<StepId, Step> steps_;
   Table<JoinedId, std::vector<Position>> joined_;  ///< names of regions (regions.h)
   Cost put_aside_ = Cost::max();
+  Cost least_refused_ = Cost::max();
 };
 
 }  // namespace collage::place

@@ -42,7 +42,8 @@ struct IndexedCandidate {
   CandidateId source = 0;
   std::vector<Position> nodes;  ///< ascending
   Cost cost;
-  Cost least;                     ///< with what joining it may save (RegionOwner): what the chain bound counts
+  Cost extra;                     ///< the price of the limits that it uses up (search_limits.h)
+  Cost least;                     ///< with `extra` and what joining may save (RegionOwner): what the chain bound counts
   RegionOwnerId region_owner;     ///< it may be part of its regions
   bool opaque = false;            ///< contracting it adds paths
   MoveId shape = 0;               ///< the first move of the same nodes

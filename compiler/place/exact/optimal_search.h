@@ -8,11 +8,17 @@
 //      candidates the bound is tighter still: again from 2, while that takes away enough.
 //   4. Layers of width 4, 16, … until no state was put aside whose bound is below the best solution: the proof.
 //
+// Limits (search_limits.h) count once a solution breaks them: from then on they have prices in the bound, and partial
+// solutions remember what they have used. What a plan needs of a memory follows from its whole execution order: of
+// solutions that fit by what can be counted early, those that do not fit in the end are refused, and rounds that count
+// on less memory look for one that does. Small problems are at last searched with all choices kept apart, which is exact.
+//
 // Ties: least cost, then fewest candidates, then the sequence of candidates in the order in which they cover the first
 // uncovered node, compared by rule, backend, instance, nodes. The order of Problem::candidates never matters. Equally
 // good solutions are distinguished exactly unless that alone would take more than `tie_states`.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +27,13 @@
 
 namespace collage::place {
 
-/// Nothing if no solution exists, or if none was found in `kPatience` times the budget.
-std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options = {});
+/// Solutions of simpler strategies; asked for only where limits bind.
+using Starts = std::function<std::vector<Solution>()>;
+
+/// Nothing if no solution exists, or if none was found in `kPatience` times the budget. It is never worse than one of
+/// `starts` that keeps all limits.
+std::optional<Solution> search_optimal(const Problem& problem, const SearchOptions& options = {},
+                                       const Starts& starts = {});
 
 /// The optimal search over the `kept` candidates; the solution names candidates of `problem`.
 std::optional<Solution> search_among(const Problem& problem, const std::vector<CandidateId>& kept,

@@ -13,6 +13,8 @@
 #include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/periodic_start.h"
+#include "compiler/place/exact/price_limits.h"
+#include "compiler/place/exact/search_limits.h"
 #include "compiler/place/problem/subproblem.h"
 
 namespace collage::place {
@@ -28,8 +30,14 @@ constexpr size_t kMinRemovedPercent = 8;
 constexpr int64_t kMaxGapDivisor = 40;
 /// The bound still rises quickly if a chunk raises it by more than the cost divided by this.
 constexpr int64_t kQuickRiseDivisor = 125;
+/// With limits that are active the gap may be one of the limits: multipliers do not close it, wider rounds do. So many
+/// chunks in a row may raise the bound by less than this part of the gap.
+constexpr int kMaxIdleChunks = 3;
+constexpr int64_t kIdleRiseDivisor = 100;
 /// Width of the rounds between two chunks.
 constexpr size_t kTuningWidth = 4;
+/// With more nodes, partial solutions that are never merged are too many to get far.
+constexpr size_t kMaxNodesApart = 64;
 
 /// The problem with the candidates that may still be in a better solution, and all that is built upon it.
 struct Stage {
@@ -43,34 +51,15 @@ struct Stage {
 
 class OptimalSearch {
  public:
-  OptimalSearch(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory)
+  OptimalSearch(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory, const Starts& starts)
       : problem_(problem),
         options_(options),
         memory_(memory),
+        starts_(starts),
         budget_(options),
         stage_(std::make_unique<Stage>(problem)),
+        limits_(problem, stage_->search, memory),
         bound_(problem.cost_of(0)) {}
-
-  /// A solution to begin with, in the order of its first positions.
-  void start_from(const Solution& known) {
-    const Table<CandidateId, MoveId> move_of = moves_of_candidates(stage_->search);
-    const Verdict verdict = evaluate(problem_, known);
-    if (!std::holds_alternative<Cost>(verdict)) return;
-    std::vector<std::pair<MoveId, RegionId>> moves;
-    for (size_t i = 0; i < known.chosen.size(); ++i) {
-      const MoveId move = move_of[known.chosen[i]];
-      if (!move.is_valid()) return;
-      moves.emplace_back(move, known.region.empty() ? RegionId(i) : known.region[i]);
-    }
-    std::sort(moves.begin(), moves.end());
-    best_.cost = std::get<Cost>(verdict);
-    best_.count = known.chosen.size();
-    std::map<RegionId, RegionId> first_of;
-    for (const auto& [move, region] : moves) {
-      best_.regions.push_back(first_of.emplace(region, RegionId(best_.moves.size())).first->second);
-      best_.moves.push_back(move);
-    }
-  }
 
   std::optional<Solution> solve() {
     is_complete_ = stage_->search.complete;
@@ -79,18 +68,18 @@ class OptimalSearch {
     // The first unit of a region pays its whole launch: no single state sees that it is worth it.
     run(joins_ ? kTuningWidth : 1);
     tune(temperature);
-    // The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
-    BeamSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
-    for (size_t width = 4; !is_done(); width *= 4) run(layers, width);
+    widen(false);
+    if (limits_.memory_is_active() && problem_.node_count <= kMaxNodesApart) widen(true);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
     for (MoveId move : best_.moves) solution.chosen.push_back(source(move));
     if (joins_) solution.region = best_.regions;
     solution.cost = best_.cost;
     if (is_complete_) {
-      solution.bound = bound_;
-      certificate_.add_round(stage_->search, stage_->chain);
+      solution.bound = std::min(bound_, best_.cost);
+      if (!is_certified_) certificate_.add_round(stage_->search, stage_->chain);
       solution.certificate = certificate_.finish(stage_->chain, best_.cost);
+      if (is_certified_) solution.certificate.bound = std::min(lower_of_certificate_, best_.cost);
     }
     solution.optimal = solution.cost == solution.bound;
     solution.states = budget_.states();
@@ -98,6 +87,9 @@ class OptimalSearch {
   }
 
  private:
+  using InstanceId = SearchLimits::InstanceId;
+  using Bytes = Table<InstanceId, int64_t>;
+
   CandidateId source(MoveId move) const { return stage_->search.moves[move].source; }
 
   /// By candidate of the whole problem, which may have no move.
@@ -107,16 +99,151 @@ class OptimalSearch {
     return move_of;
   }
 
-  /// A round of the layers, and what it proves.
-  void run(size_t width) {
-    BeamSearch layers(stage_->search, stage_->chain, budget_, MemoryRule{memory_, nullptr, nullptr});
-    run(layers, width);
+  std::vector<CandidateId> chosen() const {
+    std::vector<CandidateId> candidates;
+    for (MoveId move : best_.moves) candidates.push_back(source(move));
+    return candidates;
   }
 
-  void run(BeamSearch& layers, size_t width) {
-    const Cost put_aside = layers.run(width, best_);
-    raise(std::max(std::min(best_.cost, put_aside), std::min(best_.cost, stage_->chain.lower())));
-    is_closed_ = put_aside > best_.cost || put_aside >= Cost::max();
+  /// What no solution costs less than by the multipliers and prices alone.
+  Cost lower() const {
+    const Cost chain = stage_->chain.lower();
+    return chain >= Cost::max() ? chain : chain - problem_.cost_of(limits_.credit({}));
+  }
+
+  /// A solution to begin with, in the order of its first positions, if it is better and keeps all limits.
+  void start_from(const Solution& known) {
+    const Table<CandidateId, MoveId> move_of = moves_of_candidates(stage_->search);
+    const Verdict verdict = evaluate(problem_, known);
+    if (!std::holds_alternative<Cost>(verdict) || std::get<Cost>(verdict) >= best_.cost) return;
+    if (!excess(known.chosen, known.region).empty()) return;
+    std::vector<std::pair<MoveId, RegionId>> moves;
+    for (size_t i = 0; i < known.chosen.size(); ++i) {
+      const MoveId move = move_of[known.chosen[i]];
+      if (!move.is_valid()) return;
+      moves.emplace_back(move, known.region.empty() ? RegionId(i) : known.region[i]);
+    }
+    std::sort(moves.begin(), moves.end());
+    best_ = {};
+    best_.cost = std::get<Cost>(verdict);
+    best_.count = known.chosen.size();
+    std::map<RegionId, RegionId> first_of;
+    for (const auto& [move, region] : moves) {
+      best_.regions.push_back(first_of.emplace(region, RegionId(best_.moves.size())).first->second);
+      best_.moves.push_back(move);
+    }
+  }
+
+  /// By how many bytes a solution exceeds memories; empty: it fits.
+  Bytes excess(const std::vector<CandidateId>& candidates, const std::vector<RegionId>& region) const {
+    if (memory_ == nullptr) return {};
+    Bytes more(memory_->instances().size(), 0);
+    bool exceeds = false;
+    for (InstanceId i : more.ids()) {
+      more[i] = std::max<int64_t>(0, memory_->peak(i, candidates) - memory_->instances()[i].bytes);
+      exceeds = exceeds || more[i] > 0;
+    }
+    if (!exceeds && options_.excess) {
+      Solution solution;
+      solution.chosen = candidates;
+      solution.region = region;
+      const std::map<std::string, int64_t> of = options_.excess(solution);
+      for (InstanceId i : more.ids()) {
+        const auto at = of.find(memory_->instances()[i].name);
+        if (at == of.end()) continue;
+        more[i] = at->second;
+        exceeds = exceeds || more[i] > 0;
+      }
+    }
+    return exceeds ? more : Bytes();
+  }
+
+  LimitRules rules(bool keeps_apart, Bytes room = {}) {
+    LimitRules rules;
+    if (!limits_.any_active()) return rules;
+    rules.limits = &limits_;
+    rules.keeps_apart = keeps_apart;
+    rules.room = std::move(room);
+    if (!limits_.memory_is_active()) return rules;
+    rules.accepts = [this](const std::vector<CandidateId>& candidates, const std::vector<RegionId>& region) {
+      Bytes more = excess(candidates, region);
+      const bool fits = more.empty();
+      if (!fits && least_excess_.empty()) least_excess_ = std::move(more);
+      return fits;
+    };
+    return rules;
+  }
+
+  /// A round of the layers, and what it proves. Where its solution breaks limits that were not active: again with them.
+  void run(size_t width) {
+    while (true) {
+      BeamSearch layers(stage_->search, stage_->chain, budget_, rules(false));
+      if (run(layers, width)) return;
+    }
+  }
+
+  /// False: other limits are active now.
+  bool run(BeamSearch& layers, size_t width) {
+    least_excess_ = {};
+    const Cost unseen = layers.run(width, best_);
+    if (best_.exists() && activate_limits()) return false;
+    raise(std::max(std::min(best_.cost, unseen), std::min(best_.cost, lower())));
+    is_closed_ = unseen > best_.cost || unseen >= Cost::max();
+    // Wider rounds prove nothing if what was refused costs less than all that was put aside.
+    is_stuck_ = layers.least_refused() < Cost::max() && layers.least_refused() <= layers.least_put_aside();
+    if (layers.least_refused() < best_.cost) search_smaller(width);
+    return true;
+  }
+
+  /// Solutions that count on less memory, until one is accepted.
+  void search_smaller(size_t width) {
+    constexpr int kAttempts = 5;
+    Bytes room;
+    for (const MemoryLimits::Instance& instance : memory_->instances()) room.push_back(instance.bytes);
+    for (int attempt = 0; attempt < kAttempts && !least_excess_.empty() && !budget_.is_spent(); ++attempt) {
+      for (InstanceId i : room.ids()) room[i] -= least_excess_[i];
+      least_excess_ = {};
+      BeamSearch(stage_->search, stage_->chain, budget_, rules(false, room)).run(width, best_);
+    }
+  }
+
+  /// Where the best solution breaks limits: these become active, with prices, and it is the best no more.
+  bool activate_limits() {
+    std::vector<InstanceId> exceeded;
+    if (memory_ != nullptr && !limits_.memory_is_active()) {
+      const Bytes more = excess(chosen(), best_.regions);
+      for (InstanceId i : more.ids()) {
+        if (more[i] > 0) exceeded.push_back(i);
+      }
+    }
+    if (!limits_.activate(chosen(), exceeded)) return false;
+    // Candidates went because they were in no better solution than one that breaks limits.
+    if (whole_ != nullptr) {
+      stage_ = std::move(whole_);
+      if (!is_certified_) certificate_ = {};
+    }
+    if (!is_certified_ && is_complete_) certify_without_limits();
+    has_new_stage_ = true;
+    best_ = {};
+    if (starts_) {
+      for (const Solution& known : starts_()) start_from(known);
+    }
+    BoundTuner tuner(stage_->search, stage_->chain);
+    LimitPricer(limits_, stage_->search, stage_->chain).raise_bound(tuner);
+    return true;
+  }
+
+  /// Multipliers with prices of limits are no part of a certificate. Those without them have to be good for it, and are
+  /// then a good start for those with them.
+  void certify_without_limits() {
+    constexpr int kSteps = 150, kStepsOfLarge = 25;
+    BoundTuner tuner(stage_->search, stage_->chain);
+    const int steps = problem_.node_count > kLargeGraph ? kStepsOfLarge : kSteps;
+    if (!tuner.is_idle()) tuner.ascend(best_.cost, steps);
+    certificate_.add_round(stage_->search, stage_->chain);
+    lower_of_certificate_ = stage_->chain.lower();
+    bound_ = std::max(bound_, std::min(best_.cost, lower_of_certificate_));
+    is_certified_ = true;
   }
 
   void raise(Cost bound) {
@@ -130,18 +257,33 @@ class OptimalSearch {
   void tune(double temperature) {
     if (!best_.exists()) return;
     auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    has_new_stage_ = false;
     const bool is_large = problem_.node_count > kLargeGraph;
     const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
+    int idle_chunks = 0;
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
-      const Cost before = stage_->chain.lower();
-      const bool goes_on = tuner->ascend(best_.cost, steps);
+      const Cost before = lower(), proven_before = bound_, best_before = best_.cost;
+      const bool goes_on = tuner->ascend(best_.cost + problem_.cost_of(limits_.credit({})), steps);
+      if (limits_.any_active()) LimitPricer(limits_, stage_->search, stage_->chain).raise_bound(*tuner);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
-      const bool rises = (stage_->chain.lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
+      const bool rises = (lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
       run(is_narrow && !joins_ ? 1 : kTuningWidth);
+      if (has_new_stage_) {
+        if (!best_.exists()) return;
+        tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, tuner->temperature());
+        has_new_stage_ = false;
+        continue;
+      }
       if (!goes_on || is_closed_) break;
+      const bool is_idle = best_.cost == best_before &&
+                           (bound_ - proven_before).count() < (best_.cost - bound_).count() / kIdleRiseDivisor;
+      idle_chunks = is_idle ? idle_chunks + 1 : 0;
+      if (limits_.any_active() && idle_chunks == kMaxIdleChunks) break;
       if ((best_.cost - bound_).count() > best_.cost.count() / kMaxGapDivisor) continue;
-      const Table<MoveId, Cost> lower = stage_->chain.lower_with_moves();
+      const Cost credit = problem_.cost_of(limits_.credit({}));
+      Table<MoveId, Cost> lower = stage_->chain.lower_with_moves();
+      for (Cost& cost : lower) cost = cost >= Cost::max() ? cost : cost - credit;
       const size_t gone = std::count_if(lower.begin(), lower.end(), [&](Cost d) { return d > best_.cost; });
       if (gone * 100 >= kMinRemovedPercent * lower.size()) reduce(lower, tuner);
     }
@@ -150,7 +292,7 @@ class OptimalSearch {
   /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
   /// move cost at least.
   void reduce(const Table<MoveId, Cost>& lower, std::unique_ptr<BoundTuner>& tuner) {
-    certificate_.add_round(stage_->search, stage_->chain);
+    if (!is_certified_) certificate_.add_round(stage_->search, stage_->chain);
     std::vector<CandidateId> kept;
     for (MoveId m : lower.ids()) {
       if (lower[m] <= best_.cost) kept.push_back(source(m));
@@ -158,40 +300,59 @@ class OptimalSearch {
     std::sort(kept.begin(), kept.end());
     auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
     for (IndexedCandidate& move : next->search.moves) move.source = kept[move.source.slot()];
+    add_prices(limits_, next->search);
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
     const Table<CandidateId, MoveId> move_of = moves_of_candidates(next->search);
     for (MoveId& move : best_.moves) move = move_of[source(move)];
+    if (whole_ == nullptr) whole_ = std::move(stage_);
     stage_ = std::move(next);
-    raise(std::min(best_.cost, stage_->chain.lower()));
+    raise(std::min(best_.cost, this->lower()));
+  }
+
+  /// The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
+  void widen(bool keeps_apart) {
+    is_stuck_ = false;
+    for (size_t width = 4; !is_done();) {
+      BeamSearch layers(stage_->search, stage_->chain, budget_, rules(keeps_apart));
+      for (; !is_done() && run(layers, width); width *= 4) {
+      }
+    }
   }
 
   bool is_done() const {
     const bool proven = bound_ == best_.cost && budget_.states() >= options_.tie_states;
-    return is_closed_ || (best_.exists() && (proven || budget_.is_spent())) || budget_.is_out_of_patience();
+    return is_closed_ || is_stuck_ || (best_.exists() && (proven || budget_.is_spent())) ||
+           budget_.is_out_of_patience();
   }
 
   const Problem& problem_;
   const SearchOptions& options_;
   const MemoryLimits* memory_;
+  const Starts& starts_;
   SearchBudget budget_;
   std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Stage> whole_;  ///< with all candidates, once some went
+  SearchLimits limits_;
   CertificateMaker certificate_;
   Incumbent best_;
   Cost bound_;
+  Bytes least_excess_;  ///< of the first solution that was refused in a round
   bool is_closed_ = false;
+  bool is_stuck_ = false;
   bool is_complete_ = true;
+  bool is_certified_ = false;  ///< the certificate has all its rounds
+  Cost lower_of_certificate_;
+  bool has_new_stage_ = false;  ///< since the tuner was made
   bool joins_ = false;
 };
 
 }  // namespace
 
-std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
-                                         const MemoryLimits* memory, const Solution* known) {
-  OptimalSearch search(problem, options, memory);
-  if (known != nullptr) search.start_from(*known);
-  return search.solve();
+std::optional<Solution> search_covers(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory,
+                                      const Starts& starts) {
+  return OptimalSearch(problem, options, memory, starts).solve();
 }
 
 }  // namespace collage::place

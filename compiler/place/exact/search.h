@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search of optimal_search.h without regard to memory, and its exact form with it, for `memory_search.h`.
+// The search of optimal_search.h among candidates each of which fits into memory alone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,9 +11,8 @@
 
 namespace collage::place {
 
-/// `memory`: null, or limits that every solution keeps; no two partial solutions are then merged. `known`: a solution
-/// to begin with, or null.
-std::optional<Solution> search_unlimited(const Problem& problem, const SearchOptions& options,
-                                         const MemoryLimits* memory, const Solution* known);
+/// `memory`: null where none can be too small. `starts`: as of `search_optimal`.
+std::optional<Solution> search_covers(const Problem& problem, const SearchOptions& options, const MemoryLimits* memory,
+                                      const Starts& starts);
 
 }  // namespace collage::place

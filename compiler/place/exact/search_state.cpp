@@ -36,12 +36,12 @@ void append(std::vector<int64_t>& key, const std::vector<I>& ids) {
 
 std::vector<int64_t> Transitions::key(const SearchState& state) const {
   std::vector<int64_t> key;
-  key.reserve(3 + state.covered.size() + 3 * state.live.size() + state.open.size() + state.counters.size() +
-              state.flags.size());
+  key.reserve(3 + state.covered.size() + 3 * state.live.size() + state.open.size());
   key.push_back(std::ssize(state.covered));
   append(key, state.covered);
   key.push_back(std::ssize(state.live));
-  if (problem_.symmetry.exists() && state.regions.empty()) {
+  const bool counts_bytes = limits_ != nullptr && limits_->memory_is_active();
+  if (problem_.symmetry.exists() && state.regions.empty() && !counts_bytes) {
     InstanceSymmetry::Renaming rename(problem_.symmetry);
     for (const LiveValue& entry : state.live) {
       const FormatId written = rename(entry.written);
@@ -58,8 +58,6 @@ std::vector<int64_t> Transitions::key(const SearchState& state) const {
   }
   append(key, state.open);
   key.push_back(-1);
-  key.insert(key.end(), state.counters.begin(), state.counters.end());
-  key.insert(key.end(), state.flags.begin(), state.flags.end());
   RegionRules::add_to_key(state.regions, key);
   return key;
 }
@@ -87,6 +85,7 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
 
   SearchState after;
   after.cost = state.cost + move.cost;
+  after.paid = state.paid + move.extra;
   if (after.cost >= Cost::max()) return std::nullopt;
   std::vector<Position> all;
   std::set_union(state.covered.begin(), state.covered.end(), move.nodes.begin(), move.nodes.end(),
@@ -108,8 +107,8 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
 
   after.counters = state.counters;
   after.flags = state.flags;
-  if (move.counter.is_valid()) ++after.counters[move.counter];
-  if (move.flag.is_valid()) after.flags[move.flag] = 1;
+  if (move.counter.is_valid() && is_active(move.counter)) ++after.counters[move.counter];
+  if (move.flag.is_valid() && conflicts_are_active()) after.flags[move.flag] = 1;
 
   for (const PendingCost& pending : state.pending) {
     if (pending.last >= after.position) after.pending.push_back(pending);
@@ -140,8 +139,20 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
   return after;
 }
 
+bool Transitions::is_active(CounterId counter) const {
+  return limits_ != nullptr && limits_->is_active(counter);
+}
+
+bool Transitions::conflicts_are_active() const {
+  return limits_ != nullptr && limits_->conflicts_are_active();
+}
+
 bool Transitions::within_limits(const SearchState& state, const IndexedCandidate& move) const {
-  if (move.counter.is_valid() && state.counters[move.counter] >= problem_.counter_limits[move.counter]) return false;
+  if (move.counter.is_valid() && is_active(move.counter) &&
+      state.counters[move.counter] >= problem_.counter_limits[move.counter]) {
+    return false;
+  }
+  // Flags are set only while conflicts are active.
   return std::none_of(move.conflicts.begin(), move.conflicts.end(),
                       [&](FlagId flag) { return state.flags[flag] != 0; });
 }
@@ -229,7 +240,7 @@ void Transitions::keep_open(SearchState& state) const {
   state.open = std::move(reached);
 }
 
-Cost Transitions::bound(const SearchState& state, Cost enough) {
+Cost Transitions::bound(const SearchState& state, Cost credit, Cost enough) {
   const ChainLayout& layout = chain_.layout();
   const std::vector<ProblemValueId>& crossing = layout.crossing[state.position];
   const IdRange<StartId> starts = chain_.starts_at(state.position);
@@ -269,7 +280,8 @@ Cost Transitions::bound(const SearchState& state, Cost enough) {
     int64_t chain = kNoWay;
     for (size_t s = 0; s < starts.size(); ++s) chain = std::min(chain, rests[s] + crossing_costs_[s]);
     if (is_no_way(chain)) return Cost::max();
-    return state.cost + problem_.cost_of(std::max<int64_t>(0, chain + others - counted_twice)) - may_save;
+    const Cost rest = problem_.cost_of(chain + others - counted_twice);
+    return state.cost + std::max(Cost(), rest + state.paid - credit) - may_save;
   };
   int64_t shares = 0;
   for (RunId run : state.runs_ahead) shares += chain_.share(run).count();

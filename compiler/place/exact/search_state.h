@@ -8,8 +8,9 @@
 //     yet, and the formats demanded so far, canonical;
 //   - the open partitions: opaque ones that some uncovered node still reaches, with which a later opaque one could
 //     close a cycle;
-//   - counts of partitions and used owners, where limits speak of them;
 //   - the open regions of large engines (regions.h).
+// Counts of partitions and used owners, where active limits speak of them (search_limits.h), are no part of the key: of two
+// partial solutions with equal keys the one that costs more goes only if it has not used less.
 // Cost so far: candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds
 // St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
 #pragma once
@@ -23,6 +24,7 @@
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/regions.h"
+#include "compiler/place/exact/search_limits.h"
 
 namespace collage::place {
 
@@ -53,12 +55,14 @@ struct SearchState {
   std::vector<PendingCost> pending;  ///< not part of the key
   std::vector<RunId> runs_ahead;     ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Cost cost;
+  Cost paid;  ///< for limits, in addition
 };
 
 class Transitions {
  public:
-  Transitions(IndexedProblem& problem, const ChainBound& chain)
-      : problem_(problem), chain_(chain), regions_(problem), rests_(problem.node_count + 1) {}
+  /// `limits`: null if none is active.
+  Transitions(IndexedProblem& problem, const ChainBound& chain, const SearchLimits* limits)
+      : problem_(problem), chain_(chain), limits_(limits), regions_(problem), rests_(problem.node_count + 1) {}
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
   void look_ahead(bool wanted) { looks_ahead_ = wanted; }
@@ -71,10 +75,13 @@ class Transitions {
   /// cannot be chosen.
   std::optional<SearchState> choose(const SearchState& state, MoveId move, std::span<const OpenRegionId> joined = {});
   const RegionRules& regions() const { return regions_; }
-  /// No completion of `state` costs less in all. Anything above `enough` is as good as any other.
-  Cost bound(const SearchState& state, Cost enough = Cost::max());
+  /// No completion of `state` costs less in all. `credit`: what the prices of limits give back (`SearchLimits::credit`).
+  /// Anything above `enough` is as good as any other.
+  Cost bound(const SearchState& state, Cost credit = {}, Cost enough = Cost::max());
 
  private:
+  bool is_active(CounterId counter) const;
+  bool conflicts_are_active() const;
   bool within_limits(const SearchState& state, const IndexedCandidate& move) const;
   bool decide_value(const SearchState& before, SearchState& after, const ValueUse& use);
   void keep_open(SearchState& state) const;
@@ -85,6 +92,7 @@ class Transitions {
 
   IndexedProblem& problem_;
   const ChainBound& chain_;
+  const SearchLimits* limits_;
   RegionRules regions_;
   bool looks_ahead_ = true;
   // Room for `bound`.

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "compiler/place/problem/cost.h"
 
@@ -21,6 +23,7 @@ struct SearchProgress {
 };
 
 class KnownSolutions;
+struct Solution;
 
 /// Enough for a good placement, not for its proof.
 inline constexpr uint64_t kProbeStates = 1'000;
@@ -35,6 +38,9 @@ struct SearchOptions {
 
   /// Any good solution will do: the search expands at most kProbeStates.
   bool is_probe = false;
+  /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's own
+  /// count leaves out, such as gaps between buffers. Null: that count decides.
+  std::function<std::map<std::string, int64_t>(const Solution&)> excess = nullptr;
   KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
 
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }

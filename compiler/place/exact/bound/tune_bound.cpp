@@ -23,6 +23,8 @@ constexpr double kStartingHeat = 0.4;
 constexpr double kMinGainOfLevel = 0.25;
 /// Of the upper bound for each node: colder than this nothing changes.
 constexpr double kMinTemperature = 1e-5;
+/// Of the bound for each node: what `chances` looks at before anything was tuned.
+constexpr double kChanceTemperature = 0.01;
 
 }  // namespace
 
@@ -87,6 +89,23 @@ bool BoundTuner::ascend(Cost upper, int steps) {
   }
   bound_.set(best_);
   return temperature_ > coldest;
+}
+
+void BoundTuner::shift(const Table<RunId, int64_t>& more) {
+  for (RunId r : more.ids()) point_.shares[r] += static_cast<double>(more[r]);
+}
+
+Table<MoveId, double> BoundTuner::chances() {
+  const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
+  const double cold = kChanceTemperature * std::abs(static_cast<double>(bound_.lower().count())) / nodes;
+  smooth_.evaluate(point_, std::max(1.0, temperature_ > 0 ? temperature_ : cold), slope_);
+  Table<MoveId, double> chances;
+  for (MoveId m : problem_.moves.ids()) {
+    double sum = 0;
+    for (RunId r : bound_.runs_of(m)) sum += slope_.shares[r];
+    chances.push_back(sum / static_cast<double>(bound_.runs_of(m).size()));
+  }
+  return chances;
 }
 
 void BoundTuner::step(double temperature) {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/exact/price_limits.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace collage::place {
+namespace {
+
+/// The first price: all of the limit costs this part of the bound.
+constexpr double kFirstPart = 0.01;
+constexpr double kGrowth = 4;
+constexpr int kMaxGrowths = 24;
+/// Of the interval, by the golden ratio: to a few percent of the price.
+constexpr int kNarrowings = 7;
+constexpr double kGolden = 0.6180339887498949;
+/// A bound that rises by less than this part of itself does not rise.
+constexpr double kLeastRise = 1e-7;
+constexpr int kMaxSteps = 8;
+
+}  // namespace
+
+void add_prices(const SearchLimits& limits, IndexedProblem& search) {
+  for (IndexedCandidate& move : search.moves) {
+    const Cost extra = search.cost_of(limits.price_of(move.source));
+    move.least += extra - move.extra;
+    move.extra = extra;
+  }
+}
+
+void LimitPricer::set(const Prices& prices) {
+  for (LimitId r : prices.ids()) limits_.set_price(r, prices[r]);
+  Multipliers multipliers = chain_.multipliers();
+  for (MoveId m : search_.moves.ids()) {
+    IndexedCandidate& move = search_.moves[m];
+    const int64_t extra = limits_.price_of(move.source);
+    const int64_t more = extra - move.extra.count();
+    if (more == 0) continue;
+    move.extra = search_.cost_of(extra);
+    move.least += search_.cost_of(more);
+    const IdRange<RunId> runs = chain_.runs_of(m);
+    const int64_t each = more / static_cast<int64_t>(runs.size());
+    for (RunId r : runs) {
+      const int64_t part = r == runs.front() ? more - each * static_cast<int64_t>(runs.size() - 1) : each;
+      multipliers.shares[r] += part;
+      shifted_[r] += part;
+    }
+  }
+  chain_.set(std::move(multipliers));
+}
+
+double LimitPricer::at(const Prices& prices) {
+  set(prices);
+  const double bound = static_cast<double>(chain_.lower().count()) - static_cast<double>(limits_.credit({}));
+  if (bound > bound_) {
+    bound_ = bound;
+    best_ = prices;
+  }
+  return bound;
+}
+
+/// One price, the others as they are.
+void LimitPricer::raise(LimitId limit) {
+  const Prices others = best_;
+  const auto at_price = [&](double price) {
+    Prices prices = others;
+    prices[limit] = price;
+    return at(prices);
+  };
+  const double known = others[limit];
+  const double capacity = static_cast<double>(std::max<int64_t>(1, limits_.limits()[limit].capacity));
+  // The interval: its ends are below what lies within.
+  double low = 0, high = std::max(known, std::abs(bound_) * kFirstPart / capacity);
+  double value = known > 0 ? bound_ : at_price(high);
+  for (int i = 0; i < kMaxGrowths; ++i) {
+    const double next = at_price(high * kGrowth);
+    const bool rises = next > value + std::abs(value) * kLeastRise;
+    if (rises) low = high;
+    high *= kGrowth;
+    if (!rises) break;
+    value = next;
+  }
+  low /= kGrowth;
+  double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
+  double at_left = at_price(left), at_right = at_price(right);
+  for (int i = 0; i < kNarrowings; ++i) {
+    if (at_left >= at_right) {
+      high = right;
+      right = left;
+      at_right = at_left;
+      left = high - kGolden * (high - low);
+      at_left = at_price(left);
+    } else {
+      low = left;
+      left = right;
+      at_left = at_right;
+      right = low + kGolden * (high - low);
+      at_right = at_price(right);
+    }
+  }
+}
+
+/// How the smoothed bound grows with price * capacity of each active limit.
+LimitPricer::Prices LimitPricer::slope(BoundTuner& tuner) const {
+  const Table<MoveId, double> chances = tuner.chances();
+  Prices slope(best_.size(), 0);
+  for (LimitId r : slope.ids()) {
+    const SearchLimits::Limit& limit = limits_.limits()[r];
+    if (!limit.is_active) continue;
+    double used = 0;
+    for (MoveId m : chances.ids()) {
+      if (chances[m] > 0) used += chances[m] * static_cast<double>(limits_.uses(r, search_.moves[m].source));
+    }
+    slope[r] = used / static_cast<double>(std::max<int64_t>(1, limit.capacity)) - 1;
+    if (slope[r] < 0 && best_[r] <= 0) slope[r] = 0;
+  }
+  return slope;
+}
+
+/// False: the bound does not rise that way.
+bool LimitPricer::raise_along(const Prices& slope) {
+  const Prices from = best_;
+  const double before = bound_;
+  const auto at_step = [&](double step) {
+    Prices prices = from;
+    for (LimitId r : prices.ids()) {
+      const double capacity = static_cast<double>(std::max<int64_t>(1, limits_.limits()[r].capacity));
+      prices[r] = std::max(0.0, prices[r] + step * slope[r] / capacity);
+    }
+    return at(prices);
+  };
+  double step = std::abs(bound_) * kFirstPart;
+  double value = at_step(step);
+  // Longer while it rises, else shorter until it does.
+  if (value > before) {
+    for (int i = 0; i < kMaxSteps; ++i) {
+      step *= 2;
+      const double next = at_step(step);
+      if (next <= value) break;
+      value = next;
+    }
+  } else {
+    for (int i = 0; i < kMaxSteps && bound_ <= before; ++i) {
+      step /= kGrowth;
+      at_step(step);
+    }
+  }
+  return bound_ > before + std::abs(before) * kLeastRise;
+}
+
+void LimitPricer::raise_bound(BoundTuner& tuner) {
+  shifted_.assign(chain_.runs().size(), 0);
+  best_.clear();
+  size_t active = 0;
+  for (const SearchLimits::Limit& limit : limits_.limits()) {
+    best_.push_back(limit.price);
+    active += limit.is_active ? 1 : 0;
+  }
+  bound_ = -1e300;
+  bound_ = at(best_);
+  for (LimitId r : best_.ids()) {
+    if (limits_.limits()[r].is_active) raise(r);
+  }
+  set(best_);
+  tuner.shift(shifted_);
+  for (int step = 0; active > 1 && step < kMaxSteps; ++step) {
+    shifted_.assign(chain_.runs().size(), 0);
+    const bool rises = raise_along(slope(tuner));
+    set(best_);
+    tuner.shift(shifted_);
+    if (!rises) break;
+  }
+}
+
+}  // namespace collage::place

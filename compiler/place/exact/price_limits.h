@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prices for active limits (search_limits.h): those at which the bound is highest.
+//
+// With the multipliers as they are, the bound is a concave function of the prices, and one pass computes it. First each
+// price alone: it grows until the bound falls, then the interval is narrowed. Several limits together: where no price
+// alone raises the bound, two together may. So steps follow the slope of the smoothed bound (soft_min.h),
+//
+//     of limit r:  expected use of r / capacity(r) - 1        in units of price(r) * capacity(r)
+//
+// as far as the bound rises.
+#pragma once
+
+#include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/tune_bound.h"
+#include "compiler/place/exact/search_limits.h"
+
+namespace collage::place {
+
+/// The costs of moves with the prices of `limits`. For a problem whose chain bound has multipliers without them, or
+/// none yet.
+void add_prices(const SearchLimits& limits, IndexedProblem& search);
+
+class LimitPricer {
+ public:
+  LimitPricer(SearchLimits& limits, IndexedProblem& search, ChainBound& chain)
+      : limits_(limits), search_(search), chain_(chain) {}
+
+  /// Sets the prices of all active limits. The multipliers change by the prices, and `tuner` is shifted with them.
+  void raise_bound(BoundTuner& tuner);
+
+ private:
+  using LimitId = SearchLimits::LimitId;
+  using Prices = Table<LimitId, double>;
+  void set(const Prices& prices);
+  /// The bound at these prices.
+  double at(const Prices& prices);
+  void raise(LimitId limit);
+  bool raise_along(const Prices& slope);
+  Prices slope(BoundTuner& tuner) const;
+
+  SearchLimits& limits_;
+  IndexedProblem& search_;
+  ChainBound& chain_;
+  Table<RunId, int64_t> shifted_;  ///< since `raise_bound` began
+  Prices best_;
+  double bound_ = 0;  ///< at these
+};
+
+}  // namespace collage::place

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/place/exact/search_limits.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace collage::place {
+
+SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search, const MemoryLimits* memory)
+    : problem_(problem),
+      memory_(memory),
+      counter_of_owner_(problem.owners.size()),
+      instance_(problem.candidates.size()),
+      sure_(problem.candidates.size(), 0),
+      working_(problem.candidates.size(), 0) {
+  for (int limit : search.counter_limits) {
+    limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, limit, false, 0}));
+  }
+  for (const IndexedCandidate& move : search.moves) {
+    counter_of_owner_[problem.candidates[move.source].owner] = move.counter;
+  }
+  if (memory == nullptr) return;
+  for (InstanceId i : memory->instances().ids()) limits_.push_back({{}, i, memory->instances()[i].bytes, false, 0});
+  count_bytes();
+}
+
+/// A constant surely takes room for each candidate that has it where these have a node in common: only one is chosen.
+void SearchLimits::count_bytes() {
+  struct Holders {
+    bool exist = false;
+    std::vector<NodeId> common;  ///< nodes that all have
+  };
+  using OfConstants = Table<ConstantId, Holders>;
+  Table<InstanceId, OfConstants> holders(memory_->instances().size(), OfConstants(problem_.constant_bytes.size()));
+  for (CandidateId c : problem_.candidates.ids()) {
+    instance_[c] = memory_->instance_of(c);
+    if (!instance_[c].is_valid()) continue;
+    working_[c] = memory_->working_bytes(c);
+    const Candidate& candidate = problem_.candidates[c];
+    for (ConstantId k : candidate.constants) {
+      Holders& known = holders[instance_[c]][k];
+      if (!known.exist) {
+        known = {true, candidate.nodes};
+      } else {
+        std::erase_if(known.common, [&](NodeId node) {
+          return !std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+        });
+      }
+    }
+  }
+  for (CandidateId c : sure_.ids()) {
+    if (!instance_[c].is_valid()) continue;
+    for (ConstantId k : problem_.candidates[c].constants) {
+      if (!holders[instance_[c]][k].common.empty()) sure_[c] += problem_.constant_bytes[k];
+    }
+  }
+}
+
+bool SearchLimits::any_active() const {
+  return conflicts_are_active_ ||
+         std::any_of(limits_.begin(), limits_.end(), [](const Limit& limit) { return limit.is_active; });
+}
+
+bool SearchLimits::activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds) {
+  bool is_new = false;
+  for (LimitId r : limits_.ids()) {
+    Limit& limit = limits_[r];
+    if (limit.is_active) continue;
+    if (limit.counter.is_valid()) {
+      int64_t used = 0;
+      for (CandidateId c : chosen) used += uses(r, c);
+      limit.is_active = used > limit.capacity;
+    } else {
+      limit.is_active = std::find(exceeds.begin(), exceeds.end(), limit.instance) != exceeds.end();
+      memory_is_active_ = memory_is_active_ || limit.is_active;
+    }
+    is_new = is_new || limit.is_active;
+  }
+  if (conflicts_are_active_) return is_new;
+  Table<OwnerId, char> is_used(problem_.owners.size(), 0);
+  for (CandidateId c : chosen) is_used[problem_.candidates[c].owner] = 1;
+  for (OwnerId o : is_used.ids()) {
+    if (is_used[o] == 0) continue;
+    const std::vector<OwnerId>& others = problem_.owners[o].conflicts;
+    conflicts_are_active_ =
+        conflicts_are_active_ || std::any_of(others.begin(), others.end(), [&](OwnerId p) { return is_used[p] != 0; });
+  }
+  return is_new || conflicts_are_active_;
+}
+
+int64_t SearchLimits::uses(LimitId limit, CandidateId candidate) const {
+  const Limit& of = limits_[limit];
+  if (of.counter.is_valid()) return counter_of_owner_[problem_.candidates[candidate].owner] == of.counter ? 1 : 0;
+  return instance_[candidate] == of.instance ? sure_[candidate] : 0;
+}
+
+int64_t SearchLimits::price_of(CandidateId candidate) const {
+  double price = 0;
+  for (LimitId r : limits_.ids()) {
+    if (limits_[r].price > 0) price += limits_[r].price * static_cast<double>(uses(r, candidate));
+  }
+  return static_cast<int64_t>(std::min(price, 1e15));
+}
+
+int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst) const {
+  double credit = 0;
+  for (const Limit& limit : limits_) {
+    if (limit.price <= 0) continue;
+    int64_t room = limit.capacity;
+    if (limit.instance.is_valid() && !worst.empty()) room -= worst[limit.instance];
+    credit += limit.price * static_cast<double>(room);
+  }
+  return static_cast<int64_t>(std::ceil(std::min(credit, 1e17)));
+}
+
+}  // namespace collage::place

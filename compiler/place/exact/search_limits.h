@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits of a problem as the search sees them: sums over the chosen candidates.
+//
+//     sum over chosen c of uses(c, r)  <=  capacity(r)          for every limit r
+//
+//   partitions of a backend   each candidate uses 1
+//   bytes of an instance      constants that no second candidate could hold there; what a candidate works with must
+//                             find room beside them
+//
+// A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs at
+// least
+//
+//     min over all solutions of [ cost + sum over c, r of p(r) * uses(c, r) ]  -  sum over r of p(r) * capacity(r)
+//
+// The first part is a problem without limits whose candidates cost a little more: relaxation_bound.h. Conflicts have no
+// price; partial solutions remember which owners they use.
+//
+// A limit is inactive until a solution breaks it. Inactive ones cost nothing: partial solutions are merged without regard
+// to them, and a solution that keeps them all is as good as if they had been looked at.
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/exact/indexed_problem.h"
+#include "compiler/place/problem/memory_limits.h"
+
+namespace collage::place {
+
+class SearchLimits {
+ public:
+  using InstanceId = MemoryLimits::InstanceId;
+
+  struct Limit {
+    CounterId counter;    ///< partitions of a backend, or
+    InstanceId instance;  ///< bytes of an instance
+    int64_t capacity = 0;
+    bool is_active = false;
+    double price = 0;  ///< of one partition or byte, in counts of the problem's unit
+  };
+  using LimitId = Id<Limit>;
+
+  /// `memory`: null where no memory can be too small. Both stay with the caller.
+  SearchLimits(const Problem& problem, const IndexedProblem& search, const MemoryLimits* memory);
+
+  const Table<LimitId, Limit>& limits() const { return limits_; }
+  bool any_active() const;
+  bool is_active(CounterId counter) const { return limits_[limit_of_counter_[counter]].is_active; }
+  bool conflicts_are_active() const { return conflicts_are_active_; }
+  bool memory_is_active() const { return memory_is_active_; }
+  /// Activates what a solution breaks; `exceeds`: instances whose memory is too small for it. False: it breaks none that
+  /// was inactive.
+  bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
+
+  void set_price(LimitId limit, double price) { limits_[limit].price = price; }
+  int64_t uses(LimitId limit, CandidateId candidate) const;
+  /// What all that a candidate uses costs, rounded down.
+  int64_t price_of(CandidateId candidate) const;
+  /// What the prices give back in all, rounded up, where candidates work with `worst` bytes (by instance; empty: none).
+  int64_t credit(const Table<InstanceId, int64_t>& worst) const;
+
+  /// The memory of which instance a candidate takes; none: no limited one.
+  InstanceId instance_of(CandidateId candidate) const { return instance_[candidate]; }
+  int64_t sure_bytes(CandidateId candidate) const { return sure_[candidate]; }
+  int64_t working_bytes(CandidateId candidate) const { return working_[candidate]; }
+  const MemoryLimits* memory() const { return memory_; }
+
+ private:
+  void count_bytes();
+
+  const Problem& problem_;
+  const MemoryLimits* memory_;
+  Table<LimitId, Limit> limits_;
+  Table<CounterId, LimitId> limit_of_counter_;
+  Table<OwnerId, CounterId> counter_of_owner_;
+  Table<CandidateId, InstanceId> instance_;
+  Table<CandidateId, int64_t> sure_;
+  Table<CandidateId, int64_t> working_;
+  bool conflicts_are_active_ = false;
+  bool memory_is_active_ = false;
+};
+
+}  // namespace collage::place
