@@ -7,6 +7,7 @@
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/known/known_solutions.h"
+#include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
@@ -173,6 +174,41 @@ std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, 
   return solution;
 }
 
+namespace {
+
+bool is_limited(const Owner& owner) {
+  return owner.max_partitions || owner.memory || !owner.conflicts.empty();
+}
+
+/// Plans that the search must not be worse than, where limits kept it from proving its own: of the simpler strategies,
+/// and of the problem without each of the backends that have limits. A part of the budget for each.
+std::vector<Solution> rivals(const StrategyInput& input) {
+  constexpr uint64_t kPartOfBudget = 4;
+  const Problem& problem = input.problem;
+  SearchOptions options = input.options;
+  options.max_states = std::max<uint64_t>(1, options.max_states / kPartOfBudget);
+  std::vector<Solution> found;
+  const auto add = [&](std::optional<Solution> one) {
+    if (one) found.push_back(std::move(*one));
+  };
+  add(solve_merge({problem, input.backends, options, input.why}));
+  for (const std::string& backend : backend_names(problem)) {
+    if (backend == kHostBackend || options.is_stopped()) continue;
+    const std::vector<std::string> alone = {backend};
+    add(solve_single({problem, alone, options, input.why}));
+    const bool has_limit = std::any_of(problem.owners.begin(), problem.owners.end(), [&](const Owner& owner) {
+      return owner.backend == backend && is_limited(owner);
+    });
+    if (!has_limit) continue;
+    const auto others = candidates_where(
+        problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend != backend; });
+    add(search_among(problem, others, options));
+  }
+  return found;
+}
+
+}  // namespace
+
 std::optional<Solution> solve_optimal(const StrategyInput& input) {
   const auto simpler_solutions = [&] {
     const std::vector<std::string> host = {std::string(kHostBackend)};
@@ -184,9 +220,20 @@ std::optional<Solution> solve_optimal(const StrategyInput& input) {
     return known;
   };
   std::optional<Solution> solution = search_optimal(input.problem, input.options, simpler_solutions);
-  if (solution) return solution;
-  solution = solve_greedy(input);
-  if (solution) drop_proof(*solution);
+  if (!solution) {
+    solution = solve_greedy(input);
+    if (solution) drop_proof(*solution);
+    return solution;
+  }
+  const bool has_limits = std::any_of(input.problem.owners.begin(), input.problem.owners.end(), is_limited);
+  if (solution->optimal || !has_limits || input.options.is_probe || input.options.max_seconds) return solution;
+  for (const Solution& rival : rivals(input)) {
+    if (rival.cost >= solution->cost) continue;
+    solution->chosen = rival.chosen;
+    solution->region = rival.region;
+    solution->cost = rival.cost;
+    solution->optimal = rival.cost == solution->bound;
+  }
   return solution;
 }
 

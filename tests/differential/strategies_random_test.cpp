@@ -67,6 +67,59 @@ TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
   }
 }
 
+/// The problem without the candidates of a backend.
+Problem without(const Problem& problem, const std::string& backend) {
+  Problem part = problem;
+  std::erase_if(part.candidates.items(),
+                [&](const Candidate& candidate) { return problem.owners[candidate.owner].backend == backend; });
+  return part;
+}
+
+/// Counts of partitions, conflicts and memory together: no simpler strategy is cheaper, and neither is the best plan
+/// without one of the backends. Larger problems than brute force can judge, and with budgets too small for a proof.
+TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
+  uint64_t binding = 0, unproven = 0;
+  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+    RandomSource random(65'000'000 + seed);
+    const size_t nodes = 6 + random.below(35u);
+    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
+    for (Owner& owner : problem.owners) {
+      owner.memory.reset();
+      if (owner.backend != "host" && owner.members.empty()) owner.max_partitions = 1 + static_cast<int>(seed % 5);
+    }
+    const std::optional<Solution> free = search_optimal(problem);
+    add_memory(random, problem);
+    SearchOptions options;
+    if (seed % 3 == 0) options.max_states = 200 + random.below(2'000u);
+    std::string why;
+    const std::optional<Solution> best = solve(problem, {Kind::Optimal, {}}, options, &why);
+    ASSERT_TRUE(best.has_value()) << seed;
+    const Verdict verdict = evaluate(problem, *best);
+    ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << seed << ": " << std::get<std::string>(verdict);
+    ASSERT_EQ(std::get<Cost>(verdict).count(), best->cost.count()) << seed;
+    ASSERT_LE(best->bound, best->cost) << seed;
+    binding += best->cost > free->cost ? 1 : 0;
+    unproven += best->optimal ? 0 : 1;
+    std::vector<Strategy> others = {{Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Merge, {}}, {Kind::Single, {"host"}}};
+    for (const std::string& backend : backends_of(problem)) others.push_back({Kind::Single, {backend}});
+    for (const Strategy& other : others) {
+      const std::optional<Solution> found = solve(problem, other, options, &why);
+      if (!found) continue;
+      const Verdict judged = evaluate(problem, *found);
+      ASSERT_TRUE(std::holds_alternative<Cost>(judged))
+          << to_string(other) << " seed " << seed << ": " << std::get<std::string>(judged);
+      ASSERT_GE(found->cost, best->cost) << to_string(other) << " seed " << seed;
+    }
+    for (const std::string& backend : backends_of(problem)) {
+      const std::optional<Solution> found = solve(without(problem, backend), {Kind::Optimal, {}}, options, &why);
+      ASSERT_TRUE(!found || found->cost >= best->cost) << "without " << backend << " seed " << seed;
+      ASSERT_TRUE(!found || found->cost >= best->bound) << "without " << backend << " seed " << seed;
+    }
+  }
+  EXPECT_GT(binding, rounds(300) / 4);
+  RecordProperty("unproven", static_cast<int>(unproven));
+}
+
 TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
   for (uint64_t seed = 0; seed < rounds(400); ++seed) {
     RandomSource random(62'000'000 + seed);

@@ -48,7 +48,7 @@ Cost BeamSearch::run(size_t width, Incumbent& best) {
     first.held.resize(rules_.limits->memory()->instances().size());
     first.worst.resize(first.held.size());
   }
-  first.bound = transitions_.bound(first.state, credit(first));
+  first.bound = transitions_.bound(first.state, first.worst);
   if (first.bound < Cost::max()) layers_.front()[transitions_.key(first.state)].push_back(first);
   for (Position position : problem_.order.ids()) {
     for (Entry* entry : select(layers_[position], width, best)) {
@@ -109,7 +109,7 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   if (!next) return;
   Entry after;
   if (counts_memory() && !add_memory(entry, move, after)) return;
-  after.bound = std::max(entry.bound, transitions_.bound(*next, credit(after), best.cost));
+  after.bound = std::max(entry.bound, transitions_.bound(*next, after.worst, best.cost));
   after.count = entry.count + 1;
   if (after.bound >= Cost::max() || is_beyond(after, best)) return;
   if (rules_.keeps_apart && !rules_.limits->memory()->could_fit(candidates(entry.step, move))) return;
@@ -129,10 +129,6 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   after.state = std::move(*next);
   Layer& layer = layers_[after.state.position];
   keep(std::move(after), layer[std::move(key)]);
-}
-
-Cost BeamSearch::credit(const Entry& entry) const {
-  return rules_.limits == nullptr ? Cost() : problem_.cost_of(rules_.limits->credit(entry.worst));
 }
 
 /// Adds an entry to those of its key, unless one of them makes it useless.

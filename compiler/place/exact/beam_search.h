@@ -51,6 +51,7 @@ struct Incumbent {
 /// What layers do about limits.
 struct LimitRules {
   const SearchLimits* limits = nullptr;  ///< null: none is active
+  PriceLevels levels{};
   /// Bytes that a search for good solutions may use of each instance; empty: what there is. With less, what the round
   /// returns is no bound.
   Table<SearchLimits::InstanceId, int64_t> room;
@@ -65,7 +66,7 @@ class BeamSearch {
   BeamSearch(IndexedProblem& problem, const ChainBound& chain, SearchBudget& budget, LimitRules rules = {})
       : problem_(problem),
         chain_(chain),
-        transitions_(problem, chain, rules.limits),
+        transitions_(problem, chain, rules.limits, std::move(rules.levels)),
         budget_(budget),
         rules_(std::move(rules)) {}
 
@@ -114,7 +115,6 @@ class BeamSearch {
   Incumbent solution_of(const Entry& entry) const;
   std::vector<CandidateId> candidates(StepId step, MoveId move) const;
   std::vector<RegionId> regions_of(StepId step) const;
-  Cost credit(const Entry& entry) const;
   bool counts_memory() const { return rules_.limits != nullptr && rules_.limits->memory_is_active(); }
   bool add_memory(const Entry& before, MoveId move, Entry& after) const;
 

@@ -20,32 +20,49 @@ constexpr int kMaxSteps = 8;
 
 }  // namespace
 
-void add_prices(const SearchLimits& limits, IndexedProblem& search) {
-  for (IndexedCandidate& move : search.moves) {
-    const Cost extra = search.cost_of(limits.price_of(move.source));
-    move.least += extra - move.extra;
-    move.extra = extra;
+RunExtras extras_of(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain, double factor) {
+  constexpr double kMost = 1e15;
+  RunExtras extras(chain.runs().size(), 0);
+  Table<NodeId, Position> position_of(search.order.size());
+  for (Position p : search.order.ids()) position_of[search.order[p]] = p;
+  for (MoveId m : search.moves.ids()) {
+    const SearchLimits::RunPrice price = limits.price_of(search.moves[m].source);
+    const IdRange<RunId> runs = chain.runs_of(m);
+    for (RunId r : runs) {
+      double here = price.whole / static_cast<double>(runs.size());
+      for (const auto& [node, amount] : price.nodes) {
+        const Position at = position_of[node];
+        if (chain.runs()[r].begin <= at && at < chain.runs()[r].end) here += amount;
+      }
+      extras[r] = static_cast<int64_t>(std::min(here * factor, kMost));
+    }
   }
+  return extras;
+}
+
+RunExtras add_prices(const SearchLimits& limits, IndexedProblem& search, const ChainBound& chain) {
+  RunExtras extras = extras_of(limits, search, chain, 1);
+  for (MoveId m : search.moves.ids()) {
+    IndexedCandidate& move = search.moves[m];
+    int64_t all = 0;
+    for (RunId r : chain.runs_of(m)) all += extras[r];
+    move.least += search.cost_of(all - move.extra.count());
+    move.extra = search.cost_of(all);
+  }
+  return extras;
 }
 
 void LimitPricer::set(const Prices& prices) {
   for (LimitId r : prices.ids()) limits_.set_price(r, prices[r]);
+  RunExtras extras = add_prices(limits_, search_, chain_);
+  extras_.resize(extras.size(), 0);
   Multipliers multipliers = chain_.multipliers();
-  for (MoveId m : search_.moves.ids()) {
-    IndexedCandidate& move = search_.moves[m];
-    const int64_t extra = limits_.price_of(move.source);
-    const int64_t more = extra - move.extra.count();
-    if (more == 0) continue;
-    move.extra = search_.cost_of(extra);
-    move.least += search_.cost_of(more);
-    const IdRange<RunId> runs = chain_.runs_of(m);
-    const int64_t each = more / static_cast<int64_t>(runs.size());
-    for (RunId r : runs) {
-      const int64_t part = r == runs.front() ? more - each * static_cast<int64_t>(runs.size() - 1) : each;
-      multipliers.shares[r] += part;
-      shifted_[r] += part;
-    }
+  for (RunId r : extras.ids()) {
+    const int64_t more = extras[r] - extras_[r];
+    multipliers.shares[r] += more;
+    shifted_[r] += more;
   }
+  extras_ = std::move(extras);
   chain_.set(std::move(multipliers));
 }
 

@@ -16,14 +16,20 @@
 
 namespace collage::place {
 
-/// The costs of moves with the prices of `limits`. For a problem whose chain bound has multipliers without them, or
-/// none yet.
-void add_prices(const SearchLimits& limits, IndexedProblem& search);
+/// What each run pays for limits, in counts of the problem's unit.
+using RunExtras = Table<RunId, int64_t>;
+
+/// At the prices of `limits`, all times `factor`.
+RunExtras extras_of(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain, double factor);
+
+/// The prices of `limits` in the costs of moves; the multipliers stay as they are. Returns what runs pay.
+RunExtras add_prices(const SearchLimits& limits, IndexedProblem& search, const ChainBound& chain);
 
 class LimitPricer {
  public:
-  LimitPricer(SearchLimits& limits, IndexedProblem& search, ChainBound& chain)
-      : limits_(limits), search_(search), chain_(chain) {}
+  /// `extras`: what the runs pay in the multipliers that are set; empty: nothing.
+  LimitPricer(SearchLimits& limits, IndexedProblem& search, ChainBound& chain, RunExtras& extras)
+      : limits_(limits), search_(search), chain_(chain), extras_(extras) {}
 
   /// Sets the prices of all active limits. The multipliers change by the prices, and `tuner` is shifted with them.
   void raise_bound(BoundTuner& tuner);
@@ -41,6 +47,7 @@ class LimitPricer {
   SearchLimits& limits_;
   IndexedProblem& search_;
   ChainBound& chain_;
+  RunExtras& extras_;
   Table<RunId, int64_t> shifted_;  ///< since `raise_bound` began
   Prices best_;
   double bound_ = 0;  ///< at these

@@ -13,6 +13,7 @@
 #include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/periodic_start.h"
+#include "compiler/place/exact/price_levels.h"
 #include "compiler/place/exact/price_limits.h"
 #include "compiler/place/exact/search_limits.h"
 #include "compiler/place/problem/subproblem.h"
@@ -32,7 +33,7 @@ constexpr int64_t kMaxGapDivisor = 40;
 constexpr int64_t kQuickRiseDivisor = 125;
 /// With limits that are active the gap may be one of the limits: multipliers do not close it, wider rounds do. So many
 /// chunks in a row may raise the bound by less than this part of the gap.
-constexpr int kMaxIdleChunks = 3;
+constexpr int kMaxIdleChunks = 6;
 constexpr int64_t kIdleRiseDivisor = 100;
 /// Width of the rounds between two chunks.
 constexpr size_t kTuningWidth = 4;
@@ -47,6 +48,7 @@ struct Stage {
   std::unique_ptr<const Problem> part;  ///< null: the whole problem, which is the caller's
   IndexedProblem search;
   ChainBound chain;
+  RunExtras extras;  ///< what is in the multipliers for limits
 };
 
 class OptimalSearch {
@@ -162,6 +164,7 @@ class OptimalSearch {
     LimitRules rules;
     if (!limits_.any_active()) return rules;
     rules.limits = &limits_;
+    rules.levels = PriceLevels(limits_, stage_->search, stage_->chain);
     rules.keeps_apart = keeps_apart;
     rules.room = std::move(room);
     if (!limits_.memory_is_active()) return rules;
@@ -229,7 +232,7 @@ class OptimalSearch {
       for (const Solution& known : starts_()) start_from(known);
     }
     BoundTuner tuner(stage_->search, stage_->chain);
-    LimitPricer(limits_, stage_->search, stage_->chain).raise_bound(tuner);
+    LimitPricer(limits_, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
     return true;
   }
 
@@ -264,7 +267,7 @@ class OptimalSearch {
     for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
       const Cost before = lower(), proven_before = bound_, best_before = best_.cost;
       const bool goes_on = tuner->ascend(best_.cost + problem_.cost_of(limits_.credit({})), steps);
-      if (limits_.any_active()) LimitPricer(limits_, stage_->search, stage_->chain).raise_bound(*tuner);
+      if (limits_.any_active()) LimitPricer(limits_, stage_->search, stage_->chain, stage_->extras).raise_bound(*tuner);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
       const bool rises = (lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
@@ -300,7 +303,7 @@ class OptimalSearch {
     std::sort(kept.begin(), kept.end());
     auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
     for (IndexedCandidate& move : next->search.moves) move.source = kept[move.source.slot()];
-    add_prices(limits_, next->search);
+    next->extras = add_prices(limits_, next->search, next->chain);
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));

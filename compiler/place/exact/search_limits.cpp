@@ -12,6 +12,7 @@ SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search,
       counter_of_owner_(problem.owners.size()),
       instance_(problem.candidates.size()),
       sure_(problem.candidates.size(), 0),
+      sure_at_(problem.candidates.size()),
       working_(problem.candidates.size(), 0) {
   for (int limit : search.counter_limits) {
     limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, limit, false, 0}));
@@ -51,7 +52,10 @@ void SearchLimits::count_bytes() {
   for (CandidateId c : sure_.ids()) {
     if (!instance_[c].is_valid()) continue;
     for (ConstantId k : problem_.candidates[c].constants) {
-      if (!holders[instance_[c]][k].common.empty()) sure_[c] += problem_.constant_bytes[k];
+      const std::vector<NodeId>& common = holders[instance_[c]][k].common;
+      if (common.empty()) continue;
+      sure_[c] += problem_.constant_bytes[k];
+      sure_at_[c].emplace_back(common.front(), problem_.constant_bytes[k]);
     }
   }
 }
@@ -94,15 +98,23 @@ int64_t SearchLimits::uses(LimitId limit, CandidateId candidate) const {
   return instance_[candidate] == of.instance ? sure_[candidate] : 0;
 }
 
-int64_t SearchLimits::price_of(CandidateId candidate) const {
-  double price = 0;
+SearchLimits::RunPrice SearchLimits::price_of(CandidateId candidate) const {
+  RunPrice price;
   for (LimitId r : limits_.ids()) {
-    if (limits_[r].price > 0) price += limits_[r].price * static_cast<double>(uses(r, candidate));
+    const Limit& limit = limits_[r];
+    if (limit.price <= 0) continue;
+    if (limit.counter.is_valid()) {
+      price.whole += limit.price * static_cast<double>(uses(r, candidate));
+    } else if (instance_[candidate] == limit.instance) {
+      for (const auto& [node, bytes] : sure_at_[candidate]) {
+        price.nodes.emplace_back(node, limit.price * static_cast<double>(bytes));
+      }
+    }
   }
-  return static_cast<int64_t>(std::min(price, 1e15));
+  return price;
 }
 
-int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst) const {
+int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst, double factor) const {
   double credit = 0;
   for (const Limit& limit : limits_) {
     if (limit.price <= 0) continue;
@@ -110,7 +122,7 @@ int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst) const {
     if (limit.instance.is_valid() && !worst.empty()) room -= worst[limit.instance];
     credit += limit.price * static_cast<double>(room);
   }
-  return static_cast<int64_t>(std::ceil(std::min(credit, 1e17)));
+  return static_cast<int64_t>(std::ceil(std::min(credit * factor, 1e17)));
 }
 
 }  // namespace collage::place

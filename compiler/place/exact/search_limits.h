@@ -53,10 +53,17 @@ class SearchLimits {
 
   void set_price(LimitId limit, double price) { limits_[limit].price = price; }
   int64_t uses(LimitId limit, CandidateId candidate) const;
-  /// What all that a candidate uses costs, rounded down.
-  int64_t price_of(CandidateId candidate) const;
-  /// What the prices give back in all, rounded up, where candidates work with `worst` bytes (by instance; empty: none).
-  int64_t credit(const Table<InstanceId, int64_t>& worst) const;
+  /// What all that a candidate uses costs, of its runs (a chain of them forgets to which candidates they belong): bytes
+  /// where the node is that all candidates with the constant have in common, so that none of these gets them for less;
+  /// the rest in equal parts.
+  struct RunPrice {
+    double whole = 0;                                ///< for the candidate as a partition
+    std::vector<std::pair<NodeId, double>> nodes{};  ///< for what is held because of a node
+  };
+  RunPrice price_of(CandidateId candidate) const;
+  /// What the prices, all times `factor`, give back in all, rounded up, where candidates work with `worst` bytes (by
+  /// instance; empty: none).
+  int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
 
   /// The memory of which instance a candidate takes; none: no limited one.
   InstanceId instance_of(CandidateId candidate) const { return instance_[candidate]; }
@@ -74,6 +81,7 @@ class SearchLimits {
   Table<OwnerId, CounterId> counter_of_owner_;
   Table<CandidateId, InstanceId> instance_;
   Table<CandidateId, int64_t> sure_;
+  Table<CandidateId, std::vector<std::pair<NodeId, int64_t>>> sure_at_;  ///< the same by node
   Table<CandidateId, int64_t> working_;
   bool conflicts_are_active_ = false;
   bool memory_is_active_ = false;

@@ -85,7 +85,9 @@ std::optional<SearchState> Transitions::choose(const SearchState& state, MoveId 
 
   SearchState after;
   after.cost = state.cost + move.cost;
-  after.paid = state.paid + move.extra;
+  after.paid = state.paid;
+  after.paid[0] += move.extra.count();
+  for (size_t i = 1; i <= levels_.levels().size(); ++i) after.paid[i] += levels_.levels()[i - 1].paid[move_id];
   if (after.cost >= Cost::max()) return std::nullopt;
   std::vector<Position> all;
   std::set_union(state.covered.begin(), state.covered.end(), move.nodes.begin(), move.nodes.end(),
@@ -240,7 +242,7 @@ void Transitions::keep_open(SearchState& state) const {
   state.open = std::move(reached);
 }
 
-Cost Transitions::bound(const SearchState& state, Cost credit, Cost enough) {
+Cost Transitions::bound(const SearchState& state, const Table<SearchLimits::InstanceId, int64_t>& worst, Cost enough) {
   const ChainLayout& layout = chain_.layout();
   const std::vector<ProblemValueId>& crossing = layout.crossing[state.position];
   const IdRange<StartId> starts = chain_.starts_at(state.position);
@@ -276,18 +278,27 @@ Cost Transitions::bound(const SearchState& state, Cost credit, Cost enough) {
     if (pending.from < state.position) others -= pending.cost.count();
   }
   const Cost may_save = regions_.may_save(state.regions, {state.position, state.covered});
-  const auto with_rests = [&](const int64_t* rests, int64_t counted_twice) {
+  const auto credit = [&](double factor) { return limits_ == nullptr ? 0 : limits_->credit(worst, factor); };
+  const auto with_rests = [&](const int64_t* rests, int64_t counted_twice, int64_t balance) {
     int64_t chain = kNoWay;
     for (size_t s = 0; s < starts.size(); ++s) chain = std::min(chain, rests[s] + crossing_costs_[s]);
     if (is_no_way(chain)) return Cost::max();
-    const Cost rest = problem_.cost_of(chain + others - counted_twice);
-    return state.cost + std::max(Cost(), rest + state.paid - credit) - may_save;
+    const int64_t rest = std::max<int64_t>(0, chain + others - counted_twice + balance);
+    return state.cost + problem_.cost_of(rest) - may_save;
   };
   int64_t shares = 0;
   for (RunId run : state.runs_ahead) shares += chain_.share(run).count();
-  const Cost quick = with_rests(chain_.rests_of_starts(starts.front()), shares);
+  const int64_t balance = state.paid[0] - credit(1);
+  Cost quick = with_rests(chain_.rests_of_starts(starts.front()), shares, balance);
+  for (size_t i = 1; i <= levels_.levels().size() && quick <= enough; ++i) {
+    const PriceLevels::Level& level = levels_.levels()[i - 1];
+    int64_t more = 0;
+    for (RunId run : state.runs_ahead) more += level.more[run];
+    quick = std::max(quick, with_rests(level.rests.data() + starts.front().slot(), shares + more,
+                                       state.paid[i] - credit(level.factor)));
+  }
   if (!looks_ahead_ || state.runs_ahead.empty() || quick > enough || quick >= Cost::max()) return quick;
-  return std::max(quick, with_rests(rest(state).data(), 0));
+  return std::max(quick, with_rests(rest(state).data(), 0, balance));
 }
 
 const std::vector<int64_t>& Transitions::rest(const SearchState& state) {

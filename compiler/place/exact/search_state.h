@@ -15,6 +15,7 @@
 // St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,6 +24,7 @@
 
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
+#include "compiler/place/exact/price_levels.h"
 #include "compiler/place/exact/regions.h"
 #include "compiler/place/exact/search_limits.h"
 
@@ -55,14 +57,19 @@ struct SearchState {
   std::vector<PendingCost> pending;  ///< not part of the key
   std::vector<RunId> runs_ahead;     ///< of chosen moves, that begin past `position`, ascending; not part of the key
   Cost cost;
-  Cost paid;  ///< for limits, in addition
+  std::array<int64_t, kPriceFactors.size()> paid{};  ///< for limits, in addition, at each factor (price_levels.h)
 };
 
 class Transitions {
  public:
-  /// `limits`: null if none is active.
-  Transitions(IndexedProblem& problem, const ChainBound& chain, const SearchLimits* limits)
-      : problem_(problem), chain_(chain), limits_(limits), regions_(problem), rests_(problem.node_count + 1) {}
+  /// `limits`: null if none is active; `levels` are theirs.
+  Transitions(IndexedProblem& problem, const ChainBound& chain, const SearchLimits* limits, PriceLevels levels)
+      : problem_(problem),
+        chain_(chain),
+        limits_(limits),
+        levels_(std::move(levels)),
+        regions_(problem),
+        rests_(problem.node_count + 1) {}
 
   /// Whether bounds regard the runs of chosen moves that lie ahead: tighter, slower.
   void look_ahead(bool wanted) { looks_ahead_ = wanted; }
@@ -75,9 +82,10 @@ class Transitions {
   /// cannot be chosen.
   std::optional<SearchState> choose(const SearchState& state, MoveId move, std::span<const OpenRegionId> joined = {});
   const RegionRules& regions() const { return regions_; }
-  /// No completion of `state` costs less in all. `credit`: what the prices of limits give back (`SearchLimits::credit`).
+  /// No completion of `state` costs less in all. `worst`: the bytes that candidates work with (`SearchLimits::credit`).
   /// Anything above `enough` is as good as any other.
-  Cost bound(const SearchState& state, Cost credit = {}, Cost enough = Cost::max());
+  Cost bound(const SearchState& state, const Table<SearchLimits::InstanceId, int64_t>& worst,
+             Cost enough = Cost::max());
 
  private:
   bool is_active(CounterId counter) const;
@@ -93,6 +101,7 @@ class Transitions {
   IndexedProblem& problem_;
   const ChainBound& chain_;
   const SearchLimits* limits_;
+  const PriceLevels levels_;
   RegionRules regions_;
   bool looks_ahead_ = true;
   // Room for `bound`.

@@ -55,6 +55,8 @@ class ChainBound {
   /// The cheapest chains from such starts on.
   const int64_t* rests_of_starts(StartId first) const { return start_.data() + first.slot(); }
 
+  const Table<StartId, int64_t>& rests() const { return start_; }
+
   /// The cheapest chain from each start at `from` on that has all of `forced`, runs that begin at or after `from`,
   /// apart and in order, whose shares do not count.
   std::vector<int64_t> rest_with_runs(Position from, std::span<const RunId> forced) const;
