@@ -264,6 +264,7 @@ struct Backend {
   std::vector<Deny> denies;
   PartitionPolicy policy;
   std::optional<int> max_partitions;
+  support::Span max_partitions_span{};
   std::optional<double> power;         ///< watts, of what runs its partitions in host memory
   support::Span span;                  ///< of its name
   std::vector<SwitchDecl> switches{};  ///< all that the rule set declares

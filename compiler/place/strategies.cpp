@@ -180,31 +180,33 @@ bool is_limited(const Owner& owner) {
   return owner.max_partitions || owner.memory || !owner.conflicts.empty();
 }
 
-/// Plans that the search must not be worse than, where limits kept it from proving its own: of the simpler strategies,
-/// and of the problem without each of the backends that have limits. A part of the budget for each.
-std::vector<Solution> rivals(const StrategyInput& input) {
-  constexpr uint64_t kPartOfBudget = 4;
+/// Where limits kept the search from proving its solution: what simpler strategies find, and what it finds without each
+/// of the backends that have limits, may be better. Each of these searches ends once it cannot be.
+void take_better_rival(const StrategyInput& input, Solution& best) {
   const Problem& problem = input.problem;
   SearchOptions options = input.options;
-  options.max_states = std::max<uint64_t>(1, options.max_states / kPartOfBudget);
-  std::vector<Solution> found;
-  const auto add = [&](std::optional<Solution> one) {
-    if (one) found.push_back(std::move(*one));
+  options.cutoff = best.cost;
+  const auto consider = [&](std::optional<Solution> rival) {
+    if (!rival || rival->cost >= best.cost) return;
+    best.chosen = std::move(rival->chosen);
+    best.region = std::move(rival->region);
+    best.cost = rival->cost;
+    best.optimal = best.cost == best.bound;
+    options.cutoff = best.cost;
   };
-  add(solve_merge({problem, input.backends, options, input.why}));
+  consider(solve_merge({problem, input.backends, input.options, input.why}));
   for (const std::string& backend : backend_names(problem)) {
     if (backend == kHostBackend || options.is_stopped()) continue;
     const std::vector<std::string> alone = {backend};
-    add(solve_single({problem, alone, options, input.why}));
+    consider(solve_single({problem, alone, options, input.why}));
     const bool has_limit = std::any_of(problem.owners.begin(), problem.owners.end(), [&](const Owner& owner) {
       return owner.backend == backend && is_limited(owner);
     });
     if (!has_limit) continue;
     const auto others = candidates_where(
         problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend != backend; });
-    add(search_among(problem, others, options));
+    consider(search_among(problem, others, options));
   }
-  return found;
 }
 
 }  // namespace
@@ -227,13 +229,7 @@ std::optional<Solution> solve_optimal(const StrategyInput& input) {
   }
   const bool has_limits = std::any_of(input.problem.owners.begin(), input.problem.owners.end(), is_limited);
   if (solution->optimal || !has_limits || input.options.is_probe || input.options.max_seconds) return solution;
-  for (const Solution& rival : rivals(input)) {
-    if (rival.cost >= solution->cost) continue;
-    solution->chosen = rival.chosen;
-    solution->region = rival.region;
-    solution->cost = rival.cost;
-    solution->optimal = rival.cost == solution->bound;
-  }
+  take_better_rival(input, *solution);
   return solution;
 }
 

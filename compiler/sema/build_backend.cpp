@@ -456,6 +456,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
     auto most = whole(ast.max_partitions[0], 1, kMostOfAnything, "`max partitions`", Code::BadLiteral, diags);
     ok = ok && most;
     backend->max_partitions = most;
+    backend->max_partitions_span = ast.max_partitions[0].span;
   }
   ok = once(spans_of(ast.partitions, [](const syntax::PolicyAst& p) { return p.span; }), "`partition`", diags) && ok;
   if (!ast.partitions.empty())

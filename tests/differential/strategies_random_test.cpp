@@ -111,7 +111,7 @@ TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
       ASSERT_GE(found->cost, best->cost) << to_string(other) << " seed " << seed;
     }
     for (const std::string& backend : backends_of(problem)) {
-      const std::optional<Solution> found = solve(without(problem, backend), {Kind::Optimal, {}}, options, &why);
+      const std::optional<Solution> found = search_optimal(without(problem, backend), options);
       ASSERT_TRUE(!found || found->cost >= best->cost) << "without " << backend << " seed " << seed;
       ASSERT_TRUE(!found || found->cost >= best->bound) << "without " << backend << " seed " << seed;
     }

@@ -67,6 +67,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   }
   Report report = report_of(compilation, candidates, found->placement, &*found, command.sources);
   add_baselines(compilation, candidates, report);
+  add_limits(compilation, candidates, *found, command.sources, report);
   report.considered = std::move(considered);
   report.evolved = std::move(evolved);
   report.quantized = command.quantized;

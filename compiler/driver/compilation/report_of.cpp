@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
+#include "compiler/driver/explain/alternative.h"
+#include "compiler/driver/explain/explain_text.h"
 #include "compiler/driver/explain/frequent_refusals.h"
 #include "compiler/driver/report/candidate_stats.h"
+#include "compiler/driver/search/binding_limits.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/support/check.h"
 
@@ -96,6 +99,25 @@ Report report_of(const Compilation& compilation, const Candidates& candidates, c
   add_backends(compilation.activations(), report);
   add_refusals(compilation, candidates.built, sources, report);
   return report;
+}
+
+void add_limits(const Compilation& compilation, const Candidates& candidates, const FoundPlacement& plan,
+                const support::SourceManager& sources, Report& report) {
+  if (!report.has_bound) return;
+  for (const BindingLimit& limit : binding_limits(compilation.search_input(candidates), plan)) {
+    std::string text;
+    switch (limit.kind) {
+      case BindingLimit::Kind::MaxPartitions:
+        text = fmt::format("`max partitions {}` of {}", limit.amount, limit.of);
+        break;
+      case BindingLimit::Kind::Memory:
+        text = fmt::format("memory {} of {}", size_text(static_cast<size_t>(limit.amount)), limit.of);
+        break;
+      case BindingLimit::Kind::Conflicts: text = fmt::format("`conflicts` of {}", limit.of); break;
+    }
+    if (const std::string where = location_text(limit.span, sources); !where.empty()) text += " (" + where + ")";
+    report.limits.emplace_back(text, limit.gain);
+  }
 }
 
 void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report) {

@@ -14,4 +14,8 @@ Report report_of(const Compilation& compilation, const Candidates& candidates, c
 /// Searches with simpler strategies for what they would have cost, where the placement has a bound to compare with.
 void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report);
 
+/// Limits that keep the plan from being cheaper. A short search for each, where the search met any.
+void add_limits(const Compilation& compilation, const Candidates& candidates, const FoundPlacement& plan,
+                const support::SourceManager& sources, Report& report);
+
 }  // namespace collage::driver

@@ -27,12 +27,6 @@ void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, Built
   });
 }
 
-/// `16 KiB`, `70.5 MiB`
-std::string size_text(size_t bytes) {
-  double kib = static_cast<double>(bytes) / 1024;
-  return kib < 1024 ? fmt::format("{:.4g} KiB", kib) : fmt::format("{:.4g} MiB", kib / 1024);
-}
-
 /// What the partitions of each backend cost, the copies, the reorders and the casts.
 std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
   std::map<std::string, Duration> costs;
@@ -47,6 +41,11 @@ std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
 }
 
 }  // namespace
+
+std::string size_text(size_t bytes) {
+  double kib = static_cast<double>(bytes) / 1024;
+  return kib < 1024 ? fmt::format("{:.4g} KiB", kib) : fmt::format("{:.4g} MiB", kib / 1024);
+}
 
 Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
                       const std::string& backend) {

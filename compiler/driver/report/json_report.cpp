@@ -83,6 +83,9 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
   for (const auto& [strategy, value] : report.baselines) {
     json["baselines"].push_back({{"strategy", strategy}, {"predicted", value.value()}});
   }
+  for (const auto& [limit, gain] : report.limits) {
+    json["limits"].push_back({{"limit", limit}, {"gain", gain.value()}});
+  }
   add_text(json, "rewrites", report.rewrites);
   add_text(json, "costs", report.costs);
   add_text(json, "considered", report.considered);

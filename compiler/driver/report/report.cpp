@@ -120,6 +120,13 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
                                          plural(report.backends.size(), "backend"), truncated));
   if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
+  if (!report.limits.empty()) {
+    std::string limits;
+    for (const auto& [name, gain] : report.limits) {
+      limits += (limits.empty() ? "" : ", ") + fmt::format("{} costs {}", name, human(gain));
+    }
+    text += line("limits", limits);
+  }
   if (!report.considered.empty()) text += line("considered", report.considered);
   if (!report.evolved.empty()) text += line("evolve", report.evolved);
   if (report.quantized) text += to_string(*report.quantized);

@@ -84,6 +84,7 @@ class OptimalSearch {
       if (is_certified_) solution.certificate.bound = std::min(lower_of_certificate_, best_.cost);
     }
     solution.optimal = solution.cost == solution.bound;
+    solution.is_limited = limits_.any_active();
     solution.states = budget_.states();
     return solution;
   }
@@ -264,7 +265,8 @@ class OptimalSearch {
     const bool is_large = problem_.node_count > kLargeGraph;
     const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
     int idle_chunks = 0;
-    for (int chunk = 0; !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !budget_.is_spent(); ++chunk) {
+    for (int chunk = 0;
+         !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !is_hopeless() && !budget_.is_spent(); ++chunk) {
       const Cost before = lower(), proven_before = bound_, best_before = best_.cost;
       const bool goes_on = tuner->ascend(best_.cost + problem_.cost_of(limits_.credit({})), steps);
       if (limits_.any_active()) LimitPricer(limits_, stage_->search, stage_->chain, stage_->extras).raise_bound(*tuner);
@@ -324,9 +326,11 @@ class OptimalSearch {
     }
   }
 
+  bool is_hopeless() const { return options_.cutoff && bound_ >= *options_.cutoff; }
+
   bool is_done() const {
     const bool proven = bound_ == best_.cost && budget_.states() >= options_.tie_states;
-    return is_closed_ || is_stuck_ || (best_.exists() && (proven || budget_.is_spent())) ||
+    return is_closed_ || is_stuck_ || is_hopeless() || (best_.exists() && (proven || budget_.is_spent())) ||
            budget_.is_out_of_patience();
   }
 

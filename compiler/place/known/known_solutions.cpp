@@ -28,6 +28,7 @@ std::string to_entry(const Solution& solution) {
   for (CandidateId c : solution.chosen) text += fmt::format(" {}", c.index);
   text += fmt::format(" {}", solution.region.size());
   for (RegionId r : solution.region) text += fmt::format(" {}", r.index);
+  text += solution.is_limited ? " 1" : " 0";
   return text;
 }
 
@@ -44,6 +45,7 @@ class SolutionReader {
     solution.seconds = static_cast<double>(number()) * 1e-6;
     solution.chosen = list<CandidateId>(problem.candidates.size());
     solution.region = list<RegionId>(INT64_MAX);
+    solution.is_limited = number() != 0;
     const bool has_regions = solution.region.empty() || solution.region.size() == solution.chosen.size();
     if (!is_good_ || at_ != end_ || !has_regions || solution.bound > solution.cost) return std::nullopt;
     solution.optimal = solution.cost == solution.bound;

@@ -185,6 +185,7 @@ struct Solution {
   bool optimal = false;          ///< cost == bound
   uint64_t states = 0;           ///< expanded by the search
   double seconds = 0;            ///< that an exact search took, whenever that was
+  bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation; then without certificate
   Certificate certificate;       ///< of a bound, mostly a little below `bound`; its order is empty where there is none
 };

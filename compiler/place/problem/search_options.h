@@ -36,6 +36,9 @@ struct SearchOptions {
   /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.
   const std::atomic<bool>* stop = nullptr;
 
+  /// Once it is proven that no solution costs less than this, the search ends with what it has, or with nothing.
+  std::optional<Cost> cutoff;
+
   /// Any good solution will do: the search expands at most kProbeStates.
   bool is_probe = false;
   /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's own
