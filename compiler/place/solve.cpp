@@ -129,7 +129,6 @@ class MemoryFitter {
       best = next;
     }
     best->bound = first->bound;
-    best->certificate = first->certificate;
     best->optimal = is_exact(strategy_) && best->cost == best->bound;
     return best;
   }
@@ -239,7 +238,6 @@ std::optional<Solution> search_within(const Graph& graph, const BuiltProblem& bu
     if (!fits) continue;
     if (i > 0) {
       solution->bound = first->bound;
-      solution->certificate = first->certificate;
       solution->optimal = is_exact(strategy) && solution->cost == first->bound;
       solution->states = states;
     }

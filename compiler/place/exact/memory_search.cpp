@@ -46,7 +46,7 @@ class MemorySearch {
     bound_ = first->bound;
     price_bytes(first->chosen);
     if (!best_) avoid(first->chosen);
-    if (options_.is_probe && best_) return finished(*first);
+    if (options_.is_probe && best_) return finished();
     bound_by_cases(first->bound);
     // What is left of the budget, all choices apart.
     SearchOptions rest = options_;
@@ -61,16 +61,15 @@ class MemorySearch {
       }
     }
     if (!best_) return std::nullopt;
-    return finished(*first);
+    return finished();
   }
 
  private:
   /// The best solution, with what is known of it.
-  Solution finished(const Solution& first) {
+  Solution finished() {
     best_->bound = std::min(best_->cost, bound_);
     best_->optimal = best_->cost == best_->bound;
     best_->states = states_;
-    best_->certificate = first.certificate;
     return std::move(*best_);
   }
 

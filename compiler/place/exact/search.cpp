@@ -87,11 +87,7 @@ class OptimalSearch {
     for (MoveId move : best_.moves) solution.chosen.push_back(source(move));
     if (joins_) solution.region = best_.regions;
     solution.cost = best_.cost;
-    if (is_complete_) {
-      solution.bound = bound_;
-      certificate_.add_round(stage_->search, stage_->chain);
-      solution.certificate = certificate_.finish(stage_->chain, best_.cost);
-    }
+    if (is_complete_) solution.bound = bound_;
     solution.optimal = solution.cost == solution.bound;
     solution.states = budget_.states();
     return solution;
@@ -150,7 +146,6 @@ class OptimalSearch {
   /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
   /// move cost at least.
   void reduce(const Table<MoveId, Cost>& lower, std::unique_ptr<BoundTuner>& tuner) {
-    certificate_.add_round(stage_->search, stage_->chain);
     std::vector<CandidateId> kept;
     for (MoveId m : lower.ids()) {
       if (lower[m] <= best_.cost) kept.push_back(source(m));
@@ -177,7 +172,6 @@ class OptimalSearch {
   const MemoryLimits* memory_;
   SearchBudget budget_;
   std::unique_ptr<Stage> stage_;
-  CertificateMaker certificate_;
   Incumbent best_;
   Cost bound_;
   bool is_closed_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-check-certificate FILE`: checks that the placement in a certificate is valid, costs what it states, and that the
-// multipliers prove the bound. A certificate that does not hold is an error in the input. Exit codes:
-// tools/command_line/program_text.h.
+// proof shows the bound. A certificate that does not hold is an error in the input; one that holds and claims more than it
+// proves has an exit code of its own. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,14 +36,15 @@ void report(const certificate::CertificateFile& file, const certificate::Judgeme
   fmt::print("placement   {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
   const Cost cost = problem.cost_of(static_cast<int64_t>(judgement.cost));
   fmt::print("cost        {}\n", human(cost));
-  if (!judgement.bound) {
-    fmt::print("bound       none: there are no multipliers\n");
+  if (judgement.bound) {
+    fmt::print("bound       {}: proven here, in {} case{}\n",
+               bound_text(problem.cost_of(static_cast<int64_t>(*judgement.bound)), cost), file.proof.cases.size(),
+               file.proof.cases.size() == 1 ? "" : "s");
   } else {
-    fmt::print("bound       {}: proven by the multipliers\n",
-               bound_text(problem.cost_of(static_cast<int64_t>(*judgement.bound)), cost));
+    fmt::print("bound       none: there is no proof\n");
   }
-  if (file.proof == "search") {
-    fmt::print("claimed     {}: by search, which this program does not repeat\n", bound_text(solution.bound, cost));
+  if (!judgement.shows_claim(file)) {
+    fmt::print("claimed     {}: by the search; not proven here\n", bound_text(solution.bound, cost));
   }
 }
 
@@ -81,7 +82,7 @@ int run(int argc, char** argv) {
   const collage::runtime::Result<certificate::Judgement> judgement = certificate::check_certificate(*file);
   if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
   report(*file, *judgement);
-  return kSuccess;
+  return judgement->shows_claim(*file) ? kSuccess : kNotProven;
 }
 
 }  // namespace
