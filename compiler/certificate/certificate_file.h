@@ -6,6 +6,9 @@
 // null where there is none. Values of equal conversions share a table.
 //
 //     {"collage_certificate": 2, "model": "digits",
+//      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},
+//                "words": ["`--forbid *=npu`: nodes do not run there", …], "costs": "estimated" or "measured",
+//                "problem": HASH},
 //      "nodes": ["conv1", …], "formats": ["host", "npu[0] NHWC", …], "host_plain": 0,
 //      "owners": [{"backend": "npu", "instance": "npu[0]", "max_partitions": 8, "conflicts": [3], "memory": 8388608,
 //                  "joins": COST}],
@@ -24,7 +27,8 @@
 //                           "then": [CASE, CASE]}, …]}}
 //
 // `claim` is what the search says of the plan. It may be more than the proof shows: that nothing was left to search, no one
-// can see from outside. `proof` is null where there is none.
+// can see from outside. `proof` is null where there is none, and `about`, what the problem was made from, where that is not
+// known. `collage-check-plan` makes the problem again from it.
 #pragma once
 
 #include <string>
@@ -42,12 +46,28 @@ struct Names {
   support::Table<place::ProblemValueId, std::string> values;
 };
 
+/// What the problem was made from. Hashes find what was changed; they are no signatures.
+struct About {
+  std::string model;                                                      ///< hash of its files
+  std::vector<std::pair<std::string, std::string>> files;                 ///< rules, placements: name, hash
+  std::vector<std::pair<std::string, std::vector<std::string>>> options;  ///< that the problem depends on
+  std::vector<std::string> words;                                         ///< the same for people
+  bool is_measured = false;
+  std::string problem;  ///< hash of all that stands before the plan
+
+  bool exists() const { return !model.empty(); }
+};
+
 struct CertificateFile {
   Names names;
   place::Problem problem;    ///< a format is kept as its text, in Format::space
   place::Solution solution;  ///< its bound is what the search claims
   place::Proof proof;
+  About about{};
 };
+
+/// Of names and problem, costs included.
+std::string problem_hash(const CertificateFile& file);
 
 /// Expects a problem whose costs are times.
 std::string to_json(const CertificateFile& file);

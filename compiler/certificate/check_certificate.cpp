@@ -57,6 +57,9 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
 
 Result<Judgement> check_certificate(const CertificateFile& file) {
   const place::Solution& solution = file.solution;
+  if (file.about.exists() && file.about.problem != problem_hash(file)) {
+    return Status::error("the problem was changed after the certificate was written: it has another hash");
+  }
   if (Status status = check_problem(file); !status) return status;
   if (Status status = check_execution(file, solution.chosen); !status) return status;
   Judgement judgement;
@@ -80,8 +83,8 @@ Result<Judgement> check_certificate(const CertificateFile& file) {
   if (!bound) return bound.status();
   judgement.bound = *bound;
   if (*bound < file.proof.bound.count()) {
-    return Status::error(
-        fmt::format("the proof shows {}, the file says {}", cost_text(*bound), cost_text(file.proof.bound.count())));
+    return Status::error(fmt::format("the proof shows {}, the file says {}", *bound > 0 ? cost_text(*bound) : "nothing",
+                                     cost_text(file.proof.bound.count())));
   }
   if (*bound > *cost) {
     return Status::error(

@@ -28,6 +28,9 @@ struct Judgement {
 /// Or the first thing that is wrong.
 runtime::Result<Judgement> check_certificate(const CertificateFile& file);
 
+/// What was found, as lines for people.
+std::string report(const CertificateFile& file, const Judgement& judgement);
+
 // The parts of it, each with what is wrong. Each expects that those before it found nothing.
 
 /// Lists ascending, readers after writers, and candidates that say how they read and write what crosses their border.

@@ -58,6 +58,7 @@ class Reader {
     const Place top{root, "the file"};
     const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
     if (fault_.empty() && version != 2) fail("it is of version {}, only 2 can be read", version);
+    read_about(top);
     read_problem(top);
     if (fault_.empty()) read_solution(top);
     if (fault_.empty()) read_proof(top);
@@ -157,6 +158,33 @@ class Reader {
     }
     for (size_t i = 0; i < count; ++i) items[i] = &list[i];
     return items;
+  }
+
+  void read_about(const Place& top) {
+    const json* given = member(top, "about");
+    if (given == nullptr || given->is_null()) return;
+    const Place about{*given, "about"};
+    file_.about.model = text(about, "model");
+    each(about, "files", [&](const Place& p) {
+      const std::vector<const json*> pair = tuple(p.at, 2, p, "file");
+      file_.about.files.emplace_back(text(pair[0], p, "name"), text(pair[1], p, "hash"));
+    });
+    const json* options = member(about, "options");
+    if (options != nullptr && !options->is_object()) fail("about: `options` is no object");
+    if (options != nullptr && options->is_object()) {
+      for (const auto& [name, values] : options->items()) {
+        file_.about.options.emplace_back(name, texts(array(&values, about, name), about, name));
+      }
+    }
+    file_.about.words = texts(array(about, "words"), about, "words");
+    file_.about.is_measured = text(about, "costs") == "measured";
+    file_.about.problem = text(about, "problem");
+    if (file_.about.model.empty()) fail("about: there is no hash of the model");
+  }
+  std::vector<std::string> texts(const json& list, const Place& place, std::string_view key) {
+    std::vector<std::string> result;
+    for (const json& item : list) result.push_back(text(&item, place, key));
+    return result;
   }
 
   void read_problem(const Place& top) {

@@ -7,10 +7,12 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 
 #include "compiler/certificate/certificate_file.h"
 #include "compiler/support/check.h"
+#include "runtime/core/checksum.h"
 
 namespace collage::certificate {
 namespace {
@@ -20,11 +22,40 @@ using place::Cost;
 class Writer {
  public:
   explicit Writer(const CertificateFile& file)
-      : names_(file.names), problem_(file.problem), solution_(file.solution), proof_(file.proof) {}
+      : names_(file.names), problem_(file.problem), solution_(file.solution), proof_(file.proof), about_(file.about) {}
+
+  std::string problem_text() {
+    write_problem();
+    return std::move(out_);
+  }
 
   std::string write() {
     out_ = "{\"collage_certificate\": 2,\n\"model\": ";
     text(names_.model);
+    write_about();
+    write_problem();
+    write_plan();
+    write_proof();
+    return std::move(out_) + "}\n";
+  }
+
+ private:
+  void write_about() {
+    out_ += ",\n\"about\": ";
+    if (!about_.exists()) {
+      out_ += "null";
+      return;
+    }
+    nlohmann::ordered_json json = {{"model", about_.model}, {"files", about_.files}};
+    json["options"] = nlohmann::ordered_json::object();
+    for (const auto& [name, values] : about_.options) json["options"][name] = values;
+    json["words"] = about_.words;
+    json["costs"] = about_.is_measured ? "measured" : "estimated";
+    json["problem"] = about_.problem;
+    out_ += json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  void write_problem() {
     list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
     list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
     put(",\n\"host_plain\": {}", problem_.host_plain.index);
@@ -32,12 +63,8 @@ class Writer {
     write_values();
     put(",\n\"constants\": [{}]", fmt::join(problem_.constant_bytes, ","));
     list("candidates", problem_.candidates, [this](const place::Candidate& candidate) { write_candidate(candidate); });
-    write_plan();
-    write_proof();
-    return std::move(out_) + "}\n";
   }
 
- private:
   template <typename... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
@@ -224,10 +251,16 @@ class Writer {
   const place::Problem& problem_;
   const place::Solution& solution_;
   const place::Proof& proof_;
+  const About& about_;
   std::string out_;
 };
 
 }  // namespace
+
+std::string problem_hash(const CertificateFile& file) {
+  const std::string text = Writer(file).problem_text();
+  return fmt::format("{:016x}", runtime::checksum(std::as_bytes(std::span(text))));
+}
 
 std::string to_json(const CertificateFile& file) {
   COLLAGE_CHECK(file.problem.unit == Cost::Unit::Seconds, "certificates are of times");

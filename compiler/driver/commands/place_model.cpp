@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/driver/commands/check_plan.h"
 #include "compiler/driver/compilation/report_of.h"
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/driver/search/candidate_placement.h"
@@ -41,7 +42,9 @@ std::string consider_candidate_placement(Command& command, const place::Strategy
 std::optional<std::string> certify(const Command& command, const SearchInput& input, FoundPlacement& plan) {
   const std::string& path = command.request.placement.certificate;
   if (path.empty()) return "";
-  const certificate::CertificateFile file = certificate_of(input, plan);
+  certificate::CertificateFile file = certificate_of(input, plan);
+  file.about = about(command, command.compilation.costs() != nullptr);
+  file.about.problem = certificate::problem_hash(file);
   if (!support::write_file(path, certificate::to_json(file), command.diags)) return std::nullopt;
   plan.bound = file.solution.bound;
   plan.optimal = file.solution.optimal;

@@ -97,7 +97,7 @@ void settle_bound(certificate::CertificateFile& file) {
 
 }  // namespace
 
-certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan) {
+certificate::CertificateFile stated_problem(const SearchInput& input) {
   certificate::CertificateFile file;
   file.names = names_of(input);
   file.problem = input.built.problem;
@@ -106,6 +106,11 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
       if (limit.instance == owner.instance) owner.memory = static_cast<int64_t>(limit.bytes);
     }
   }
+  return file;
+}
+
+certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan) {
+  certificate::CertificateFile file = stated_problem(input);
   file.solution = plan.solution;
   if (plan.problem) {
     Restatement restatement(*plan.problem, file.problem);

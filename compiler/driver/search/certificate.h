@@ -10,6 +10,9 @@
 
 namespace collage::driver {
 
+/// The problem of the search with its names: a certificate that says nothing of a plan yet.
+certificate::CertificateFile stated_problem(const SearchInput& input);
+
 /// The certificate of a plan, with a proof (place/exact/bound/prove.h) that its judge has accepted. The problem is that of the
 /// search; what a plan has beside its candidates, a partition of a placement file for instance, is added to them.
 certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan);

@@ -15,38 +15,9 @@
 
 namespace {
 
-using collage::place::Cost;
 using collage::support::Code;
 namespace certificate = collage::certificate;
 using enum collage::tools::ExitCode;
-
-/// `12.83 ms, gap 0.04 %`
-std::string bound_text(Cost bound, Cost cost) {
-  const std::string text = human(bound);
-  if (bound >= cost) return text + ", which is the cost";
-  const std::optional<double> part = gap(cost, bound);
-  return part ? fmt::format("{}, gap {:.4g} %", text, 100 * *part) : text;
-}
-
-void report(const certificate::CertificateFile& file, const certificate::Judgement& judgement) {
-  const collage::place::Problem& problem = file.problem;
-  const collage::place::Solution& solution = file.solution;
-  fmt::print("problem     {}: {} nodes, {} candidates\n", file.names.model, problem.node_count,
-             problem.candidates.size());
-  fmt::print("placement   {} partitions: every node once, no cycle, limits kept\n", solution.chosen.size());
-  const Cost cost = problem.cost_of(static_cast<int64_t>(judgement.cost));
-  fmt::print("cost        {}\n", human(cost));
-  if (judgement.bound) {
-    fmt::print("bound       {}: proven here, in {} case{}\n",
-               bound_text(problem.cost_of(static_cast<int64_t>(*judgement.bound)), cost), file.proof.cases.size(),
-               file.proof.cases.size() == 1 ? "" : "s");
-  } else {
-    fmt::print("bound       none: there is no proof\n");
-  }
-  if (!judgement.shows_claim(file)) {
-    fmt::print("claimed     {}: by the search; not proven here\n", bound_text(solution.bound, cost));
-  }
-}
 
 int run(int argc, char** argv) {
   CLI::App app("checks a certificate that `collagec --certificate FILE` wrote: the placement, its cost, its bound",
@@ -81,7 +52,7 @@ int run(int argc, char** argv) {
   if (!file) return refuse(Code::BadCertificate, file.message());
   const collage::runtime::Result<certificate::Judgement> judgement = certificate::check_certificate(*file);
   if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
-  report(*file, *judgement);
+  fmt::print("{}", certificate::report(*file, *judgement));
   return judgement->shows_claim(*file) ? kSuccess : kNotProven;
 }
 
