@@ -107,7 +107,10 @@ class PlanChecker {
         return refuse(path, "it is of a model that was quantised, which is not made again here");
     }
     if (const std::string why = set_stated_options(about.options, request); !why.empty()) return refuse(path, why);
-    if (about.words != in_words(about.options)) return refuse(path, "its words are not those of the options it states");
+    // Options have no order in the file.
+    const std::vector<std::string> meant = in_words(about.options);
+    if (!std::is_permutation(meant.begin(), meant.end(), about.words.begin(), about.words.end()))
+      return refuse(path, "its words are not those of the options it states");
 
     support::SourceManager sources;
     support::Diagnostics diags(sources);
