@@ -37,10 +37,12 @@ Wide sum(Wide a, Wide b) {
 
 }  // namespace
 
-ChainPass::ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates)
+ChainPass::ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates,
+                     const Table<EntryId, Wide>& costs)
     : file_(file),
       order_(order),
       candidates_(candidates),
+      costs_(costs),
       values_(file.problem.values.size()),
       written_at_(file.problem.node_count),
       read_at_(file.problem.node_count),
@@ -74,7 +76,7 @@ void ChainPass::mark(CandidateId c) {
   }
 }
 
-Status ChainPass::set(const place::Certificate::Round& round) {
+Status ChainPass::set(const place::Proof::Round& round) {
   if (Status status = find_formats(); !status) return status;
   if (Status status = set_shares(round); !status) return status;
   if (Status status = set_prices(round); !status) return status;
@@ -146,29 +148,22 @@ std::map<ProblemValueId, Formats> ChainPass::reads_of(CandidateId c) {
   return reads;
 }
 
-Status ChainPass::set_shares(const place::Certificate::Round& round) {
-  for (const place::Certificate::Share& share : round.shares) {
+Status ChainPass::set_shares(const place::Proof::Round& round) {
+  for (const place::Proof::Share& share : round.shares) {
     const std::string who = candidate_text(file_, share.candidate);
-    const Candidate& sharing = candidate(share.candidate);
     if (!shares_.emplace(share.candidate, &share).second) return Status::error(who + " has shares twice");
-    if (sharing.cost >= place::Cost::max()) return Status::error(who + " has shares and no cost");
+    if (candidate(share.candidate).cost >= place::Cost::max()) return Status::error(who + " has shares and no cost");
     const size_t runs = order_.runs[share.candidate].size();
     if (share.runs.size() != runs) {
       return Status::error(fmt::format("{} has {} shares and {} runs", who, share.runs.size(), runs));
-    }
-    Wide sum = 0;
-    for (place::Cost run : share.runs) sum += run.count();
-    if (sum != sharing.cost.count()) {
-      return Status::error(fmt::format("the shares of {} add up to {}, it costs {}", who, cost_text(sum),
-                                       cost_text(sharing.cost.count())));
     }
   }
   return Status::ok();
 }
 
 /// A price for a format that no candidate of the round reads there is no more than words.
-Status ChainPass::set_prices(const place::Certificate::Round& round) {
-  for (const place::Certificate::Price& given : round.prices) {
+Status ChainPass::set_prices(const place::Proof::Round& round) {
+  for (const place::Proof::Price& given : round.prices) {
     Value& priced = values_[given.value];
     const Position at = order_.position[given.reader];
     const auto reader = std::find_if(priced.readers.begin(), priced.readers.end(),
@@ -196,10 +191,10 @@ void ChainPass::cut_into_runs() {
     const CandidateId c = candidates_[i];
     const auto share = shares_.find(c);
     const std::vector<Stretch>& stretches = order_.runs[c];
-    const Wide each = Wide{candidate(c).cost.count()} / candidate(c).nodes.size();
+    const Wide each = costs_[i] / candidate(c).nodes.size();
     const std::map<ProblemValueId, Formats> reads = reads_of(c);
     mark(c);
-    Wide rest = candidate(c).cost.count();
+    Wide rest = costs_[i];
     for (size_t r = 0; r < stretches.size(); ++r) {
       // Without shares: by length.
       Wide own = each * stretches[r].size();
@@ -281,7 +276,7 @@ Wide ChainPass::phi(WritingId id, Formats next) {
   if (written.trees == nullptr) return it->second = plain_cost(writing, needed);
   const Formats free = ((Formats{1} << written.formats.size()) - 1) & ~needed;
   for (Formats more = free;; more = (more - 1) & free) {
-    Wide cost = written.trees->cost(writing.format, static_cast<uint32_t>(needed | more));
+    Wide cost = scaled(written.trees->cost(writing.format, static_cast<uint32_t>(needed | more)));
     for (size_t i = 0; i < writing.outside.size() && cost < kUnreachable; ++i) {
       const Reader& reader = written.readers[writing.outside[i]];
       const std::optional<Wide> back = given_back(reader, needed | more);
@@ -302,7 +297,7 @@ Wide ChainPass::plain_cost(const Writing& writing, Formats needed) {
   }
   if (wanted.empty() || wanted.size() > FormatTrees::kMaxWantedFormats) return 0;
   const FormatTrees trees(file_.problem.values[writing.value].conversions, wanted);
-  return trees.cost(writing.format, (uint32_t{1} << wanted.size()) - 1);
+  return scaled(trees.cost(writing.format, (uint32_t{1} << wanted.size()) - 1));
 }
 
 void ChainPass::link(Place& at) {

@@ -3,7 +3,7 @@
 // candidate.
 //
 // A candidate lies in the order as runs, its stretches of consecutive positions. Run j of candidate c costs kappa(c,
-// j), and these add up to the candidate's cost. A reader r of value v that does not stand right after v's writer w
+// j), and these add up to what the candidate costs in the round. A reader r of value v that does not stand right after v's writer w
 // pays lambda(v, r, f) for the format f that it reads from outside, and v gets these back:
 //
 //     phi(v, w, f1) = min over sets F that hold f1, the outputs' format, and one choice of every other reader outside
@@ -54,11 +54,13 @@ struct Order {
 
 class ChainPass {
  public:
-  /// `candidates`: those that take part, ascending.
-  ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates);
+  /// `candidates`: those that take part, ascending; `costs`: what they cost in the round, scaled, as all is
+  /// here (problem/proof.h).
+  ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates,
+            const Table<EntryId, Wide>& costs);
 
-  /// What is wrong with the multipliers of the round.
-  runtime::Status set(const place::Certificate::Round& round);
+  /// What is wrong with the multipliers of the round. The last run of a candidate takes what is left of its cost.
+  runtime::Status set(const place::Proof::Round& round);
 
   /// `kUnreachable`: no chain leads through.
   Wide lower();
@@ -122,6 +124,7 @@ class ChainPass {
   };
 
   const place::Candidate& candidate(CandidateId c) const { return file_.problem.candidates[c]; }
+  Wide scaled(Wide cost) const { return cost >= kUnreachable ? kUnreachable : cost * file_.proof.scale; }
   void mark(CandidateId c);
 
   void place_values();
@@ -130,8 +133,8 @@ class ChainPass {
   static Formats bit(const Value& value, place::FormatId format);
   static FormatBit lowest(Formats set);
   std::map<ProblemValueId, Formats> reads_of(CandidateId c);
-  runtime::Status set_shares(const place::Certificate::Round& round);
-  runtime::Status set_prices(const place::Certificate::Round& round);
+  runtime::Status set_shares(const place::Proof::Round& round);
+  runtime::Status set_prices(const place::Proof::Round& round);
   void cut_into_runs();
   void add_run(EntryId entry, Stretch stretch, Wide share, const std::map<ProblemValueId, Formats>& reads);
   WritingId writing_of(ProblemValueId v, place::FormatId format, CandidateId c);
@@ -145,12 +148,13 @@ class ChainPass {
   const CertificateFile& file_;
   const Order& order_;
   const Table<EntryId, CandidateId>& candidates_;
+  const Table<EntryId, Wide>& costs_;
   Table<ProblemValueId, Value> values_;
   Table<Position, std::vector<ProblemValueId>> written_at_;
   Table<Position, std::vector<std::pair<ProblemValueId, ReaderId>>> read_at_;
   Table<Position, CandidateId> marked_;  ///< the candidate that was marked last
   std::map<std::vector<int64_t>, std::optional<FormatTrees>> trees_;
-  std::unordered_map<CandidateId, const place::Certificate::Share*> shares_;
+  std::unordered_map<CandidateId, const place::Proof::Share*> shares_;
   Table<WritingId, Writing> writings_;
   Table<Position, Place> places_;
   Table<RunId, Run> runs_;  ///< in order

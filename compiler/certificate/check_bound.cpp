@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bound_of_multipliers of check_certificate.h: that no solution costs less than the claimed bound B.
+// bound_of_proof of check_certificate.h: that no solution costs less than the claimed bound B.
 //
-// Round by round, among the candidates that are left. Where the cheapest chain through a candidate costs B or more
-// (chain_pass.h), so does every solution with it, and it takes no part in the next round. In the last round the
-// cheapest chain of all counts: what costs less than B, or nothing, would have to be such a chain. With one round there
-// is no need of B, and what is proven may be more.
+// Case by case, as problem/proof.h describes them. In a round, where the cheapest chain through a candidate costs B or more
+// (chain_pass.h), so does every solution with it, and it takes no part in what follows: later rounds, and the two cases
+// into which the case is split. Where it is not split, the cheapest chain of a round counts: what costs less than B, or
+// nothing, would have to be such a chain. The least that a case shows is shown of the problem.
 //
-// Left out from the start: candidates without a cost; candidates that are not convex, which no plan can hold;
-// candidates that need more than the memory of their instance all alone; of candidates that cover, read and write the
-// same all but the cheapest, which takes their place in any chain.
+// Left out from the start beside what proof.h says: candidates without a cost, and candidates that are not convex, which no
+// plan can hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/certificate/case_candidates.h"
 #include "compiler/certificate/chain_pass.h"
 
 namespace collage::certificate {
@@ -26,11 +26,27 @@ using place::ProblemValue;
 using place::ValueFormat;
 using runtime::Status;
 
+/// Costs that prices of limits add are cut off here, far from where sums overflow.
+constexpr Wide kMostOfLimits = Wide{1} << 50;
+
+/// A case that waits to be looked at.
+struct Waiting {
+  place::Proof::CaseId at;
+  CaseState state;
+  const place::Proof::Round* round = nullptr;  ///< that the case above ended with; null: all is zero
+};
+
 class Judge {
  public:
   explicit Judge(const CertificateFile& file)
       : file_(file),
         problem_(file.problem),
+        limits_(problem_),
+        cases_(problem_, limits_),
+        scale_(file.proof.scale),
+        // What costs more than one less costs no less.
+        claimed_(file.proof.bound >= place::Cost::max() ? kUnreachable
+                                                        : (Wide{file.proof.bound.count()} - 1) * scale_ + 1),
         written_at_(problem_.node_count),
         marked_(problem_.node_count),
         after_(problem_.node_count) {
@@ -38,37 +54,223 @@ class Judge {
   }
 
   runtime::Result<Wide> run() {
+    if (file_.proof.cases.empty()) return Status::error("the proof has no case");
     if (Status status = place_nodes(); !status) return status;
     place_candidates();
-    choose_candidates();
-    const place::Certificate& certificate = file_.solution.certificate;
-    const Wide claimed = certificate.bound >= place::Cost::max() ? kUnreachable : Wide{certificate.bound.count()};
-    if (certificate.rounds.empty()) return Status::error("there is an order, and there are no multipliers");
-    Wide proven = 0;
-    for (size_t round = 0; round < certificate.rounds.size(); ++round) {
-      ChainPass pass(file_, order_, candidates_);
-      if (Status status = pass.set(certificate.rounds[round]); !status) return status;
-      proven = pass.lower();
-      if (round + 1 == certificate.rounds.size()) break;
-      const Table<EntryId, Wide> lower = pass.lower_with();
-      Table<EntryId, CandidateId> left;
-      for (EntryId i : candidates_.ids()) {
-        if (lower[i] < claimed) left.push_back(candidates_[i]);
+    std::vector<Waiting> waiting;
+    waiting.push_back({0, {usable_candidates(), Table<Limits::InstanceId, int64_t>(limits_.instances(), 0)}, nullptr});
+    Table<place::Proof::CaseId, bool> is_done(file_.proof.cases.size(), false);
+    while (!waiting.empty()) {
+      Waiting now = std::move(waiting.back());
+      waiting.pop_back();
+      if (is_done[now.at]) return Status::error(fmt::format("case {} is looked at twice", now.at.index));
+      is_done[now.at] = true;
+      if (Status status = judge_case(now, waiting); !status) {
+        return Status::error(fmt::format("case {}: {}", now.at.index, status.message()));
       }
-      candidates_ = std::move(left);
     }
-    if (certificate.rounds.size() > 1) proven = std::min(proven, claimed);
-    if (proven >= kUnreachable) return Status::error("no chain of candidates reaches the end of the order");
-    return proven;
+    // What was excluded by the claim costs as much as that.
+    if (has_excluded_) proven_ = std::min(proven_, claimed_);
+    if (proven_ >= kUnreachable) return Status::error("no choice of candidates is a solution");
+    return proven_ > 0 ? (proven_ + scale_ - 1) / scale_ : proven_ / scale_;
   }
 
  private:
+  /// What the case shows, or the two into which it is split.
+  Status judge_case(Waiting& now, std::vector<Waiting>& waiting) {
+    const place::Proof::Case& given = file_.proof.cases[now.at];
+    if (const std::optional<Wide> shown = shown_by_candidates(now.state)) {
+      proven_ = std::min(proven_, *shown);
+      return Status::ok();
+    }
+    Wide shown = -kUnreachable;
+    for (const place::Proof::Round& stated : given.rounds) {
+      if (shown >= claimed_) break;
+      if (Status status = judge_round(stated, now, shown); !status) return status;
+    }
+    const bool is_split = given.split.kind != place::Proof::Split::Kind::None;
+    if (is_split && shown < claimed_) return split(given.split, now, waiting);
+    proven_ = std::min(proven_, shown);
+    return Status::ok();
+  }
+
+  Status judge_round(const place::Proof::Round& stated, Waiting& now, Wide& shown) {
+    if (!stated.is_repeated) now.round = &stated;
+    static const place::Proof::Round kZero;
+    const place::Proof::Round& round = now.round != nullptr ? *now.round : kZero;
+    const Table<EntryId, CandidateId> candidates(now.state.left);
+    const runtime::Result<LimitPrices> prices = limit_prices(round, now.state);
+    if (!prices) return prices.status();
+    if (&round == &stated) {
+      if (Status status = check_shares(round, *prices); !status) return status;
+    }
+    Table<EntryId, Wide> costs;
+    for (CandidateId c : candidates) costs.push_back(priced_cost(*prices, c));
+    subtract_joins(candidates, costs);
+    ChainPass pass(file_, order_, candidates, costs);
+    if (Status status = pass.set(round); !status) return status;
+    const Wide lower = pass.lower();
+    shown = std::max(shown, lower >= kUnreachable ? kUnreachable : lower - prices->credit);
+    if (shown >= claimed_) return Status::ok();
+    const Table<EntryId, Wide> with = pass.lower_with();
+    CaseState left = now.state;
+    left.left.clear();
+    for (EntryId i : candidates.ids()) {
+      if (with[i] < kUnreachable && with[i] - prices->credit < claimed_) left.left.push_back(candidates[i]);
+    }
+    has_excluded_ = has_excluded_ || left.left.size() < candidates.size();
+    now.state = std::move(left);
+    shown = std::max(shown, shown_by_candidates(now.state).value_or(-kUnreachable));
+    return Status::ok();
+  }
+
+  /// What follows from the candidates alone, where that is anything.
+  std::optional<Wide> shown_by_candidates(CaseState& state) {
+    switch (cases_.reduce(state)) {
+      case CaseCandidates::Outcome::Open: return std::nullopt;
+      case CaseCandidates::Outcome::Empty: return kUnreachable;
+      case CaseCandidates::Outcome::Decided: break;
+    }
+    const std::vector<CandidateId>& chosen = cases_.forced();
+    if (!check_execution(file_, chosen)) return kUnreachable;
+    const runtime::Result<Wide> cost = cost_of_candidates(file_, chosen);
+    if (!cost) return std::nullopt;
+    return *cost >= kUnreachable ? kUnreachable : (*cost - most_saved_by_regions(file_, chosen)) * scale_;
+  }
+
+  Status split(const place::Proof::Split& by, const Waiting& now, std::vector<Waiting>& waiting) {
+    using Kind = place::Proof::Split::Kind;
+    if (by.first <= now.at || by.second <= now.at) return Status::error("a case stands before the one that it is of");
+    Waiting first{by.first, now.state, now.round}, second{by.second, now.state, now.round};
+    if (by.kind == Kind::Cover) {
+      const auto covers = [&](CandidateId c) {
+        const std::vector<NodeId>& nodes = candidate(c).nodes;
+        return std::binary_search(nodes.begin(), nodes.end(), by.node);
+      };
+      const std::unordered_set<CandidateId> listed(by.candidates.begin(), by.candidates.end());
+      std::erase_if(first.state.left, [&](CandidateId c) { return covers(c) && !listed.contains(c); });
+      std::erase_if(second.state.left, [&](CandidateId c) { return covers(c) && listed.contains(c); });
+    } else if (by.kind == Kind::Conflict) {
+      if (!limits_.conflict(by.owners[0], by.owners[1])) {
+        return Status::error(fmt::format("owners {} and {} do not conflict", by.owners[0].index, by.owners[1].index));
+      }
+      std::erase_if(first.state.left, [&](CandidateId c) { return candidate(c).owner == by.owners[0]; });
+      std::erase_if(second.state.left, [&](CandidateId c) { return candidate(c).owner == by.owners[1]; });
+    } else {
+      const Limits::InstanceId instance = limits_.instance_of(by.owners.front());
+      if (!instance.is_valid())
+        return Status::error(fmt::format("owner {} has no limit of memory", by.owners[0].index));
+      std::erase_if(first.state.left, [&](CandidateId c) {
+        return limits_.instance_of(c) == instance && limits_.working_bytes(c) >= by.bytes;
+      });
+      int64_t& demanded = second.state.demanded[instance];
+      demanded = std::max(demanded, by.bytes);
+    }
+    waiting.push_back(std::move(second));
+    waiting.push_back(std::move(first));
+    return Status::ok();
+  }
+
+  /// Of one round, by what they are prices of.
+  struct LimitPrices {
+    Table<Limits::CounterId, Wide> of_partition;
+    Table<Limits::InstanceId, Wide> of_memory;
+    Wide credit = 0;  ///< what all limits together pay back at most
+  };
+
+  runtime::Result<LimitPrices> limit_prices(const place::Proof::Round& round, const CaseState& state) const {
+    LimitPrices prices{Table<Limits::CounterId, Wide>(limits_.counters(), 0),
+                       Table<Limits::InstanceId, Wide>(limits_.instances(), 0)};
+    for (const place::Proof::LimitPrice& limit : round.limits) {
+      const Wide price = limit.price.count();
+      if (price < 0) return Status::error("the price of a limit is negative");
+      if (limit.of == place::Proof::LimitPrice::Of::Partitions) {
+        const Limits::CounterId counter = limits_.counter_of(limit.owner);
+        if (!counter.is_valid()) return Status::error("a price for a limit of partitions that there is not");
+        prices.of_partition[counter] += price;
+        prices.credit += price * limits_.most_partitions(counter);
+      } else {
+        const Limits::InstanceId instance = limits_.instance_of(limit.owner);
+        if (!instance.is_valid()) return Status::error("a price for a limit of memory that there is not");
+        prices.of_memory[instance] += price;
+        const Wide room = std::max<Wide>(0, cases_.room_for_constants(state, instance));
+        prices.credit += (price * room + place::kPricedBytes - 1) / place::kPricedBytes;
+      }
+    }
+    return prices;
+  }
+
+  Wide priced_cost(const LimitPrices& prices, CandidateId c) const {
+    Wide more = 0;
+    if (const Limits::CounterId counter = limits_.counter_of(candidate(c).owner); counter.is_valid()) {
+      more += prices.of_partition[counter];
+    }
+    if (const Limits::InstanceId instance = limits_.instance_of(c); instance.is_valid()) {
+      more += prices.of_memory[instance] * limits_.sure_bytes(c) / place::kPricedBytes;
+    }
+    // Less is no more than a weaker bound.
+    return candidate(c).cost.count() * scale_ + std::min(more, kMostOfLimits);
+  }
+
+  Status check_shares(const place::Proof::Round& round, const LimitPrices& prices) const {
+    for (const place::Proof::Share& share : round.shares) {
+      Wide sum = 0;
+      for (place::Cost run : share.runs) sum += run.count();
+      if (sum == priced_cost(prices, share.candidate)) continue;
+      return Status::error(
+          fmt::format("the shares of {} do not add up to its cost", candidate_text(file_, share.candidate)));
+    }
+    return Status::ok();
+  }
+
+  /// A unit pays its share of the one launch of what it may be joined with (problem.h).
+  void subtract_joins(const Table<EntryId, CandidateId>& candidates, Table<EntryId, Wide>& costs) const {
+    std::map<place::OwnerId, std::vector<EntryId>> units;
+    for (EntryId i : candidates.ids()) {
+      const Candidate& unit = candidate(candidates[i]);
+      if (unit.may_join && problem_.owners[unit.owner].joins) units[unit.owner].push_back(i);
+    }
+    for (const auto& [owner, of_owner] : units) {
+      Table<NodeId, NodeId> up(problem_.node_count);
+      const auto root = [&](NodeId node) {
+        while (up[node] != node) node = up[node] = up[up[node]];
+        return node;
+      };
+      std::map<std::pair<ProblemValueId, place::FormatId>, NodeId> writer_of;
+      for (EntryId i : of_owner) {
+        const Candidate& unit = candidate(candidates[i]);
+        for (NodeId node : unit.nodes) {
+          if (!up[node].is_valid()) up[node] = node;
+          up[root(node)] = root(unit.nodes.front());
+        }
+        for (const ValueFormat& write : unit.writes) writer_of[{write.value, write.format}] = unit.nodes.front();
+      }
+      // Writers of one value in one format hold its writer: they are in one part already.
+      for (EntryId i : of_owner) {
+        const Candidate& unit = candidate(candidates[i]);
+        for (const ValueFormat& read : unit.reads) {
+          const auto writer = writer_of.find({read.value, read.format});
+          if (writer != writer_of.end()) up[root(unit.nodes.front())] = root(writer->second);
+        }
+      }
+      std::map<NodeId, Wide> size;
+      for (NodeId node : up.ids()) {
+        if (up[node].is_valid()) ++size[root(node)];
+      }
+      const Wide joins = problem_.owners[owner].joins->count() * scale_;
+      for (EntryId i : of_owner) {
+        const Candidate& unit = candidate(candidates[i]);
+        costs[i] += joins * unit.nodes.size() / size[root(unit.nodes.front())] - joins;
+      }
+    }
+  }
+
   const Candidate& candidate(CandidateId c) const { return problem_.candidates[c]; }
   Position position(NodeId node) const { return order_.position[node]; }
 
   Status place_nodes() {
     Position next = 0;
-    for (NodeId node : file_.solution.certificate.order) {
+    for (NodeId node : file_.proof.order) {
       Position& position = order_.position[node];
       if (position.is_valid()) return Status::error(node_text(file_, node) + " stands in the order twice");
       position = next;
@@ -102,22 +304,21 @@ class Judge {
     }
   }
 
-  void choose_candidates() {
-    for (const place::Certificate::Round& round : file_.solution.certificate.rounds) {
-      for (const place::Certificate::Share& share : round.shares) shared_.insert(share.candidate);
-    }
-    std::map<std::string, int64_t> memory;
-    for (const place::Owner& owner : problem_.owners) {
-      if (!owner.memory) continue;
-      int64_t& least = memory.try_emplace(owner.instance, *owner.memory).first->second;
-      least = std::min(least, *owner.memory);
+  std::vector<CandidateId> usable_candidates() {
+    for (const place::Proof::Case& given : file_.proof.cases) {
+      for (const place::Proof::Round& round : given.rounds) {
+        for (const place::Proof::Share& share : round.shares) named_.insert(share.candidate);
+      }
+      named_.insert(given.split.candidates.begin(), given.split.candidates.end());
     }
     // Hash of what a candidate covers, reads and writes -> candidates.
     std::unordered_map<uint64_t, std::vector<CandidateId>> alike;
     for (CandidateId c : problem_.candidates.ids()) {
       if (candidate(c).cost >= place::Cost::max() || !is_convex(c)) continue;
-      const auto limit = memory.find(problem_.owners[candidate(c).owner].instance);
-      if (limit != memory.end() && bytes_alone(c) > limit->second) continue;
+      if (candidate(c).cost.count() * scale_ >= claimed_) {
+        has_excluded_ = true;
+        continue;
+      }
       std::vector<CandidateId>& known = alike[hash(c)];
       const auto twin = std::find_if(known.begin(), known.end(), [&](CandidateId other) { return is_alike(c, other); });
       if (twin == known.end()) {
@@ -129,22 +330,7 @@ class Judge {
     std::vector<CandidateId> left;
     for (const auto& [hash, kept] : alike) left.insert(left.end(), kept.begin(), kept.end());
     std::sort(left.begin(), left.end());
-    candidates_ = Table<EntryId, CandidateId>(std::move(left));
-  }
-
-  /// While it runs, wherever else: its constants, what it makes, what it reads.
-  Wide bytes_alone(CandidateId c) {
-    Wide bytes = 0;
-    for (place::ConstantId constant : candidate(c).constants) bytes += problem_.constant_bytes[constant];
-    for (NodeId node : candidate(c).nodes) {
-      for (ProblemValueId v : written_at_[position(node)]) bytes += problem_.values[v].bytes;
-    }
-    std::vector<ProblemValueId> read;
-    for (const ValueFormat& item : candidate(c).reads) read.push_back(item.value);
-    std::sort(read.begin(), read.end());
-    read.erase(std::unique(read.begin(), read.end()), read.end());
-    for (ProblemValueId v : read) bytes += problem_.values[v].bytes;
-    return bytes;
+    return left;
   }
 
   static std::vector<ValueFormat> sorted(std::vector<ValueFormat> list) {
@@ -165,12 +351,13 @@ class Judge {
   bool is_alike(CandidateId a, CandidateId b) const {
     return candidate(a).owner == candidate(b).owner && candidate(a).nodes == candidate(b).nodes &&
            sorted(candidate(a).reads) == sorted(candidate(b).reads) &&
-           sorted(candidate(a).writes) == sorted(candidate(b).writes);
+           sorted(candidate(a).writes) == sorted(candidate(b).writes) &&
+           candidate(a).constants == candidate(b).constants && candidate(a).may_join == candidate(b).may_join;
   }
-  /// Of equal costs the one that has shares.
+  /// Of equal costs the one that the proof names.
   bool is_better(CandidateId a, CandidateId b) const {
     if (candidate(a).cost != candidate(b).cost) return candidate(a).cost < candidate(b).cost;
-    return shared_.contains(a) && !shared_.contains(b);
+    return named_.contains(a) && !named_.contains(b);
   }
 
   /// No path leaves the candidate and comes back: looked for among the positions between its first and its last.
@@ -206,9 +393,14 @@ class Judge {
 
   const CertificateFile& file_;
   const place::Problem& problem_;
+  Limits limits_;
+  CaseCandidates cases_;
+  const Wide scale_;
+  const Wide claimed_;
+  Wide proven_ = kUnreachable;
+  bool has_excluded_ = false;  // somewhere, by the claimed bound
   Order order_;
-  Table<EntryId, CandidateId> candidates_;  // that are left, ascending
-  std::unordered_set<CandidateId> shared_;  // that have shares in some round
+  std::unordered_set<CandidateId> named_;  // by shares or splits
   Table<Position, std::vector<ProblemValueId>> written_at_;
   Table<Position, CandidateId> marked_;  // the candidate looked at last that has it
   Table<Position, CandidateId> after_;   // the last candidate after which it was found
@@ -216,7 +408,7 @@ class Judge {
 
 }  // namespace
 
-runtime::Result<Wide> bound_of_multipliers(const CertificateFile& file) {
+runtime::Result<Wide> bound_of_proof(const CertificateFile& file) {
   return Judge(file).run();
 }
 

@@ -12,12 +12,12 @@ namespace collage::certificate {
 using runtime::Result;
 using runtime::Status;
 
-Result<Wide> cost_of_plan(const CertificateFile& file) {
+Result<Wide> cost_of_candidates(const CertificateFile& file, const std::vector<place::CandidateId>& chosen) {
   const place::Problem& problem = file.problem;
   support::Table<place::ProblemValueId, place::FormatId> written(problem.values.size(), problem.host_plain);
   support::Table<place::ProblemValueId, std::vector<place::FormatId>> wanted(problem.values.size());
   Wide total = 0;
-  for (place::CandidateId c : file.solution.chosen) {
+  for (place::CandidateId c : chosen) {
     const place::Candidate& candidate = problem.candidates[c];
     total += candidate.cost.count();
     for (const place::ValueFormat& write : candidate.writes) written[write.value] = write.format;
@@ -36,19 +36,32 @@ Result<Wide> cost_of_plan(const CertificateFile& file) {
     }
     const FormatTrees trees(problem.values[v].conversions, formats);
     const Wide cost = trees.cost(written[v], (uint32_t{1} << formats.size()) - 1);
-    if (cost >= kUnreachable) {
-      return Status::error(fmt::format("no conversions lead from where {} is written to all formats it is read in",
-                                       value_text(file, v)));
-    }
+    if (cost >= kUnreachable) return kUnreachable;
     total += cost;
   }
   return total;
 }
 
+namespace {
+
+Result<Wide> cost_of_plan(const CertificateFile& file) {
+  const Result<Wide> cost = cost_of_candidates(file, file.solution.chosen);
+  if (!cost) return cost.status();
+  if (*cost >= kUnreachable) return Status::error("no conversions lead to all formats in which the plan reads a value");
+  const Result<Wide> saved = saved_by_regions(file);
+  if (!saved) return saved.status();
+  return *cost - *saved;
+}
+
+}  // namespace
+
 Result<Judgement> check_certificate(const CertificateFile& file) {
   const place::Solution& solution = file.solution;
+  if (file.about.exists() && file.about.problem != problem_hash(file)) {
+    return Status::error("the problem was changed after the certificate was written: it has another hash");
+  }
   if (Status status = check_problem(file); !status) return status;
-  if (Status status = check_execution(file); !status) return status;
+  if (Status status = check_execution(file, solution.chosen); !status) return status;
   Judgement judgement;
   const Result<Wide> cost = cost_of_plan(file);
   if (!cost) return cost.status();
@@ -65,28 +78,17 @@ Result<Judgement> check_certificate(const CertificateFile& file) {
     return Status::error(solution.optimal ? "the plan is called optimal, and its bound is below its cost"
                                           : "the bound meets the cost, and the plan is not called optimal");
   }
-  const bool has_multipliers = !solution.certificate.order.empty();
-  if (has_multipliers) {
-    const Result<Wide> bound = bound_of_multipliers(file);
-    if (!bound) return bound.status();
-    judgement.bound = *bound;
-    if (*bound < solution.certificate.bound.count()) {
-      return Status::error(fmt::format("the multipliers prove {}, the file says {}", cost_text(*bound),
-                                       cost_text(solution.certificate.bound.count())));
-    }
-    if (*bound > *cost) {
-      return Status::error(fmt::format("the multipliers prove {}, above the cost of the plan: this judge is at fault",
-                                       cost_text(*bound)));
-    }
+  if (!file.proof.exists()) return judgement;
+  const Result<Wide> bound = bound_of_proof(file);
+  if (!bound) return bound.status();
+  judgement.bound = *bound;
+  if (*bound < file.proof.bound.count()) {
+    return Status::error(fmt::format("the proof shows {}, the file says {}", *bound > 0 ? cost_text(*bound) : "nothing",
+                                     cost_text(file.proof.bound.count())));
   }
-  if (file.proof == "multipliers" && (!has_multipliers || *judgement.bound < solution.bound.count())) {
-    return Status::error(has_multipliers ? fmt::format("the bound {} is said to be proven by the multipliers, and they "
-                                                       "prove {}",
-                                                       cost_text(solution.bound.count()), cost_text(*judgement.bound))
-                                         : "the bound is said to be proven by multipliers, and there are none");
-  }
-  if (file.proof == "none" && solution.bound.count() > 0) {
-    return Status::error("there is a bound, and nothing is said to prove it");
+  if (*bound > *cost) {
+    return Status::error(
+        fmt::format("the proof shows {}, above the cost of the plan: this judge is at fault", cost_text(*bound)));
   }
   return judgement;
 }

@@ -3,8 +3,8 @@
 // of the written problem and costs what the file says, and no solution of that problem costs less than `bound`.
 //
 // In the order of the checks: the problem follows problem.h; the plan covers every node once, runs in some order, keeps
-// to counts, conflicts and memory, and costs what it says; the multipliers are some, and their bound is no lower than
-// the file says. That the search had nothing left to look at (`optimal` by exhaustion) cannot be seen from outside.
+// to counts, conflicts and memory, its regions can be joined, and it costs what it says; the proof shows the bound that the
+// file gives it. What the search claims beyond that bound is not shown.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,39 @@ namespace collage::certificate {
 /// What was found to hold.
 struct Judgement {
   Wide cost = 0;
-  std::optional<Wide> bound;  ///< by the multipliers; nothing: there are none
+  std::optional<Wide> bound;  ///< by the proof; nothing: there is none
+
+  /// Whether the proof shows all that the file claims of the plan.
+  bool shows_claim(const CertificateFile& file) const {
+    return file.solution.bound.count() <= 0 || (bound && *bound >= file.solution.bound.count());
+  }
 };
 
 /// Or the first thing that is wrong.
 runtime::Result<Judgement> check_certificate(const CertificateFile& file);
+
+/// What was found, as lines for people.
+std::string report(const CertificateFile& file, const Judgement& judgement);
 
 // The parts of it, each with what is wrong. Each expects that those before it found nothing.
 
 /// Lists ascending, readers after writers, and candidates that say how they read and write what crosses their border.
 runtime::Status check_problem(const CertificateFile& file);
 
-/// Cover, cycles, counts, conflicts, memory.
-runtime::Status check_execution(const CertificateFile& file);
+/// Cover, cycles, counts, conflicts, memory: of these candidates as a plan.
+runtime::Status check_execution(const CertificateFile& file, const std::vector<place::CandidateId>& chosen);
 
-/// Candidates and conversions together.
-runtime::Result<Wide> cost_of_plan(const CertificateFile& file);
+/// What the plan saves by joining units into regions (check_regions.cpp).
+runtime::Result<Wide> saved_by_regions(const CertificateFile& file);
+/// The most that these candidates could save, whatever is joined.
+Wide most_saved_by_regions(const CertificateFile& file, const std::vector<place::CandidateId>& chosen);
 
-/// The bound that the multipliers prove (check_bound.cpp).
-runtime::Result<Wide> bound_of_multipliers(const CertificateFile& file);
+/// Candidates and conversions together; `kUnreachable` where some value cannot be had as it is read. Or: that there are
+/// too many formats to say.
+runtime::Result<Wide> cost_of_candidates(const CertificateFile& file, const std::vector<place::CandidateId>& chosen);
+
+/// The bound that the proof shows (check_bound.cpp).
+runtime::Result<Wide> bound_of_proof(const CertificateFile& file);
 
 /// `%conv1`; `node 3` where nodes have no names.
 std::string node_text(const CertificateFile& file, place::NodeId node);

@@ -24,8 +24,8 @@ using Step = support::Id<struct ExecutionStepTag>;
 
 class Execution {
  public:
-  explicit Execution(const CertificateFile& file)
-      : file_(file), problem_(file.problem), chosen_(file.solution.chosen), part_of_(problem_.node_count) {}
+  Execution(const CertificateFile& file, const std::vector<place::CandidateId>& chosen)
+      : file_(file), problem_(file.problem), chosen_(chosen), part_of_(problem_.node_count) {}
 
   Status run() {
     if (Status status = check_cover(); !status) return status;
@@ -181,8 +181,8 @@ class Execution {
 
 }  // namespace
 
-Status check_execution(const CertificateFile& file) {
-  return Execution(file).run();
+Status check_execution(const CertificateFile& file, const std::vector<place::CandidateId>& chosen) {
+  return Execution(file, chosen).run();
 }
 
 }  // namespace collage::certificate

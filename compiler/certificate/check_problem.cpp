@@ -29,6 +29,10 @@ class Checker {
         crosses_(problem_.values.size()) {}
 
   Status run() {
+    for (const place::Owner& owner : problem_.owners) {
+      if (!owner.joins || !owner.max_partitions) continue;
+      return Status::error(fmt::format("`{}` joins regions and limits partitions", owner.backend));
+    }
     for (place::ProblemValueId v : problem_.values.ids()) {
       if (Status status = check_value(v); !status) return status;
     }
@@ -59,6 +63,10 @@ class Checker {
     if (!ascends(candidate.nodes) || !ascends(candidate.constants)) {
       return Status::error(
           fmt::format("the nodes or constants of {} are not in ascending order", candidate_text(file_, c)));
+    }
+    const std::optional<place::Cost>& joins = problem_.owners[candidate.owner].joins;
+    if (candidate.may_join && joins && candidate.cost < *joins) {
+      return Status::error(candidate_text(file_, c) + " costs less than a join of it saves");
     }
     for (place::NodeId node : candidate.nodes) in_candidate_[node] = c;
     const auto inside = [&](place::NodeId node) { return node.is_valid() && in_candidate_[node] == c; };

@@ -33,6 +33,8 @@ struct Range {
 };
 /// Of all values together. Tables are shared in the file, so a small one could ask for any number.
 constexpr size_t kMaxConversions = size_t{1} << 25;
+/// Products with scaled costs fit as well.
+constexpr int64_t kMaxScale = int64_t{1} << 20;
 constexpr Range kAmount = {0, kMaxAmount};
 constexpr Range kMultiplier = {-kMaxAmount, kMaxAmount};
 
@@ -55,9 +57,11 @@ class Reader {
     }
     const Place top{root, "the file"};
     const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
-    if (fault_.empty() && version != 1) fail("it is of version {}, only 1 can be read", version);
+    if (fault_.empty() && version != 2) fail("it is of version {}, only 2 can be read", version);
+    read_about(top);
     read_problem(top);
     if (fault_.empty()) read_solution(top);
+    if (fault_.empty()) read_proof(top);
     if (!fault_.empty()) return runtime::Status::error(fault_);
     return std::move(file_);
   }
@@ -156,6 +160,33 @@ class Reader {
     return items;
   }
 
+  void read_about(const Place& top) {
+    const json* given = member(top, "about");
+    if (given == nullptr || given->is_null()) return;
+    const Place about{*given, "about"};
+    file_.about.model = text(about, "model");
+    each(about, "files", [&](const Place& p) {
+      const std::vector<const json*> pair = tuple(p.at, 2, p, "file");
+      file_.about.files.emplace_back(text(pair[0], p, "name"), text(pair[1], p, "hash"));
+    });
+    const json* options = member(about, "options");
+    if (options != nullptr && !options->is_object()) fail("about: `options` is no object");
+    if (options != nullptr && options->is_object()) {
+      for (const auto& [name, values] : options->items()) {
+        file_.about.options.emplace_back(name, texts(array(&values, about, name), about, name));
+      }
+    }
+    file_.about.words = texts(array(about, "words"), about, "words");
+    file_.about.is_measured = text(about, "costs") == "measured";
+    file_.about.problem = text(about, "problem");
+    if (file_.about.model.empty()) fail("about: there is no hash of the model");
+  }
+  std::vector<std::string> texts(const json& list, const Place& place, std::string_view key) {
+    std::vector<std::string> result;
+    for (const json& item : list) result.push_back(text(&item, place, key));
+    return result;
+  }
+
   void read_problem(const Place& top) {
     place::Problem& problem = file_.problem;
     file_.names.model = text(top, "model");
@@ -181,6 +212,7 @@ class Reader {
     }
     if (has(place, "conflicts")) owner.conflicts = numbers<OwnerId>(place, "conflicts", owners);
     if (has(place, "memory")) owner.memory = integer(place, "memory", kAmount);
+    if (has(place, "joins")) owner.joins = file_.problem.cost_of(integer(place, "joins", kAmount));
     return owner;
   }
 
@@ -236,6 +268,7 @@ class Reader {
     if (has(place, "constants")) {
       candidate.constants = numbers<ConstantId>(place, "constants", Range::index(file_.problem.constant_bytes.size()));
     }
+    if (has(place, "unit")) candidate.may_join = boolean(place, "unit");
     return candidate;
   }
 
@@ -243,52 +276,111 @@ class Reader {
     place::Solution& solution = file_.solution;
     const Range candidates = Range::index(file_.problem.candidates.size());
     const json* plan_member = member(top, "plan");
-    const json* multipliers_member = member(top, "multipliers");
-    if (plan_member == nullptr || multipliers_member == nullptr) return;
+    const json* claim_member = member(top, "claim");
+    if (plan_member == nullptr || claim_member == nullptr) return;
     const Place plan{*plan_member, "plan"};
     solution.chosen = numbers<CandidateId>(plan, "chosen", candidates);
+    if (has(plan, "regions")) solution.region = numbers<place::RegionId>(plan, "regions", {0, INT32_MAX});
     solution.cost = cost(plan, "cost");
-    solution.bound = cost(plan, "bound");
-    solution.optimal = boolean(plan, "optimal");
-    file_.proof = text(plan, "proof");
-    if (file_.proof != "multipliers" && file_.proof != "search" && file_.proof != "none") {
-      fail("plan: `proof` is one of `multipliers`, `search` and `none`");
-    }
+    const Place claim{*claim_member, "claim"};
+    solution.bound = cost(claim, "bound");
+    solution.optimal = boolean(claim, "optimal");
+  }
 
-    place::Certificate& certificate = solution.certificate;
-    const Place multipliers{*multipliers_member, "multipliers"};
-    certificate.order = numbers<NodeId>(multipliers, "order", Range::index(file_.names.nodes.size()));
-    each(multipliers, "rounds", [&](const Place& of_round) {
-      certificate.rounds.emplace_back();
-      place::Certificate::Round& round = certificate.rounds.back();
-      each(of_round, "shares", [&](const Place& p) {
-        const std::vector<const json*> pair = tuple(p.at, 2, p, "share");
-        if (!fault_.empty()) return;
-        place::Certificate::Share share;
-        share.candidate = CandidateId(number(pair[0], candidates, p, "candidate"));
-        for (const json& run : array(pair[1], p, "runs")) {
-          share.runs.push_back(file_.problem.cost_of(number(&run, kMultiplier, p, "runs")));
-        }
-        round.shares.push_back(std::move(share));
-      });
-      each(of_round, "prices", [&](const Place& p) {
-        const std::vector<const json*> row = tuple(p.at, 4, p, "price");
-        if (!fault_.empty()) return;
-        place::Certificate::Price price;
-        price.value = ProblemValueId(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
-        price.reader = NodeId(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
-        price.format = FormatId(number(row[2], format_, p, "format"));
-        price.price = file_.problem.cost_of(number(row[3], kMultiplier, p, "price"));
-        round.prices.push_back(price);
-      });
+  void read_proof(const Place& top) {
+    const json* given = member(top, "proof");
+    if (given == nullptr || given->is_null()) return;
+    const Place proof{*given, "proof"};
+    file_.proof.order = numbers<NodeId>(proof, "order", Range::index(file_.names.nodes.size()));
+    file_.proof.scale = integer(proof, "scale", {1, kMaxScale});
+    const json* bound = member(proof, "bound");
+    const bool has_none = bound != nullptr && bound->is_null();
+    file_.proof.bound = has_none ? Cost::max() : file_.problem.cost_of(number(bound, kMultiplier, proof, "bound"));
+    cases_ = Range::index(fault_.empty() ? array(proof, "cases").size() : 0);
+    each(proof, "cases", [&](const Place& p) { file_.proof.cases.push_back(read_case(p)); });
+  }
+
+  place::Proof::Case read_case(const Place& place) {
+    place::Proof::Case result;
+    each(place, "rounds", [&](const Place& p) {
+      if (p.at.is_string() && p.at.get<std::string>() == "again") {
+        result.rounds.emplace_back().is_repeated = true;
+      } else {
+        result.rounds.push_back(read_round(p));
+      }
     });
-    const bool has_none = multipliers_member->is_object() && multipliers_member->value("bound", json()).is_null();
-    certificate.bound = has_none ? Cost::max() : file_.problem.cost_of(integer(multipliers, "bound", kMultiplier));
+    using Kind = place::Proof::Split::Kind;
+    place::Proof::Split& split = result.split;
+    const Range owners = Range::index(file_.problem.owners.size());
+    if (has(place, "cover")) {
+      split.kind = Kind::Cover;
+      const std::vector<const json*> pair = tuple(place.at["cover"], 2, place, "cover");
+      split.node = NodeId(number(pair[0], Range::index(file_.names.nodes.size()), place, "cover"));
+      const Range candidates = Range::index(file_.problem.candidates.size());
+      for (const json& item : array(pair[1], place, "cover")) {
+        split.candidates.push_back(CandidateId(number(&item, candidates, place, "cover")));
+      }
+    } else if (has(place, "conflict")) {
+      split.kind = Kind::Conflict;
+      for (const json* item : tuple(place.at["conflict"], 2, place, "conflict")) {
+        split.owners.push_back(OwnerId(number(item, owners, place, "conflict")));
+      }
+    } else if (has(place, "working")) {
+      split.kind = Kind::Working;
+      const std::vector<const json*> pair = tuple(place.at["working"], 2, place, "working");
+      split.owners.push_back(OwnerId(number(pair[0], owners, place, "working")));
+      split.bytes = number(pair[1], kAmount, place, "working");
+    }
+    if (split.kind == Kind::None) return result;
+    const json* then = member(place, "then");
+    if (then == nullptr) return result;
+    const std::vector<const json*> cases = tuple(*then, 2, place, "then");
+    split.first = place::Proof::CaseId(number(cases[0], cases_, place, "then"));
+    split.second = place::Proof::CaseId(number(cases[1], cases_, place, "then"));
+    return result;
+  }
+
+  place::Proof::Round read_round(const Place& place) {
+    place::Proof::Round round;
+    each(place, "limits", [&](const Place& p) {
+      const std::vector<const json*> row = tuple(p.at, 3, p, "limit");
+      if (!fault_.empty()) return;
+      place::Proof::LimitPrice limit;
+      const std::string of = text(row[0], p, "limit");
+      using Of = place::Proof::LimitPrice::Of;
+      if (of != "memory" && of != "partitions") fail("{}: there is no limit of `{}`", p.text(), of);
+      limit.of = of == "memory" ? Of::Memory : Of::Partitions;
+      limit.owner = OwnerId(number(row[1], Range::index(file_.problem.owners.size()), p, "owner"));
+      limit.price = file_.problem.cost_of(number(row[2], kAmount, p, "price"));
+      round.limits.push_back(limit);
+    });
+    each(place, "shares", [&](const Place& p) {
+      const std::vector<const json*> pair = tuple(p.at, 2, p, "share");
+      if (!fault_.empty()) return;
+      place::Proof::Share share;
+      share.candidate = CandidateId(number(pair[0], Range::index(file_.problem.candidates.size()), p, "candidate"));
+      for (const json& run : array(pair[1], p, "runs")) {
+        share.runs.push_back(file_.problem.cost_of(number(&run, kMultiplier, p, "runs")));
+      }
+      round.shares.push_back(std::move(share));
+    });
+    each(place, "prices", [&](const Place& p) {
+      const std::vector<const json*> row = tuple(p.at, 4, p, "price");
+      if (!fault_.empty()) return;
+      place::Proof::Price price;
+      price.value = ProblemValueId(number(row[0], Range::index(file_.problem.values.size()), p, "value"));
+      price.reader = NodeId(number(row[1], Range::index(file_.names.nodes.size()), p, "reader"));
+      price.format = FormatId(number(row[2], format_, p, "format"));
+      price.price = file_.problem.cost_of(number(row[3], kMultiplier, p, "price"));
+      round.prices.push_back(price);
+    });
+    return round;
   }
 
   CertificateFile file_;
   Table<ConversionsId, std::vector<place::ConversionEdge>> tables_;
   Range format_;
+  Range cases_;
   size_t conversions_ = 0;
   std::string fault_;
 };

@@ -7,10 +7,12 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 
 #include "compiler/certificate/certificate_file.h"
 #include "compiler/support/check.h"
+#include "runtime/core/checksum.h"
 
 namespace collage::certificate {
 namespace {
@@ -19,12 +21,41 @@ using place::Cost;
 
 class Writer {
  public:
-  Writer(const Names& names, const place::Problem& problem, const place::Solution& solution)
-      : names_(names), problem_(problem), solution_(solution) {}
+  explicit Writer(const CertificateFile& file)
+      : names_(file.names), problem_(file.problem), solution_(file.solution), proof_(file.proof), about_(file.about) {}
+
+  std::string problem_text() {
+    write_problem();
+    return std::move(out_);
+  }
 
   std::string write() {
-    out_ = "{\"collage_certificate\": 1,\n\"model\": ";
+    out_ = "{\"collage_certificate\": 2,\n\"model\": ";
     text(names_.model);
+    write_about();
+    write_problem();
+    write_plan();
+    write_proof();
+    return std::move(out_) + "}\n";
+  }
+
+ private:
+  void write_about() {
+    out_ += ",\n\"about\": ";
+    if (!about_.exists()) {
+      out_ += "null";
+      return;
+    }
+    nlohmann::ordered_json json = {{"model", about_.model}, {"files", about_.files}};
+    json["options"] = nlohmann::ordered_json::object();
+    for (const auto& [name, values] : about_.options) json["options"][name] = values;
+    json["words"] = about_.words;
+    json["costs"] = about_.is_measured ? "measured" : "estimated";
+    json["problem"] = about_.problem;
+    out_ += json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  void write_problem() {
     list("nodes", names_.nodes, [this](const std::string& name) { text(name); });
     list("formats", problem_.formats, [this](const ir::Format& format) { text(ir::to_string(format)); });
     put(",\n\"host_plain\": {}", problem_.host_plain.index);
@@ -32,12 +63,8 @@ class Writer {
     write_values();
     put(",\n\"constants\": [{}]", fmt::join(problem_.constant_bytes, ","));
     list("candidates", problem_.candidates, [this](const place::Candidate& candidate) { write_candidate(candidate); });
-    write_plan();
-    write_multipliers();
-    return std::move(out_) + "}\n";
   }
 
- private:
   template <typename... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
@@ -84,6 +111,7 @@ class Writer {
       ids(owner.conflicts);
     }
     if (owner.memory) put(", \"memory\": {}", *owner.memory);
+    if (owner.joins) put(", \"joins\": {}", owner.joins->count());
     out_ += '}';
   }
 
@@ -141,59 +169,102 @@ class Writer {
       out_ += ", \"constants\": ";
       ids(candidate.constants);
     }
+    if (candidate.may_join) out_ += ", \"unit\": true";
     out_ += '}';
   }
 
   void write_plan() {
     out_ += ",\n\"plan\": {\"chosen\": ";
     ids(solution_.chosen);
+    if (!solution_.region.empty()) {
+      out_ += ", \"regions\": ";
+      ids(solution_.region);
+    }
     out_ += ", \"cost\": ";
     cost(solution_.cost);
-    out_ += ", \"bound\": ";
+    out_ += "},\n\"claim\": {\"bound\": ";
     cost(solution_.bound);
-    const bool has_multipliers = !solution_.certificate.order.empty();
-    const bool suffice = has_multipliers && solution_.bound <= solution_.certificate.bound;
-    put(", \"optimal\": {}, \"proof\": \"{}\"}}", solution_.optimal,
-        suffice                    ? "multipliers"
-        : solution_.bound > Cost() ? "search"
-                                   : "none");
+    put(", \"optimal\": {}}}", solution_.optimal);
   }
 
-  void write_round(const place::Certificate::Round& round) {
-    out_ += "{\"shares\": [";
-    separated(round.shares, ",\n", [this](const place::Certificate::Share& share) {
+  void write_round(const place::Proof::Round& round) {
+    if (round.is_repeated) {
+      out_ += "\"again\"";
+      return;
+    }
+    out_ += "{\"limits\": [";
+    separated(round.limits, ",", [this](const place::Proof::LimitPrice& limit) {
+      const bool is_memory = limit.of == place::Proof::LimitPrice::Of::Memory;
+      put("[\"{}\",{},{}]", is_memory ? "memory" : "partitions", limit.owner.index, limit.price.count());
+    });
+    out_ += "],\n\"shares\": [";
+    separated(round.shares, ",\n", [this](const place::Proof::Share& share) {
       put("[{},[", share.candidate.index);
       separated(share.runs, ",", [this](Cost run) { put("{}", run.count()); });
       out_ += "]]";
     });
     out_ += "],\n\"prices\": [";
-    separated(round.prices, ",\n", [this](const place::Certificate::Price& price) {
+    separated(round.prices, ",\n", [this](const place::Proof::Price& price) {
       put("[{},{},{},{}]", price.value.index, price.reader.index, price.format.index, price.price.count());
     });
     out_ += "]}";
   }
 
-  void write_multipliers() {
-    const place::Certificate& certificate = solution_.certificate;
-    out_ += ",\n\"multipliers\": {\"order\": ";
-    ids(certificate.order);
-    list("rounds", certificate.rounds, [this](const place::Certificate::Round& round) { write_round(round); });
-    out_ += ",\n\"bound\": ";
-    cost(certificate.bound);
+  void write_case(const place::Proof::Case& given) {
+    out_ += "{\"rounds\": [";
+    separated(given.rounds, ",\n", [this](const place::Proof::Round& round) { write_round(round); });
+    out_ += ']';
+    using Kind = place::Proof::Split::Kind;
+    const place::Proof::Split& split = given.split;
+    switch (split.kind) {
+      case Kind::None: break;
+      case Kind::Cover:
+        put(", \"cover\": [{},", split.node.index);
+        ids(split.candidates);
+        out_ += ']';
+        break;
+      case Kind::Conflict:
+        out_ += ", \"conflict\": ";
+        ids(split.owners);
+        break;
+      case Kind::Working: put(", \"working\": [{},{}]", split.owners.front().index, split.bytes); break;
+    }
+    if (split.kind != Kind::None) put(", \"then\": [{},{}]", split.first.index, split.second.index);
+    out_ += '}';
+  }
+
+  void write_proof() {
+    out_ += ",\n\"proof\": ";
+    if (!proof_.exists()) {
+      out_ += "null";
+      return;
+    }
+    out_ += "{\"order\": ";
+    ids(proof_.order);
+    put(",\n\"scale\": {},\n\"bound\": ", proof_.scale);
+    cost(proof_.bound);
+    list("cases", proof_.cases, [this](const place::Proof::Case& given) { write_case(given); });
     out_ += '}';
   }
 
   const Names& names_;
   const place::Problem& problem_;
   const place::Solution& solution_;
+  const place::Proof& proof_;
+  const About& about_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string to_json(const Names& names, const place::Problem& problem, const place::Solution& solution) {
-  COLLAGE_CHECK(problem.unit == Cost::Unit::Seconds, "certificates are of times");
-  return Writer(names, problem, solution).write();
+std::string problem_hash(const CertificateFile& file) {
+  const std::string text = Writer(file).problem_text();
+  return fmt::format("{:016x}", runtime::checksum(std::as_bytes(std::span(text))));
+}
+
+std::string to_json(const CertificateFile& file) {
+  COLLAGE_CHECK(file.problem.unit == Cost::Unit::Seconds, "certificates are of times");
+  return Writer(file).write();
 }
 
 }  // namespace collage::certificate

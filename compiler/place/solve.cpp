@@ -141,7 +141,6 @@ class MemoryFitter {
       best = next;
     }
     best->bound = first->bound;
-    best->certificate = first->certificate;
     best->optimal = is_exact(strategy_) && best->cost == best->bound;
     return best;
   }

@@ -66,7 +66,6 @@ std::optional<Solution> solve_once(const StrategyRow& row, const StrategyInput& 
 /// Of a solution that is not known to be near the best of the whole problem.
 void drop_proof(Solution& solution) {
   solution.bound = Cost();
-  solution.certificate = {};
   solution.optimal = false;
 }
 

@@ -25,6 +25,8 @@ class SourceManager {
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
 
+  /// How many there are; their ids count from 0.
+  size_t count() const { return files_.size(); }
   std::string_view name(FileId file) const;
   std::string_view text(FileId file) const;
   std::string_view text(const Span& span) const;

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::ofstream file(folder / fmt::format("case_{}.json", seed));
-    file << certificate::to_json(names, problem, *solution);
+    file << certificate::to_json({names, problem, *solution, {}});
     fmt::print("case {}: {} nodes, {} candidates, cost {} ps{}\n", seed, problem.node_count, problem.candidates.size(),
                solution->cost.count(), solution->optimal ? "" : ", not proven");
   }

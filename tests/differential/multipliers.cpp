@@ -9,7 +9,7 @@
 
 namespace collage::place {
 
-Certificate random_certificate(const Problem& problem, RandomSource& random) {
+Proof random_proof(const Problem& problem, RandomSource& random) {
   IndexedProblem prepared(problem);
   if (!prepared.complete) return {};
   ChainBound bound(prepared);
@@ -27,9 +27,11 @@ Certificate random_certificate(const Problem& problem, RandomSource& random) {
     }
   }
   bound.set(multipliers);
-  CertificateMaker maker;
-  maker.add_round(prepared, bound);
-  return maker.finish(bound, Cost::max());
+  Proof proof;
+  proof.order = prepared.order.items();
+  proof.cases.push_back({{round_of(prepared, bound)}, {}});
+  proof.bound = bound.lower();
+  return proof;
 }
 
 Solution random_cover(const Problem& problem, RandomSource& random) {

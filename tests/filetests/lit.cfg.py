@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """File tests: a file holds the command (`RUN:`), its input and what it must print.
 
-Substitutions: %python %collagec %collage-rules %collage-run %collage-check-certificate %expect FileCheck not, and lit's own %s %t %S.
+Substitutions: %python %collagec %collage-rules %collage-run %collage-check-certificate %collage-check-plan %expect FileCheck not, and lit's own %s %t %S.
 `%expect %s -- COMMAND` compares the output exactly; see expect.py. `COLLAGE_BLESS=1` rewrites the expectations.
 """
 import os
@@ -15,7 +15,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".ir", ".rules", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
 
-for tool in ("collagec", "collage-check-certificate", "collage-rules", "collage-run"):
+for tool in ("collagec", "collage-check-certificate", "collage-check-plan", "collage-rules", "collage-run"):
     config.substitutions.append(("%" + tool + r"\b(?!-)", os.path.join(config.collage_bin_dir, tool)))
 expect = os.path.join(config.test_source_root, "expect.py")
 config.substitutions.append(("%python", config.python))

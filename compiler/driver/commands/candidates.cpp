@@ -32,7 +32,11 @@ std::optional<FoundPlacement> follow_candidate_placement(Command& command, const
   // The placement is only offered: that a constraint forbids it is no error.
   support::Diagnostics quiet(command.sources);
   std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
-  if (followed) return find_placement(command.compilation.search_input(*followed), strategy, why);
+  if (followed) {
+    std::optional<FoundPlacement> found = find_placement(command.compilation.search_input(*followed), strategy, why);
+    if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
+    return found;
+  }
   if (!quiet.records().empty()) {
     const support::DiagnosticRecord& first = quiet.records().front();
     *why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);

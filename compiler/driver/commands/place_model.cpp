@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/commands/place_model.h"
 
+#include <fmt/format.h>
+
+#include "compiler/driver/commands/check_plan.h"
 #include "compiler/driver/compilation/report_of.h"
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/driver/search/candidate_placement.h"
 #include "compiler/driver/search/certificate.h"
 #include "compiler/driver/search/evolve_placement.h"
+#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 namespace {
@@ -33,15 +37,18 @@ std::string consider_candidate_placement(Command& command, const place::Strategy
   return to_string(verdict, found->predicted);
 }
 
-/// The placement of the strategy, with its certificate written. Returns nullopt after an error.
-std::optional<FoundPlacement> search(const Command& command, const Candidates& candidates, const SearchInput& input,
-                                     const place::Strategy& strategy) {
-  std::optional<FoundPlacement> found = command.compilation.find_placement(candidates, strategy, command.diags);
-  const std::string& certificate = command.request.placement.certificate;
-  if (found && !certificate.empty() && !write_certificate(certificate, input, found->solution, command.diags)) {
-    return std::nullopt;
-  }
-  return found;
+/// Writes the certificate of the plan that is built; what it proves beyond the search, the plan has as well. Returns nullopt
+/// after an error.
+std::optional<std::string> certify(const Command& command, const SearchInput& input, FoundPlacement& plan) {
+  const std::string& path = command.request.placement.certificate;
+  if (path.empty()) return "";
+  certificate::CertificateFile file = certificate_of(input, plan);
+  file.about = about(command, command.compilation.costs() != nullptr);
+  file.about.problem = certificate::problem_hash(file);
+  if (!support::write_file(path, certificate::to_json(file), command.diags)) return std::nullopt;
+  plan.bound = file.solution.bound;
+  plan.optimal = file.solution.optimal;
+  return fmt::format("{}: {}", path, to_string(file));
 }
 
 }  // namespace
@@ -53,7 +60,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   place::Strategy strategy = compilation.strategy();
   const bool evolves = place::is_measured(strategy);
   if (evolves) strategy = place::Strategy{};
-  std::optional<FoundPlacement> found = search(command, candidates, input, strategy);
+  std::optional<FoundPlacement> found = compilation.find_placement(candidates, strategy, command.diags);
   if (!found) return std::nullopt;
   std::string considered, evolved;
   if (!command.request.placement.consider.empty())
@@ -65,11 +72,14 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
     if (!found) return std::nullopt;
     evolved = to_string(report);
   }
+  std::optional<std::string> certified = certify(command, input, *found);
+  if (!certified) return std::nullopt;
   Report report = report_of(compilation, candidates, found->placement, &*found, command.sources);
   add_baselines(compilation, candidates, report);
   add_limits(compilation, candidates, *found, command.sources, report);
   report.considered = std::move(considered);
   report.evolved = std::move(evolved);
+  report.certified = std::move(*certified);
   report.quantized = command.quantized;
   return PlacedModel{std::move(found->placement), std::move(report)};
 }

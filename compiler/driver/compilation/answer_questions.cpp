@@ -41,7 +41,6 @@ place::CandidateId counterpart(const BuiltProblem& from, place::CandidateId id, 
 std::optional<FoundPlacement> find_again(const FoundPlacement& found, const BuiltProblem& from,
                                          const SearchInput& input) {
   place::Solution solution = found.solution;
-  solution.certificate = {};
   for (place::CandidateId& chosen : solution.chosen) {
     chosen = counterpart(from, chosen, input.built);
     if (!chosen.is_valid()) return std::nullopt;

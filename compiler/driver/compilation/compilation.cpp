@@ -56,8 +56,7 @@ std::unique_ptr<Compilation> Compilation::open(ModelFile model, std::shared_ptr<
   return made;
 }
 
-/// A certificate is not kept with a solution: where one is wanted, nothing counts as known. Of a folder that the user
-/// did not name, nothing is said.
+/// Of a folder that the user did not name, nothing is said.
 void Compilation::open_cache(support::Diagnostics& diags) {
   std::string folder = settings_.cache.value_or("");
   if (!settings_.cache && !support::user_cache_folder().empty()) folder = support::user_cache_folder() + "/compiled";
@@ -69,7 +68,7 @@ void Compilation::open_cache(support::Diagnostics& diags) {
           .note("`--cache FOLDER` names another folder, `--cache=` none");
     }
   }
-  if (!settings_.lists_regions) solutions_ = std::make_unique<place::KnownSolutions>(cache_.get());
+  solutions_ = std::make_unique<place::KnownSolutions>(cache_.get());
 }
 
 bool Compilation::activate_backends(support::Diagnostics& diags) {
@@ -180,8 +179,8 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.fixed = &written;
   options.costs = costs_->source.get();
   options.offered = offered;
-  // Certificates, schedules and energies know candidates, not how they are joined.
-  options.lists_regions = settings_.lists_regions || !settings_.objective->sums_times();
+  // Schedules and energies know candidates, not how they are joined.
+  options.lists_regions = !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
   if (options.costs != nullptr && measures_lazily()) {
     lazy.machine = measure::machine_limits(settings_.threads);

@@ -47,7 +47,6 @@ struct Settings {
   std::vector<std::string> memory{};                       ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place{}, forbid{}, together{};  ///< constraints on nodes
   place::SearchOptions search{};
-  bool lists_regions = false;  ///< candidates are listed singly, as certificates want it
   CostRequest costs{};
   std::optional<std::string> cache{};           ///< folder of code and solutions; empty: none; absent: the user's
   int threads = 1;                              ///< of the host

@@ -26,6 +26,9 @@ OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, 
     found->placement = std::move(followed->placement);
     found->measured = std::move(followed->measured);
     found->predicted = followed->predicted;
+    found->chosen = std::move(followed->chosen);
+    found->solution = std::move(followed->solution);
+    found->problem = std::move(followed->problem);
     found->optimal = found->optimal && found->predicted == found->bound;
     return verdict;
   }

@@ -325,7 +325,6 @@ void take_better_baseline(const SearchInput& input, FoundPlacement* plan) {
     if (!other || other->predicted >= plan->predicted || !exceeded(input, other->placement).empty()) continue;
     other->bound = other->solution.bound = plan->bound;
     other->optimal = other->solution.optimal = other->predicted == plan->bound;
-    other->solution.certificate = std::move(plan->solution.certificate);
     other->solution.is_limited = true;
     other->seconds += plan->seconds;
     other->states += plan->states;

@@ -3,6 +3,7 @@
 // `--compare` and `--diff-placements` all come here.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,9 +42,11 @@ struct SearchInput {
 };
 
 struct FoundPlacement {
-  ir::Placement placement;                    ///< after partitions were joined where their backend wants it
-  std::vector<place::CandidateId> chosen;     ///< candidates of the problem, as the search chose them
-  place::Solution solution;                   ///< what it was made of, before partitions were joined
+  ir::Placement placement;                 ///< after partitions were joined where their backend wants it
+  std::vector<place::CandidateId> chosen;  ///< candidates of the problem, as the search chose them
+  place::Solution solution;                ///< what it was made of, before partitions were joined
+  /// Of which these are; null: that of the input.
+  std::shared_ptr<const place::Problem> problem = nullptr;
   std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
   Cost predicted;  ///< what the objective says of the placement, by code that the searches do not share
   Cost bound;

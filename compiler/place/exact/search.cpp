@@ -77,12 +77,7 @@ class OptimalSearch {
     for (MoveId move : best_.moves) solution.chosen.push_back(source(move));
     if (joins_) solution.region = best_.regions;
     solution.cost = best_.cost;
-    if (is_complete_) {
-      solution.bound = std::min(bound_, best_.cost);
-      if (!is_certified_) certificate_.add_round(stage_->search, stage_->chain);
-      solution.certificate = certificate_.finish(stage_->chain, best_.cost);
-      if (is_certified_) solution.certificate.bound = std::min(lower_of_certificate_, best_.cost);
-    }
+    if (is_complete_) solution.bound = std::min(bound_, best_.cost);
     solution.optimal = solution.cost == solution.bound;
     solution.is_limited = limits_.any_active();
     solution.states = budget_.states();
@@ -222,11 +217,8 @@ class OptimalSearch {
     }
     if (!limits_.activate(chosen(), exceeded)) return false;
     // Candidates went because they were in no better solution than one that breaks limits.
-    if (whole_ != nullptr) {
-      stage_ = std::move(whole_);
-      if (!is_certified_) certificate_ = {};
-    }
-    if (!is_certified_ && is_complete_) certify_without_limits();
+    if (whole_ != nullptr) stage_ = std::move(whole_);
+    if (!is_tuned_without_) tune_without_limits();
     has_new_stage_ = true;
     best_ = {};
     if (starts_) {
@@ -237,17 +229,14 @@ class OptimalSearch {
     return true;
   }
 
-  /// Multipliers with prices of limits are no part of a certificate. Those without them have to be good for it, and are
-  /// then a good start for those with them.
-  void certify_without_limits() {
+  /// Multipliers that are good without limits are a good start for those with prices, and what they prove holds for both.
+  void tune_without_limits() {
     constexpr int kSteps = 150, kStepsOfLarge = 25;
     BoundTuner tuner(stage_->search, stage_->chain);
     const int steps = problem_.node_count > kLargeGraph ? kStepsOfLarge : kSteps;
     if (!tuner.is_idle()) tuner.ascend(best_.cost, steps);
-    certificate_.add_round(stage_->search, stage_->chain);
-    lower_of_certificate_ = stage_->chain.lower();
-    bound_ = std::max(bound_, std::min(best_.cost, lower_of_certificate_));
-    is_certified_ = true;
+    bound_ = std::max(bound_, std::min(best_.cost, stage_->chain.lower()));
+    is_tuned_without_ = true;
   }
 
   void raise(Cost bound) {
@@ -297,7 +286,6 @@ class OptimalSearch {
   /// A problem without the candidates that are in no better solution, multipliers kept. `lower`: what solutions with a
   /// move cost at least.
   void reduce(const Table<MoveId, Cost>& lower, std::unique_ptr<BoundTuner>& tuner) {
-    if (!is_certified_) certificate_.add_round(stage_->search, stage_->chain);
     std::vector<CandidateId> kept;
     for (MoveId m : lower.ids()) {
       if (lower[m] <= best_.cost) kept.push_back(source(m));
@@ -342,16 +330,14 @@ class OptimalSearch {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Stage> whole_;  ///< with all candidates, once some went
   SearchLimits limits_;
-  CertificateMaker certificate_;
   Incumbent best_;
   Cost bound_;
   Bytes least_excess_;  ///< of the first solution that was refused in a round
   bool is_closed_ = false;
   bool is_stuck_ = false;
   bool is_complete_ = true;
-  bool is_certified_ = false;  ///< the certificate has all its rounds
-  Cost lower_of_certificate_;
-  bool has_new_stage_ = false;  ///< since the tuner was made
+  bool is_tuned_without_ = false;  ///< without limits
+  bool has_new_stage_ = false;     ///< since the tuner was made
   bool joins_ = false;
 };
 

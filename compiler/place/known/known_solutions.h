@@ -2,7 +2,7 @@
 // Solutions of problems that were solved before, in this process or, with a cache, in any. The exact search is a
 // function of the problem and its limit of states, so a problem that comes again needs no search.
 //
-//     digest of problem, limit of states, and the sources of the search   ->   solution, without its certificate
+//     digest of problem, limit of states, and the sources of the search   ->   solution
 //
 // A solution that is read is evaluated before it is believed: a damaged one, or one of another problem, counts as none.
 #pragma once

@@ -149,33 +149,6 @@ inline std::vector<std::string> backend_names(const Problem& problem) {
   return names;
 }
 
-/// Multipliers that prove a lower bound (relaxation_bound.h has the formula), in terms of the problem alone. A checker that
-/// shares nothing with the search evaluates each round with a pass or two.
-///
-/// The first round is about all candidates. A later one is about those that the round before leaves: a candidate goes
-/// if the cheapest chain through one of its runs costs more than the solution, since no better solution can have it.
-/// Which formats a reader may want follows from the candidates of the round. Prices that are not listed are zero; those
-/// of readers of model inputs, and of the reader right after the writer, always are.
-struct Certificate {
-  struct Share {
-    CandidateId candidate = 0;
-    std::vector<Cost> runs;  ///< in order of their positions; they add up to the candidate's least cost
-  };
-  struct Price {
-    ProblemValueId value = 0;
-    NodeId reader = 0;
-    FormatId format = 0;
-    Cost price;
-  };
-  struct Round {
-    std::vector<Share> shares;  ///< of candidates of several runs, ascending by candidate
-    std::vector<Price> prices;  ///< that are not zero
-  };
-  std::vector<NodeId> order;  ///< node at each position: topological
-  std::vector<Round> rounds;
-  Cost bound;  ///< the least of what the last round proves and the solution's cost
-};
-
 /// Candidates of one solution, ascending by their first node, and what they cost.
 struct Solution {
   std::vector<CandidateId> chosen;
@@ -186,8 +159,7 @@ struct Solution {
   uint64_t states = 0;           ///< expanded by the search
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
-  bool is_known = false;         ///< by an earlier compilation; then without certificate
-  Certificate certificate;       ///< of a bound, mostly a little below `bound`; its order is empty where there is none
+  bool is_known = false;         ///< by an earlier compilation
 };
 
 }  // namespace collage::place

@@ -31,9 +31,6 @@ Problem part_of(const Problem& problem, const std::vector<CandidateId>& kept) {
 
 void name_whole(const std::vector<CandidateId>& kept, Solution& solution) {
   for (CandidateId& c : solution.chosen) c = kept[c.slot()];
-  for (Certificate::Round& round : solution.certificate.rounds) {
-    for (Certificate::Share& share : round.shares) share.candidate = kept[share.candidate.slot()];
-  }
 }
 
 }  // namespace collage::place

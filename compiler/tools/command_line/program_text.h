@@ -34,8 +34,10 @@ std::string man_page(const ProgramText& program);
 /// A script for bash to source. Values of options with `choices` complete to these, others to files.
 std::string bash_completion(const ProgramText& program);
 
-/// The exit codes, which all programs share.
-enum ExitCode { kSuccess = 0, kInputError = 1, kWrongUsage = 2, kInternalError = 3 };
-inline constexpr const char* kExitCodes = "0 success, 1 an error in the input, 2 wrong usage, 3 an internal error";
+/// The exit codes, which all programs share. kNotProven: a certificate holds, and claims more than it proves.
+enum ExitCode { kSuccess = 0, kInputError = 1, kWrongUsage = 2, kInternalError = 3, kNotProven = 4 };
+inline constexpr const char* kExitCodes =
+    "0 success, 1 an error in the input, 2 wrong usage, 3 an internal error, "
+    "4 a certificate holds and claims more than it proves";
 
 }  // namespace collage::tools

@@ -2,18 +2,21 @@
 #include "compiler/place/exact/bound/certify.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace collage::place {
-namespace {
 
-Certificate::Round round_of(const IndexedProblem& search, const ChainBound& chain) {
-  Certificate::Round round;
+Proof::Round round_of(const IndexedProblem& search, const ChainBound& chain) {
+  Proof::Round round;
   for (MoveId m : search.moves.ids()) {
     if (chain.runs_of(m).size() < 2) continue;
-    Certificate::Share share;
+    Proof::Share share;
     share.candidate = search.moves[m].source;
     for (RunId r : chain.runs_of(m)) share.runs.push_back(chain.share(r));
+    // The file states shares of costs; what joins may save of them is the last run's.
+    share.runs.back() += search.moves[m].cost - search.moves[m].least;
     round.shares.push_back(std::move(share));
   }
   std::sort(round.shares.begin(), round.shares.end(),
@@ -35,16 +38,41 @@ Certificate::Round round_of(const IndexedProblem& search, const ChainBound& chai
   return round;
 }
 
-}  // namespace
-
-void CertificateMaker::add_round(const IndexedProblem& search, const ChainBound& chain) {
-  certificate_.order = search.order.items();
-  certificate_.rounds.push_back(round_of(search, chain));
-}
-
-Certificate CertificateMaker::finish(const ChainBound& chain, Cost cost) {
-  certificate_.bound = std::min(chain.lower(), cost);
-  return std::move(certificate_);
+void set_round(const Proof::Round& round, const IndexedProblem& search, ChainBound& chain) {
+  Multipliers multipliers = chain.multipliers();
+  std::unordered_map<CandidateId, const Proof::Share*> share_of;
+  for (const Proof::Share& share : round.shares) share_of.emplace(share.candidate, &share);
+  for (MoveId m : search.moves.ids()) {
+    const auto share = share_of.find(search.moves[m].source);
+    if (share == share_of.end() || share->second->runs.size() != chain.runs_of(m).size()) continue;
+    int64_t rest = search.moves[m].least.count();
+    auto of_run = share->second->runs.begin();
+    const RunId last = advance(chain.runs_of(m).last_plus_one(), -1);
+    for (RunId r : IdRange(chain.runs_of(m).front(), last)) {
+      multipliers.shares[r] = (of_run++)->count();
+      rest -= multipliers.shares[r];
+    }
+    multipliers.shares[last] = rest;
+  }
+  std::map<std::tuple<ProblemValueId, NodeId, FormatId>, int64_t> prices;
+  for (const Proof::Price& price : round.prices) {
+    prices.emplace(std::tuple(price.value, price.reader, price.format), price.price.count());
+  }
+  for (ProblemValueId v : search.values.ids()) {
+    const ChainLayout::ValueFormats& formats = chain.layout().values[v];
+    for (ReaderId r : formats.readers.ids()) {
+      const ChainLayout::Reader& reader = formats.readers[r];
+      if (!reader.first_price.is_valid()) continue;
+      const NodeId node = search.order[search.values[v].readers[r]];
+      PriceId price = reader.first_price;
+      for (FormatId format : search.conversions.formats(v, reader.wants)) {
+        const auto known = prices.find({v, node, format});
+        multipliers.prices[price] = known != prices.end() ? known->second : 0;
+        price = advance(price, 1);
+      }
+    }
+  }
+  chain.set(std::move(multipliers));
 }
 
 Correspondence correspondence(const IndexedProblem& from_search, const ChainLayout& from,

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multipliers in terms of the problem instead of one search's numbering: to write them down as a certificate, and to
-// carry them over to a search among fewer candidates.
+// Multipliers in terms of the problem instead of one search's numbering: to write them down in a proof, and to carry them
+// over to a search among fewer candidates.
 #pragma once
 
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/proof.h"
 
 namespace collage::place {
 
-class CertificateMaker {
- public:
-  /// Adds the multipliers that a search ended its stage with. `search.moves[…].source` are candidates of the whole
-  /// problem.
-  void add_round(const IndexedProblem& search, const ChainBound& chain);
-  /// After the last round, whose bound is `chain`'s.
-  Certificate finish(const ChainBound& chain, Cost cost);
-
- private:
-  Certificate certificate_;
-};
+/// The multipliers of the chain, as a round of a proof without prices of limits. `search.moves[…].source` are candidates
+/// of the whole problem.
+Proof::Round round_of(const IndexedProblem& search, const ChainBound& chain);
+/// Sets them in a search among some of the candidates: what a round that repeats them means (problem/proof.h).
+void set_round(const Proof::Round& round, const IndexedProblem& search, ChainBound& chain);
 
 /// Which run and which price of one search is which of another that has some of its candidates: by run and by price of
 /// the latter, the former's, or none.

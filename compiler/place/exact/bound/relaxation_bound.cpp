@@ -96,6 +96,33 @@ void ChainBound::backward() {
   lower_ = from_cell(lower, problem_.unit);
 }
 
+std::vector<RunId> ChainBound::cheapest_chain() const {
+  std::vector<RunId> chain;
+  const Position past = problem_.order.next_id();
+  EndId end = 0;
+  for (Position q = 0; q != past && !is_no_way(end_[end]);) {
+    const IdRange<StartId> starts = layout_.starts_at[q];
+    int64_t least = kNoWay;
+    StartId start;
+    for (StartId s : starts) {
+      const int64_t rest = std::min(kNoWay, start_[s] + cells_of_link(end, s.slot() - starts.front().slot()));
+      if (rest >= least) continue;
+      least = rest;
+      start = s;
+    }
+    if (!start.is_valid()) return {};
+    const auto rest_of = [&](PassId k) { return local_[k] + end_[layout_.pass_end[k]]; };
+    PassId next = layout_.pass_of[start].front();
+    for (PassId k : layout_.pass_of[start]) {
+      if (rest_of(k) < rest_of(next)) next = k;
+    }
+    chain.push_back(layout_.pass_runs[next]);
+    end = layout_.pass_end[next];
+    q = layout_.runs[chain.back()].end;
+  }
+  return chain;
+}
+
 /// Forward over the positions from `from` to `to`: the cheapest chains to the starts there, out of `end_costs` at
 /// `from`. `end_costs`, `start_costs`: `kNoWay` where none is set, left so by the caller's cleaning.
 void ChainBound::forward(Position from, Position to, Table<StartId, int64_t>& start_costs,

@@ -44,6 +44,9 @@ class ChainBound {
   /// No solution that has the move costs less. A forward pass, and short ones between the runs of a move.
   Table<MoveId, Cost> lower_with_moves() const;
 
+  /// The runs of one that costs `lower`, in order; none where there is none.
+  std::vector<RunId> cheapest_chain() const;
+
   const ChainLayout& layout() const { return layout_; }
   const Table<RunId, Run>& runs() const { return layout_.runs; }
   IdRange<RunId> runs_of(MoveId move) const { return layout_.runs_of[move]; }

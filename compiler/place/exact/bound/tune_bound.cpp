@@ -21,8 +21,6 @@ constexpr double kCoolingFactor = 0.6;
 constexpr double kStartingHeat = 0.4;
 /// A level goes on while it gains more than this part of what smoothing hides.
 constexpr double kMinGainOfLevel = 0.25;
-/// Of the upper bound for each node: colder than this nothing changes.
-constexpr double kMinTemperature = 1e-5;
 /// Of the bound for each node: what `chances` looks at before anything was tuned.
 constexpr double kChanceTemperature = 0.01;
 
@@ -46,6 +44,7 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const B
     : BoundTuner(problem, bound) {
   temperature_ = other.temperature_;
   value_ = other.value_;
+  coldest_part_ = other.coldest_part_;
   Multipliers best = best_;
   for (RunId r : same.run.ids()) {
     const RunId from = same.run[r];
@@ -71,7 +70,7 @@ bool BoundTuner::ascend(Cost upper, int steps) {
   if (temperature_ <= 0) {
     temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).count()) / nodes);
   }
-  const double coldest = std::max(1.0, kMinTemperature * most / nodes);
+  const double coldest = std::max(1.0, coldest_part_ * most / nodes);
   Cost best = bound_.lower();
   best_ = bound_.multipliers();
   for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {

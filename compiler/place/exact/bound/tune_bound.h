@@ -22,6 +22,9 @@ class BoundTuner {
   /// Goes on where another tuner was, on the same problem with fewer candidates.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
+  /// Goes on at lower temperatures than a search has use for: `part` of the upper bound for each node.
+  void set_coldest(double part) { coldest_part_ = part; }
+
   /// There is nothing to tune: every candidate is one run, and no reader has a choice.
   bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
   /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
@@ -47,6 +50,7 @@ class BoundTuner {
   Multipliers best_;
   double temperature_ = 0;  ///< of the smoothing; 0: not begun
   double value_ = 0;        ///< of the smoothed bound at the last step
+  double coldest_part_ = 1e-5;
 };
 
 }  // namespace collage::place

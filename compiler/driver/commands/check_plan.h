@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-check-plan MODEL RULES… CERTIFICATE`: what a certificate is about. Model and rules are compared with what it was
+// made from by their hashes, the problem is made again from them with the options that it states and compared with its own,
+// and plan and bound are judged (certificate/check_certificate.h). No search takes part.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/certificate/certificate_file.h"
+#include "compiler/driver/commands/command.h"
+
+namespace collage::driver {
+
+struct PlanCheck {
+  enum class Verdict { Proven, NotProven, Refused };
+  Verdict verdict = Verdict::Refused;
+  std::string text;         ///< what was found, and what is taken on trust
+  std::string diagnostics;  ///< why it is refused
+};
+
+/// `rules`: files and folders; empty: those of this installation.
+PlanCheck check_plan(const std::string& model, const std::vector<std::string>& rules, const std::string& certificate);
+
+/// What the problem of a command is made from, for its certificate.
+certificate::About about(const Command& command, bool is_measured);
+
+}  // namespace collage::driver

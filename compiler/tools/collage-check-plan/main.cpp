@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// `collage-check-plan MODEL RULES… CERTIFICATE`: driver/commands/check_plan.h. With a certificate alone, as in earlier versions,
+// it judges that and says nothing of what it is about. Exit codes: tools/command_line/program_text.h.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+
+#include "compiler/certificate/check_certificate.h"
+#include "compiler/driver/commands/check_plan.h"
+#include "compiler/tools/command_line/app_text.h"
+
+namespace {
+
+using collage::driver::PlanCheck;
+using enum collage::tools::ExitCode;
+
+int judge_alone(const std::string& path) {
+  namespace certificate = collage::certificate;
+  collage::support::SourceManager sources;
+  collage::support::Diagnostics diags(sources);
+  std::string why;
+  const std::optional<collage::support::FileId> id = sources.load(path, &why);
+  const auto refuse = [&](collage::support::Code code, const std::string& message) {
+    diags.error_at(code, path, "{}", message);
+    fmt::print(stderr, "{}", diags.render());
+    return kInputError;
+  };
+  if (!id) return refuse(collage::support::Code::CannotRead, "cannot read: " + why);
+  const auto file = certificate::read_certificate(sources.text(*id));
+  if (!file) return refuse(collage::support::Code::BadCertificate, file.message());
+  const auto judgement = certificate::check_certificate(*file);
+  if (!judgement) return refuse(collage::support::Code::CertificateRefuted, judgement.message());
+  fmt::print("{}trusted     that the problem is that of a model and rules: `collage-check-plan MODEL RULES… {}`\n",
+             certificate::report(*file, *judgement), path);
+  return judgement->shows_claim(*file) ? kSuccess : kNotProven;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "checks what a certificate is about: makes its problem again from model and rules, judges plan and bound",
+      "collage-check-plan");
+  std::vector<std::string> paths;
+  collage::tools::add_text_flags(app);
+  app.add_option("files", paths, "model, rule files or folders, certificate")->type_name("MODEL RULES... CERTIFICATE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kSuccess : kWrongUsage;
+  }
+  if (paths.empty()) {
+    fmt::print(
+        stderr,
+        "error: a certificate is needed: `collage-check-plan MODEL RULES… CERTIFICATE`\nRun with --help for more "
+        "information.\n");
+    return kWrongUsage;
+  }
+  if (paths.size() == 1) return judge_alone(paths.front());
+  const PlanCheck check =
+      collage::driver::check_plan(paths.front(), {paths.begin() + 1, paths.end() - 1}, paths.back());
+  fmt::print("{}", check.text);
+  fmt::print(stderr, "{}", check.diagnostics);
+  if (check.verdict == PlanCheck::Verdict::Refused) return kInputError;
+  return check.verdict == PlanCheck::Verdict::Proven ? kSuccess : kNotProven;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return kInputError;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-check-plan, not in its input; please report it.\n",
+               error.what());
+    return kInternalError;
+  }
+}
