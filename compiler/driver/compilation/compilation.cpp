@@ -193,6 +193,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
+  if (costs_->source) warn_of_refused(settings_, costs_->source->take_refused(), diags);
   if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
   return built;
 }
