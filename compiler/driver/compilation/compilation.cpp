@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/lower/has_code.h"
 #include "compiler/driver/input/constraints.h"
 #include "compiler/driver/input/memory_caps.h"
 #include "compiler/ir/verify.h"
@@ -180,6 +181,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.fixed = &written;
   options.costs = costs_->source.get();
   options.offered = offered;
+  options.has_code = codegen::has_code;
   // Certificates, schedules and energies know candidates, not how they are joined.
   options.lists_regions = settings_.lists_regions || !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
