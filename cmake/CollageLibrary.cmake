@@ -143,7 +143,8 @@ endfunction()
 
 # collage_shared_library(NAME SOURCES … [DEPENDS …] [PRIVATE_DEPENDS …]) makes libcollage_NAME, `Collage::NAME`: the C
 # interface in SOURCES and all that it needs. DEPENDS are other such libraries. It shows the functions `collage_*` and
-# nothing else. With COLLAGE_SHARED=OFF it is an archive.
+# nothing else, but for the functions that XNNPACK must find there (runtime/libraries/xnnpack/thread_pool.h). With
+# COLLAGE_SHARED=OFF it is an archive.
 set(collage_library_kind STATIC)
 if(COLLAGE_SHARED)
   set(collage_library_kind SHARED)
@@ -166,7 +167,11 @@ function(collage_shared_library name)
 endfunction()
 
 function(collage_hide_all_but_the_interface target)
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/exports.map CONTENT "COLLAGE_@collage_abi_version@ { global: collage_*; local: *; };\n" @ONLY)
+  set(shown "collage_*;")
+  if(COLLAGE_HAS_XNNPACK)
+    string(APPEND shown " pthreadpool_get_threads_count; pthreadpool_parallelize_*;")
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/exports.map CONTENT "COLLAGE_@collage_abi_version@ { global: @shown@ local: *; };\n" @ONLY)
   target_link_options(${target} PRIVATE -Wl,--as-needed -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/exports.map)
   # The functions of a sanitizer come with the program.
   if(NOT COLLAGE_SANITIZE AND NOT COLLAGE_SANITIZE_THREADS AND NOT COLLAGE_FUZZ)

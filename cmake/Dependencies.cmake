@@ -16,6 +16,7 @@ list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
 include(cmake/OptionalLibrary.cmake)
 collage_optional_library(ONEDNN DNNL::dnnl "`runtime library \"onednn\"`" dnnl 2.6 CONFIG)
 collage_optional_library(OPENBLAS OpenBLASOpenMP::OpenBLASOpenMP "`runtime library \"openblas\"`" OpenBLASOpenMP)
+collage_optional_library(XNNPACK XNNPACK::XNNPACK "`runtime library \"xnnpack\"`" XNNPACK)
 collage_optional_library(JPEG JPEG::JPEG "inputs from JPEG pictures" JPEG)
 collage_optional_library(PNG PNG::PNG "inputs from PNG pictures" PNG)
 

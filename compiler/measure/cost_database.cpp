@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -15,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplication = 0x436f6c67;  ///< "Colg", in the file's header
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
+constexpr int kOldestSchema = 1;
 constexpr int kBusyMilliseconds = 10'000;
 
 constexpr const char* kTables = R"(
@@ -25,6 +27,13 @@ constexpr const char* kTables = R"(
     cost_ps INTEGER NOT NULL, spread_ps INTEGER NOT NULL, runs INTEGER NOT NULL,
     failure TEXT NOT NULL, timeout_ps INTEGER NOT NULL,
     PRIMARY KEY(environment, candidate)) WITHOUT ROWID;
+)";
+
+/// From version 1 to 2.
+constexpr const char* kSecond = R"(
+  ALTER TABLE measurement ADD COLUMN date INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE measurement ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';
+  CREATE TABLE reference(machine TEXT PRIMARY KEY, reference_ps INTEGER NOT NULL, date INTEGER NOT NULL) WITHOUT ROWID;
 )";
 
 /// A prepared statement with its values bound in order.
@@ -44,17 +53,51 @@ class Statement {
     return *this;
   }
   /// Advances to the next row; returns false after the last one.
-  bool step() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_ROW; }
+  bool step() { return result() == SQLITE_ROW; }
+  /// Returns whether it ran to its end.
+  bool run() { return result() == SQLITE_DONE; }
   int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  bool is_number(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
+  bool is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
   std::string text(int column) const {
     const unsigned char* text = sqlite3_column_text(statement_, column);
     return text == nullptr ? "" : reinterpret_cast<const char*>(text);
   }
 
  private:
+  int result() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
+
   sqlite3_stmt* statement_ = nullptr;
   int bound_ = 0;
 };
+
+constexpr const char* kColumns = "cost_ps, spread_ps, runs, failure, timeout_ps, date, disturbance";
+constexpr const char* kColumnsOfFirst = "cost_ps, spread_ps, runs, failure, timeout_ps, 0, ''";
+
+/// Columns from `first` on, in the order of kColumns. SQLite reads a text as a number, 0 if need be, so that types are
+/// checked here.
+Measurement read_measurement(const Statement& row, int first, std::string* problem) {
+  constexpr const char* kNames[] = {"cost", "spread", "number of runs", "failure", "timeout", "date", "disturbance"};
+  constexpr int kTexts[] = {3, 6};
+  for (int column = 0; column < 7; ++column) {
+    const bool wants_text = std::find(std::begin(kTexts), std::end(kTexts), column) != std::end(kTexts);
+    if (wants_text ? row.is_text(first + column) : row.is_number(first + column)) continue;
+    *problem = fmt::format("the {} `{}` is no {}", kNames[column], row.text(first + column),
+                           wants_text ? "text" : "whole number");
+    return {};
+  }
+  Measurement read;
+  read.cost = Duration::picoseconds(row.number(first));
+  read.spread = Duration::picoseconds(row.number(first + 1));
+  const int64_t runs = row.number(first + 2);
+  read.runs = static_cast<int>(std::clamp<int64_t>(runs, -1, 1'000'000'000));
+  read.failure = row.text(first + 3);
+  read.timeout = Duration::picoseconds(row.number(first + 4));
+  read.date = row.number(first + 5);
+  read.disturbance = row.text(first + 6);
+  *problem = problem_of(read);
+  return read;
+}
 
 std::optional<int64_t> pragma(sqlite3* database, const char* text) {
   Statement statement(database, text);
@@ -62,28 +105,57 @@ std::optional<int64_t> pragma(sqlite3* database, const char* text) {
   return statement.number(0);
 }
 
-runtime::Status check_and_create(sqlite3* database) {
+/// The version of a database of ours that is sound; 0 of an empty file.
+runtime::Result<int64_t> checked_schema(sqlite3* database) {
   std::optional<int64_t> application = pragma(database, "PRAGMA application_id");
   std::optional<int64_t> schema = pragma(database, "PRAGMA user_version");
   std::optional<int64_t> tables = pragma(database, "SELECT count(*) FROM sqlite_master");
   if (!application || !schema || !tables) return runtime::Status::error(sqlite3_errmsg(database));
-  bool is_new = *tables == 0 && *application == 0;
-  if (!is_new && *application != kApplication) return runtime::Status::error("it belongs to another program");
-  if (!is_new && *schema != kSchema) {
+  if (*tables == 0 && *application == 0) return int64_t{0};
+  if (*application != kApplication) return runtime::Status::error("it belongs to another program");
+  if (*schema < kOldestSchema || *schema > kSchema) {
     return runtime::Status::error(fmt::format("it has version {}, this program needs {}", *schema, kSchema));
   }
-  if (!is_new) {
-    Statement check(database, "PRAGMA quick_check(1)");
-    if (!check.step()) return runtime::Status::error(sqlite3_errmsg(database));
-    return check.text(0) == "ok" ? runtime::Status::ok() : runtime::Status::error(check.text(0));
-  }
-  std::string text = fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-                                 kTables, kApplication, kSchema);
-  if (sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return runtime::Status::ok();
-  return runtime::Status::error(sqlite3_errmsg(database));
+  Statement check(database, "PRAGMA quick_check(1)");
+  if (!check.step()) return runtime::Status::error(sqlite3_errmsg(database));
+  if (check.text(0) != "ok") return runtime::Status::error(check.text(0));
+  return *schema;
+}
+
+/// Makes what the newest version has. Another process may do the same at the same time.
+runtime::Status bring_up_to_date(sqlite3* database) {
+  runtime::Result<int64_t> schema = checked_schema(database);
+  if (!schema || *schema == kSchema) return schema.status();
+  const auto execute = [&](const std::string& text) {
+    return sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  };
+  if (!execute("BEGIN IMMEDIATE")) return runtime::Status::error(sqlite3_errmsg(database));
+  schema = checked_schema(database);
+  const bool is_done =
+      schema && (*schema == kSchema ||
+                 ((*schema != 0 || execute(kTables)) && execute(kSecond) &&
+                  execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, kSchema))));
+  if (is_done && execute("COMMIT")) return runtime::Status::ok();
+  runtime::Status failure = schema ? runtime::Status::error(sqlite3_errmsg(database)) : schema.status();
+  execute("ROLLBACK");
+  return failure;
+}
+
+/// Whether a new measurement takes the place of an old one.
+bool is_replaced(const Measurement& old, const std::string& problem, const Measurement& made) {
+  return !problem.empty() || (old.failed() && old.timeout > Duration()) || is_better(made, old);
 }
 
 }  // namespace
+
+std::string CostRow::id() const {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const std::string* text : {&environment, &candidate}) {
+    for (char byte : *text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    hash *= 0x100000001b3u;
+  }
+  return fmt::format("{:010x}", hash >> 24);
+}
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& path) {
   std::error_code ignored;  // opening the file reports the error
@@ -93,7 +165,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
   std::unique_ptr<CostDatabase> made(new CostDatabase(database));
   if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
-  if (runtime::Status status = check_and_create(database); !status) return status;
+  if (runtime::Status status = bring_up_to_date(database); !status) return status;
   if (path != ":memory:") made->lock_file_ = path + ".lock";
   // With WAL readers do not wait for writers. If that is impossible (a read-only file), the default journal still
   // works.
@@ -101,8 +173,37 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
   return made;
 }
 
+runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open_to_read(const std::string& path) {
+  sqlite3* database = nullptr;
+  int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
+  std::unique_ptr<CostDatabase> made(new CostDatabase(database));
+  if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
+  sqlite3_busy_timeout(database, kBusyMilliseconds);
+  runtime::Result<int64_t> schema = checked_schema(database);
+  if (!schema) return schema.status();
+  if (*schema == 0) return runtime::Status::error("it is empty");
+  made->has_dates_ = *schema > 1;
+  return made;
+}
+
 CostDatabase::~CostDatabase() {
   sqlite3_close(database_);
+}
+
+runtime::Status CostDatabase::execute(const char* statements) {
+  if (sqlite3_exec(database_, statements, nullptr, nullptr, nullptr) == SQLITE_OK) return runtime::Status::ok();
+  return runtime::Status::error(sqlite3_errmsg(database_));
+}
+
+template <typename Body>
+runtime::Status CostDatabase::in_transaction(Body&& body) {
+  if (runtime::Status status = execute("BEGIN IMMEDIATE"); !status) return status;
+  runtime::Status status = body() ? execute("COMMIT") : runtime::Status::error(sqlite3_errmsg(database_));
+  if (!status) {
+    (void)execute("ROLLBACK");
+    environments_.clear();  // some of them may have been added by what was rolled back
+  }
+  return status;
 }
 
 std::optional<int64_t> CostDatabase::environment_id(const std::string& text) {
@@ -114,40 +215,116 @@ std::optional<int64_t> CostDatabase::environment_id(const std::string& text) {
   return environments_[text] = query.number(0);
 }
 
-std::optional<Measurement> CostDatabase::find(const std::string& environment, const std::string& candidate) {
+std::optional<Measurement> CostDatabase::find(const std::string& environment, const std::string& candidate,
+                                              std::string* problem) {
   std::optional<int64_t> id = environment_id(environment);
   if (!id) return std::nullopt;
-  Statement query(database_,
-                  "SELECT cost_ps, spread_ps, runs, failure, timeout_ps FROM measurement "
-                  "WHERE environment = ? AND candidate = ?");
+  const std::string text = fmt::format("SELECT {} FROM measurement WHERE environment = ? AND candidate = ?", kColumns);
+  Statement query(database_, text.c_str());
   if (!query.bind(*id).bind(candidate).step()) return std::nullopt;
-  Measurement found;
-  found.cost = Duration::picoseconds(query.number(0));
-  found.spread = Duration::picoseconds(query.number(1));
-  found.runs = static_cast<int>(query.number(2));
-  found.failure = query.text(3);
-  found.timeout = Duration::picoseconds(query.number(4));
+  std::string wrong;
+  Measurement found = read_measurement(query, 0, &wrong);
+  if (problem != nullptr) *problem = wrong;
+  if (!wrong.empty()) return std::nullopt;
   return found;
+}
+
+CostDatabase::Stored CostDatabase::store_row(const std::string& environment, const std::string& candidate,
+                                             const Measurement& measurement) {
+  std::optional<int64_t> id = environment_id(environment);
+  if (!id) return Stored::Failed;
+  std::string problem;
+  const std::optional<Measurement> old = find(environment, candidate, &problem);
+  const bool is_new = !old && problem.empty();
+  if (!is_new && !is_replaced(old.value_or(Measurement()), problem, measurement)) return Stored::Known;
+  const std::string text = fmt::format(
+      "INSERT OR REPLACE INTO measurement(environment, candidate, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", kColumns);
+  const bool is_stored = Statement(database_, text.c_str())
+                             .bind(*id)
+                             .bind(candidate)
+                             .bind(measurement.cost.ps())
+                             .bind(measurement.spread.ps())
+                             .bind(int64_t{measurement.runs})
+                             .bind(measurement.failure)
+                             .bind(measurement.timeout.ps())
+                             .bind(measurement.date)
+                             .bind(measurement.disturbance)
+                             .run();
+  if (!is_stored) return Stored::Failed;
+  return is_new ? Stored::Added : Stored::Replaced;
 }
 
 Measurement CostDatabase::store(const std::string& environment, const std::string& candidate,
                                 const Measurement& measurement) {
-  std::optional<int64_t> id = environment_id(environment);
-  if (!id) return measurement;
-  Statement(database_, "DELETE FROM measurement WHERE environment = ? AND candidate = ? AND timeout_ps > 0")
-      .bind(*id)
-      .bind(candidate)
-      .step();
-  Statement(database_, "INSERT OR IGNORE INTO measurement VALUES(?, ?, ?, ?, ?, ?, ?)")
-      .bind(*id)
-      .bind(candidate)
-      .bind(measurement.cost.ps())
-      .bind(measurement.spread.ps())
-      .bind(int64_t{measurement.runs})
-      .bind(measurement.failure)
-      .bind(measurement.timeout.ps())
-      .step();
+  // Where it cannot be stored, this compilation still has it.
+  (void)in_transaction([&] { return store_row(environment, candidate, measurement) != Stored::Failed; });
   return find(environment, candidate).value_or(measurement);
+}
+
+runtime::Result<std::vector<CostRow>> CostDatabase::rows() {
+  const std::string text = fmt::format(
+      "SELECT text, candidate, {} FROM measurement JOIN environment ON environment.id = measurement.environment "
+      "ORDER BY text, candidate",
+      has_dates_ ? kColumns : kColumnsOfFirst);
+  Statement query(database_, text.c_str());
+  std::vector<CostRow> rows;
+  while (query.step()) {
+    CostRow& row = rows.emplace_back(CostRow{query.text(0), query.text(1), {}});
+    row.measurement = read_measurement(query, 2, &row.problem);
+  }
+  if (sqlite3_errcode(database_) != SQLITE_DONE) return runtime::Status::error(sqlite3_errmsg(database_));
+  return rows;
+}
+
+runtime::Result<Written> CostDatabase::write(const std::vector<CostRow>& rows) {
+  Written written;
+  runtime::Status status = in_transaction([&] {
+    for (const CostRow& row : rows) {
+      switch (store_row(row.environment, row.candidate, row.measurement)) {
+        case Stored::Added: ++written.added; break;
+        case Stored::Replaced: ++written.replaced; break;
+        case Stored::Known: ++written.known; break;
+        case Stored::Failed: return false;
+      }
+    }
+    return true;
+  });
+  if (!status) return status;
+  return written;
+}
+
+runtime::Result<size_t> CostDatabase::remove(const std::vector<CostRow>& rows) {
+  size_t removed = 0;
+  runtime::Status status = in_transaction([&] {
+    for (const CostRow& row : rows) {
+      Statement statement(database_,
+                          "DELETE FROM measurement WHERE candidate = ? AND "
+                          "environment = (SELECT id FROM environment WHERE text = ?)");
+      if (!statement.bind(row.candidate).bind(row.environment).run()) return false;
+      removed += static_cast<size_t>(sqlite3_changes(database_));
+    }
+    return true;
+  });
+  if (!status) return status;
+  return removed;
+}
+
+std::optional<Duration> CostDatabase::reference(const std::string& machine, int64_t oldest) {
+  Statement query(database_, "SELECT reference_ps FROM reference WHERE machine = ? AND date >= ?");
+  if (!query.bind(machine).bind(oldest).step() || !query.is_number(0)) return std::nullopt;
+  const Duration found = Duration::picoseconds(query.number(0));
+  if (found <= Duration() || found > kMostCost) return std::nullopt;
+  return found;
+}
+
+void CostDatabase::store_reference(const std::string& machine, Duration reference, int64_t date, int64_t oldest) {
+  const std::optional<Duration> known = this->reference(machine, oldest);
+  if (known && *known <= reference) return;
+  Statement(database_, "INSERT OR REPLACE INTO reference VALUES(?, ?, ?)")
+      .bind(machine)
+      .bind(reference.ps())
+      .bind(date)
+      .run();
 }
 
 std::string default_cost_database() {

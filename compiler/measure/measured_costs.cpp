@@ -26,6 +26,13 @@ std::string label_of(const ir::Graph& graph, const ir::Partition& candidate) {
   return shown == candidate.nodes.size() ? text : fmt::format("{} and {} more", text, candidate.nodes.size() - shown);
 }
 
+int64_t unix_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// A calibration is forgotten after that long: machines are moved, and their clocks set.
+constexpr int64_t kReferenceSeconds = 30 * 24 * 3600;
+
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
@@ -39,21 +46,45 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
     environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
   }
+  send_reference();
+}
+
+void MeasuredCosts::send_reference() {
+  if (options_.database == nullptr) return;
+  if (auto known = options_.database->reference(describe_machine(), unix_time() - kReferenceSeconds))
+    options_.worker.arguments.insert(options_.worker.arguments.end(), {"--reference", std::to_string(known->ps())});
+  worker_.set_options(options_.worker);
+}
+
+void MeasuredCosts::keep_reference() {
+  if (options_.database == nullptr || worker_.reference() == Duration()) return;
+  const int64_t now = unix_time();
+  options_.database->store_reference(describe_machine(), worker_.reference(), now, now - kReferenceSeconds);
 }
 
 std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   if (options_.database == nullptr) return std::nullopt;
-  std::optional<Measurement> found = options_.database->find(key.first, key.second);
+  std::string problem;
+  std::optional<Measurement> found = options_.database->find(key.first, key.second, &problem);
+  if (!problem.empty() && refused_.insert(key).second) {
+    const CostRow row{key.first, key.second, {}, problem};
+    new_refused_.push_back(fmt::format("{}: {}", row.id(), problem));
+  }
   // With more time than before, it may succeed.
   bool may_end_now = found && found->failed() && found->timeout > Duration() &&
                      found->timeout < Duration::seconds(options_.worker.timeout_seconds);
   if (may_end_now) return std::nullopt;
+  if (found && !found->disturbance.empty() && options_.repeats_disturbed) {
+    repeated_.insert(key);
+    return std::nullopt;
+  }
   return found;
 }
 
 Measurement MeasuredCosts::measure_now(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
   if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
+  measurement.date = unix_time();
   stats_.runs += static_cast<size_t>(measurement.runs);
   stats_.compiled += static_cast<size_t>(measurement.compiled);
   bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
@@ -81,8 +112,25 @@ void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unk
     report_progress(stats_.measured, needed, label_of(graph, *candidate));
     known_[*key] = measure_now(*key);
     ++stats_.measured;
+    stats_.repeated += repeated_.count(*key);
   }
+  repeat_disturbed(graph, unknown);
+  keep_reference();
   report_progress(needed, needed, "");
+}
+
+void MeasuredCosts::repeat_disturbed(const ir::Graph& graph, const std::vector<Unknown>& measured) {
+  constexpr int kMostInVain = 3;
+  int in_vain = 0;
+  for (const auto& [key, candidate] : measured) {
+    Measurement& known = known_[*key];
+    if (known.disturbance.empty()) continue;
+    if (in_vain == kMostInVain) return;
+    report_progress(stats_.measured, stats_.measured, label_of(graph, *candidate));
+    Measurement again = measure_now(*key);
+    in_vain = again.disturbance.empty() ? 0 : in_vain + 1;
+    if (is_better(again, known)) known = std::move(again);
+  }
 }
 
 void MeasuredCosts::report_progress(size_t done, size_t of, const std::string& candidate) const {
@@ -150,8 +198,10 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
   look_up_all(&unknown);
   measure_all(graph, std::move(unknown));
   stats_.failures.clear();
+  stats_.disturbed = 0;
   for (const auto& [key, measurement] : known_) {
     if (measurement.failed()) ++stats_.failures[measurement.failure];
+    if (!measurement.disturbance.empty() && stats_.disturbed++ == 0) stats_.disturbance = measurement.disturbance;
   }
   std::vector<place::MeasuredCost> answers;
   for (const Key& key : keys) answers.push_back(answer(key));

@@ -5,7 +5,9 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/codegen/target/code_target.h"
@@ -28,8 +30,10 @@ struct MeasuredCostsOptions {
   int threads = 1;
   codegen::CodeTarget code{};        ///< of generated code
   CostDatabase* database = nullptr;  ///< null: memory only
-  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;     ///< called before waiting for it; may be empty
+  /// Costs of the database that were disturbed when they were measured are measured again; false: they are used.
+  bool repeats_disturbed = true;
+  std::string lock_file;          ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;  ///< called before waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
 };
@@ -42,6 +46,9 @@ struct MeasuringStats {
   size_t compiled = 0;  ///< kernels, for those measured
   double seconds = 0;
   std::map<std::string, size_t> failures;  ///< reason -> number of distinct candidates that failed with it
+  size_t disturbed = 0;                    ///< distinct candidates whose cost is too high, since
+  std::string disturbance;                 ///< this, of one of them
+  size_t repeated = 0;                     ///< of those measured: disturbed in the database
 };
 
 class MeasuredCosts : public place::CostSource {
@@ -53,6 +60,8 @@ class MeasuredCosts : public place::CostSource {
                                            const std::vector<ir::Partition>& candidates) override;
   std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override;
   const MeasuringStats& stats() const { return stats_; }
+  /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
+  std::vector<std::string> take_refused() { return std::exchange(new_refused_, {}); }
 
  private:
   /// A candidate's environment and text.
@@ -72,12 +81,19 @@ class MeasuredCosts : public place::CostSource {
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
+  /// Measures again what was disturbed, unless whatever disturbs goes on.
+  void repeat_disturbed(const ir::Graph& graph, const std::vector<Unknown>& measured);
+  /// What the reference kernel takes on this machine: from the database to the measuring process, and back.
+  void send_reference();
+  void keep_reference();
 
   MeasuredCostsOptions options_;
   Worker worker_;
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
+  std::set<Key> repeated_, refused_;
+  std::vector<std::string> new_refused_;
   MeasuringStats stats_;
 };
 

@@ -38,6 +38,22 @@ bool is_of_the_machine(std::string_view reason) {
                      [&](std::string_view sign) { return reason.find(sign) != std::string_view::npos; });
 }
 
+std::string problem_of(const Measurement& measurement) {
+  const auto in_range = [](Duration duration) { return duration >= Duration() && duration <= kMostCost; };
+  if (measurement.runs < 0) return "negative number of runs " + std::to_string(measurement.runs);
+  if (!in_range(measurement.cost)) return "impossible cost " + runtime::to_string(measurement.cost);
+  if (!in_range(measurement.spread)) return "impossible spread " + runtime::to_string(measurement.spread);
+  if (!in_range(measurement.timeout)) return "impossible timeout " + runtime::to_string(measurement.timeout);
+  if (!measurement.failed() && measurement.cost == Duration()) return "a cost of 0";
+  if (measurement.failed() && measurement.failure.empty()) return "neither runs nor a failure";
+  return "";
+}
+
+bool is_better(const Measurement& newer, const Measurement& kept) {
+  if (kept.failed() || kept.disturbance.empty() || newer.failed()) return false;
+  return newer.disturbance.empty() || newer.cost < kept.cost;
+}
+
 Duration round_to_spread(Duration median, Duration spread) {
   constexpr int64_t kLeastSteps = 16;
   int64_t step = step_below(std::min(spread.ps(), median.ps() / kLeastSteps));
@@ -48,7 +64,8 @@ Duration round_to_spread(Duration median, Duration spread) {
 std::string to_line(const Measurement& measurement) {
   if (!measurement.failed()) {
     return "ok " + std::to_string(measurement.cost.ps()) + " " + std::to_string(measurement.spread.ps()) + " " +
-           std::to_string(measurement.runs) + " " + std::to_string(measurement.compiled);
+           std::to_string(measurement.runs) + " " + std::to_string(measurement.compiled) + " " +
+           measurement.disturbance;
   }
   std::string line = (measurement.lasting ? "no " : "later ") + measurement.failure;
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -65,12 +82,14 @@ std::optional<Measurement> parse_line(std::string_view line) {
   }
   int64_t cost = 0, spread = 0;
   Measurement measurement;
-  int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d %d", &cost, &spread, &measurement.runs,
-                           &measurement.compiled);
+  int length = 0;
+  int fields = std::sscanf(text.c_str(), "ok %" SCNd64 " %" SCNd64 " %d %d%n", &cost, &spread, &measurement.runs,
+                           &measurement.compiled, &length);
   const bool is_good = fields == 4 && cost >= 0 && spread >= 0 && measurement.runs > 0 && measurement.compiled >= 0;
   if (!is_good) return std::nullopt;
   measurement.cost = Duration::picoseconds(cost);
   measurement.spread = Duration::picoseconds(spread);
+  if (static_cast<size_t>(length) < text.size()) measurement.disturbance = text.substr(static_cast<size_t>(length) + 1);
   return measurement;
 }
 

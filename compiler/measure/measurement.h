@@ -2,6 +2,7 @@
 // The result of measuring one candidate, as the measuring process sends it and the database keeps it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Measurement {
   std::string failure;  ///< why
   Duration timeout;     ///< of a failure by timeout: the limit; 0 for other failures
   bool lasting = true;  ///< the failure would happen again; false: it is transient
+  int64_t date = 0;     ///< when, in seconds of Unix time; 0: not known
+  /// What disturbed all its runs (conditions.h), so that the cost says too much; empty: nothing did.
+  std::string disturbance{};
 
   int compiled = 0;  ///< kernels that were compiled for it; the database does not keep it
 
@@ -27,6 +31,15 @@ struct Measurement {
   bool failed() const { return runs == 0; }
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
+
+/// The most that a measurement may say: ten thousand seconds.
+inline constexpr Duration kMostCost = Duration::picoseconds(10'000'000'000'000'000);
+
+/// What makes the numbers of a measurement impossible; empty: nothing.
+std::string problem_of(const Measurement& measurement);
+
+/// Returns whether a newer measurement says more of the candidate than one that was kept: nothing disturbed it, or less did.
+bool is_better(const Measurement& newer, const Measurement& kept);
 
 /// Makes a failed measurement. It is lasting unless the reason concerns the machine.
 Measurement failed_measurement(std::string why);
@@ -42,7 +55,7 @@ Duration round_to_spread(Duration median, Duration spread);
 /// reports failures as text, so the text decides.
 bool is_of_the_machine(std::string_view reason);
 
-/// One line: `ok COST_PS SPREAD_PS RUNS COMPILED`, `no REASON`, or `later REASON` if the failure is not lasting.
+/// One line: `ok COST_PS SPREAD_PS RUNS COMPILED DISTURBANCE`, `no REASON`, or `later REASON` if the failure is not lasting.
 std::string to_line(const Measurement& measurement);
 /// Returns nullopt if the line has another form.
 std::optional<Measurement> parse_line(std::string_view line);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/measure/conditions.h"
+#include "compiler/measure/reference_kernel.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/find_matches.h"
 #include "compiler/sema/build_graph.h"
@@ -160,7 +162,16 @@ class LoadedPlan : public LoadedCandidate {
   }
 
   runtime::Result<Timing> time(const TimingOptions& options) override {
+    references_.clear();
+    const ConditionsWatch watch;
     runtime::Result<Timing> timing = time_runs(options);
+    Conditions conditions = watch.so_far(options.threads);
+    if (!references_.empty() && options.reference > Duration()) {
+      std::sort(references_.begin(), references_.end());
+      conditions.slowdown = quantile(references_, 0.5) / options.reference.seconds();
+    }
+    if (timing)
+      timing->disturbance = disturbance_of(conditions, options.threads, runtime::host_capabilities().processors);
     runtime::end_idle_openmp_threads();  // a library's; they would disturb what is timed next
     return timing;
   }
@@ -172,6 +183,7 @@ class LoadedPlan : public LoadedCandidate {
     Samples samples;
     Clock::time_point start = Clock::now();
     for (bool is_warm_up = true;; is_warm_up = false) {
+      references_.push_back(time_reference_kernel().seconds());
       if (runtime::Status status = sweeper.sweep(); !status) return status;
       seconds_ = 0;
       const Disturbances before = Disturbances::now();
@@ -195,6 +207,7 @@ class LoadedPlan : public LoadedCandidate {
   std::vector<Tensor> inputs_;
   std::unique_ptr<runtime::Executor> executor_;  ///< refers to the others
   double seconds_ = 0;                           ///< of the last run, without conversions
+  std::vector<double> references_;               ///< seconds of the reference kernel before each run
 };
 
 }  // namespace
@@ -248,6 +261,7 @@ Measurement time_candidate(const std::string& text, const plan::PlanTargets& tar
   measurement.cost = round_to_spread(Duration::seconds(timing->median), measurement.spread);
   measurement.runs = timing->runs;
   measurement.compiled = (*loaded)->compiled_kernels();
+  measurement.disturbance = timing->disturbance;
   return measurement;
 }
 

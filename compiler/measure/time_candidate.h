@@ -19,7 +19,8 @@ struct TimingOptions {
   int threads = 1;
   double budget_seconds = 0.08;         ///< for the timed runs and the pauses between them
   support::FileCache* cache = nullptr;  ///< of compiled code; null: none
-  int least_runs = 5;  ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
+  int least_runs = 5;    ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
+  Duration reference{};  ///< what the reference kernel takes undisturbed; 0: not known
 };
 
 /// Seconds of the runs of one candidate: their quartiles.
@@ -27,6 +28,7 @@ struct Timing {
   double median = 0;
   double range = 0;  ///< between the quartiles
   int runs = 0;
+  std::string disturbance{};  ///< of all of them (conditions.h); empty: nothing disturbed them
 };
 
 /// A candidate that is compiled and loaded, to be timed as often as the caller wants.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -127,6 +128,9 @@ std::optional<Measurement> Worker::start() {
     Received received = receive_message(socket_, deadline_in(options_.start_seconds), &ready);
     if (received == Received::Message) {
       failed_starts_ = 0;
+      int64_t reference = 0;
+      std::from_chars(ready.data(), ready.data() + ready.size(), reference);
+      if (reference > 0) reference_ = Duration::picoseconds(reference);
       return std::nullopt;
     }
     if (received == Received::Closed) {

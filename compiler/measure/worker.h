@@ -36,6 +36,11 @@ class Worker {
   /// failure the next candidate gets a new process. After three failed starts in a row no further start is tried.
   Measurement measure(const std::string& candidate);
 
+  /// For processes that are started from now on.
+  void set_options(WorkerOptions options) { options_ = std::move(options); }
+  /// What the reference kernel takes, as the process said when it was ready; 0: it has said nothing.
+  Duration reference() const { return reference_; }
+
  private:
   /// Starts a process and waits until it is ready. Returns nullopt if it is, otherwise a transient failure.
   std::optional<Measurement> start();
@@ -47,6 +52,7 @@ class Worker {
   WorkerOptions options_;
   pid_t process_ = -1;
   int socket_ = -1;
+  Duration reference_;
   int failed_starts_ = 0;      ///< in a row
   Measurement start_failure_;  ///< the last of them
 };

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -42,7 +41,7 @@ class FakeMachine {
         costs_.push_back(cost);
         // Infinite costs are too large for exact arithmetic.
         const Duration floor = cost < Duration::max() ? times(cost, ratio()) : Duration();
-        open.items.push_back({floor, 0, {}, false});
+        open.items.push_back({floor, 0, {}, false, {static_cast<double>(floor.ps()), 0}});
       }
       return at->second;
     };
@@ -101,12 +100,13 @@ class FakeMachine {
 
 LazyOptions floors_alone() {
   LazyOptions options;
-  options.headroom = std::numeric_limits<double>::infinity();
+  options.fits = false;
   return options;
 }
 
 struct Tally {
   size_t asked = 0, distinct = 0, below = 0, problems = 0;
+  int64_t found = 0, best = 0;  ///< costs of all plans
 };
 
 /// Problems with random floors; `fails` says which candidates cannot run.
@@ -129,9 +129,15 @@ Tally compare(uint64_t first_seed, uint64_t count, const LazyOptions& options, M
     const std::optional<Solution> found = machine.run(options);
     EXPECT_EQ(found.has_value(), expected.has_value()) << "seed " << seed;
     if (!found || !expected) continue;
-    EXPECT_EQ(found->cost.count(), expected->cost.count()) << "seed " << seed;
-    EXPECT_EQ(found->chosen, expected->chosen) << "seed " << seed;
-    EXPECT_EQ(std::get<Cost>(evaluate(problem, *found)).count(), expected->cost.count()) << "seed " << seed;
+    const int64_t cost = std::get<Cost>(evaluate(problem, *found)).count();
+    tally.found += cost;
+    tally.best += expected->cost.count();
+    // Bounds that are fitted may hide a plan; floors do not.
+    if (!options.fits) {
+      EXPECT_EQ(found->cost.count(), cost) << "seed " << seed;
+      EXPECT_EQ(cost, expected->cost.count()) << "seed " << seed;
+      EXPECT_EQ(found->chosen, expected->chosen) << "seed " << seed;
+    }
     tally.asked += machine.asked.size();
     tally.distinct += machine.distinct();
     tally.below += machine.below;
@@ -165,13 +171,14 @@ TEST(LazyCosts, WhatIsKnownOfAKindSavesQuestions) {
   const auto low = [](RandomSource& random) { return 1 / between(random, 6, 11); };
   const Tally alone = compare(30'000, rounds(500), floors_alone(), low);
   const Tally learning = compare(30'000, rounds(500), {}, low);
-  EXPECT_EQ(learning.below, 0u);
   EXPECT_LT(learning.asked, alone.asked);
+  EXPECT_LE(static_cast<double>(learning.found), 1.005 * static_cast<double>(learning.best));
 }
 
 TEST(LazyCosts, BoundsThatAreTooHighAreLowered) {
   const Tally tally = compare(40'000, rounds(500), {}, [](RandomSource&) { return 3.0; });
   EXPECT_GE(tally.below, tally.problems / 2);
+  EXPECT_LE(static_cast<double>(tally.found), 1.005 * static_cast<double>(tally.best));
 }
 
 TEST(LazyCosts, WhatCannotRunDropsOut) {

@@ -6,6 +6,7 @@
 #include "compiler/driver/compare/comparison.h"
 #include "compiler/driver/report/json_report.h"
 #include "compiler/driver/report/json_text.h"
+#include "compiler/driver/report/simulated.h"
 #include "compiler/driver/search/evolve_placement.h"
 #include "compiler/support/write_file.h"
 
@@ -43,7 +44,11 @@ void compare(Command& command, const SearchInput& input) {
             command.diags);
   }
   const bool as_json = command.request.prints_json;
-  command.print(as_json ? comparison_json(command.compilation.graph(), to_json(*comparison)) : print(*comparison));
+  if (as_json) {
+    command.print(comparison_json(command.compilation.graph(), to_json(*comparison)));
+  } else {
+    command.print(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends));
+  }
   const std::string& json = command.request.compare.json;
   if (!json.empty()) write_file(json, printed(to_json(*comparison)), command.diags);
 }

@@ -4,6 +4,7 @@
 #include "compiler/driver/commands/search_again.h"
 #include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/report/profile.h"
+#include "compiler/driver/report/simulated.h"
 #include "compiler/driver/report/verify_costs.h"
 #include "compiler/execution/bench.h"
 #include "compiler/execution/faults.h"
@@ -62,7 +63,9 @@ bool verify(const Loaded& loaded) {
   if (!report) {
     return loaded.command.diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
   }
-  loaded.command.print(print(*report));
+  std::vector<std::string> shown;
+  for (const VerifyRow& row : report->rows) shown.push_back(row.backend);
+  loaded.command.print(print(*report) + simulated_line(loaded.command.compilation.activations(), shown));
   return true;
 }
 

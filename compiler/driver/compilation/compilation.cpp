@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/lower/has_code.h"
 #include "compiler/driver/input/constraints.h"
 #include "compiler/driver/input/memory_caps.h"
 #include "compiler/ir/verify.h"
@@ -179,6 +180,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.fixed = &written;
   options.costs = costs_->source.get();
   options.offered = offered;
+  options.has_code = codegen::has_code;
   // Schedules and energies know candidates, not how they are joined.
   options.lists_regions = !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
@@ -192,6 +194,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
+  if (costs_->source) warn_of_refused(settings_, costs_->source->take_refused(), diags);
   if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
   return built;
 }

@@ -9,6 +9,7 @@
 #include "compiler/driver/explain/explain_text.h"
 #include "compiler/driver/explain/frequent_refusals.h"
 #include "compiler/driver/report/candidate_stats.h"
+#include "compiler/driver/report/simulated.h"
 #include "compiler/driver/search/binding_limits.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/support/check.h"
@@ -53,7 +54,7 @@ void add_backends(const std::vector<Activation>& activations, Report& report) {
     has_host |= backend.name == "host";
     report.rule_summary +=
         fmt::format("{}{} {}", report.rule_summary.empty() ? "" : ", ", backend.name, backend.rules.size());
-    report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}});
+    report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}, is_simulated(backend)});
   }
   if (!has_host) report.backends.push_back({"host", "", 0, {}});
   report.rule_summary += fmt::format("{}{} rules", rules == 0 ? "" : ": ", rules);

@@ -35,6 +35,7 @@ struct CostRequest {
   bool measures_all = false;              ///< not only what the proof of the best placement needs
   std::optional<std::string> database{};  ///< empty: none; absent: the user's cache
   double timeout = kMeasureTimeout;       ///< seconds for one candidate
+  bool repeats_disturbed = true;          ///< costs that were measured on a busy machine are measured again
 };
 
 /// How a model is placed and compiled.

@@ -38,6 +38,7 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
                         {"macs", figures.macs},   {"predicted_s", figures.cost.seconds()},
                         {"refused", row.refused}};
     if (!row.absent.empty()) one["absent"] = row.absent;
+    if (row.is_simulated) one["simulated"] = true;
     rows.push_back(std::move(one));
   }
   return rows;

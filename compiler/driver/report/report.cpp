@@ -7,6 +7,7 @@
 
 #include "compiler/driver/report/figures.h"
 #include "compiler/driver/report/json_text.h"
+#include "compiler/driver/report/simulated.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/text.h"
 
@@ -137,6 +138,11 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
                                         "predicted", "top refusal"));
   for (const BackendRow& row : report.backends) text += line("", backend_row(row, backends[row.backend], model_macs));
   text += line("", conversion_line(graph, placement));
+  std::vector<std::string> simulated;
+  for (const BackendRow& row : report.backends) {
+    if (row.is_simulated && backends[row.backend].partitions > 0) simulated.push_back(row.backend);
+  }
+  text += simulated_line(simulated);
   if (!report.baselines.empty()) {
     std::string others;
     for (const auto& [name, cost] : report.baselines)

@@ -27,6 +27,7 @@ struct BackendRow {
   std::string absent;  ///< why it cannot be used, or empty
   size_t rules = 0;
   std::vector<std::string> refused;  ///< reasons with their counts, the most frequent first
+  bool is_simulated = false;
 };
 
 struct Report {

@@ -70,6 +70,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   }
   measuring.worker.timeout_seconds = settings.costs.timeout;
   measuring.worker.arguments = worker_arguments(settings, rules, cache);
+  measuring.repeats_disturbed = settings.costs.repeats_disturbed;
   measuring.waiting = listener.waiting;
   if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
@@ -80,6 +81,14 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   return costs;
 }
 
+void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags) {
+  const std::string path = settings.costs.database.value_or(measure::default_cost_database());
+  for (const std::string& row : rows) {
+    diags.warning_at(Code::CostDatabase, path, "cost {}", row)
+        .note("it is measured again; `collagec costs list` shows all rows");
+  }
+}
+
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy) {
   if (stats.measured + stats.from_cache == 0) return "";
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
@@ -87,7 +96,10 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   text += fmt::format("   {:.1f} s", stats.seconds);
   if (stats.measured > 0) text += fmt::format("   {} runs, {} kernels compiled", stats.runs, stats.compiled);
   if (lazy.rounds > 0) text += fmt::format(", {} rounds", lazy.rounds);
+  if (stats.repeated > 0) text += fmt::format("   {} again, which had been disturbed", stats.repeated);
   if (lazy.below > 0) text += fmt::format("   {} below their bound, which was lowered", lazy.below);
+  if (stats.disturbed > 0)
+    text += fmt::format("   {} disturbed, to be measured again: {}", stats.disturbed, stats.disturbance);
   size_t failed = 0;
   const std::string* most = nullptr;
   for (const auto& [reason, count] : stats.failures) {

@@ -29,6 +29,9 @@ struct Costs {
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
                  const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags);
 
+/// Warns of rows of the database that do not count: `ID: why`.
+void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags);
+
 /// `31 measured, 57 from cache, 224 not needed   2.1 s   410 runs, 26 kernels compiled`, and what failed. Empty if there
 /// was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);

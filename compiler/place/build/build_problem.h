@@ -14,6 +14,7 @@
 #include "compiler/place/build/built_problem.h"
 #include "compiler/place/build/user_constraints.h"
 #include "compiler/place/candidates/candidates.h"
+#include "compiler/place/candidates/host_cost.h"
 #include "compiler/place/costs/cost_floor.h"
 #include "compiler/place/costs/cost_source.h"
 #include "compiler/place/problem/problem.h"
@@ -32,6 +33,7 @@ struct BuildOptions {
   GrowthLimits growth;
   CostSource* costs = nullptr;          ///< of candidates that are to be measured; null: their estimates count
   const LazyMeasuring* lazy = nullptr;  ///< null: all of these are measured
+  HasCode has_code;                     ///< of the implicit host's estimates; empty: all operators have code
   std::vector<Constraint> constraints;
   const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
   bool lists_regions = false;            ///< of large engines as candidates, too, instead of joining them in the search

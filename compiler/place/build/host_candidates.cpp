@@ -18,7 +18,7 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
   const FormatId plain = builder.built.problem.host_plain;
   Candidate added;
   added.nodes = nodes;
-  const Duration estimate = host_cost(builder.graph, nodes);
+  const Duration estimate = host_cost(builder.graph, nodes, builder.options.has_code);
   added.cost = Cost::time(estimate);
   std::vector<ValueId> reads = ir::boundary_inputs(builder.graph, nodes);
   std::sort(reads.begin(), reads.end());

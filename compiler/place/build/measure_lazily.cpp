@@ -114,6 +114,7 @@ class LazyMeasurer {
         graph, partition, runtime == runtimes_.end() ? ir::RuntimeKind::HostJit : runtime->second, lazy_.machine);
     OpenCost item;
     item.floor = floor.floor;
+    item.features = floor.features;
     item.kind = kinds_.emplace(floor.kind, CostKindId(kinds_.size())).first->second;
     return open_.items.add(std::move(item));
   }

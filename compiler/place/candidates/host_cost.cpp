@@ -32,18 +32,19 @@ bool has_bytes(const ir::Graph& graph, ir::NodeId id) {
          std::any_of(node.outputs.begin(), node.outputs.end(), is_byte);
 }
 
-double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node) {
+double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, const HasCode& has_code) {
   ir::Work work = ir::work_of(graph, node);
-  if (!has_bytes(graph, node)) return work.flops / kFlopsPerSecond;
+  const bool is_reference = has_bytes(graph, node) || (has_code && !has_code(graph, node));
+  if (!is_reference) return work.flops / kFlopsPerSecond;
   return work.macs / kReferenceMacsPerSecond + (work.flops - 2 * work.macs) / kReferenceFlopsPerSecond;
 }
 
 }  // namespace
 
-runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
+runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code) {
   match::Quantities work = match::quantities_of(graph, nodes);
   double arithmetic = 0;
-  for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node);
+  for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node, has_code);
   return runtime::Duration::seconds(kLaunchSeconds + std::max(arithmetic, work.bytes / kBytesPerSecond));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host is taken to cost where no rule file says otherwise: a roofline, of generated code or, for arithmetic on
-// i8 and u8, of the reference kernels. `measured` costs replace it.
+// i8 and u8 and where there is no code, of the reference kernels. `measured` costs replace it.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -10,7 +11,11 @@
 
 namespace collage::place {
 
-/// launch + max(arithmetic / peak, bytes / bandwidth), for nodes (ascending) that run as one partition.
-runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+/// Returns whether code is generated for a node.
+using HasCode = std::function<bool(const ir::Graph& graph, ir::NodeId node)>;
+
+/// launch + max(arithmetic / peak, bytes / bandwidth), for nodes (ascending) that run as one partition. Those without code
+/// take what their reference kernels do; without `has_code` all have code.
+runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code = {});
 
 }  // namespace collage::place

@@ -115,20 +115,53 @@ double least_bytes(const Graph& graph, const std::vector<NodeId>& nodes) {
   return bytes;
 }
 
-/// The operator that most of the work is for, and whether it works in groups: rates differ most by that.
-std::string sort_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+/// The node that most of the work is for.
+NodeId heaviest(const Graph& graph, const std::vector<NodeId>& nodes) {
   double most = -1;
-  std::string sort;
+  NodeId found;
   for (NodeId id : nodes) {
-    const ir::Node& node = graph.node(id);
     const double flops = ir::work_of(graph, id).flops;
     if (flops <= most) continue;
     most = flops;
-    const runtime::AttrValue* group = node.attrs.find("group");
-    const auto* count = group == nullptr ? nullptr : std::get_if<int64_t>(group);
-    sort = std::string(node.op->name) + (count != nullptr && *count > 1 ? " grouped" : "");
+    found = id;
   }
+  return found;
+}
+
+/// The operator, and what rates differ by most: whether it works in groups, which way it moves elements.
+std::string sort_of(const ir::Node& node) {
+  std::string sort(node.op->name);
+  const runtime::AttrValue* group = node.attrs.find("group");
+  const auto* count = group == nullptr ? nullptr : std::get_if<int64_t>(group);
+  if (count != nullptr && *count > 1) sort += " grouped";
+  for (int64_t axis : ints_of(node, "perm")) sort += fmt::format(" {}", axis);
   return sort;
+}
+
+/// Of the rule whose match has the node.
+std::string rule_of(const ir::Partition& candidate, NodeId node) {
+  for (const ir::ChosenMatch& match : candidate.matches) {
+    if (std::binary_search(match.nodes.begin(), match.nodes.end(), node)) return match.name;
+  }
+  return "";
+}
+
+/// All operations, and all bytes that cross the boundary.
+CostFeatures features_of(const Graph& graph, const ir::Partition& candidate) {
+  CostFeatures features;
+  std::set<ValueId> constants;
+  for (NodeId id : candidate.nodes) {
+    features.operations += ir::work_of(graph, id).flops;
+    for (ValueId input : graph.node(id).inputs) {
+      if (input.is_valid() && graph.value(input).is_constant()) constants.insert(input);
+    }
+  }
+  for (ValueId value : constants) features.bytes += static_cast<double>(graph.value(value).type.bytes());
+  for (const auto* boundary : {&candidate.inputs, &candidate.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary)
+      features.bytes += static_cast<double>(graph.value(entry.value).type.bytes());
+  }
+  return features;
 }
 
 }  // namespace
@@ -141,8 +174,9 @@ CostFloor cost_floor(const Graph& graph, const ir::Partition& candidate, ir::Run
                                    least_bytes(graph, candidate.nodes) / machine.bytes_per_second});
   CostFloor result;
   result.floor = runtime::Duration::seconds(seconds);
-  result.kind = fmt::format("{} {} {}", candidate.backend, sort_of(graph, candidate.nodes),
-                            static_cast<int>(std::floor(std::log10(seconds))));
+  const NodeId most = heaviest(graph, candidate.nodes);
+  result.kind = fmt::format("{} {} {}", candidate.backend, rule_of(candidate, most), sort_of(graph.node(most)));
+  result.features = features_of(graph, candidate);
   return result;
 }
 

@@ -13,6 +13,7 @@
 
 #include "compiler/ir/placement.h"
 #include "compiler/ir/rule_set.h"
+#include "compiler/place/costs/roofline.h"
 #include "runtime/core/duration.h"
 
 namespace collage::place {
@@ -25,7 +26,8 @@ struct MachineLimits {
 
 struct CostFloor {
   runtime::Duration floor;
-  std::string kind;  ///< backend, operator of most work, size: what reaches like rates
+  std::string kind;  ///< backend, operator of most work, its rule: what a roofline fits
+  CostFeatures features;
 };
 
 /// `runtime`: of the candidate's backend; what a plugin computes with is not known.

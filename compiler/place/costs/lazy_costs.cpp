@@ -15,37 +15,41 @@ Duration scaled(Duration duration, double factor) {
   return Duration::picoseconds(static_cast<int64_t>(static_cast<double>(duration.ps()) * factor));
 }
 
-/// What the floors of each kind are multiplied by.
-std::map<CostKindId, double> factors(const OpenCosts& open, const LazyOptions& options) {
-  struct Seen {
-    size_t count = 0;
-    double least = 0;
-  };
-  std::map<CostKindId, Seen> seen;
+/// What is known of one kind.
+struct Kind {
+  std::vector<Observation> known;
+  double least = 1;  ///< of a cost to its floor, if one was below
+};
+
+std::map<CostKindId, Kind> kinds_of(const OpenCosts& open) {
+  std::map<CostKindId, Kind> kinds;
   for (const OpenCost& item : open.items) {
     if (!item.cost || item.floor <= Duration()) continue;
-    const double ratio = static_cast<double>(item.cost->ps()) / static_cast<double>(item.floor.ps());
-    Seen& kind = seen[item.kind];
-    kind.least = kind.count == 0 ? ratio : std::min(kind.least, ratio);
-    ++kind.count;
+    Kind& kind = kinds[item.kind];
+    kind.known.push_back({item.features, *item.cost});
+    kind.least = std::min(kind.least, static_cast<double>(item.cost->ps()) / static_cast<double>(item.floor.ps()));
   }
-  std::map<CostKindId, double> result;
-  for (const auto& [kind, known] : seen) {
-    const bool may_raise = known.count >= options.least_of_kind;
-    result[kind] = known.least < 1 ? known.least : may_raise ? std::max(1.0, known.least / options.headroom) : 1;
-  }
-  return result;
+  return kinds;
 }
 
 Table<OpenCostId, Duration> bounds(const OpenCosts& open, const LazyOptions& options) {
-  const std::map<CostKindId, double> factor_of = factors(open, options);
+  std::map<CostKindId, Roofline> rooflines;
+  std::map<CostKindId, double> least;
+  for (const auto& [kind, known] : kinds_of(open)) {
+    least[kind] = known.least;
+    if (options.fits && known.known.size() >= options.least_of_kind) rooflines.emplace(kind, Roofline(known.known));
+  }
   Table<OpenCostId, Duration> result;
   for (const OpenCost& item : open.items) {
-    const auto factor = factor_of.find(item.kind);
-    result.push_back(item.cost                   ? *item.cost
-                     : item.failed               ? Duration::max()
-                     : factor == factor_of.end() ? item.floor
-                                                 : scaled(item.floor, factor->second));
+    if (item.cost || item.failed) {
+      result.push_back(item.cost ? *item.cost : Duration::max());
+      continue;
+    }
+    const auto factor = least.find(item.kind);
+    const Duration floor = factor == least.end() ? item.floor : scaled(item.floor, factor->second);
+    const auto fitted = rooflines.find(item.kind);
+    result.push_back(fitted == rooflines.end() ? floor
+                                               : std::max(floor, fitted->second.bound(item.features, options.caution)));
   }
   return result;
 }
@@ -72,23 +76,22 @@ std::vector<size_t> edges_used(const ProblemValue& value, FormatId written, cons
   return used;
 }
 
-/// With those on the plan the largest of each kind of which nothing is known: its rate says most of the others.
-std::vector<OpenCostId> with_largest(const OpenCosts& open, std::vector<OpenCostId> items) {
-  std::set<CostKindId> known;
-  std::map<CostKindId, OpenCostId> largest;
-  for (OpenCostId i : open.items.ids()) {
-    const OpenCost& item = open.items[i];
-    if (item.cost) known.insert(item.kind);
-    if (!is_open(open, i)) continue;
-    const auto [at, is_new] = largest.emplace(item.kind, i);
-    if (!is_new && open.items[at->second].floor < item.floor) at->second = i;
+/// Of the items on the plan no more of a kind than half of what is known of it, the largest and the smallest first: the bounds that follow
+/// may show that the plan does not need the others.
+std::vector<OpenCostId> worth_asking(const OpenCosts& open, const LazyOptions& options,
+                                     const Table<OpenCostId, Duration>& bound, std::vector<OpenCostId> items) {
+  std::map<CostKindId, size_t> may_ask;
+  for (const auto& [kind, known] : kinds_of(open)) may_ask[kind] = known.known.size();
+  std::stable_sort(items.begin(), items.end(), [&](OpenCostId a, OpenCostId b) { return bound[a] > bound[b]; });
+  std::map<CostKindId, std::vector<OpenCostId>> of_kind;
+  for (OpenCostId i : items) of_kind[open.items[i].kind].push_back(i);
+  std::vector<OpenCostId> chosen;
+  for (const auto& [kind, sorted] : of_kind) {
+    const size_t count = std::min(sorted.size(), std::max(options.least_of_kind, may_ask[kind] / 2));
+    for (size_t c = 0; c < count; ++c) chosen.push_back(c % 2 == 0 ? sorted[c / 2] : sorted[sorted.size() - 1 - c / 2]);
   }
-  std::set<OpenCostId> all(items.begin(), items.end());
-  for (OpenCostId i : items) {
-    const CostKindId kind = open.items[i].kind;
-    if (!known.contains(kind)) all.insert(largest.at(kind));
-  }
-  return {all.begin(), all.end()};
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
 }
 
 }  // namespace
@@ -148,8 +151,8 @@ LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveFor
       return outcome;
     }
     is_probe = true;
-    items = with_largest(*open, std::move(items));
     const Table<OpenCostId, Duration> bound = bounds(*open, options);
+    items = worth_asking(*open, options, bound, std::move(items));
     const std::vector<std::optional<Duration>> answers = ask(items);
     ++outcome.rounds;
     outcome.asked += items.size();

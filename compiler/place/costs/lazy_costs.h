@@ -11,27 +11,28 @@
 // bounds it costs no more, and would have been found and measured. This holds where the search proves its plan; the
 // bound that it proves otherwise is one on measured costs, too.
 //
-// Bounds. `floor` comes from the machine's limits (cost_floor.h) and is safe but low. Once some of a kind are measured,
-// what is known of the kind raises it: were all of them at least r times their floor, the others are taken to be at
-// least r / headroom times theirs.
+// Bounds. `floor` comes from the machine's limits (cost_floor.h) and is safe but low. Once some of a kind are known,
+// a roofline that is fitted to them (roofline.h) raises it, less the error of the fit and some caution, of which more is
+// needed the fewer they are.
 //
-//     floors 1 2 4 us, measured 6 14 – us, headroom 2   =>   the third has the bound 12 us
+//     known of a kind: 6 us for 1 Mflop, 11 us for 2, …   =>   1 us launch + 5 us per Mflop, and less than that as a bound
 //
-// A cost that comes out below its bound lowers r, and with it all bounds of the kind: below the floor itself if need
-// be. The search then goes on, so that only a bound that stays too high unseen could hide a plan.
+// A cost that comes out below its bound lowers the others of its kind: below the floor itself if need be. The search then
+// goes on, so that only a bound that stays too high unseen could hide a plan.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "compiler/place/costs/roofline.h"
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {
 
 using runtime::Duration;
 
-/// Like operators on one backend, of like size.
+/// Like operators on one backend, by one rule.
 using CostKindId = Id<struct CostKind>;
 
 /// One measurement, of all candidates or conversions that it serves.
@@ -40,6 +41,7 @@ struct OpenCost {
   CostKindId kind = 0;
   std::optional<Duration> cost;  ///< once it is known
   bool failed = false;           ///< it cannot run
+  CostFeatures features{};
 };
 
 using OpenCostId = Id<OpenCost>;
@@ -52,8 +54,9 @@ struct OpenCosts {
 };
 
 struct LazyOptions {
-  double headroom = 2;       ///< infinite: floors alone
-  size_t least_of_kind = 3;  ///< so many of a kind are known before they raise the others' bounds
+  bool fits = true;          ///< false: floors alone
+  double caution = 4;        ///< of bounds that are fitted (roofline.h)
+  size_t least_of_kind = 2;  ///< so many of a kind are known before they raise the others' bounds
 };
 
 struct LazyOutcome {

@@ -15,6 +15,7 @@
 
 #include "compiler/driver/input/activate.h"
 #include "compiler/measure/channel.h"
+#include "compiler/measure/reference_kernel.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/tools/command_line/app_text.h"
@@ -32,6 +33,7 @@ struct MeasureOptions {
   std::string numerics{codegen::row_of(codegen::Numerics::F32).name};
   std::string cpu;
   std::string cache;
+  int64_t reference = 0;  ///< picoseconds
 };
 
 void limit(decltype(RLIMIT_AS) what, rlim_t most) {
@@ -84,8 +86,11 @@ int serve(const MeasureOptions& options) {
   timing.threads = options.threads;
   std::optional<support::FileCache> cache;
   if (!options.cache.empty()) timing.cache = &cache.emplace(options.cache);
+  timing.reference = measure::calibrate_reference_kernel();
+  if (options.reference > 0)
+    timing.reference = std::min(timing.reference, runtime::Duration::picoseconds(options.reference));
   std::string candidate;
-  if (!measure::send_message(measure::kWorkerDescriptor, "ready")) return kSuccess;
+  if (!measure::send_message(measure::kWorkerDescriptor, std::to_string(timing.reference.ps()))) return kSuccess;
   while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
     limit_processor_time(options);
     measure::Measurement measurement;
@@ -109,6 +114,7 @@ int run(int argc, char** argv) {
   app.add_option("--numerics", options.numerics, "as for collagec");
   app.add_option("--cpu", options.cpu, "as for collagec");
   app.add_option("--cache", options.cache, "a folder of compiled code");
+  app.add_option("--reference", options.reference, "picoseconds that the reference kernel is known to take");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
   try {
     app.parse(argc, argv);

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "compiler/driver/commands/commands.h"
 #include "compiler/support/explain.h"
+#include "compiler/tools/collagec/costs_command.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
@@ -42,6 +44,7 @@ int exit_code(driver::Verdict verdict) {
 }
 
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "costs") return tools::run_costs_command(argc - 1, argv + 1);
   const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
   const auto& [options, information] = std::get<tools::CommandLine>(parsed);

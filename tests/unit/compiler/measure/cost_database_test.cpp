@@ -112,7 +112,98 @@ TEST_F(DatabaseFile, ForeignFilesAndOtherVersionsAreRefused) {
   fs::remove_all(folder_);
   ASSERT_TRUE(CostDatabase::open(path_));
   execute("PRAGMA user_version = 99");
-  EXPECT_EQ(refusal(), "it has version 99, this program needs 1");
+  EXPECT_EQ(refusal(), "it has version 99, this program needs 2");
+}
+
+TEST_F(DatabaseFile, WhatIsDisturbedMakesWayForBetter) {
+  auto database = CostDatabase::open(path_);
+  ASSERT_TRUE(database) << database.message();
+  Measurement busy = measured(500), less_busy = measured(400), busier = measured(450);
+  busy.disturbance = less_busy.disturbance = busier.disturbance = "other programs used 1.0 of 2 processors";
+  EXPECT_EQ((*database)->store("here", "a", busy), busy);
+  EXPECT_EQ((*database)->store("here", "a", less_busy), less_busy);
+  EXPECT_EQ((*database)->store("here", "a", busier), less_busy);
+  EXPECT_EQ((*database)->store("here", "a", measured(410)), measured(410)) << "undisturbed, though more";
+  EXPECT_EQ((*database)->store("here", "a", less_busy), measured(410));
+}
+
+TEST_F(DatabaseFile, ImpossibleRowsCountAsAbsent) {
+  ASSERT_TRUE(CostDatabase::open(path_));
+  execute(R"(
+    INSERT INTO environment VALUES(1, 'here');
+    INSERT INTO measurement VALUES(1, 'negative', -5, 1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'text', 'abc', 1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'real', 1.5, 1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'zero', 0, 1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'vast', 9000000000000000000, 1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'spread', 100, -1, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'runs', 100, 1, -5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'nothing', 0, 0, 0, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'blob', x'0102', 0, 0, '', 0, 0, '');)");
+  const std::pair<const char*, const char*> kRows[] = {
+      {"negative", "impossible cost -5ps"}, {"text", "the cost `abc` is no whole number"},
+      {"real", "is no whole number"},       {"zero", "a cost of 0"},
+      {"vast", "impossible cost"},          {"spread", "impossible spread"},
+      {"runs", "negative number of runs"},  {"nothing", "neither runs nor a failure"},
+      {"blob", "is no whole number"}};
+  auto database = CostDatabase::open(path_);
+  ASSERT_TRUE(database) << database.message();
+  for (const auto& [candidate, expected] : kRows) {
+    std::string problem;
+    EXPECT_FALSE((*database)->find("here", candidate, &problem)) << candidate;
+    EXPECT_NE(problem.find(expected), std::string::npos) << candidate << ": " << problem;
+    EXPECT_EQ((*database)->store("here", candidate, measured(100)), measured(100)) << "the next one replaces it";
+  }
+}
+
+TEST_F(DatabaseFile, VersionOneGetsWhatItLacks) {
+  execute(R"(
+    CREATE TABLE environment(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+    CREATE TABLE measurement(
+      environment INTEGER NOT NULL REFERENCES environment(id), candidate TEXT NOT NULL,
+      cost_ps INTEGER NOT NULL, spread_ps INTEGER NOT NULL, runs INTEGER NOT NULL,
+      failure TEXT NOT NULL, timeout_ps INTEGER NOT NULL,
+      PRIMARY KEY(environment, candidate)) WITHOUT ROWID;
+    INSERT INTO environment VALUES(1, 'here');
+    INSERT INTO measurement VALUES(1, 'a', 100, 7, 5, '', 0);
+    PRAGMA application_id = 1131375719; PRAGMA user_version = 1;)");
+  {
+    auto reader = CostDatabase::open_to_read(path_);
+    ASSERT_TRUE(reader) << reader.message();
+    auto rows = (*reader)->rows();
+    ASSERT_TRUE(rows) << rows.message();
+    ASSERT_EQ(rows->size(), 1u);
+    EXPECT_EQ((*rows)[0].measurement, measured(100));
+  }
+  auto database = CostDatabase::open(path_);
+  ASSERT_TRUE(database) << database.message();
+  EXPECT_EQ((*database)->find("here", "a"), measured(100));
+  (*database)->store_reference("machine", Duration::picoseconds(90), 1000, 0);
+  (*database)->store_reference("machine", Duration::picoseconds(95), 2000, 0);
+  EXPECT_EQ((*database)->reference("machine", 0), Duration::picoseconds(90));
+  EXPECT_FALSE((*database)->reference("machine", 1500)) << "it is too old";
+  (*database)->store_reference("machine", Duration::picoseconds(95), 2000, 1500);
+  EXPECT_EQ((*database)->reference("machine", 1500), Duration::picoseconds(95));
+}
+
+TEST_F(DatabaseFile, RowsAreWrittenAndRemovedTogether) {
+  auto one = CostDatabase::open(path_), two = CostDatabase::open(path_);
+  ASSERT_TRUE(one && two);
+  (*one)->store("here", "a", measured(100));
+  auto written = (*two)->write({{"here", "a", measured(200)}, {"there", "a", measured(300)}});
+  ASSERT_TRUE(written) << written.message();
+  EXPECT_EQ(written->added, 1u);
+  EXPECT_EQ(written->known, 1u);
+  auto rows = (*one)->rows();
+  ASSERT_TRUE(rows) << rows.message();
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_NE((*rows)[0].id(), (*rows)[1].id());
+  auto removed = (*two)->remove({(*rows)[0]});
+  ASSERT_TRUE(removed) << removed.message();
+  EXPECT_EQ(*removed, 1u);
+  // The first one knew the environment by its number.
+  EXPECT_EQ((*one)->store("here", "b", measured(400)), measured(400));
+  EXPECT_EQ((*two)->find("here", "b"), measured(400));
 }
 
 TEST_F(DatabaseFile, AnImpossiblePathIsAnError) {

@@ -298,5 +298,60 @@ TEST(MeasuredCosts, MoreTimeMayEndWell) {
   EXPECT_EQ(measured_with(0.1), 1u);
 }
 
+/// A process that says the same of every candidate: `ok 7000 1 1 2 busy`.
+MeasuredCostsOptions with_answer(CostDatabase* database, const std::string& line) {
+  MeasuredCostsOptions made = with_dead_worker(database);
+  made.worker.program = "/bin/sh";
+  const std::string message = fmt::format("\\{:o}\\0\\0\\0{}", line.size(), line);
+  std::string script = "printf '\\0\\0\\0\\0";
+  for (int answer = 0; answer < 8; ++answer) script += message;
+  made.worker.arguments = {"-c", script + "' >&3; exec sleep 60"};
+  return made;
+}
+
+TEST(MeasuredCosts, WhatWasDisturbedIsMeasuredAgain) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  auto database = CostDatabase::open(":memory:");
+  ASSERT_TRUE(database) << database.message();
+  const std::vector<ir::Partition> candidates = {partition_of(graph, {"a"})};
+  const auto cost_with = [&](const MeasuredCostsOptions& options, size_t measured, size_t repeated, size_t disturbed) {
+    MeasuredCosts costs(options, {});
+    const std::optional<Duration> cost = costs.measure(graph, candidates)[0].cost;
+    EXPECT_EQ(costs.stats().measured, measured);
+    EXPECT_EQ(costs.stats().repeated, repeated);
+    EXPECT_EQ(costs.stats().disturbed, disturbed);
+    return cost;
+  };
+  const MeasuredCostsOptions busy = with_answer(database->get(), "ok 9000 1 1 2 busy"),
+                             busier = with_answer(database->get(), "ok 9500 1 1 2 busier");
+  EXPECT_EQ(cost_with(busy, 1, 0, 1), Duration::picoseconds(9000));
+  // It is not taken from the database, but the new one is not better.
+  EXPECT_EQ(cost_with(busier, 1, 1, 1), Duration::picoseconds(9000));
+  MeasuredCostsOptions keeps = busier;
+  keeps.repeats_disturbed = false;
+  EXPECT_EQ(cost_with(keeps, 0, 0, 1), Duration::picoseconds(9000));
+  const MeasuredCostsOptions idle = with_answer(database->get(), "ok 9200 1 1 2");
+  EXPECT_EQ(cost_with(idle, 1, 1, 0), Duration::picoseconds(9200));
+  EXPECT_EQ(cost_with(busy, 0, 0, 0), Duration::picoseconds(9200)) << "from the database";
+}
+
+TEST(MeasuredCosts, RowsThatDoNotCountAreNamed) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  auto database = CostDatabase::open(":memory:");
+  ASSERT_TRUE(database) << database.message();
+  const MeasuredCostsOptions options = with_answer(database->get(), "ok 7000 1 1 2");
+  const std::vector<ir::Partition> candidates = {partition_of(graph, {"a"})};
+  MeasuredCosts(options, {}).measure(graph, candidates);
+  auto rows = (*database)->rows();
+  ASSERT_TRUE(rows && rows->size() == 1);
+  ASSERT_TRUE((*database)->remove(*rows));
+  (*rows)[0].measurement.cost = Duration::picoseconds(-7);
+  ASSERT_TRUE((*database)->write(*rows));
+  MeasuredCosts costs(options, {});
+  EXPECT_EQ(costs.measure(graph, candidates)[0].cost, Duration::picoseconds(7000));
+  EXPECT_EQ(costs.take_refused(), std::vector<std::string>{(*rows)[0].id() + ": impossible cost -7ps"});
+  EXPECT_TRUE(costs.take_refused().empty());
+}
+
 }  // namespace
 }  // namespace collage::measure

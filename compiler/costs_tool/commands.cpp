@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/costs_tool/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "compiler/costs_tool/cost_files.h"
+#include "compiler/costs_tool/provenance.h"
+#include "compiler/measure/environment.h"
+#include "compiler/support/write_file.h"
+
+namespace collage::costs_tool {
+namespace {
+
+using measure::CostDatabase;
+using measure::CostRow;
+using measure::Measurement;
+using support::Code;
+using support::Diagnostics;
+
+template <typename T>
+bool is_among(const std::vector<T>& list, const T& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+bool passes(const Filter& filter, const CostRow& row) {
+  if (!is_among(filter.states, state_of(row))) return false;
+  if (!filter.backends.empty() && !is_among(filter.backends, provenance_of(row).backend)) return false;
+  if (filter.only_foreign && row.environment.starts_with(measure::describe_machine() + "\n")) return false;
+  const auto age = static_cast<double>(std::time(nullptr) - row.measurement.date);
+  return age >= filter.older_days * 24 * 3600;
+}
+
+/// The rows of a database that pass; nullopt after an error.
+std::optional<std::vector<CostRow>> rows_of(const std::string& path, const Filter& filter, Diagnostics& diags) {
+  auto database = CostDatabase::open_to_read(path);
+  if (!database) {
+    diags.error_at(Code::CostDatabase, path, "{}", database.message());
+    return std::nullopt;
+  }
+  auto rows = (*database)->rows();
+  if (!rows) {
+    diags.error_at(Code::CostDatabase, path, "{}", rows.message());
+    return std::nullopt;
+  }
+  std::erase_if(*rows, [&](const CostRow& row) { return !passes(filter, row); });
+  return std::move(*rows);
+}
+
+std::string cost_text(const CostRow& row) {
+  return row.problem.empty() && !row.measurement.failed() ? human(row.measurement.cost) : "-";
+}
+
+std::string remark_of(const CostRow& row) {
+  if (!row.problem.empty()) return row.problem;
+  return row.measurement.failed() ? row.measurement.failure : row.measurement.disturbance;
+}
+
+std::string table_of(const std::vector<CostRow>& rows) {
+  std::string text = fmt::format("{:<10}  {:<10}  {:>10}  {:>10}  {:>5}  {:<16}  {:<9}  {}\n", "id", "backend", "cost",
+                                 "spread", "runs", "date", "state", "candidate");
+  for (const CostRow& row : rows) {
+    const Provenance from = provenance_of(row);
+    const Measurement& measured = row.measurement;
+    const std::string remark = remark_of(row);
+    text +=
+        fmt::format("{:<10}  {:<10}  {:>10}  {:>10}  {:>5}  {:<16}  {:<9}  {}{}\n", row.id(), from.backend,
+                    cost_text(row), measured.failed() ? "-" : human(measured.spread), measured.runs,
+                    date_text(measured.date), state_of(row), from.what, remark.empty() ? "" : "   (" + remark + ")");
+  }
+  return text + fmt::format("{} cost{}\n", rows.size(), rows.size() == 1 ? "" : "s");
+}
+
+std::string details_of(const CostRow& row) {
+  const Provenance from = provenance_of(row);
+  const Measurement& measured = row.measurement;
+  std::string text =
+      fmt::format("cost        {}\nbackend     {}\nstate       {}\n", row.id(), from.backend, state_of(row));
+  if (std::string remark = remark_of(row); !remark.empty()) text += fmt::format("because     {}\n", remark);
+  text += fmt::format("takes       {}, spread {}, {} runs\n", cost_text(row), human(measured.spread), measured.runs);
+  text += fmt::format("measured    {}\nprocessor   {}\nthreads     {}\nbuild       {}\n", date_text(measured.date),
+                      from.processor, from.threads, from.build);
+  return text + row.candidate + (row.candidate.ends_with('\n') ? "" : "\n");
+}
+
+void print_in(Form form, const std::vector<CostRow>& rows) {
+  switch (form) {
+    case Form::Table: fmt::print("{}", table_of(rows)); break;
+    case Form::Csv: fmt::print("{}", to_csv(rows)); break;
+    case Form::Json: fmt::print("{}", to_json(rows)); break;
+  }
+}
+
+/// Adds rows to the database of the request and says how many are new.
+bool write(const CostsRequest& request, const std::vector<CostRow>& rows, size_t refused, Diagnostics& diags) {
+  auto database = CostDatabase::open(request.database);
+  if (!database) return diags.error_at(Code::CostDatabase, request.database, "{}", database.message());
+  auto written = (*database)->write(rows);
+  if (!written) return diags.error_at(Code::CostDatabase, request.database, "{}", written.message());
+  fmt::print("{} added, {} replaced, {} known before", written->added, written->replaced, written->known);
+  if (refused > 0) fmt::print(", {} refused", refused);
+  fmt::print("\n");
+  return true;
+}
+
+}  // namespace
+
+bool list_costs(const CostsRequest& request, Diagnostics& diags) {
+  const auto rows = rows_of(request.database, request.filter, diags);
+  if (rows) print_in(request.form, *rows);
+  return rows.has_value();
+}
+
+bool show_costs(const CostsRequest& request, Diagnostics& diags) {
+  const auto rows = rows_of(request.database, request.filter, diags);
+  if (!rows) return false;
+  bool is_good = true;
+  for (const std::string& name : request.names) {
+    size_t found = 0;
+    for (const CostRow& row : *rows) {
+      if (!row.id().starts_with(name)) continue;
+      fmt::print("{}{}", found++ == 0 && &name == &request.names.front() ? "" : "\n", details_of(row));
+    }
+    if (found == 0)
+      is_good = diags.error_at(Code::CostDatabase, request.database, "no cost has the id `{}`", name)
+                    .note("`collagec costs list` shows them");
+  }
+  return is_good;
+}
+
+bool export_costs(const CostsRequest& request, Diagnostics& diags) {
+  auto rows = rows_of(request.database, request.filter, diags);
+  if (!rows) return false;
+  const size_t refused = std::erase_if(*rows, [](const CostRow& row) { return !row.problem.empty(); });
+  if (refused > 0)
+    diags.warning_at(Code::CostDatabase, request.database, "{} cost{} left out, since {} impossible", refused,
+                     refused == 1 ? " was" : "s were", refused == 1 ? "it is" : "they are");
+  const bool is_file = !request.names.empty() && request.names[0] != "-";
+  const bool is_csv = is_file ? request.names[0].ends_with(".csv") : request.form == Form::Csv;
+  if (!is_file) return print_in(is_csv ? Form::Csv : Form::Json, *rows), true;
+  return support::write_file(request.names[0], is_csv ? to_csv(*rows) : to_json(*rows), diags);
+}
+
+bool import_costs(const CostsRequest& request, support::SourceManager& sources, Diagnostics& diags) {
+  std::vector<CostRow> rows;
+  bool is_good = true;
+  for (const std::string& path : request.names) {
+    std::string why;
+    const std::optional<support::FileId> file = sources.load(path, &why);
+    if (!file) {
+      is_good = diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
+      continue;
+    }
+    auto read = read_costs(sources, *file, diags);
+    if (read) rows.insert(rows.end(), read->begin(), read->end());
+    is_good = read.has_value() && is_good;
+  }
+  return is_good && write(request, rows, 0, diags);
+}
+
+bool merge_costs(const CostsRequest& request, Diagnostics& diags) {
+  std::vector<CostRow> rows;
+  for (const std::string& path : request.names) {
+    auto read = rows_of(path, request.filter, diags);
+    if (!read) return false;
+    rows.insert(rows.end(), read->begin(), read->end());
+  }
+  const size_t refused = std::erase_if(rows, [](const CostRow& row) { return !row.problem.empty(); });
+  return write(request, rows, refused, diags);
+}
+
+bool prune_costs(const CostsRequest& request, Diagnostics& diags) {
+  if (request.filter.is_any())
+    return diags.error_at(Code::BadOption, "costs prune", "it needs to be said what goes")
+        .note("for example `--older 30`, `--state disturbed`, `--foreign`, or `--backend NAME`");
+  const auto rows = rows_of(request.database, request.filter, diags);
+  if (!rows) return false;
+  if (request.is_dry) return print_in(request.form, *rows), true;
+  auto database = CostDatabase::open(request.database);
+  if (!database) return diags.error_at(Code::CostDatabase, request.database, "{}", database.message());
+  auto removed = (*database)->remove(*rows);
+  if (!removed) return diags.error_at(Code::CostDatabase, request.database, "{}", removed.message());
+  fmt::print("{} removed\n", *removed);
+  return true;
+}
+
+}  // namespace collage::costs_tool

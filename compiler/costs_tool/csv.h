@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comma-separated values as RFC 4180 has them: a quoted field may hold commas, line ends, and quotes written twice.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace collage::costs_tool {
+
+struct CsvField {
+  std::string text;             ///< unquoted
+  uint32_t begin = 0, end = 0;  ///< in the file, quotes included
+};
+using CsvRecord = std::vector<CsvField>;
+
+/// Records without empty lines; none of them is empty.
+std::vector<CsvRecord> parse_csv(std::string_view text);
+
+/// In quotes where that is necessary.
+std::string csv_quoted(std::string_view text);
+
+}  // namespace collage::costs_tool

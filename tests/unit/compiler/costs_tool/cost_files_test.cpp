@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs as CSV and JSON: what is written reads back, what is impossible is refused at its place.
+#include "compiler/costs_tool/cost_files.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/costs_tool/csv.h"
+#include "compiler/costs_tool/provenance.h"
+
+namespace collage::costs_tool {
+namespace {
+
+using measure::CostRow;
+using runtime::Duration;
+
+std::vector<CostRow> some_rows() {
+  CostRow good{"cpu X features a b\ncollage 0.1.0 llvm 19\nthreads 2\nonednn version 1 runtime library onednn {}",
+               "model @candidate(%v0: f32[2]) -> (%v1: f32[2]) {\n  %v1 = partition @p0 on onednn(host) {\n"
+               "    %v1 = Relu(%v0) {note = \"a,b\"} : f32[2]\n  }\n}\n",
+               {}};
+  good.measurement.cost = Duration::picoseconds(41);
+  good.measurement.spread = Duration::picoseconds(3);
+  good.measurement.runs = 5;
+  good.measurement.date = 1'700'000'000;
+  CostRow failed{"cpu X\nhost", "text", measure::failed_measurement("it broke, \"badly\"")};
+  CostRow busy = good;
+  busy.candidate = "other";
+  busy.measurement.disturbance = "busy";
+  return {good, failed, busy};
+}
+
+struct Read {
+  std::optional<std::vector<CostRow>> rows;
+  std::string errors;
+};
+
+Read read(const std::string& text) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  Read result;
+  result.rows = read_costs(sources, sources.add("costs", text), diags);
+  result.errors = diags.render();
+  return result;
+}
+
+/// With one occurrence replaced.
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(CostFiles, ReadBack) {
+  const std::vector<CostRow> rows = some_rows();
+  for (const std::string& text : {to_csv(rows), to_json(rows)}) {
+    const Read again = read(text);
+    ASSERT_TRUE(again.rows) << again.errors;
+    ASSERT_EQ(again.rows->size(), rows.size());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      EXPECT_EQ((*again.rows)[r].id(), rows[r].id());
+      EXPECT_EQ((*again.rows)[r].measurement, rows[r].measurement);
+    }
+  }
+}
+
+TEST(CostFiles, WrongOnesAreRefusedAtTheirPlace) {
+  const std::string csv = to_csv(some_rows()), json = to_json(some_rows());
+  const auto expect = [](const std::string& text, const std::string& where, const std::string& why) {
+    const Read result = read(text);
+    EXPECT_FALSE(result.rows) << why;
+    EXPECT_NE(result.errors.find(where), std::string::npos) << where << " is not in\n" << result.errors;
+    EXPECT_NE(result.errors.find(why), std::string::npos) << why << " is not in\n" << result.errors;
+  };
+  expect(with(csv, ",41,", ",-41,"), "costs:2:1", "impossible cost -41ps");
+  expect(with(csv, ",41,", ",much,"), "costs:10:3", "`much` is no whole number for cost_ps");
+  expect(with(csv, ",41,", ",4.5,"), "costs:10:3", "`4.5` is no whole number");
+  expect(with(csv, "cost_ps", "price"), "costs:1:23", "unknown column `price`");
+  expect(with(csv, ",spread_ps", ""), "costs:1:1", "8 columns, need 9");
+  expect(csv + "a,b\n", "a,b", "2 fields, need 9");
+  expect(with(json, ":41,", ":-41,"), "costs:2:", "impossible cost -41ps");
+  expect(with(json, ":41,", ":\"41\","), "costs:2:", "`\"41\"` is no whole number for cost_ps");
+  expect(with(json, ":41,", ":4e1,"), "costs:2:", "is no whole number");
+  expect(with(json, "\"runs\":5,", ""), "costs:2:1", "a cost without `runs`");
+  expect(with(json, "]}", "]"), "costs:", "this is no JSON");
+  expect("{}", "costs:1:1", "no file of costs");
+  expect("", "costs:1:1", "0 columns, need 9");
+}
+
+TEST(Csv, FieldsMayHoldAnything) {
+  for (const std::string text : {"plain", "a,b", "say \"no\"", "two\nlines", ""}) {
+    const std::vector<CsvRecord> records = parse_csv("x," + csv_quoted(text) + "\r\n\ny,z\n");
+    ASSERT_EQ(records.size(), 2u) << text;
+    EXPECT_EQ(records[0][1].text, text);
+    EXPECT_EQ(records[1][1].text, "z");
+  }
+  EXPECT_EQ(parse_csv("\"never ends, a").size(), 1u);
+}
+
+TEST(Provenance, IsReadOutOfTheKey) {
+  const std::vector<CostRow> rows = some_rows();
+  const Provenance from = provenance_of(rows[0]);
+  EXPECT_EQ(from.backend, "onednn");
+  EXPECT_EQ(from.what, "Relu -> f32[2]");
+  EXPECT_EQ(from.processor, "X");
+  EXPECT_EQ(from.build, "collage 0.1.0 llvm 19");
+  EXPECT_EQ(from.threads, "2");
+  EXPECT_EQ(provenance_of(rows[1]).backend, "host");
+  EXPECT_EQ(date_text(1'700'000'000), "2023-11-14 22:13");
+  EXPECT_EQ(state_of(rows[0]) + state_of(rows[1]) + state_of(rows[2]), "goodfaileddisturbed");
+}
+
+}  // namespace
+}  // namespace collage::costs_tool
