@@ -75,15 +75,20 @@ static void track_brackets(ScanState& state, parser::symbol_kind_type kind) {
       state.closed_set = is_open(state, "s");
       if (!state.brackets.empty()) state.brackets.pop_back();
       break;
-    default: starts = starts_statement(state, kind); break;
+    default: starts = starts_statement(state, kind) && !state.after_def; break;
   }
+  // `def kernel NAME {` holds statements; other `def`s have bounds in braces, or none.
+  if (state.after_def && kind == kind_of::S_KERNEL) state.opens = keyword_of(kind)->opens;
+  bool names_kernel = state.after_by;
+  state.after_def = kind == kind_of::S_DEF;
+  state.after_by = kind == kind_of::S_BY;
   if (starts) {
     // No bracket but those of blocks can still be open.
     while (is_open(state, "([s")) state.brackets.pop_back();
     const syntax::Keyword* keyword = keyword_of(kind);
     state.opens = keyword == nullptr ? syntax::Nowhere : keyword->opens;
   }
-  state.opens_set = kind == kind_of::S_IN || kind == kind_of::S_ARROW;
+  state.opens_set = kind == kind_of::S_IN || kind == kind_of::S_ARROW || names_kernel;
   if (state.brackets.size() > kMaxDepth && !state.gave_up) {
     state.error(Code::SyntaxError, state.span(), fmt::format("brackets are nested more than {} deep", kMaxDepth));
     state.gave_up = true;

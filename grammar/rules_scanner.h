@@ -34,6 +34,8 @@ struct ScanState {
   uint32_t end = 0;
   bool after_sigil = false;    ///< the last token was a `.`, or the `%` of a name: the next word is a name
   bool after_operand = false;  ///< the last token can end an expression
+  bool after_def = false;      ///< the last token was `def`
+  bool after_by = false;       ///< the last token was `by`
   int errors = 0;
   bool started = false;  ///< the token that chooses between file and expression was given
   bool gave_up = false;

@@ -130,6 +130,9 @@ struct FormatClause {
   support::Span span;
 };
 
+/// True if both say the same of the same value, wherever they stand.
+bool is_same(const FormatClause& a, const FormatClause& b);
+
 struct LoweringArg {
   std::string name;
   int capture = -1;  ///< or an expression:
@@ -155,6 +158,8 @@ struct Kernel {
   bool measured = false;
   Lowering lowering;
   support::Span span;
+  std::vector<FormatClause> formats{};  ///< its own, and the rule's of values that these do not name
+  int format_group = 0;                 ///< kernels of one group have the same formats; matches are one per group
 };
 
 /// `test ok "model text" with x: f32[…] -> {%c, %y}` or `test no "…" with … because "reason"`.
@@ -182,8 +187,8 @@ struct Rule {
   std::vector<Clause> clauses;  ///< those without a knob; the others are the kernels'
   std::vector<Inner> inners;
   std::vector<Inplace> inplaces;
-  std::vector<FormatClause> formats;
-  std::vector<SplitClause> splits;  ///< one per axis
+  std::vector<FormatClause> formats;  ///< what kernels inherit
+  std::vector<SplitClause> splits;    ///< one per axis
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   std::optional<Expr> energy;   ///< an Energy: what one match takes

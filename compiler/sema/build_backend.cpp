@@ -329,8 +329,9 @@ bool build_limits(const syntax::PolicyAst& ast, ir::PartitionPolicy* policy, Dia
   return ok;
 }
 
-bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::PartitionPolicy* policy,
-                  std::set<std::string>* used_attrs, CostTableFiles& tables, Diagnostics& diags) {
+bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, const NamedParts& named,
+                  ir::PartitionPolicy* policy, std::set<std::string>* used_attrs, CostTableFiles& tables,
+                  Diagnostics& diags) {
   policy->span = ast.span;
   bool ok = true;
   auto word_span = [](const Word& word) { return word.span; };
@@ -370,6 +371,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
     scope.allows_launch = true;
     scope.used_attrs = used_attrs;
     scope.tables = &tables;
+    scope.named = &named;
     std::optional<CheckedCost> cost = check_cost(ast.costs[0], scope, diags);
     ok = ok && cost;
     if (cost) {
@@ -410,8 +412,8 @@ bool build_switch(const syntax::SwitchAst& ast, ir::SwitchDecl* declared, Diagno
   return ok;
 }
 
-bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
-                   CostTableFiles& tables, Diagnostics& diags) {
+bool build_backend(const BackendAst& ast, const NamedParts& named, ir::Backend* backend,
+                   std::set<std::string>* used_attrs, CostTableFiles& tables, Diagnostics& diags) {
   backend->name = ast.name.text;
   backend->span = ast.name.span;
   bool ok = true;
@@ -459,7 +461,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   }
   ok = once(spans_of(ast.partitions, [](const syntax::PolicyAst& p) { return p.span; }), "`partition`", diags) && ok;
   if (!ast.partitions.empty())
-    ok = build_policy(ast.partitions[0], *backend, &backend->policy, used_attrs, tables, diags) && ok;
+    ok = build_policy(ast.partitions[0], *backend, named, &backend->policy, used_attrs, tables, diags) && ok;
   return ok;
 }
 

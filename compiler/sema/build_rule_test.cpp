@@ -58,6 +58,9 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
   if (!test.expects_match && !ast.because) {
     return diags.error(Code::IncompleteRule, ast.span, "a `test no` says why: `because \"…\"`");
   }
+  if (!ast.expectations.empty()) {
+    return diags.error(Code::NotYetSupported, ast.expectations[0].span, "tests cannot say this yet");
+  }
   bool ok = true;
   for (const syntax::TypedAst& input : ast.inputs) {
     auto type = tensor_type(input, diags);

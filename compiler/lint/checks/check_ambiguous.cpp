@@ -38,6 +38,10 @@ std::map<std::string, std::string> formats(const ir::Backend& backend, const ir:
                                            const CaptureNames& names) {
   std::map<std::string, std::string> formats;
   for (const ir::FormatClause& format : rule.formats) {
+    if (format.capture < 0) {
+      formats["_"] = ir::format_text(format, backend);
+      continue;
+    }
     std::string text =
         format.same_as >= 0 ? "as " + names[static_cast<size_t>(format.same_as)] : ir::format_text(format, backend);
     const std::string& value = names[static_cast<size_t>(format.capture)];
