@@ -162,6 +162,21 @@ struct Kernel {
   int format_group = 0;                 ///< kernels of one group have the same formats; matches are one per group
 };
 
+/// What a test says of its match besides the nodes: `by wide{tile = 16}`, `cost <= 2 us`, `lower "conv"`,
+/// `format x: NHWC`.
+struct Expectation {
+  enum class Kind { By, Cost, Lower, Format };
+  Kind kind = Kind::By;
+  std::string name;  ///< By: of the kernel; Format: of the value
+  std::vector<std::pair<std::string, runtime::AttrValue>> knobs;
+  ExprOp comparison{};
+  double seconds = 0;
+  std::string text;  ///< Lower: the symbol, or the whole call
+  std::optional<std::string> layout;
+  std::optional<runtime::Storage> storage;
+  support::Span span;
+};
+
 /// `test ok "model text" with x: f32[…] -> {%c, %y}` or `test no "…" with … because "reason"`.
 struct RuleTest {
   bool expects_match = true;
@@ -169,8 +184,9 @@ struct RuleTest {
   std::vector<std::pair<std::string, TensorType>> inputs;
   std::vector<std::string>
       constants;                   ///< inputs that are constants: `w: const f32[…]`, or named like a `const` capture
-  std::vector<std::string> nodes;  ///< ok: node names, without `%`
+  std::vector<std::string> nodes;  ///< names without `%`; of a `no` those that do not match, or none for any
   std::string because;             ///< no: must occur in the first failing clause's message
+  std::vector<Expectation> expectations{};  ///< ok
   support::Span span;
   support::Span model_span;  ///< of the string literal
 };

@@ -52,6 +52,7 @@ class RootMatcher {
     root_ = root;
     best_.clear();
     refusal_.reset();
+    all_ = report != nullptr && report->keeps_all ? &report->refusals : nullptr;
     Derivation derivation(graph_, rule_, limits, explains && report != nullptr, [&] { judge(*derivation_); });
     derivation_ = &derivation;
     derivation.run(root);
@@ -60,7 +61,7 @@ class RootMatcher {
     for (auto& [nodes, match] : best_) matches.push_back(std::move(match));
     if (report == nullptr) return matches;
     if (derivation.was_truncated()) ++report->truncated;
-    if (matches.empty() && refusal_) report->refusals.push_back(*refusal_);
+    if (matches.empty() && refusal_ && all_ == nullptr) report->refusals.push_back(*refusal_);
     if (matches.empty() && !refusal_ && !derivation.failure().empty()) {
       report->refusals.push_back({Refusal::Kind::Structure, rule_index_, root, {root}, -1, derivation.failure()});
     }
@@ -139,8 +140,10 @@ class RootMatcher {
   }
 
   void refuse(Refusal::Kind kind, const Match& match, int clause, std::string message, support::Span span = {}) {
+    Refusal refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message), span};
+    if (all_ != nullptr) all_->push_back(refusal);
     // The first derivation takes the most operators: what it lacks says most.
-    if (!refusal_) refusal_ = Refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message), span};
+    if (!refusal_) refusal_ = std::move(refusal);
   }
 
   const Graph& graph_;
@@ -153,6 +156,7 @@ class RootMatcher {
   const Derivation* derivation_ = nullptr;
   std::map<std::pair<std::vector<NodeId>, int>, Match> best_;  ///< by nodes and group of formats
   std::optional<Refusal> refusal_;
+  std::vector<Refusal>* all_ = nullptr;  ///< of a report that keeps all
 };
 
 }  // namespace

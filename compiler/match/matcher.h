@@ -72,6 +72,7 @@ struct Denied {
 };
 
 struct MatchReport {
+  bool keeps_all = false;  ///< every derivation that is refused leaves a refusal, also where another one matches
   std::vector<Refusal> refusals;
   std::vector<Denied> denied;  ///< where the backend's `deny` statements match, by first node
   uint64_t truncated = 0;      ///< (rule, root) pairs at which a limit stopped the matching
