@@ -242,6 +242,7 @@ struct PhaseItem {
 
 struct Phase {
   bool is_post = false;
+  bool is_only = false;  ///< passes that it does not list are not asked for
   std::vector<PhaseItem> items;
   support::Span span;  ///< of its name
 };

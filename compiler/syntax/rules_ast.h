@@ -346,6 +346,7 @@ struct PhaseItemAst {
 
 struct PhaseAst {
   Word name;  ///< pre, post
+  std::optional<Word> only;
   std::vector<PhaseItemAst> items;
 };
 
