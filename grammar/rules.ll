@@ -181,6 +181,7 @@ size_t split_number(std::string_view text, std::string* unit) {
 }  // namespace
 %}
 
+DIGITS    [0-9]+
 NUMBER    [0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?
 IDENT     [A-Za-z_][A-Za-z0-9_]*
 STRING    \"([^"\\\n]|\\[^\n])*\"
@@ -220,6 +221,33 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "%"                   { return parser::make_PERCENT(yyextra->span()); }
 
 
+"&&"                  { yyextra->foreign("&&", "`and` joins conditions"); return parser::make_AND(yyextra->span()); }
+"||"                  { yyextra->foreign("||", "`or` joins conditions"); return parser::make_OR(yyextra->span()); }
+"!"                   { yyextra->foreign("!", "`not` negates a condition"); return parser::make_NOT(yyextra->span()); }
+"#"[^\n]*             { yyextra->foreign("#", "a comment begins with `//`"); }
+"/*"([^*]|"*"+[^*/])*"*"+"/" { yyextra->foreign("/*", "comments run from `//` to the end of the line"); }
+'[^'\n]*'             {
+                        yyextra->foreign("'", "a string stands in double quotes");
+                        return parser::make_STRING(std::string(yytext + 1, static_cast<size_t>(yyleng) - 2), yyextra->span()); }
+"."{DIGITS}           {
+                        yyextra->foreign(yytext, "a number begins with a digit: `0.5`");
+                        return parser::make_NUMBER({real(*yyextra, std::string("0") + yytext), "", yyextra->span()}, yyextra->span()); }
+"."{DIGITS}[ \t]*{IDENT}   {
+                        size_t length = std::string_view(yytext).find_first_not_of(".0123456789");
+                        yyextra->foreign(std::string_view(yytext, length), "a number begins with a digit: `0.5`");
+                        std::string unit;
+                        std::string text = "0" + std::string(yytext, static_cast<size_t>(yyleng));
+                        size_t number = split_number(text, &unit);
+                        if (find_unit(unit) == nullptr) {
+                          yyextra->end -= static_cast<uint32_t>(static_cast<size_t>(yyleng) - length);
+                          yyless(static_cast<int>(length));
+                          unit.clear();
+                        }
+                        return parser::make_NUMBER({real(*yyextra, std::string_view(text).substr(0, number)), unit, yyextra->span()}, yyextra->span()); }
+0[xX][0-9A-Fa-f]+     {
+                        yyextra->foreign(yytext, "numbers are decimal");
+                        return parser::make_NUMBER({0, "", yyextra->span()}, yyextra->span()); }
+
 {IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 {STRING}              {
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
@@ -254,6 +282,8 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 \"([^"\\\n]|\\[^\n])* {
                         yyextra->error(Code::SyntaxError, yyextra->span(), "a string is not closed on its line");
                         return parser::make_STRING("", yyextra->span()); }
+[\xc2-\xf4][\x80-\xbf]+ {
+                        yyextra->foreign(yytext, "names are of ASCII letters; other letters stand in strings and comments"); }
 .|\n                  {
                         unsigned char c = static_cast<unsigned char>(yytext[0]);
                         yyextra->error(Code::SyntaxError, yyextra->span(),

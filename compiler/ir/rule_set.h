@@ -138,6 +138,7 @@ struct LoweringArg {
   int capture = -1;  ///< or an expression:
   std::optional<Expr> value;
   std::string encoding{};  ///< of a captured constant: `encode(w, "OHWI")`, a chain as in runtime/encodings
+  support::Span span{};
 };
 
 struct Lowering {
@@ -278,6 +279,7 @@ struct Backend {
   std::string library;  ///< Library, Plugin: its name
   std::vector<Need> needs;
   std::vector<std::string> conflicts;
+  std::vector<support::Span> conflict_spans{};  ///< of each
   std::string default_layout = "plain";      ///< of operands and results that no format clause names
   std::optional<Storage> default_storage{};  ///< of floats whose format clause names none
   std::vector<Phase> phases;                 ///< at most one `pre` and one `post`

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/match/lowering_misfit.h"
+
 namespace collage::match {
 namespace {
 
@@ -63,6 +65,10 @@ class Chooser {
       if (clause_holds(clause, context_, &message)) continue;
       failed_whatever_the_knobs_ = !ir::refers_to_knobs(clause.condition);
       fail(Refusal::Kind::Clause, std::move(message), clause.span);
+      return std::nullopt;
+    }
+    if (std::optional<LoweringMisfit> misfit = lowering_misfit(kernel_.lowering, context_)) {
+      fail(Refusal::Kind::Lowering, std::move(misfit->message), misfit->span);
       return std::nullopt;
     }
     if (!kernel_.cost) return 0;

@@ -46,6 +46,7 @@ struct Refusal {
     Format,     ///< a layout that does not exist for a value, or two for one value
     Limit,      ///< the backend's partition limits
     Needs,      ///< the machine has not what the rule or kernel needs
+    Lowering,   ///< an argument of the lowering has no value, or does not fit its encoding
     Denied      ///< the backend's `deny`
   };
   Kind kind = Kind::Structure;

@@ -181,9 +181,10 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   for (const ir::Backend& backend : rules.backends) {
-    if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end())
-      continue;
-    ok = diags.error(Code::IncompleteRule, backend.span, "backend `{}` conflicts with itself", backend.name);
+    auto self = std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name);
+    if (self == backend.conflicts.end()) continue;
+    const support::Span span = backend.conflict_spans[static_cast<size_t>(self - backend.conflicts.begin())];
+    ok = diags.error(Code::IncompleteRule, span, "backend `{}` conflicts with itself", backend.name);
   }
   const std::set<std::string> reachable = reachable_devices(rules);
   const auto check_ends = [&](const std::vector<ir::Link>& links) {

@@ -685,6 +685,14 @@ std::optional<Expr> check_in_budget(const ExprAst& ast, const ExprScope& scope, 
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, ir::Unit>> unit_words() {
+  return {
+#define UNIT(spelling, value, what) {spelling, Unit::what},
+#include "grammar/units.def"
+#undef UNIT
+  };
+}
+
 double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
   struct Row {
     std::string_view text;

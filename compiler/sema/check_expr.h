@@ -75,6 +75,9 @@ struct CheckedCost {
 /// Nothing after an error.
 std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags);
 
+/// Units that a number may take along, as written.
+std::vector<std::pair<std::string_view, ir::Unit>> unit_words();
+
 /// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.
 double si_value(double number, std::string_view unit_text, ir::Unit* unit);
 

@@ -127,6 +127,9 @@ class Diagnostics {
   const std::vector<DiagnosticRecord>& records() const { return records_; }
   const SourceManager& sources() const { return sources_; }
 
+  /// Adds the errors of `other`, which is about the same sources.
+  void add_errors(const Diagnostics& other);
+
   /// Prints all diagnostics, sorted by file and place, equal ones once:
   ///
   ///     mlp.ir:7:15: error: inner dimensions differ: 128 and 64 [CG0203]
