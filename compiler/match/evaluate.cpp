@@ -339,6 +339,11 @@ std::string render(const std::vector<std::variant<std::string, Expr>>& pieces, c
     Evaluated value = evaluate(expr, context);
     message += value ? to_text(*value.value, expr.unit) : "?";
   }
+  // A terminal would obey control characters.
+  for (char& c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
+  }
   return message;
 }
 
