@@ -10,6 +10,7 @@
 
 %{
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "compiler/support/check.h"
@@ -51,9 +52,72 @@ constexpr parser::token_kind_type kTokens[] = {
 #undef KEYWORD
 };
 
+/// Length of the blanks and comments at the start of `text`.
+size_t blanks(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    if (text.substr(at).starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (std::string_view(" \t\r\n").find(text[at]) != std::string_view::npos) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+/// The word, number, string or sign after the blanks at the start of `*text`, which is shortened by both.
+std::string_view next_lexeme(std::string_view* text) {
+  auto is_letter = [](char c) { return c == '_' || (std::isalnum(static_cast<unsigned char>(c)) != 0); };
+  text->remove_prefix(blanks(*text));
+  size_t length = 0;
+  if (text->starts_with('"')) {
+    length = 1;
+    while (length < text->size() && (*text)[length] != '"') length += (*text)[length] == '\\' ? 2 : 1;
+    length = std::min(length + 1, text->size());
+  } else {
+    while (length < text->size() && is_letter((*text)[length])) ++length;
+    length = std::min(std::max<size_t>(length, 1), text->size());
+  }
+  std::string_view lexeme = text->substr(0, length);
+  text->remove_prefix(length);
+  return lexeme;
+}
+
+/// `let NAME =` and `let NAME(`: no statement of a file without `let` goes on like that after a name.
+bool begins_let(std::string_view after) {
+  std::string_view name = next_lexeme(&after);
+  bool is_name = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+  const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(name);
+  if (!is_name || (keyword != nullptr && keyword->use == collage::syntax::Keyword::Use::Reserved)) return false;
+  after.remove_prefix(blanks(after));
+  return after.starts_with('(') || (after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>"));
+}
+
+/// `if … then`, before the statement ends.
+bool begins_conditional(std::string_view after) {
+  constexpr size_t kFarthest = 4096;
+  after = after.substr(0, kFarthest);
+  while (!after.empty()) {
+    std::string_view lexeme = next_lexeme(&after);
+    if (lexeme == "then") return true;
+    const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(lexeme);
+    bool ends = keyword != nullptr && (keyword->starts_statement() || lexeme == "else");
+    if (ends && !keyword->is_contextual()) return false;
+  }
+  return false;
+}
+
+bool is_the_keyword(const ScanState& state, std::string_view word) {
+  std::string_view after = state.text.substr(state.end);
+  return word == "let" ? begins_let(after) : begins_conditional(after);
+}
+
 /// The keyword with this spelling, or a name. After `.` and after the `%` of `%c` every word is a name.
 parser::symbol_type word(const ScanState& state, std::string_view text) {
   const collage::syntax::Keyword* keyword = state.after_sigil ? nullptr : collage::syntax::find_keyword(text);
+  if (keyword != nullptr && keyword->is_contextual() && !is_the_keyword(state, text)) keyword = nullptr;
   if (keyword == nullptr) return parser::make_IDENT(std::string(text), state.span());
   return parser::symbol_type(kTokens[keyword - collage::syntax::kKeywords.data()], state.span());
 }
@@ -117,6 +181,7 @@ size_t split_number(std::string_view text, std::string* unit) {
 }  // namespace
 %}
 
+DIGITS    [0-9]+
 NUMBER    [0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?
 IDENT     [A-Za-z_][A-Za-z0-9_]*
 STRING    \"([^"\\\n]|\\[^\n])*\"
@@ -156,6 +221,33 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "%"                   { return parser::make_PERCENT(yyextra->span()); }
 
 
+"&&"                  { yyextra->foreign("&&", "`and` joins conditions"); return parser::make_AND(yyextra->span()); }
+"||"                  { yyextra->foreign("||", "`or` joins conditions"); return parser::make_OR(yyextra->span()); }
+"!"                   { yyextra->foreign("!", "`not` negates a condition"); return parser::make_NOT(yyextra->span()); }
+"#"[^\n]*             { yyextra->foreign("#", "a comment begins with `//`"); }
+"/*"([^*]|"*"+[^*/])*"*"+"/" { yyextra->foreign("/*", "comments run from `//` to the end of the line"); }
+'[^'\n]*'             {
+                        yyextra->foreign("'", "a string stands in double quotes");
+                        return parser::make_STRING(std::string(yytext + 1, static_cast<size_t>(yyleng) - 2), yyextra->span()); }
+"."{DIGITS}           {
+                        yyextra->foreign(yytext, "a number begins with a digit: `0.5`");
+                        return parser::make_NUMBER({real(*yyextra, std::string("0") + yytext), "", yyextra->span()}, yyextra->span()); }
+"."{DIGITS}[ \t]*{IDENT}   {
+                        size_t length = std::string_view(yytext).find_first_not_of(".0123456789");
+                        yyextra->foreign(std::string_view(yytext, length), "a number begins with a digit: `0.5`");
+                        std::string unit;
+                        std::string text = "0" + std::string(yytext, static_cast<size_t>(yyleng));
+                        size_t number = split_number(text, &unit);
+                        if (find_unit(unit) == nullptr) {
+                          yyextra->end -= static_cast<uint32_t>(static_cast<size_t>(yyleng) - length);
+                          yyless(static_cast<int>(length));
+                          unit.clear();
+                        }
+                        return parser::make_NUMBER({real(*yyextra, std::string_view(text).substr(0, number)), unit, yyextra->span()}, yyextra->span()); }
+0[xX][0-9A-Fa-f]+     {
+                        yyextra->foreign(yytext, "numbers are decimal");
+                        return parser::make_NUMBER({0, "", yyextra->span()}, yyextra->span()); }
+
 {IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 {STRING}              {
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
@@ -190,6 +282,8 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 \"([^"\\\n]|\\[^\n])* {
                         yyextra->error(Code::SyntaxError, yyextra->span(), "a string is not closed on its line");
                         return parser::make_STRING("", yyextra->span()); }
+[\xc2-\xf4][\x80-\xbf]+ {
+                        yyextra->foreign(yytext, "names are of ASCII letters; other letters stand in strings and comments"); }
 .|\n                  {
                         unsigned char c = static_cast<unsigned char>(yytext[0]);
                         yyextra->error(Code::SyntaxError, yyextra->span(),

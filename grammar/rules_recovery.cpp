@@ -75,15 +75,20 @@ static void track_brackets(ScanState& state, parser::symbol_kind_type kind) {
       state.closed_set = is_open(state, "s");
       if (!state.brackets.empty()) state.brackets.pop_back();
       break;
-    default: starts = starts_statement(state, kind); break;
+    default: starts = starts_statement(state, kind) && !state.after_def; break;
   }
+  // `def kernel NAME {` holds statements; other `def`s have bounds in braces, or none.
+  if (state.after_def && kind == kind_of::S_KERNEL) state.opens = keyword_of(kind)->opens;
+  bool names_kernel = state.after_by;
+  state.after_def = kind == kind_of::S_DEF;
+  state.after_by = kind == kind_of::S_BY;
   if (starts) {
     // No bracket but those of blocks can still be open.
     while (is_open(state, "([s")) state.brackets.pop_back();
     const syntax::Keyword* keyword = keyword_of(kind);
     state.opens = keyword == nullptr ? syntax::Nowhere : keyword->opens;
   }
-  state.opens_set = kind == kind_of::S_IN || kind == kind_of::S_ARROW;
+  state.opens_set = kind == kind_of::S_IN || kind == kind_of::S_ARROW || names_kernel;
   if (state.brackets.size() > kMaxDepth && !state.gave_up) {
     state.error(Code::SyntaxError, state.span(), fmt::format("brackets are nested more than {} deep", kMaxDepth));
     state.gave_up = true;
@@ -175,6 +180,43 @@ static std::string listed(const Expected& expected) {
   return text;
 }
 
+/// What is written in place of a spelling that other languages have; empty if the token is none.
+static std::string hint_for(const ScanState& state, parser::symbol_kind_type found, uint32_t begin,
+                            std::span<const parser::symbol_kind_type> expected) {
+  auto expects = [&](parser::symbol_kind_type kind) {
+    return std::find(expected.begin(), expected.end(), kind) != expected.end();
+  };
+  const bool in_expression = expects(kind_of::S_PLUS);
+  switch (found) {
+    case kind_of::S_EQUALS: return expects(kind_of::S_EQ) ? "`==` compares" : "";
+    case kind_of::S_QUESTION: return in_expression ? "`if CONDITION then A else B` chooses" : "";
+    case kind_of::S_EQ:
+    case kind_of::S_NE:
+    case kind_of::S_LT:
+    case kind_of::S_LE:
+    case kind_of::S_GT:
+    case kind_of::S_GE:
+      if (in_expression) return "comparisons do not chain: `1 < n and n < 8`";
+      return expects(kind_of::S_BY) ? "a comma stands before what a test expects: `-> {%c}, cost <= 2 us`" : "";
+    case kind_of::S_MINUS: return expects(kind_of::S_NUMBER) && !in_expression ? "the number cannot be negative here" : "";
+    default: break;
+  }
+  if (found != kind_of::S_SLASH && found != kind_of::S_IDENT) return "";
+  // `4 Gb/s`, `8 uz`: a number and a word that is no unit.
+  std::string_view before = state.text.substr(0, begin);
+  auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string word(found == kind_of::S_IDENT ? state.text.substr(begin, state.end - begin) : "");
+  while (found == kind_of::S_SLASH && !before.empty() && is_letter(before.back())) {
+    word.insert(word.begin(), before.back());
+    before.remove_suffix(1);
+  }
+  size_t end = before.find_last_not_of(" \t");
+  const bool follows_number = end != std::string_view::npos && before[end] >= '0' && before[end] <= '9';
+  if (!follows_number || word.empty()) return "";
+  if (end > 0 && is_letter(before[end - 1])) return "";
+  return fmt::format("`{}` is no unit; units are s ms us ns ps, B KB KiB and so on, GB/s, J, W", word);
+}
+
 void parser::report_syntax_error(const context& where) const {
   if (state.gave_up) {
     state.surprise = ScanState::Surprise::End;
@@ -207,7 +249,8 @@ void parser::report_syntax_error(const context& where) const {
     message = "`rules` takes the version of the language: the file starts with `rules 1`";
   }
   state.error(Code::SyntaxError, where.location(), message,
-              found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "");
+              found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "",
+              hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)}));
 }
 
 }  // namespace collage::grammar::rules

@@ -34,6 +34,8 @@ struct ScanState {
   uint32_t end = 0;
   bool after_sigil = false;    ///< the last token was a `.`, or the `%` of a name: the next word is a name
   bool after_operand = false;  ///< the last token can end an expression
+  bool after_def = false;      ///< the last token was `def`
+  bool after_by = false;       ///< the last token was `by`
   int errors = 0;
   bool started = false;  ///< the token that chooses between file and expression was given
   bool gave_up = false;
@@ -52,11 +54,18 @@ struct ScanState {
     begin = end;
     end += static_cast<uint32_t>(length);
   }
-  void error(support::Code code, support::Span at, const std::string& message, const std::string& near = "") {
+  void error(support::Code code, support::Span at, const std::string& message, const std::string& near = "",
+             const std::string& hint = "") {
     if (++errors > kMaxSyntaxErrors) return;
     auto error = diags->error(code, at, "{}", message);
     error.did_you_mean(near);
+    if (!hint.empty()) error.note("{}", hint);
     if (errors == kMaxSyntaxErrors) error.note("too many errors: the file is read no further");
+  }
+  /// Reports a spelling of other languages, and what is written here.
+  void foreign(std::string_view text, std::string_view hint) {
+    if (++errors > kMaxSyntaxErrors) return;
+    diags->error(support::Code::SyntaxError, span(), "unexpected `{}`", text).note("{}", hint);
   }
   bool is_hopeless() const { return gave_up || errors >= kMaxSyntaxErrors; }
 };

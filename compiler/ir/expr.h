@@ -59,7 +59,9 @@ struct Expr {
     Unary,           ///< `op` of args
     Binary,          ///< `op` of args
     List,            ///< args
-    Call             ///< `function` of args
+    Call,            ///< `function` of args
+    If,              ///< args[1] where args[0] holds, else args[2]
+    OrElse           ///< args[0], or args[1] where that has no value
   };
   Kind kind = Kind::Number;
   ExprType type = ExprType::Number;

@@ -45,6 +45,11 @@ const Backend* RuleSet::find(std::string_view backend) const {
   return nullptr;
 }
 
+bool is_same(const FormatClause& a, const FormatClause& b) {
+  return a.capture == b.capture && a.any == b.any && a.layout == b.layout && a.storage == b.storage &&
+         a.same_as == b.same_as;
+}
+
 std::string format_text(const FormatClause& clause, const Backend& backend) {
   std::string text = clause.any ? "any" : clause.layout.value_or(backend.default_layout);
   const std::optional<Storage>& storage = clause.storage ? clause.storage : backend.default_storage;

@@ -130,11 +130,15 @@ struct FormatClause {
   support::Span span;
 };
 
+/// True if both say the same of the same value, wherever they stand.
+bool is_same(const FormatClause& a, const FormatClause& b);
+
 struct LoweringArg {
   std::string name;
   int capture = -1;  ///< or an expression:
   std::optional<Expr> value;
   std::string encoding{};  ///< of a captured constant: `encode(w, "OHWI")`, a chain as in runtime/encodings
+  support::Span span{};
 };
 
 struct Lowering {
@@ -155,6 +159,23 @@ struct Kernel {
   bool measured = false;
   Lowering lowering;
   support::Span span;
+  std::vector<FormatClause> formats{};  ///< its own, and the rule's of values that these do not name
+  int format_group = 0;                 ///< kernels of one group have the same formats; matches are one per group
+};
+
+/// What a test says of its match besides the nodes: `by wide{tile = 16}`, `cost <= 2 us`, `lower "conv"`,
+/// `format x: NHWC`.
+struct Expectation {
+  enum class Kind { By, Cost, Lower, Format };
+  Kind kind = Kind::By;
+  std::string name;  ///< By: of the kernel; Format: of the value
+  std::vector<std::pair<std::string, runtime::AttrValue>> knobs;
+  ExprOp comparison{};
+  double seconds = 0;
+  std::string text;  ///< Lower: the symbol, or the whole call
+  std::optional<std::string> layout;
+  std::optional<runtime::Storage> storage;
+  support::Span span;
 };
 
 /// `test ok "model text" with x: f32[…] -> {%c, %y}` or `test no "…" with … because "reason"`.
@@ -164,8 +185,9 @@ struct RuleTest {
   std::vector<std::pair<std::string, TensorType>> inputs;
   std::vector<std::string>
       constants;                   ///< inputs that are constants: `w: const f32[…]`, or named like a `const` capture
-  std::vector<std::string> nodes;  ///< ok: node names, without `%`
+  std::vector<std::string> nodes;  ///< names without `%`; of a `no` those that do not match, or none for any
   std::string because;             ///< no: must occur in the first failing clause's message
+  std::vector<Expectation> expectations{};  ///< ok
   support::Span span;
   support::Span model_span;  ///< of the string literal
 };
@@ -182,8 +204,8 @@ struct Rule {
   std::vector<Clause> clauses;  ///< those without a knob; the others are the kernels'
   std::vector<Inner> inners;
   std::vector<Inplace> inplaces;
-  std::vector<FormatClause> formats;
-  std::vector<SplitClause> splits;  ///< one per axis
+  std::vector<FormatClause> formats;  ///< what kernels inherit
+  std::vector<SplitClause> splits;    ///< one per axis
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
   std::optional<Expr> cost;     ///< a Time; the estimate where `measured` has one; absent: `measured` alone, or nothing
   std::optional<Expr> energy;   ///< an Energy: what one match takes
@@ -221,6 +243,7 @@ struct PhaseItem {
 
 struct Phase {
   bool is_post = false;
+  bool is_only = false;  ///< passes that it does not list are not asked for
   std::vector<PhaseItem> items;
   support::Span span;  ///< of its name
 };
@@ -256,6 +279,7 @@ struct Backend {
   std::string library;  ///< Library, Plugin: its name
   std::vector<Need> needs;
   std::vector<std::string> conflicts;
+  std::vector<support::Span> conflict_spans{};  ///< of each
   std::string default_layout = "plain";      ///< of operands and results that no format clause names
   std::optional<Storage> default_storage{};  ///< of floats whose format clause names none
   std::vector<Phase> phases;                 ///< at most one `pre` and one `post`

@@ -93,6 +93,14 @@ class Evaluator {
       case ExprKind::Binary: return binary(expr);
       case ExprKind::List: return list(expr);
       case ExprKind::Call: return call(expr);
+      case ExprKind::If: {
+        Evaluated condition = eval(expr.args.at(0));
+        return condition ? eval(expr.args.at(as_bool(*condition.value) ? 1 : 2)) : condition;
+      }
+      case ExprKind::OrElse: {
+        Evaluated value = eval(expr.args.at(0));
+        return value ? value : eval(expr.args.at(1));
+      }
     }
     return failed("unknown expression");
   }
@@ -331,6 +339,11 @@ std::string render(const std::vector<std::variant<std::string, Expr>>& pieces, c
     Evaluated value = evaluate(expr, context);
     message += value ? to_text(*value.value, expr.unit) : "?";
   }
+  // A terminal would obey control characters.
+  for (char& c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
+  }
   return message;
 }
 
@@ -340,6 +353,10 @@ bool mentions_absent(const Expr& expr, const EvalContext& context) {
   if (expr.kind == ExprKind::LibraryVersion) return context.environment == nullptr;
   if (expr.kind == ExprKind::Capture && expr.capture >= 0)
     return !bindings[static_cast<size_t>(expr.capture)].is_present();
+  if (expr.kind == ExprKind::If && !mentions_absent(expr.args.at(0), context)) {
+    const Evaluated condition = evaluate(expr.args[0], context);
+    if (condition) return mentions_absent(expr.args.at(as_bool(*condition.value) ? 1 : 2), context);
+  }
   return std::any_of(expr.args.begin(), expr.args.end(),
                      [&](const Expr& arg) { return mentions_absent(arg, context); });
 }
@@ -356,6 +373,13 @@ std::optional<bool> decided(const Expr& expr, const EvalContext& context) {
   if (expr.kind == ExprKind::Unary && expr.op == ExprOp::Not) {
     const std::optional<bool> operand = decided(expr.args.at(0), context);
     return operand ? std::optional(!*operand) : std::nullopt;
+  }
+  if (expr.kind == ExprKind::If) {
+    const std::optional<bool> condition = decided(expr.args.at(0), context);
+    if (condition) return decided(expr.args.at(*condition ? 1 : 2), context);
+    const std::optional<bool> yes = decided(expr.args.at(1), context);
+    const std::optional<bool> no = decided(expr.args.at(2), context);
+    return yes == no ? yes : std::nullopt;
   }
   if (expr.kind != ExprKind::Binary || (expr.op != ExprOp::And && expr.op != ExprOp::Or)) return std::nullopt;
   const bool deciding = expr.op == ExprOp::Or;  // one operand of this value decides

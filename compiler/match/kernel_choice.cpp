@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/match/kernel_choice.h"
 
+#include <algorithm>
+
+#include "compiler/match/lowering_misfit.h"
+
 namespace collage::match {
 namespace {
 
@@ -63,6 +67,10 @@ class Chooser {
       fail(Refusal::Kind::Clause, std::move(message), clause.span);
       return std::nullopt;
     }
+    if (std::optional<LoweringMisfit> misfit = lowering_misfit(kernel_.lowering, context_)) {
+      fail(Refusal::Kind::Lowering, std::move(misfit->message), misfit->span);
+      return std::nullopt;
+    }
     if (!kernel_.cost) return 0;
     std::string message;
     std::optional<double> cost = evaluate_cost(*kernel_.cost, context_, &message);
@@ -85,18 +93,24 @@ class Chooser {
 
 }  // namespace
 
-std::optional<KernelChoice> choose_kernel(const ir::Rule& rule, EvalContext context, Refusal* why) {
-  std::optional<KernelChoice> best;
+std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, Refusal* why) {
+  std::vector<KernelChoice> chosen;
   Refusal refused;
   for (size_t i = 0; i < rule.kernels.size(); ++i) {
     const ir::Kernel& kernel = rule.kernels[i];
     Chooser chooser(kernel, context);
-    std::optional<KernelChoice> choice = chooser.run();
-    if (choice && (!best || choice->cost < best->cost)) {
-      best = std::move(choice);
-      best->kernel = static_cast<int>(i);
+    if (std::optional<KernelChoice> choice = chooser.run()) {
+      choice->kernel = static_cast<int>(i);
+      auto rival = std::find_if(chosen.begin(), chosen.end(), [&](const KernelChoice& other) {
+        return rule.kernels[static_cast<size_t>(other.kernel)].format_group == kernel.format_group;
+      });
+      if (rival == chosen.end()) {
+        chosen.push_back(std::move(*choice));
+      } else if (choice->cost < rival->cost) {
+        *rival = std::move(*choice);
+      }
     }
-    if (best) continue;
+    if (!chosen.empty()) continue;
     bool is_first = refused.message.empty();
     if (is_first) refused.kind = chooser.why().kind;
     if (is_first) refused.span = chooser.why().span;
@@ -104,8 +118,8 @@ std::optional<KernelChoice> choose_kernel(const ir::Rule& rule, EvalContext cont
     if (!kernel.name.empty()) refused.message += "kernel " + kernel.name + ": ";
     refused.message += chooser.why().message;
   }
-  if (!best) *why = std::move(refused);
-  return best;
+  if (chosen.empty()) *why = std::move(refused);
+  return chosen;
 }
 
 }  // namespace collage::match

@@ -5,7 +5,7 @@
 //     knob tile in {8, 16}   where dim(x, 1) % tile == 0   cost macs / tile * 1 ns     =>   tile = 16 where 16 divides
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "compiler/match/matcher.h"
 
@@ -17,7 +17,8 @@ struct KernelChoice {
   double cost = 0;  ///< seconds
 };
 
-/// Nothing if no kernel can run it; `*why` then has kind, message and span.
-std::optional<KernelChoice> choose_kernel(const ir::Rule& rule, EvalContext context, Refusal* why);
+/// One per group of kernels with the same formats, since what formats cost shows only in a plan. Empty if no kernel can
+/// run it; `*why` then has kind, message and span.
+std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, Refusal* why);
 
 }  // namespace collage::match

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "compiler/match/automaton.h"
 #include "compiler/match/conditions.h"
@@ -30,6 +31,10 @@ bool refers_to_quantities(const ir::Clause& clause) {
          });
 }
 
+int format_group_of(const ir::Rule& rule, const Match& match) {
+  return rule.kernels[static_cast<size_t>(match.kernel)].format_group;
+}
+
 /// One rule at one root: judges derivations, keeps the cheapest match per node set and the most telling refusal.
 class RootMatcher {
  public:
@@ -47,6 +52,7 @@ class RootMatcher {
     root_ = root;
     best_.clear();
     refusal_.reset();
+    all_ = report != nullptr && report->keeps_all ? &report->refusals : nullptr;
     Derivation derivation(graph_, rule_, limits, explains && report != nullptr, [&] { judge(*derivation_); });
     derivation_ = &derivation;
     derivation.run(root);
@@ -55,7 +61,7 @@ class RootMatcher {
     for (auto& [nodes, match] : best_) matches.push_back(std::move(match));
     if (report == nullptr) return matches;
     if (derivation.was_truncated()) ++report->truncated;
-    if (matches.empty() && refusal_) report->refusals.push_back(*refusal_);
+    if (matches.empty() && refusal_ && all_ == nullptr) report->refusals.push_back(*refusal_);
     if (matches.empty() && !refusal_ && !derivation.failure().empty()) {
       report->refusals.push_back({Refusal::Kind::Structure, rule_index_, root, {root}, -1, derivation.failure()});
     }
@@ -71,12 +77,14 @@ class RootMatcher {
     match.nodes = derivation.nodes();
     match.bindings = derivation.bindings();
     match.results = ir::boundary_outputs(graph_, match.nodes);
-    if (!holds_inside(match) || !conditions_hold(match) || !clauses_hold(match) || !has_kernel(&match)) return;
-    auto at = best_.lower_bound(match.nodes);
-    if (at == best_.end() || at->first != match.nodes) {
-      best_.emplace_hint(at, match.nodes, std::move(match));
-    } else if (match.cost < at->second.cost) {
-      at->second = std::move(match);
+    if (!holds_inside(match) || !conditions_hold(match) || !clauses_hold(match)) return;
+    for (KernelChoice& choice : kernels_of(match)) {
+      Match chosen = match;
+      chosen.kernel = choice.kernel;
+      chosen.knobs = std::move(choice.knobs);
+      chosen.cost = choice.cost;
+      auto [at, is_new] = best_.try_emplace({match.nodes, format_group_of(rule_, chosen)}, chosen);
+      if (!is_new && chosen.cost < at->second.cost) at->second = std::move(chosen);
     }
   }
 
@@ -118,28 +126,24 @@ class RootMatcher {
     return true;
   }
 
-  bool has_kernel(Match* match) {
+  std::vector<KernelChoice> kernels_of(const Match& match) {
     Quantities quantities;
     bool asks = std::any_of(rule_.kernels.begin(), rule_.kernels.end(),
                             [](const ir::Kernel& kernel) { return kernel.cost || !kernel.clauses.empty(); });
-    if (asks) quantities = quantities_of(graph_, match->nodes, &backend_);
+    if (asks) quantities = quantities_of(graph_, match.nodes, &backend_);
     quantities.launch = backend_.policy.launch.seconds();
-    EvalContext context{graph_, backend_, attrs_, match->bindings, &quantities, nullptr, environment_};
+    EvalContext context{graph_, backend_, attrs_, match.bindings, &quantities, nullptr, environment_};
     Refusal why;
-    std::optional<KernelChoice> choice = choose_kernel(rule_, context, &why);
-    if (!choice) {
-      refuse(why.kind, *match, -1, std::move(why.message), why.span);
-      return false;
-    }
-    match->kernel = choice->kernel;
-    match->knobs = std::move(choice->knobs);
-    match->cost = choice->cost;
-    return true;
+    std::vector<KernelChoice> choices = choose_kernels(rule_, context, &why);
+    if (choices.empty()) refuse(why.kind, match, -1, std::move(why.message), why.span);
+    return choices;
   }
 
   void refuse(Refusal::Kind kind, const Match& match, int clause, std::string message, support::Span span = {}) {
+    Refusal refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message), span};
+    if (all_ != nullptr) all_->push_back(refusal);
     // The first derivation takes the most operators: what it lacks says most.
-    if (!refusal_) refusal_ = Refusal{kind, rule_index_, root_, match.nodes, clause, std::move(message), span};
+    if (!refusal_) refusal_ = std::move(refusal);
   }
 
   const Graph& graph_;
@@ -150,8 +154,9 @@ class RootMatcher {
   const Environment* environment_;
   NodeId root_;
   const Derivation* derivation_ = nullptr;
-  std::map<std::vector<NodeId>, Match> best_;
+  std::map<std::pair<std::vector<NodeId>, int>, Match> best_;  ///< by nodes and group of formats
   std::optional<Refusal> refusal_;
+  std::vector<Refusal>* all_ = nullptr;  ///< of a report that keeps all
 };
 
 }  // namespace
@@ -202,14 +207,15 @@ std::vector<Match> without_repeats(const ir::Backend& backend, std::vector<Match
   bool can_repeat = std::any_of(backend.rules.begin(), backend.rules.end(),
                                 [](const ir::Rule& rule) { return !rule.others.empty(); });
   if (!can_repeat) return matches;
-  std::map<std::pair<int, std::vector<NodeId>>, size_t> first;
+  std::map<std::tuple<int, std::vector<NodeId>, int>, size_t> first;
   std::vector<Match> kept;
   for (Match& match : matches) {
-    if (backend.rules[static_cast<size_t>(match.rule)].others.empty()) {
+    const ir::Rule& rule = backend.rules[static_cast<size_t>(match.rule)];
+    if (rule.others.empty()) {
       kept.push_back(std::move(match));
       continue;
     }
-    auto [at, is_new] = first.try_emplace({match.rule, match.nodes}, kept.size());
+    auto [at, is_new] = first.try_emplace({match.rule, match.nodes, format_group_of(rule, match)}, kept.size());
     if (is_new) {
       kept.push_back(std::move(match));
     } else if (match.cost < kept[at->second].cost) {

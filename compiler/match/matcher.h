@@ -46,6 +46,7 @@ struct Refusal {
     Format,     ///< a layout that does not exist for a value, or two for one value
     Limit,      ///< the backend's partition limits
     Needs,      ///< the machine has not what the rule or kernel needs
+    Lowering,   ///< an argument of the lowering has no value, or does not fit its encoding
     Denied      ///< the backend's `deny`
   };
   Kind kind = Kind::Structure;
@@ -72,6 +73,7 @@ struct Denied {
 };
 
 struct MatchReport {
+  bool keeps_all = false;  ///< every derivation that is refused leaves a refusal, also where another one matches
   std::vector<Refusal> refusals;
   std::vector<Denied> denied;  ///< where the backend's `deny` statements match, by first node
   uint64_t truncated = 0;      ///< (rule, root) pairs at which a limit stopped the matching

@@ -65,6 +65,7 @@ std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::v
   bool print_all = contains(options.print_after, "all");
   std::vector<PassReport> reports;
   PassContext context{diags};
+  if (options.history != nullptr) options.history->push_back({"", graph});
   for (const Pass& pass : passes) {
     if (contains(options.disabled, pass.name)) continue;
     auto start = std::chrono::steady_clock::now();
@@ -72,6 +73,7 @@ std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::v
     std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     reports.push_back({pass.name, changed, spent.count()});
     ir::verify(graph);
+    if (changed && options.history != nullptr) options.history->push_back({pass.name, graph});
     if (!options.print || !(print_all || contains(options.print_after, pass.name))) continue;
     options.print(fmt::format("// after {}{}\n{}", pass.name, changed ? "" : " (unchanged)", ir::print(graph)));
   }

@@ -38,10 +38,17 @@ const std::vector<Pass>& all_passes();
 /// Finds a pass by name, `fold_constants` or `fold-constants`. Returns null if there is none.
 const Pass* find_pass(std::string_view name);
 
+/// A graph, and the pass that made it; the first one, as given, has no pass.
+struct PassSnapshot {
+  std::string pass;
+  ir::Graph graph;
+};
+
 struct PassOptions {
   std::vector<std::string> disabled;
-  std::vector<std::string> print_after;         ///< names, or `all`
-  std::function<void(std::string_view)> print;  ///< prints a graph
+  std::vector<std::string> print_after;          ///< names, or `all`
+  std::function<void(std::string_view)> print;   ///< prints a graph
+  std::vector<PassSnapshot>* history = nullptr;  ///< gets the graph as given, and after each pass that changed it
 };
 
 struct PassReport {

@@ -36,7 +36,7 @@ class Composer {
     bool is_default = backends.empty() && !is_post;
     for (const ir::Backend* backend : backends) {
       const ir::Phase* phase = backend->find_phase(is_post);
-      is_default = is_default || (phase == nullptr && !is_post);
+      is_default = is_default || (!is_post && (phase == nullptr || !phase->is_only));
       if (phase == nullptr) continue;
       for (const ir::PhaseItem& item : phase->items) {
         if (!item.is_never) add(key_of(*backend, item.pass), *backend, item.pass, item.span);

@@ -2,9 +2,10 @@
 // Which passes and rewrites run, and in which order: the phases of all active backends put together.
 //
 //     backend a { phase pre { strip after fold_constants  never eliminate_dead } … }
-//     backend b { … }      // no phase: asks for all passes of passes.def, then for its rewrites
+//     backend b { … }      // no phase: asks for its rewrites, too
 //     =>  fold_constants, a.strip, fold_batch_norm, and the rewrites of b
 //
+// A backend asks for all passes of passes.def unless its phase is `only` what it lists.
 // A pass runs once, however many backends ask for it. The order respects every `after`; otherwise listed steps come
 // first, by backend and place in its list, then the passes of passes.def in their order, then the rewrites of backends
 // without a phase. `never` removes a pass that no phase lists.

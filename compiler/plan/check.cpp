@@ -17,6 +17,7 @@ using runtime::Status;
 using runtime::Tensor;
 
 std::string describe(const CheckRow& row) {
+  if (row.is_of_given) return fmt::format("as given %{}", row.value);
   if (row.is_rounding) return fmt::format("rounding %{}", row.value);
   return row.partition.empty() ? fmt::format("output %{}", row.value) : fmt::format("{} %{}", row.partition, row.value);
 }
@@ -225,6 +226,14 @@ std::string print(const CheckReport& report) {
 void report_failures(const CheckReport& report, support::Diagnostics& diags) {
   for (const CheckRow& row : report.rows) {
     if (row.passed) continue;
+    if (row.is_of_given) {
+      diags
+          .error_at(support::Code::CheckFailed, row.backend.empty() ? "passes" : row.backend,
+                    "`%{}` is not what it was before this pass: it differs by {:.3g}, its largest element is {:.3g}",
+                    row.value, row.max_difference, row.max_magnitude)
+          .note("`--disable-pass {}` leaves it out", row.backend);
+      continue;
+    }
     diags.error_at(support::Code::CheckFailed, describe(row),
                    "`%{}` differs from the reference by {:.3g}, its largest element is {:.3g}", row.value,
                    row.max_difference, row.max_magnitude);

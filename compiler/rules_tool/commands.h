@@ -8,16 +8,27 @@
 
 namespace collage::rules_tool {
 
-/// Warnings, and a line that counts what there is.
-void check_rules(const ir::RuleSet& rules, support::Diagnostics& diags);
+/// How results are given.
+struct ReportOptions {
+  bool as_json = false;
+  bool werror = false;  ///< a warning makes the command fail
+};
+
+/// Prints warnings, and a line that counts what there is. False if a warning counts as an error.
+bool check_rules(const ir::RuleSet& rules, const ReportOptions& report, support::Diagnostics& diags);
+
+/// What stands for both where the files could not be read.
+void print_unreadable(const ReportOptions& report, const support::Diagnostics& diags);
 
 struct TestOptions {
-  bool mutate = false;  ///< each clause left out in turn must make some test fail
-  bool bounds = false;  ///< each `<` in place of `<=` too
+  bool mutate = false;               ///< each clause left out in turn must make some test fail
+  bool bounds = false;               ///< each `<` in place of `<=` too
+  std::vector<std::string> rules{};  ///< names of rules, families and rewrites; empty: all
+  std::string junit{};               ///< file for JUnit's XML; empty: none
 };
 
 /// False if a test fails, or none does where one should.
 bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const TestOptions& options,
-                support::Diagnostics& diags);
+                const ReportOptions& report, support::Diagnostics& diags);
 
 }  // namespace collage::rules_tool

@@ -42,6 +42,11 @@ class Classifier {
         bool in_backend = !open_.empty() && open_.back().brace == Brace::Block && open_.back().head == "backend";
         token.is_nested = token.is("test") && in_backend;
       }
+      // `def kernel NAME(x) {` and `def where NAME(x) =`
+      if (is(before(1), "def") && token.kind == Kind::Keyword) {
+        head_ = token.text;
+        in_pattern_ = false;
+      }
       if (token.is("where") || token.is("when") || token.is("=>")) in_pattern_ = false;
       token.depth = depth_;
       if (token.is("*") && in_pattern_) token.brace = Brace::Repetition;
@@ -75,6 +80,7 @@ class Classifier {
 
   Brace brace_here() const {
     if (is(before(1), "in") || is(before(1), "->")) return Brace::Set;
+    if (is(before(2), "by")) return Brace::Repetition;
     syntax::RulesBlock opens = opened_by(head_);
     if (depth_ == 0 && opens != syntax::Nowhere && opens != syntax::Patterns) return Brace::Block;
     return in_pattern_ ? Brace::Repetition : Brace::Attributes;
@@ -114,7 +120,8 @@ class Classifier {
     if (in_phase()) return !last->is("after") && !last->is("never") && !token.is("after");
     const syntax::Keyword* keyword = syntax::find_keyword(token.text);
     if (keyword == nullptr || (keyword->starts & blocks_around()) == 0) return false;
-    if (last->is("rule")) return false;  // its name
+    if (last->is("rule") || last->is("def")) return false;  // its name, its kind
+    if (keyword->is_contextual() && token.kind == Kind::Name) return false;
     bool can_end = last->kind != Kind::Sign || last->is(")") || last->is("]") || last->is("}") || last->is("?");
     if (!can_end || last->is("in") || last->is("with")) return false;
     if (token.is("launch")) return after(1) != nullptr && after(1)->kind == Kind::Number && head_ != "cost";

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "compiler/ir/functions.h"
+#include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
 
 namespace collage::rules_tool {
@@ -137,21 +139,115 @@ class FamilyMutation {
   MutationOutcome outcome_;
 };
 
+/// The `when` of a rewrite: each part that `and` joins is left out in turn.
+class RewriteMutation {
+ public:
+  RewriteMutation(support::SourceManager& sources, const ir::Backend& backend, const ir::Rewrite& rewrite,
+                  Diagnostics& diags)
+      : sources_(sources), backend_(backend), rewrite_(rewrite), diags_(diags) {}
+
+  MutationOutcome run(bool bounds) {
+    for (size_t clause = 0; clause < rewrite_.from.clauses.size(); ++clause) {
+      std::vector<ir::Expr> parts;
+      split(rewrite_.from.clauses[clause].condition, &parts);
+      for (size_t part = 0; part < parts.size(); ++part) leave_out(clause, parts, part);
+      if (bounds) move_bounds(clause);
+    }
+    return outcome_;
+  }
+
+ private:
+  static void split(const ir::Expr& condition, std::vector<ir::Expr>* parts) {
+    if (!ir::is_operation(condition, ir::ExprOp::And) || condition.type != ir::ExprType::Bool) {
+      parts->push_back(condition);
+      return;
+    }
+    for (const ir::Expr& arg : condition.args) split(arg, parts);
+  }
+
+  static ir::Expr joined(std::vector<ir::Expr> parts) {
+    ir::Expr all = std::move(parts.front());
+    for (size_t i = 1; i < parts.size(); ++i) {
+      ir::Expr both;
+      both.kind = ir::Expr::Kind::Binary;
+      both.type = ir::ExprType::Bool;
+      both.op = ir::ExprOp::And;
+      both.args.push_back(std::move(all));
+      both.args.push_back(std::move(parts[i]));
+      all = std::move(both);
+    }
+    return all;
+  }
+
+  bool is_noticed(const ir::Rewrite& changed) {
+    ++outcome_.tried;
+    Diagnostics unheard(sources_);
+    bool noticed = test_rewrite(sources_, backend_, changed, unheard).failed > 0;
+    if (!noticed) ++outcome_.unnoticed;
+    return noticed;
+  }
+
+  void leave_out(size_t clause, const std::vector<ir::Expr>& parts, size_t part) {
+    ir::Rewrite changed = rewrite_;
+    std::vector<ir::Expr> rest = parts;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(part));
+    if (rest.empty()) {
+      changed.from.clauses.erase(changed.from.clauses.begin() + static_cast<std::ptrdiff_t>(clause));
+    } else {
+      changed.from.clauses[clause].condition = joined(std::move(rest));
+    }
+    if (is_noticed(changed)) return;
+    diags_
+        .error(Code::UntestedClause, parts[part].span, "no test of rewrite `{}` fails without `{}`", rewrite_.name,
+               diags_.sources().text(parts[part].span))
+        .note("write a `test no` whose model breaks this part of the `when` and no other");
+  }
+
+  void move_bounds(size_t clause) {
+    std::vector<ir::Expr*> bounds;
+    ir::Rewrite changed = rewrite_;
+    find_bounds(changed.from.clauses[clause].condition, &bounds);
+    for (ir::Expr* bound : bounds) {
+      const ir::ExprOp before = std::exchange(bound->op, *moved_bound(bound->op));
+      bool noticed = is_noticed(changed);
+      const ir::ExprOp after = std::exchange(bound->op, before);
+      if (noticed) continue;
+      diags_
+          .error(Code::UntestedClause, bound->span, "no test of rewrite `{}` fails with `{}` in place of `{}`",
+                 rewrite_.name, ir::spelling_of(after), ir::spelling_of(before))
+          .note("write a test with the value at the bound");
+    }
+  }
+
+  support::SourceManager& sources_;
+  const ir::Backend& backend_;
+  const ir::Rewrite& rewrite_;
+  Diagnostics& diags_;
+  MutationOutcome outcome_;
+};
+
 }  // namespace
 
 MutationOutcome mutate_rules(support::SourceManager& sources, const ir::RuleSet& rules, bool bounds,
-                             Diagnostics& diags) {
+                             const RuleFilter& filter, Diagnostics& diags) {
   MutationOutcome all;
   for (const ir::Backend& backend : rules.backends) {
     Diagnostics unheard(sources);  // of the tests themselves, which were run before
     std::vector<RuleTests> families;
     for (size_t first = 0; first < backend.rules.size(); first = families.back().end()) {
       families.emplace_back(sources, backend, first, unheard);
+      if (!passes(filter, backend.rules[first].family)) continue;
       MutationOutcome outcome = FamilyMutation(families.back(), backend, diags).run(bounds);
       all.tried += outcome.tried;
       all.unnoticed += outcome.unnoticed;
     }
-    for (size_t deny = 0; deny < backend.denies.size(); ++deny) {
+    for (const ir::Rewrite& rewrite : backend.rewrites) {
+      if (!passes(filter, rewrite.name)) continue;
+      MutationOutcome outcome = RewriteMutation(sources, backend, rewrite, diags).run(bounds);
+      all.tried += outcome.tried;
+      all.unnoticed += outcome.unnoticed;
+    }
+    for (size_t deny = 0; deny < backend.denies.size() && filter.empty(); ++deny) {
       ir::Backend lenient = backend;
       lenient.denies.erase(lenient.denies.begin() + static_cast<std::ptrdiff_t>(deny));
       bool noticed = std::any_of(families.begin(), families.end(),

@@ -4,11 +4,14 @@
 //     where rank(x) == 4     =>     (nothing)     some test of the rule must fail
 //     where dim(x, 0) <= 8   =>     dim(x, 0) < 8 likewise, with `bounds`
 //
+// The same is done to each part of a rewrite's `when` that `and` joins.
+//
 // A clause that can go without a test failing is untested: the rule could lose it unnoticed. So is a
 // `deny`. The conditions of several kernels only choose among them, which tests do not see: they are left alone.
 #pragma once
 
 #include "compiler/ir/rule_set.h"
+#include "compiler/rules_tool/rule_tests.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/source_manager.h"
 
@@ -21,6 +24,6 @@ struct MutationOutcome {
 
 /// Expects rules whose tests hold.
 MutationOutcome mutate_rules(support::SourceManager& sources, const ir::RuleSet& rules, bool bounds,
-                             support::Diagnostics& diags);
+                             const RuleFilter& filter, support::Diagnostics& diags);
 
 }  // namespace collage::rules_tool

@@ -20,8 +20,13 @@ struct Statement {
   bool is_closed = false;        ///< its block is
   std::vector<Statement> inner;  ///< of its block; the tests of a rewrite
 
-  /// The word after the head: the name of a rule, a backend, a device, …; null where there is none.
-  const FormatToken* name() const { return tokens.size() > 1 ? &tokens[1] : nullptr; }
+  /// The word after the head: the name of a rule, a backend, a device, …; null where there is none. `def where NAME` and
+  /// `def kernel NAME` have another word between.
+  const FormatToken* name() const {
+    const bool has_kind = tokens.size() > 1 && head == "def" && (tokens[1].is("where") || tokens[1].is("kernel"));
+    const size_t at = has_kind ? 2 : 1;
+    return tokens.size() > at ? &tokens[at] : nullptr;
+  }
   /// Index of the first token that is `text` outside brackets, or the number of tokens.
   size_t find(std::string_view text) const;
   /// Tokens [begin, end) on one line, as `fmt` writes them.

@@ -2,7 +2,9 @@
 // Runs the tests of the rewrites of rule files: part of `collage-rules test`.
 //
 // `test ok` holds if the rewrite applies and the model then computes the same: both sides run on the reference kernels
-// with several kinds of random values (small whole numbers among them, zero included), constants of the test as well.
+// with several kinds of random values (small whole numbers among them, zero included), constants of the test as well. What a
+// test gives a number but the rewrite takes in general, its captured constants, also has other values as far as the `when`
+// admits them.
 // `test no … because "text"` holds if it does not apply and a reason contains the text.
 #pragma once
 
@@ -10,8 +12,12 @@
 
 namespace collage::rules_tool {
 
+/// Runs the tests of `rewrite`, or of a copy of it with another condition. What fails is reported.
+RuleTestOutcome test_rewrite(support::SourceManager& sources, const ir::Backend& backend, const ir::Rewrite& rewrite,
+                             support::Diagnostics& diags);
+
 /// One entry per rewrite that has tests, called `rewrite NAME`, in file order. What fails is reported.
 std::vector<RuleTestOutcome> run_rewrite_tests(support::SourceManager& sources, const ir::RuleSet& rules,
-                                               support::Diagnostics& diags);
+                                               const RuleFilter& filter, support::Diagnostics& diags);
 
 }  // namespace collage::rules_tool

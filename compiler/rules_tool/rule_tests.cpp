@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/match/matcher.h"
+#include "compiler/rules_tool/expectations.h"
 #include "compiler/sema/test_model.h"
 
 namespace collage::rules_tool {
@@ -39,18 +40,16 @@ class TestRun {
       : backend_(backend), test_(test), graph_(graph), diags_(diags) {
     for (size_t member = first; member < end; ++member) {
       match::MatchReport report;
+      report.keeps_all = !test.expects_match && !test.nodes.empty();
       for (match::Match& match : match::match_rule(graph_, backend_, static_cast<int>(member), {}, &report)) {
-        matches_.push_back(std::move(match.nodes));
+        matches_.push_back(std::move(match));
       }
       for (match::Refusal& refusal : report.refusals) refusals_.push_back(std::move(refusal));
     }
     sort_by_progress(&refusals_);
   }
 
-  bool run() { return test_.expects_match ? expect_match() : expect_refusal(); }
-
- private:
-  bool expect_match() {
+  bool run() {
     std::vector<ir::NodeId> wanted;
     for (const std::string& name : test_.nodes) {
       ir::NodeId node = graph_.find_node(name);
@@ -61,17 +60,78 @@ class TestRun {
     }
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    if (std::find(matches_.begin(), matches_.end(), wanted) != matches_.end()) return true;
+    if (test_.expects_match) return expect_match(wanted);
+    return wanted.empty() ? expect_refusal() : expect_refusal_of(wanted);
+  }
+
+  const std::vector<match::Match>& matches() const { return matches_; }
+  const std::vector<match::Refusal>& refusals() const { return refusals_; }
+
+ private:
+  bool expect_match(const std::vector<ir::NodeId>& wanted) {
+    std::vector<const match::Match*> found;
+    for (const match::Match& match : matches_) {
+      if (match.nodes == wanted) found.push_back(&match);
+    }
+    if (!found.empty()) return expect_of(found);
     auto error =
         diags_.error(Code::RuleTestFailed, test_.span, "no match has exactly the nodes {}", node_list(graph_, wanted));
-    for (const auto& nodes : matches_) error.note("it matches {}", node_list(graph_, nodes));
+    for (const match::Match& match : matches_) error.note("it matches {}", node_list(graph_, match.nodes));
+    explain(error);
+    return false;
+  }
+
+  /// One of the matches is all that the test says.
+  bool expect_of(const std::vector<const match::Match*>& found) {
+    std::vector<std::pair<const ir::Expectation*, std::string>> wrong;
+    for (const match::Match* match : found) {
+      wrong.clear();
+      for (const ir::Expectation& expected : test_.expectations) {
+        std::string instead = found_instead(graph_, backend_, *match, expected);
+        if (!instead.empty()) wrong.emplace_back(&expected, std::move(instead));
+      }
+      if (wrong.empty()) return true;
+    }
+    for (const auto& [expected, instead] : wrong) {
+      auto error = diags_.error(Code::RuleTestFailed, expected->span, "{}", instead);
+      if (found.size() > 1) error.note("the rule has {} matches of these nodes, this is the last", found.size());
+    }
+    return false;
+  }
+
+  /// These nodes do not match, whatever fewer or others do.
+  bool expect_refusal_of(const std::vector<ir::NodeId>& wanted) {
+    auto is_wanted = [&](const auto& found) { return found.nodes == wanted; };
+    if (std::any_of(matches_.begin(), matches_.end(), is_wanted)) {
+      return diags_.error(Code::RuleTestFailed, test_.span, "the rule matches {}", node_list(graph_, wanted));
+    }
+    // A pattern that does not fit has no nodes yet but its root.
+    if (std::any_of(refusals_.begin(), refusals_.end(), is_wanted)) {
+      std::erase_if(refusals_, [&](const match::Refusal& refusal) { return !is_wanted(refusal); });
+    } else {
+      std::erase_if(refusals_, [&](const match::Refusal& refusal) {
+        return !std::binary_search(wanted.begin(), wanted.end(), refusal.root);
+      });
+    }
+    bool is_told = std::any_of(refusals_.begin(), refusals_.end(), [&](const match::Refusal& refusal) {
+      return refusal.message.find(test_.because) != std::string::npos;
+    });
+    constexpr std::string_view kNoDerivation = "the pattern does not have these nodes";
+    if (is_told || (refusals_.empty() && kNoDerivation.find(test_.because) != std::string_view::npos)) return true;
+    auto error = diags_.error(Code::RuleTestFailed, test_.span, "{} does not match, but not because \"{}\"",
+                              node_list(graph_, wanted), test_.because);
+    if (refusals_.empty()) error.note("{}", kNoDerivation);
     explain(error);
     return false;
   }
 
   bool expect_refusal() {
     if (!matches_.empty()) {
-      return diags_.error(Code::RuleTestFailed, test_.span, "the rule matches {}", node_list(graph_, matches_[0]));
+      auto error =
+          diags_.error(Code::RuleTestFailed, test_.span, "the rule matches {}", node_list(graph_, matches_[0].nodes));
+      if (matches_[0].nodes.size() < graph_.node_count())
+        error.note("where fewer nodes may match, name those that may not: `-> {{%c, %y}} because \"…\"`");
+      return false;
     }
     if (!refusals_.empty() && refusals_[0].message.find(test_.because) != std::string::npos) return true;
     auto error = diags_.error(Code::RuleTestFailed, test_.span, "the rule does not match, but not because \"{}\"",
@@ -97,7 +157,7 @@ class TestRun {
   const ir::RuleTest& test_;
   const ir::Graph& graph_;
   Diagnostics& diags_;
-  std::vector<std::vector<ir::NodeId>> matches_;
+  std::vector<match::Match> matches_;
   std::vector<match::Refusal> refusals_;
 };
 
@@ -111,25 +171,61 @@ RuleTests::RuleTests(support::SourceManager& sources, const ir::Backend& backend
     models_.push_back(sema::build_test_model(sources, "rule " + rule.family, test, diags));
 }
 
-bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags) const {
+void RuleTestOutcome::add(TestResult result) {
+  ++(result.passed ? passed : failed);
+  tests.push_back(std::move(result));
+}
+
+TestResult result_of(const ir::RuleTest& test, Diagnostics& diags, const std::function<bool()>& run) {
+  const size_t before = diags.records().size();
+  TestResult result{test.span, test.expects_match, run(), ""};
+  for (size_t i = before; i < diags.records().size(); ++i) {
+    const support::DiagnosticRecord& record = diags.records()[i];
+    result.message += (result.message.empty() ? "" : "\n") + record.message;
+    for (const support::Note& note : record.notes) result.message += "\n" + note.message;
+  }
+  return result;
+}
+
+bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags, RuleTestOutcome* outcome) const {
   const std::optional<ir::Graph>& model = models_[index];
-  return model && TestRun(backend, first_, end_, backend.rules[first_].tests[index], *model, diags).run();
+  if (!model) return false;
+  TestRun run(backend, first_, end_, backend.rules[first_].tests[index], *model, diags);
+  bool holds = run.run();
+  if (outcome == nullptr) return holds;
+  for (const match::Match& match : run.matches()) outcome->kernels.insert({match.rule, match.kernel});
+  for (const match::Refusal& refusal : run.refusals()) {
+    if (refusal.kind == match::Refusal::Kind::Denied) outcome->denials.insert(refusal.span.begin);
+  }
+  return holds;
 }
 
 RuleTestOutcome RuleTests::run(const ir::Backend& backend, Diagnostics& diags) const {
   RuleTestOutcome outcome{backend.name, backend.rules[first_].family};
-  for (size_t i = 0; i < models_.size(); ++i) ++(holds(i, backend, diags) ? outcome.passed : outcome.failed);
+  for (size_t i = 0; i < models_.size(); ++i) {
+    outcome.add(result_of(backend.rules[first_].tests[i], diags, [&] { return holds(i, backend, diags, &outcome); }));
+    if (!models_[i]) outcome.tests.back().message = "the model of this test is malformed";
+  }
   return outcome;
 }
 
+bool passes(const RuleFilter& filter, const std::string& name) {
+  return filter.empty() || std::find(filter.begin(), filter.end(), name) != filter.end();
+}
+
 std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, const ir::RuleSet& rules,
-                                            Diagnostics& diags) {
+                                            const RuleFilter& filter, Diagnostics& diags) {
   std::vector<RuleTestOutcome> outcomes;
   for (const ir::Backend& backend : rules.backends) {
     for (size_t first = 0; first < backend.rules.size();) {
+      const ir::Rule& rule = backend.rules[first];
+      if (!passes(filter, rule.family)) {
+        ++first;
+        continue;
+      }
       RuleTests tests(sources, backend, first, diags);
       first = tests.end();
-      if (!backend.rules[tests.first()].tests.empty()) outcomes.push_back(tests.run(backend, diags));
+      if (!rule.tests.empty()) outcomes.push_back(tests.run(backend, diags));
     }
   }
   return outcomes;

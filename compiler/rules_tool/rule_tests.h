@@ -7,8 +7,11 @@
 // none does.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/rule_set.h"
@@ -17,12 +20,27 @@
 
 namespace collage::rules_tool {
 
+struct TestResult {
+  support::Span span;
+  bool expects_match = true;
+  bool passed = false;
+  std::string message;  ///< of the failure: the first error, and its notes
+};
+
 struct RuleTestOutcome {
   std::string backend;
-  std::string rule;  ///< the family's name
+  std::string rule;  ///< the family's name, or `rewrite` and that of the rewrite
   int passed = 0;
   int failed = 0;
+  std::vector<TestResult> tests{};
+  std::set<std::pair<int, int>> kernels{};  ///< index of rule and kernel: those that run some match
+  std::set<uint32_t> denials{};             ///< where the `deny`s stand that refuse some match
+
+  void add(TestResult result);
 };
+
+/// Runs `test`, and keeps what it reports as the message of a failure.
+TestResult result_of(const ir::RuleTest& test, support::Diagnostics& diags, const std::function<bool()>& run);
 
 /// The tests of one rule or family, their models built once.
 class RuleTests {
@@ -36,8 +54,9 @@ class RuleTests {
 
   /// Holds the tests against `backend`, or a copy of it with other clauses. What fails is reported.
   RuleTestOutcome run(const ir::Backend& backend, support::Diagnostics& diags) const;
-  /// Does test `index` hold? If not, `diags` says why.
-  bool holds(size_t index, const ir::Backend& backend, support::Diagnostics& diags) const;
+  /// Does test `index` hold? If not, `diags` says why. `outcome`, where given, gets the kernels and denials that took part.
+  bool holds(size_t index, const ir::Backend& backend, support::Diagnostics& diags,
+             RuleTestOutcome* outcome = nullptr) const;
 
  private:
   size_t first_;
@@ -45,8 +64,12 @@ class RuleTests {
   std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nullopt if it is malformed
 };
 
+/// Names of rules, families and rewrites; empty: all of them.
+using RuleFilter = std::vector<std::string>;
+bool passes(const RuleFilter& filter, const std::string& name);
+
 /// One entry per rule or family that has tests, in file order. What fails is reported.
 std::vector<RuleTestOutcome> run_rule_tests(support::SourceManager& sources, const ir::RuleSet& rules,
-                                            support::Diagnostics& diags);
+                                            const RuleFilter& filter, support::Diagnostics& diags);
 
 }  // namespace collage::rules_tool

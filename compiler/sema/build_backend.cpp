@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/build_backend.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "compiler/sema/build_clauses.h"
@@ -36,13 +38,35 @@ std::optional<int> whole(const NumberAst& ast, int least, int most, std::string_
   return static_cast<int>(ast.value);
 }
 
+/// The word that follows on the same line; empty if something else does.
+std::string_view word_after(const support::Span& span, Diagnostics& diags) {
+  std::string_view text = diags.sources().text(span.file).substr(span.end);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '/'; };
+  size_t length = 0;
+  while (length < text.size() && is_letter(text[length])) ++length;
+  return text.substr(0, length);
+}
+
+/// `s, ms, us`
+std::string units_of(Unit unit) {
+  std::string text;
+  for (const auto& [spelling, what] : unit_words()) {
+    if (what == (unit == Unit::Rate ? Unit::Bytes : unit))
+      text += (text.empty() ? "" : ", ") + std::string(spelling) + (unit == Unit::Rate ? "/s" : "");
+  }
+  return text;
+}
+
 /// A literal of the unit, positive or (where allowed) zero.
 std::optional<double> quantity(const NumberAst& ast, Unit unit, bool allows_zero, std::string_view what,
                                std::string_view example, Diagnostics& diags) {
   Unit found;
   double value = si_value(ast.value, ast.unit, &found);
   if (found != unit) {
-    diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", what, example);
+    auto error = diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", what, example);
+    std::string_view word = word_after(ast.span, diags);
+    if (ast.unit.empty() && !word.empty()) error.note("`{}` is no unit; units are {}", word, units_of(unit));
     return std::nullopt;
   }
   if (!(value > 0) && !(allows_zero && value == 0)) {
@@ -78,7 +102,9 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
   link->span = ast.span;
   bool ok = true;
   bool has_bandwidth = false;
-  for (const syntax::LinkPropertyAst& property : ast.properties) {
+  for (size_t i = 0; i < ast.properties.size(); ++i) {
+    const syntax::LinkPropertyAst& property = ast.properties[i];
+    const syntax::LinkPropertyAst* before = i > 0 ? &ast.properties[i - 1] : nullptr;
     const std::string& name = property.name.text;
     if (name == "duplex" && !property.value) {
       link->duplex = true;
@@ -94,6 +120,9 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
     } else if (name == "energy" && property.value) {
       link->joules_per_byte = quantity(*property.value, Unit::Energy, true, "the energy of a byte", "20 pJ", diags);
       ok = ok && link->joules_per_byte;
+    } else if (before != nullptr && before->value && before->value->unit.empty() && !property.value) {
+      // `latency 8 uz`: the number was reported to need a unit.
+      ok = false;
     } else {
       auto error = diags.error(Code::UnknownName, property.name.span, "a link has no property `{}`", name);
       error.note("a link: `link host bandwidth 4 GB/s latency 8 us duplex`");
@@ -329,8 +358,9 @@ bool build_limits(const syntax::PolicyAst& ast, ir::PartitionPolicy* policy, Dia
   return ok;
 }
 
-bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::PartitionPolicy* policy,
-                  std::set<std::string>* used_attrs, CostTableFiles& tables, Diagnostics& diags) {
+bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, const NamedParts& named,
+                  ir::PartitionPolicy* policy, std::set<std::string>* used_attrs, CostTableFiles& tables,
+                  Diagnostics& diags) {
   policy->span = ast.span;
   bool ok = true;
   auto word_span = [](const Word& word) { return word.span; };
@@ -370,6 +400,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, ir::
     scope.allows_launch = true;
     scope.used_attrs = used_attrs;
     scope.tables = &tables;
+    scope.named = &named;
     std::optional<CheckedCost> cost = check_cost(ast.costs[0], scope, diags);
     ok = ok && cost;
     if (cost) {
@@ -410,8 +441,8 @@ bool build_switch(const syntax::SwitchAst& ast, ir::SwitchDecl* declared, Diagno
   return ok;
 }
 
-bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
-                   CostTableFiles& tables, Diagnostics& diags) {
+bool build_backend(const BackendAst& ast, const NamedParts& named, ir::Backend* backend,
+                   std::set<std::string>* used_attrs, CostTableFiles& tables, Diagnostics& diags) {
   backend->name = ast.name.text;
   backend->span = ast.name.span;
   bool ok = true;
@@ -438,7 +469,15 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   }
   ok = build_runtime(ast, backend, diags) && ok;
   ok = build_needs(ast.needs, &backend->needs, diags) && ok;
-  for (const Word& other : ast.conflicts) backend->conflicts.push_back(other.text);
+  if (backend->name == "host" && !ast.devices.empty()) {
+    ok =
+        diags.error(Code::BadDevice, ast.devices[0].name.span, "backend `host` is the machine itself and has no device")
+            .note("a backend of another name can have one");
+  }
+  for (const Word& other : ast.conflicts) {
+    backend->conflicts.push_back(other.text);
+    backend->conflict_spans.push_back(other.span);
+  }
   ok = once(spans_of(ast.default_formats, [](const syntax::FormatParts& parts) { return parts[0].span; }),
             "the format of a backend", diags) &&
        ok;
@@ -460,7 +499,7 @@ bool build_backend(const BackendAst& ast, ir::Backend* backend, std::set<std::st
   }
   ok = once(spans_of(ast.partitions, [](const syntax::PolicyAst& p) { return p.span; }), "`partition`", diags) && ok;
   if (!ast.partitions.empty())
-    ok = build_policy(ast.partitions[0], *backend, &backend->policy, used_attrs, tables, diags) && ok;
+    ok = build_policy(ast.partitions[0], *backend, named, &backend->policy, used_attrs, tables, diags) && ok;
   return ok;
 }
 

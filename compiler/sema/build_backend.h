@@ -7,14 +7,15 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/sema/load_cost_table.h"
+#include "compiler/sema/named_parts.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
 
 namespace collage::sema {
 
 /// Fills everything but `rules`, `denies` and `file`. False after errors.
-bool build_backend(const syntax::BackendAst& ast, ir::Backend* backend, std::set<std::string>* used_attrs,
-                   CostTableFiles& tables, support::Diagnostics& diags);
+bool build_backend(const syntax::BackendAst& ast, const NamedParts& named, ir::Backend* backend,
+                   std::set<std::string>* used_attrs, CostTableFiles& tables, support::Diagnostics& diags);
 
 /// `precision bf16`, at most once, of a device or a rule.
 bool build_precision(const std::vector<syntax::Word>& asts, std::optional<ir::Precision>* precision,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/sema/expand_named.h"
+
 namespace collage::sema {
 namespace {
 
@@ -102,6 +104,23 @@ bool build_message(const syntax::MessageAst& ast, const ExprScope& scope, Messag
   return ok;
 }
 
+namespace {
+
+/// Builds the message of the `def where` that the condition is a use of; nothing if it is none, or has no message.
+bool build_message_of_definition(const ExprAst& condition, const ExprScope& scope, MessagePieces* pieces,
+                                 Diagnostics& diags) {
+  bool may_be = condition.kind == ExprAst::Kind::Name || condition.kind == ExprAst::Kind::Call;
+  if (!may_be || scope.named == nullptr) return true;
+  NamedParts::FoundExpr found = scope.named->find_expr(condition.text);
+  if (found.ast == nullptr || !found.ast->reason) return true;
+  std::optional<ExprScope> inner = enter_expression(found, condition, scope, diags);
+  if (!inner) return false;
+  Diagnostics::NoteOnErrors note(diags, condition.span, fmt::format("in `{}`, used here", condition.text));
+  return build_message(*found.ast->reason, *inner, pieces, diags);
+}
+
+}  // namespace
+
 bool build_clause(const ExprAst& condition, const std::optional<syntax::MessageAst>& reason, const ExprScope& scope,
                   std::vector<ir::Clause>* clauses, Diagnostics& diags) {
   auto checked = check_expr_of(condition, scope, ir::ExprType::Bool, ir::Unit::None, "a condition", diags);
@@ -109,7 +128,11 @@ bool build_clause(const ExprAst& condition, const std::optional<syntax::MessageA
   ir::Clause clause;
   clause.source = squeeze(diags.sources().text(condition.span));
   clause.span = condition.span;
-  if (reason) ok = build_message(*reason, scope, &clause.reason, diags) && ok;
+  if (reason) {
+    ok = build_message(*reason, scope, &clause.reason, diags) && ok;
+  } else if (ok) {
+    ok = build_message_of_definition(condition, scope, &clause.reason, diags);
+  }
   if (!ok) return false;
   clause.condition = std::move(*checked);
   clauses->push_back(std::move(clause));

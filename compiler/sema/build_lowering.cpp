@@ -65,6 +65,7 @@ class LoweringBuilder {
     }
     Word name = ast.name ? *ast.name : Word{named.text, ast.value.span};
     built.name = name.text;
+    built.span = ast.value.span;
     for (const ir::LoweringArg& other : lowering_.args) {
       if (other.name != built.name) continue;
       return diags_.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);

@@ -285,6 +285,7 @@ class RewriteBuilder {
     scope.captures = &rewrite_.from.captures;
     scope.capture_ops = &capture_ops_;
     scope.defs = &context_.defs;
+    scope.named = &context_.named;
     scope.tables = &context_.tables;
     scope.used_attrs = context_.used_attrs;
     return scope;

@@ -11,6 +11,7 @@
 #include "compiler/sema/build_pattern.h"
 #include "compiler/sema/build_rule_test.h"
 #include "compiler/sema/check_expr.h"
+#include "compiler/sema/expand_named.h"
 
 namespace collage::sema {
 namespace {
@@ -18,29 +19,45 @@ namespace {
 using ir::ExprType;
 using ir::Unit;
 using support::Code;
+using support::Diagnostics;
 using syntax::RuleAst;
 using syntax::Word;
 
 constexpr size_t kMostVariants = 1024;
 
+/// Rejects `packed "name"`, which is not supported: no backend exchanges such values with another.
+bool check_packed(const std::vector<syntax::FormatItemAst>& items, support::Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::FormatItemAst& item : items) {
+    if (!item.packed_for) continue;
+    ok = diags.error(Code::NotYetSupported, item.packed_for->span, "a packed format does not work yet");
+  }
+  return ok;
+}
+
 class RuleBuilder {
  public:
   RuleBuilder(const RuleAst& ast, const RuleContext& context, Word member)
-      : ast_(ast), context_(context), diags_(context.diags), member_(std::move(member)) {
+      : ast_(ast),
+        context_(context),
+        diags_(context.diags),
+        member_(std::move(member)),
+        named_(&context.named, /*is_local=*/true) {
     if (ast.variable) variable_ = ast.variable->text;
   }
 
   std::optional<ir::Rule> run() {
     auto occurrences = pattern();
     if (!occurrences) return std::nullopt;
-    bool ok = build_needs(ast_.needs, &rule_.needs, diags_);
+    bool ok = add_lets(ast_.lets, &named_);
+    ok = build_needs(ast_.needs, &rule_.needs, diags_) && ok;
     ok = build_knobs(ast_.knobs, rule_, &knobs_, diags_) && ok;
     ok = clauses() && ok;
     ok = inners() && ok;
     ok = inplaces() && ok;
-    ok = formats() && ok;
+    ok = formats(ast_.formats, scope(), &rule_.formats) && check_same_as(rule_.formats) && ok;
     ok = splits() && ok;
-    ok = cost(ast_.costs, knobs_, &rule_.measured, &rule_.cost) && ok;
+    ok = cost(ast_.costs, scope(&knobs_), &rule_.measured, &rule_.cost) && ok;
     ok = energy() && ok;
     ok = precision() && ok;
     ok = lowering() && ok;
@@ -52,6 +69,7 @@ class RuleBuilder {
     }
     if (!ok) return std::nullopt;
     warn_unused(*occurrences);
+    named_.warn_unused(diags_);
     return std::move(rule_);
   }
 
@@ -107,6 +125,7 @@ class RuleBuilder {
     scope.member = member_.text;
     scope.knobs = knobs;
     scope.defs = &context_.defs;
+    scope.named = &named_;
     scope.tables = &context_.tables;
     scope.used_captures = &used_;
     scope.used_attrs = context_.used_attrs;
@@ -175,51 +194,71 @@ class RuleBuilder {
     return capture;
   }
 
-  bool formats() {
+  /// Adds `let`s, which see the names of the pattern and may not repeat them.
+  bool add_lets(const std::vector<syntax::NamedExprAst>& lets, NamedParts* named) {
     bool ok = true;
-    for (const syntax::FormatItemAst& item : ast_.formats) {
+    for (const syntax::NamedExprAst& let : lets) {
+      int capture = rule_.find_capture(let.name.text);
+      if (capture < 0) continue;
+      ok = diags_.error(Code::DuplicateName, let.name.span, "`{}` is declared twice", let.name.text)
+               .note(rule_.captures[static_cast<size_t>(capture)].span, "the first is here");
+    }
+    return named->add(lets, diags_) && ok;
+  }
+
+  /// The capture that a word means: in the body of a `def kernel` its argument.
+  Word resolve(const Word& word, const ExprScope& scope) {
+    const ExprFrame::Argument* given = find_argument(scope, word.text);
+    if (given == nullptr) return word;
+    return {given->ast->kind == syntax::ExprAst::Kind::Name ? given->ast->text : word.text, word.span};
+  }
+
+  bool formats(const std::vector<syntax::FormatItemAst>& items, const ExprScope& scope,
+               std::vector<ir::FormatClause>* built) {
+    bool ok = true;
+    for (const syntax::FormatItemAst& item : items) {
       ir::FormatClause format;
       format.span = item.value.span.to(item.same_as ? item.same_as->span : item.format.back().span);
       const bool is_of_others = item.value.text == "_";
-      if (!is_of_others) format.capture = find_capture(item.value, Code::BadFormat);
+      if (!is_of_others) format.capture = find_capture(resolve(item.value, scope), Code::BadFormat);
       ok = ok && (is_of_others || format.capture >= 0);
       if (item.same_as) {
-        format.same_as = find_capture(*item.same_as, Code::BadFormat);
+        format.same_as = find_capture(resolve(*item.same_as, scope), Code::BadFormat);
         ok = ok && format.same_as >= 0;
       } else {
-        auto built = build_memory_layout(item.format, /*takes_any=*/!is_of_others, diags_);
-        ok = ok && built;
-        if (built) {
-          format.any = built->any;
-          format.layout = built->layout;
-          format.storage = built->storage;
+        auto layout = build_memory_layout(item.format, /*takes_any=*/!is_of_others, diags_);
+        ok = ok && layout;
+        if (layout) {
+          format.any = layout->any;
+          format.layout = layout->layout;
+          format.storage = layout->storage;
         }
       }
-      for (const ir::FormatClause& other : rule_.formats) {
+      for (const ir::FormatClause& other : *built) {
         if (other.capture != format.capture || (format.capture < 0 && !is_of_others)) continue;
         ok = diags_.error(Code::DuplicateName, item.value.span, "`{}` has two formats", item.value.text)
                  .note(other.span, "the first is here");
       }
-      rule_.formats.push_back(std::move(format));
+      built->push_back(std::move(format));
     }
-    return ok && check_same_as();
+    return ok;
   }
 
   /// Rejects `x: as y, y: as x`.
-  bool check_same_as() {
-    for (const ir::FormatClause& start : rule_.formats) {
+  bool check_same_as(const std::vector<ir::FormatClause>& formats) {
+    for (const ir::FormatClause& start : formats) {
       const ir::FormatClause* at = &start;
       for (size_t steps = 0; at != nullptr && at->same_as >= 0; ++steps) {
-        if (steps > rule_.formats.size()) {
+        if (steps > formats.size()) {
           return diags_.error(Code::BadFormat, start.span, "this format refers to itself");
         }
-        auto next = std::find_if(rule_.formats.begin(), rule_.formats.end(),
+        auto next = std::find_if(formats.begin(), formats.end(),
                                  [&](const ir::FormatClause& f) { return f.capture == at->same_as; });
-        if (next == rule_.formats.end() && start.capture < 0) {
+        if (next == formats.end() && start.capture < 0) {
           return diags_.error(Code::BadFormat, start.span, "`{}` has no format that others could follow",
                               rule_.captures[static_cast<size_t>(at->same_as)].name);
         }
-        at = next == rule_.formats.end() ? nullptr : &*next;
+        at = next == formats.end() ? nullptr : &*next;
       }
     }
     return true;
@@ -284,10 +323,10 @@ class RuleBuilder {
     return true;
   }
 
-  bool cost(const std::vector<syntax::CostAst>& asts, const std::vector<ir::Knob>& knobs, bool* measured,
+  bool cost(const std::vector<syntax::CostAst>& asts, const ExprScope& scope, bool* measured,
             std::optional<ir::Expr>* formula) {
     if (asts.empty()) return true;
-    std::optional<CheckedCost> cost = check_cost(asts[0], scope(&knobs), diags_);
+    std::optional<CheckedCost> cost = check_cost(asts[0], scope, diags_);
     if (!cost) return false;
     *measured = cost->measured;
     *formula = std::move(cost->formula);
@@ -317,11 +356,11 @@ class RuleBuilder {
   bool lowering() {
     rule_.lowering.kind = ir::default_lowering(context_.backend.runtime);
     rule_.lowering.symbol = ast_.name.text;
-    return ast_.lowerings.empty() || lowering(ast_.lowerings[0], knobs_, &rule_.lowering);
+    return ast_.lowerings.empty() || lowering(ast_.lowerings[0], scope(&knobs_), &rule_.lowering);
   }
 
-  bool lowering(const syntax::LowerAst& ast, const std::vector<ir::Knob>& knobs, ir::Lowering* built) {
-    auto lowering = build_lowering(ast, scope(&knobs), diags_);
+  bool lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* built) {
+    auto lowering = build_lowering(ast, scope, diags_);
     if (lowering) *built = std::move(*lowering);
     return lowering.has_value();
   }
@@ -337,6 +376,7 @@ class RuleBuilder {
       kernel.cost = rule_.cost;
       kernel.measured = rule_.measured;
       kernel.lowering = rule_.lowering;
+      kernel.formats = rule_.formats;
       rule_.kernels.push_back(std::move(kernel));
     }
     for (const syntax::KernelAst& ast : ast_.kernels) {
@@ -345,31 +385,71 @@ class RuleBuilder {
         ok = diags_.error(Code::DuplicateName, ast.name.span, "kernel `{}` is declared twice", ast.name.text)
                  .note(other.span, "the first is here");
       }
-      ok = kernel(ast) && ok;
+      ok = (ast.definition ? kernel_of_definition(ast) : kernel(ast, ast.name, std::nullopt)) && ok;
     }
     for (const ir::Kernel& kernel : rule_.kernels) ok = check_variants(kernel) && ok;
     return ok;
   }
 
-  bool kernel(const syntax::KernelAst& ast) {
+  /// `kernel NAME(args)`: what `def kernel` says, with the arguments.
+  bool kernel_of_definition(const syntax::KernelAst& use) {
+    const syntax::KernelDefAst* definition = named_.find_kernel(use.definition->text);
+    if (definition == nullptr) {
+      return diags_.error(Code::UnknownName, use.definition->span, "there is no `def kernel {}`", use.definition->text)
+          .did_you_mean(support::closest(use.definition->text, named_.kernel_names()))
+          .note("a kernel of this rule alone has a body: `kernel {} {{ … }}`", use.name.text);
+    }
+    std::optional<ExprScope> inner = enter_kernel(*definition, use, scope(&knobs_), scope(), diags_);
+    if (!inner) return false;
+    Diagnostics::NoteOnErrors note(diags_, use.span, fmt::format("in kernel `{}`, used here", use.definition->text));
+    return kernel(definition->body, use.name, *inner);
+  }
+
+  /// `base`: the scope of its body; nullopt: that of the rule.
+  bool kernel(const syntax::KernelAst& ast, const Word& name, std::optional<ExprScope> base) {
     ir::Kernel kernel;
-    kernel.name = ast.name.text;
-    kernel.span = ast.name.span;
+    kernel.name = name.text;
+    kernel.span = name.span;
+    NamedParts named(base ? &context_.named : &named_, /*is_local=*/true);
+    ExprScope own = base ? std::move(*base) : scope();
+    own.named = &named;
+    own.knobs = &kernel.knobs;
     kernel.knobs = knobs_;
     kernel.clauses = knob_clauses_;
     kernel.cost = rule_.cost;
     kernel.measured = rule_.measured;
     kernel.lowering = rule_.lowering;
     bool ok = once(ast.costs, "cost", kernel.name) && once(ast.lowerings, "lower", kernel.name);
+    ok = add_lets(ast.lets, &named) && ok;
     ok = build_needs(ast.needs, &kernel.needs, diags_) && ok;
     ok = build_knobs(ast.knobs, rule_, &kernel.knobs, diags_) && ok;
     for (const syntax::WhereAst& where : ast.clauses) {
-      ok = build_clause(where.condition, where.reason, scope(&kernel.knobs), &kernel.clauses, diags_) && ok;
+      ok = build_clause(where.condition, where.reason, own, &kernel.clauses, diags_) && ok;
     }
-    ok = cost(ast.costs, kernel.knobs, &kernel.measured, &kernel.cost) && ok;
-    if (!ast.lowerings.empty()) ok = lowering(ast.lowerings[0], kernel.knobs, &kernel.lowering) && ok;
+    ok = cost(ast.costs, own, &kernel.measured, &kernel.cost) && ok;
+    if (!ast.lowerings.empty()) ok = lowering(ast.lowerings[0], own, &kernel.lowering) && ok;
+    ok = kernel_formats(ast, own, &kernel) && ok;
+    named.warn_unused(diags_);
     rule_.kernels.push_back(std::move(kernel));
     return ok;
+  }
+
+  bool kernel_formats(const syntax::KernelAst& ast, const ExprScope& scope, ir::Kernel* kernel) {
+    bool ok = check_packed(ast.formats, diags_) && formats(ast.formats, scope, &kernel->formats);
+    const size_t own = kernel->formats.size();
+    for (const ir::FormatClause& inherited : rule_.formats) {
+      bool is_restated =
+          std::any_of(kernel->formats.begin(), kernel->formats.begin() + static_cast<std::ptrdiff_t>(own),
+                      [&](const ir::FormatClause& clause) { return clause.capture == inherited.capture; });
+      if (!is_restated) kernel->formats.push_back(inherited);
+    }
+    kernel->format_group = static_cast<int>(rule_.kernels.size());
+    for (const ir::Kernel& other : rule_.kernels) {
+      bool is_like = std::equal(kernel->formats.begin(), kernel->formats.end(), other.formats.begin(),
+                                other.formats.end(), ir::is_same);
+      if (is_like) kernel->format_group = std::min(kernel->format_group, other.format_group);
+    }
+    return ok && check_same_as(kernel->formats);
   }
 
   bool check_variants(const ir::Kernel& kernel) {
@@ -419,6 +499,7 @@ class RuleBuilder {
   support::Diagnostics& diags_;
   std::string variable_;
   Word member_;
+  NamedParts named_;  ///< its `let`s
   ir::Rule rule_;
   std::vector<std::vector<const ir::OpDef*>> capture_ops_;
   std::set<int> used_;
@@ -426,16 +507,6 @@ class RuleBuilder {
   std::vector<ir::Clause> knob_clauses_;  ///< the rule's clauses with a knob
   std::set<std::string> used_knobs_;
 };
-
-/// Rejects `packed "name"`, which is not supported: no backend exchanges such values with another.
-bool check_packed(const syntax::RuleAst& ast, support::Diagnostics& diags) {
-  bool ok = true;
-  for (const syntax::FormatItemAst& item : ast.formats) {
-    if (!item.packed_for) continue;
-    ok = diags.error(Code::NotYetSupported, item.packed_for->span, "a packed format does not work yet");
-  }
-  return ok;
-}
 
 }  // namespace
 
@@ -452,7 +523,7 @@ bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vec
 }
 
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules) {
-  if (!check_packed(ast, context.diags)) return false;
+  if (!check_packed(ast.formats, context.diags)) return false;
   bool ok = true;
   std::vector<Word> members = ast.members;
   if (!ast.variable) members.push_back({"", ast.name.span});

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/sema/load_cost_table.h"
+#include "compiler/sema/named_parts.h"
 #include "compiler/sema/pattern_defs.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
@@ -19,6 +20,7 @@ struct RuleContext {
   CostTableFiles& tables;
   const ir::Backend& backend;         ///< its attributes are complete, its rules need not be
   const PatternDefs& defs;            ///< which its patterns may call
+  const NamedParts& named;            ///< which its expressions and kernels may name
   std::set<std::string>* used_attrs;  ///< filled
 };
 

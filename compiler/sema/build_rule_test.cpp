@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/functions.h"
+#include "compiler/sema/build_format.h"
+#include "compiler/sema/check_expr.h"
+
 namespace collage::sema {
 namespace {
 
@@ -40,6 +44,81 @@ std::optional<ir::TensorType> tensor_type(const syntax::TypedAst& ast, support::
   return type;
 }
 
+std::optional<runtime::AttrValue> literal(const syntax::ExprAst& ast, support::Diagnostics& diags) {
+  using Kind = syntax::ExprAst::Kind;
+  if (ast.kind == Kind::Name && (ast.text == "true" || ast.text == "false")) return int64_t{ast.text == "true"};
+  if (ast.kind == Kind::String || ast.kind == Kind::Name) return ast.text;
+  if (ast.kind == Kind::Number) {
+    ir::Unit unit;
+    double number = si_value(ast.number, ast.text, &unit);
+    bool is_whole = unit == ir::Unit::None && number == std::floor(number) && std::abs(number) < 9e15;
+    return is_whole ? runtime::AttrValue(static_cast<int64_t>(number)) : runtime::AttrValue(number);
+  }
+  return diags.error(Code::BadKnob, ast.span, "a value of a knob must be a number, a bool or a string");
+}
+
+bool build_by(const syntax::ExpectationAst& ast, const ir::Rule& rule, ir::Expectation* built,
+              support::Diagnostics& diags) {
+  std::vector<std::string> names;
+  const ir::Kernel* kernel = nullptr;
+  for (const ir::Kernel& known : rule.kernels) {
+    if (known.name == ast.name.text) kernel = &known;
+    if (!known.name.empty()) names.push_back(known.name);
+  }
+  if (kernel == nullptr || ast.name.text.empty()) {
+    auto error = diags.error(Code::UnknownName, ast.name.span, "`{}` has no kernel `{}`", rule.family, ast.name.text);
+    return error.did_you_mean(support::closest(ast.name.text, names));
+  }
+  built->name = ast.name.text;
+  for (const auto& [name, value] : ast.knobs) {
+    bool is_known = std::any_of(kernel->knobs.begin(), kernel->knobs.end(),
+                                [&name = name](const ir::Knob& knob) { return knob.name == name.text; });
+    if (!is_known) {
+      return diags.error(Code::UnknownName, name.span, "kernel `{}` has no knob `{}`", kernel->name, name.text);
+    }
+    auto number = literal(value, diags);
+    if (!number) return false;
+    built->knobs.emplace_back(name.text, std::move(*number));
+  }
+  return true;
+}
+
+std::optional<ir::Expectation> build_expectation(const syntax::ExpectationAst& ast, const ir::Rule& rule,
+                                                 support::Diagnostics& diags) {
+  using Kind = syntax::ExpectationAst::Kind;
+  ir::Expectation built;
+  built.span = ast.span;
+  switch (ast.kind) {
+    case Kind::By:
+      built.kind = ir::Expectation::Kind::By;
+      if (!build_by(ast, rule, &built, diags)) return std::nullopt;
+      break;
+    case Kind::Cost: {
+      built.kind = ir::Expectation::Kind::Cost;
+      built.comparison = ir::find_binary(ast.name.text).value();
+      ir::Unit unit;
+      built.seconds = si_value(ast.number.value, ast.number.unit, &unit);
+      if (unit != ir::Unit::Time)
+        return diags.error(Code::UnitMismatch, ast.number.span, "a cost is a time, such as `2 us`");
+      break;
+    }
+    case Kind::Lower:
+      built.kind = ir::Expectation::Kind::Lower;
+      built.text = ast.text.text;
+      break;
+    case Kind::Format: {
+      built.kind = ir::Expectation::Kind::Format;
+      built.name = ast.name.text;
+      auto layout = build_memory_layout(ast.format, /*takes_any=*/false, diags);
+      if (!layout) return std::nullopt;
+      built.layout = layout->layout;
+      built.storage = layout->storage;
+      break;
+    }
+  }
+  return built;
+}
+
 }  // namespace
 
 std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir::Rule& rule,
@@ -57,6 +136,16 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
   }
   if (!test.expects_match && !ast.because) {
     return diags.error(Code::IncompleteRule, ast.span, "a `test no` says why: `because \"…\"`");
+  }
+  if (!names_nodes && !ast.expectations.empty()) {
+    return diags.error(Code::SyntaxError, ast.expectations[0].span, "a rewrite has no kernel, cost or format");
+  }
+  if (test.expects_match && ast.because) {
+    return diags.error(Code::SyntaxError, ast.because->span, "a `test ok` has no reason: `because` is for `test no`");
+  }
+  if (!test.expects_match && !ast.expectations.empty()) {
+    return diags.error(Code::SyntaxError, ast.expectations[0].span,
+                       "what does not match has no kernel, cost or format");
   }
   bool ok = true;
   for (const syntax::TypedAst& input : ast.inputs) {
@@ -83,6 +172,11 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
   if (ast.nodes) {
     for (const syntax::Word& node : *ast.nodes) test.nodes.push_back(node.text);
     if (test.nodes.empty()) return diags.error(Code::IncompleteRule, ast.span, "a match has at least one node");
+  }
+  for (const syntax::ExpectationAst& expected : ast.expectations) {
+    auto built = build_expectation(expected, rule, diags);
+    ok = ok && built;
+    if (built) test.expectations.push_back(std::move(*built));
   }
   if (ast.because) test.because = ast.because->text;
   if (!ok) return std::nullopt;

@@ -49,16 +49,19 @@ bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
 }
 
 bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, support::FileId file,
-               const PatternDefs& outer, ir::RuleSet& into, Diagnostics& diags) {
+               const PatternDefs& outer, const NamedParts& outer_named, ir::RuleSet& into, Diagnostics& diags) {
   ir::Backend backend;
   backend.file = sources.name(file);
   std::set<std::string> used_attrs;
   CostTableFiles tables(sources);
-  bool ok = build_backend(ast, &backend, &used_attrs, tables, diags);
+  NamedParts named(&outer_named);
+  bool ok = named.add(ast.defs.expressions, diags);
+  ok = named.add(ast.defs.kernels, diags) && ok;
+  ok = build_backend(ast, named, &backend, &used_attrs, tables, diags) && ok;
   ok = check_rule_names(ast, diags) && ok;
   PatternDefs defs(&outer);
-  ok = defs.add(ast.defs, diags) && ok;
-  RuleContext context{diags, tables, backend, defs, &used_attrs};
+  ok = defs.add(ast.defs.patterns, diags) && ok;
+  RuleContext context{diags, tables, backend, defs, named, &used_attrs};
   ok = build_phases(ast, &backend, diags) && ok;
   std::vector<ir::Rewrite> rewrites;
   for (const syntax::RewriteAst& rewrite : ast.rewrites) ok = build_rewrite(rewrite, context, &rewrites) && ok;
@@ -69,6 +72,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   for (const syntax::DenyAst& deny : ast.denies) ok = build_deny(deny, context, &backend.denies) && ok;
   if (ok) {
     ok = check_costs(backend, diags);
+    named.warn_unused(diags);
     for (const ir::AttrDecl& attr : backend.attrs) {
       if (used_attrs.count(attr.name) != 0 || ir::reads_attribute(backend.runtime, attr.name)) continue;
       diags.warning(Code::UnusedName, attr.span, "attribute `{}` is never used", attr.name);
@@ -132,16 +136,22 @@ int ports_of(const ir::SwitchDecl& of, const ir::RuleSet& rules) {
 }  // namespace
 
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
-                 Diagnostics& diags, const std::vector<syntax::DefAst>& included) {
+                 Diagnostics& diags, const syntax::DefinitionsAst& included) {
   PatternDefs outer;
-  bool ok = outer.add(included, diags);
+  bool ok = outer.add(included.patterns, diags);
   PatternDefs defs(&outer);
-  ok = defs.add(ast.defs, diags) && ok;
+  ok = defs.add(ast.defs.patterns, diags) && ok;
+  NamedParts outer_named;
+  ok = outer_named.add(included.expressions, diags) && ok;
+  ok = outer_named.add(included.kernels, diags) && ok;
+  NamedParts named(&outer_named);
+  ok = named.add(ast.defs.expressions, diags) && ok;
+  ok = named.add(ast.defs.kernels, diags) && ok;
   for (const syntax::SwitchAst& declared : ast.switches) {
     ok = build_switch(declared, &into.switches.emplace_back(), diags) && ok;
   }
   for (const syntax::BackendAst& backend : ast.backends)
-    ok = build_one(backend, sources, file, defs, into, diags) && ok;
+    ok = build_one(backend, sources, file, defs, named, into, diags) && ok;
   for (ir::Backend& backend : into.backends) backend.switches = into.switches;
   return ok;
 }
@@ -171,9 +181,10 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   for (const ir::Backend& backend : rules.backends) {
-    if (std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name) == backend.conflicts.end())
-      continue;
-    ok = diags.error(Code::IncompleteRule, backend.span, "backend `{}` conflicts with itself", backend.name);
+    auto self = std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name);
+    if (self == backend.conflicts.end()) continue;
+    const support::Span span = backend.conflict_spans[static_cast<size_t>(self - backend.conflicts.begin())];
+    ok = diags.error(Code::IncompleteRule, span, "backend `{}` conflicts with itself", backend.name);
   }
   const std::set<std::string> reachable = reachable_devices(rules);
   const auto check_ends = [&](const std::vector<ir::Link>& links) {

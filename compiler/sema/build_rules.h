@@ -16,12 +16,12 @@ namespace collage::sema {
 /// Adds the backends of one file. Returns false after errors; valid parts are added nevertheless, so that references
 /// from other files resolve. `included` has the definitions of the files that it includes.
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
-                 support::Diagnostics& diags, const std::vector<syntax::DefAst>& included = {});
+                 support::Diagnostics& diags, const syntax::DefinitionsAst& included = {});
 
 /// Returns those definitions for the text of the file `path`, which need not exist yet. Returns nullopt after errors.
-std::optional<std::vector<syntax::DefAst>> included_definitions(const syntax::RulesAst& ast, const std::string& path,
-                                                                support::SourceManager& sources,
-                                                                support::Diagnostics& diags);
+std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAst& ast, const std::string& path,
+                                                           support::SourceManager& sources,
+                                                           support::Diagnostics& diags);
 
 /// Checks what needs all files: links to undeclared devices, devices that the host cannot reach, backends that conflict
 /// with themselves.

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/cost_table.h"
 #include "compiler/ir/functions.h"
+#include "compiler/sema/expand_named.h"
 
 namespace collage::sema {
 namespace {
@@ -27,6 +28,12 @@ std::string with_article(std::string_view noun) {
   return fmt::format("{} {}", noun.starts_with('o') || noun.starts_with('e') ? "an" : "a", noun);
 }
 
+/// `numbers`, `lists of numbers`
+std::string plural(const Expr& expr) {
+  std::string noun = describe(expr);
+  return noun.starts_with("list") ? "lists" + noun.substr(4) : noun + "s";
+}
+
 bool is_list(const Expr& expr) {
   return expr.type == ExprType::Numbers || expr.type == ExprType::Bools;
 }
@@ -36,13 +43,40 @@ bool asks_for_operator(const ExprAst& ast) {
   return ast.kind == ExprAst::Kind::Call && ast.text == "op";
 }
 
+/// What definitions make of an expression: everything after sema recurses over it.
+constexpr size_t kMostParts = 100'000;
+constexpr int kMostDepth = 400;
+
 constexpr std::string_view kElementwise = "`all(…)`, `any(…)` and `count(…)` compare element by element";
 
 class Checker {
  public:
-  Checker(const ExprScope& scope, support::Diagnostics& diags) : scope_(scope), diags_(diags) {}
+  Checker(const ExprScope& scope, support::Diagnostics& diags, bool elementwise = false)
+      : scope_(scope), diags_(diags), elementwise_(elementwise) {}
 
   Checked check(const ExprAst& ast) {
+    if (!has_room(1, 1, ast.span)) return std::nullopt;
+    ExprBudget& budget = *scope_.budget;
+    ++budget.depth;
+    Checked checked = check_kind(ast);
+    --budget.depth;
+    return checked;
+  }
+
+ private:
+  /// Counts parts of the expression; false, after one error, where they are too many.
+  bool has_room(size_t parts, int depth, support::Span span) {
+    ExprBudget& budget = *scope_.budget;
+    bool was_full = budget.parts > kMostParts;
+    budget.parts += parts;
+    if (budget.depth + depth > kMostDepth) budget.parts = kMostParts + 1;
+    if (budget.parts <= kMostParts) return true;
+    if (was_full) return false;
+    return diags_.error(Code::BadDef, span, "the expression is too large with its definitions")
+        .note("at most {} parts, {} deep", kMostParts, kMostDepth);
+  }
+
+  Checked check_kind(const ExprAst& ast) {
     switch (ast.kind) {
       case ExprAst::Kind::Number: return number(ast);
       case ExprAst::Kind::String: return leaf(ast, Expr::Kind::String, ExprType::String);
@@ -53,11 +87,11 @@ class Checker {
       case ExprAst::Kind::Unary: return unary(ast);
       case ExprAst::Kind::Binary: return binary(ast);
       case ExprAst::Kind::List: return list(ast, /*is_set=*/false);
+      case ExprAst::Kind::If: return conditional(ast);
     }
     return std::nullopt;
   }
 
- private:
   static Expr leaf(const ExprAst& ast, Expr::Kind kind, ExprType type) {
     Expr expr;
     expr.kind = kind;
@@ -79,7 +113,55 @@ class Checker {
     return expr;
   }
 
+  /// What stands for a parameter of the definition around this.
+  Checked argument(const ExprFrame::Argument& argument, const ExprAst& ast) {
+    if (!argument.checked) {
+      return diags_.error(Code::ExpressionType, ast.span, "`{}` stands for an operator here", ast.text);
+    }
+    const ExprScope& caller =
+        scope_.inside->find(ast.text) == &argument ? scope_.inside->caller : scope_.inside->home->caller;
+    if (!elementwise_) {
+      if (!has_room(argument.parts, argument.depth, ast.span)) return std::nullopt;
+      return argument.checked;
+    }
+    ExprScope own = caller;
+    own.budget = scope_.budget;
+    return Checker(own, diags_, true).check(*argument.ast);
+  }
+
+  Checked named(const NamedParts::FoundExpr& found, const ExprAst& ast) {
+    bool is_call = ast.kind == ExprAst::Kind::Call;
+    if (is_call != found.ast->has_params) {
+      return diags_
+          .error(Code::BadDef, ast.span, "`{}` {}", ast.text,
+                 is_call ? "takes no arguments" : "takes arguments, and stands without them here")
+          .note(found.ast->name.span, "it is declared here");
+    }
+    return expand_expression(found, ast, scope_, elementwise_, diags_);
+  }
+
+  Checked conditional(const ExprAst& ast) {
+    Checked condition = check_plain(ast.args[0]);
+    Checked yes = check(ast.args[1]);
+    Checked no = check(ast.args[2]);
+    if (!condition || !yes || !no) return std::nullopt;
+    if (condition->type != ExprType::Bool) {
+      return diags_.error(Code::ExpressionType, ast.args[0].span, "after `if` stands a condition, found {}",
+                          with_article(describe(*condition)));
+    }
+    bool is_value = yes->type != ExprType::Value && yes->type != ExprType::Node && yes->type != ExprType::Operator;
+    if (!is_value || yes->type != no->type || yes->unit != no->unit) {
+      return diags_.error(Code::ExpressionType, ast.args[2].span, "`then` gives {}, `else` {}",
+                          with_article(describe(*yes)), with_article(describe(*no)));
+    }
+    Expr expr = without_text(ast, Expr::Kind::If, yes->type);
+    expr.unit = yes->unit;
+    for (Checked* part : {&condition, &yes, &no}) expr.args.push_back(std::move(**part));
+    return expr;
+  }
+
   Checked name(const ExprAst& ast) {
+    if (const ExprFrame::Argument* given = find_argument(scope_, ast.text)) return argument(*given, ast);
     if (scope_.captures != nullptr) {
       for (size_t i = 0; i < scope_.captures->size(); ++i) {
         const ir::Capture& capture = (*scope_.captures)[i];
@@ -114,6 +196,9 @@ class Checker {
         if (scope_.used_knobs != nullptr) scope_.used_knobs->insert(word);
         return expr;
       }
+    }
+    if (scope_.named != nullptr) {
+      if (auto found = scope_.named->find_expr(word); found.ast != nullptr) return named(found, ast);
     }
     if (const ir::AttrDecl* attr = scope_.backend != nullptr ? scope_.backend->find_attr(word) : nullptr) {
       Expr expr = leaf(ast, Expr::Kind::BackendAttr, attr->type);
@@ -182,6 +267,12 @@ class Checker {
       for (const ir::AttrDecl& attr : scope_.backend->attrs) all.push_back(attr.name);
     }
     if (!scope_.variable.empty()) all.push_back(scope_.variable);
+    if (scope_.inside != nullptr) {
+      for (const ExprFrame::Argument& argument : scope_.inside->args) all.push_back(argument.name);
+    }
+    if (scope_.named != nullptr) {
+      for (std::string& name : scope_.named->expr_names()) all.push_back(std::move(name));
+    }
     return all;
   }
 
@@ -242,8 +333,15 @@ class Checker {
       note_scratch();
     }
     if (ir::find_function(ast.text) == nullptr) {
+      if (scope_.named != nullptr) {
+        if (auto found = scope_.named->find_expr(ast.text); found.ast != nullptr) return named(found, ast);
+      }
+      std::vector<std::string> known = ir::function_names();
+      if (scope_.named != nullptr) {
+        for (std::string& name : scope_.named->expr_names()) known.push_back(std::move(name));
+      }
       return diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text)
-          .did_you_mean(support::closest(ast.text, ir::function_names()));
+          .did_you_mean(support::closest(ast.text, known));
     }
     return call_of(ast.text, ast);
   }
@@ -303,6 +401,10 @@ class Checker {
 
   /// Operators that a word means: one, those of a class, or an error.
   std::optional<std::vector<std::string>> operators(const std::string& written, support::Span span) {
+    const ExprFrame::Argument* given = find_argument(scope_, written);
+    if (given != nullptr && given->ast->kind == ExprAst::Kind::Name) {
+      return Checker(scope_.inside->caller, diags_).operators(given->ast->text, given->ast->span);
+    }
     const std::string& word = !scope_.variable.empty() && written == scope_.variable ? scope_.member : written;
     std::vector<std::string> names;
     if (const ir::OpDef* op = ir::find_op(word)) {
@@ -415,15 +517,15 @@ class Checker {
       ok = ok && checked;
       if (!checked) continue;
       bool known = checked->type == ExprType::Number ||
-                   (is_set && (checked->type == ExprType::String || checked->type == ExprType::DType));
+                   (is_set && (checked->type == ExprType::String || checked->type == ExprType::DType ||
+                               checked->type == ExprType::Numbers));
       if (!known) {
         ok = diags_.error(Code::ExpressionType, item.span, "a {} cannot stand in a {}", describe(*checked),
                           is_set ? "set" : "list");
         continue;
       }
       if (!expr.args.empty() && expr.args[0].type != checked->type) {
-        ok =
-            diags_.error(Code::ExpressionType, item.span, "a {} among {}s", describe(*checked), describe(expr.args[0]));
+        ok = diags_.error(Code::ExpressionType, item.span, "a {} among {}", describe(*checked), plural(expr.args[0]));
         continue;
       }
       if (!expr.args.empty() && expr.args[0].unit != checked->unit) {
@@ -538,8 +640,8 @@ class Checker {
   bool membership(const ExprAst& ast, ExprType type, const Expr& left, const Expr& set) {
     if (set.args.empty()) return diags_.error(Code::ExpressionType, ast.args[1].span, "the set is empty");
     if (type != set.args[0].type) {
-      return diags_.error(Code::ExpressionType, ast.text_span, "{} is never in a set of {}s",
-                          with_article(describe(left)), describe(set.args[0]));
+      return diags_.error(Code::ExpressionType, ast.text_span, "{} is never in a set of {}",
+                          with_article(describe(left)), plural(set.args[0]));
     }
     return same_unit(ast, left, set.args[0]);
   }
@@ -569,10 +671,27 @@ class Checker {
 
   const ExprScope& scope_;
   support::Diagnostics& diags_;
-  bool elementwise_ = false;  ///< inside a condition of lists
+  bool elementwise_;  ///< inside a condition of lists
 };
 
+std::optional<Expr> check_in_budget(const ExprAst& ast, const ExprScope& scope, bool elementwise,
+                                    support::Diagnostics& diags) {
+  if (scope.budget != nullptr) return Checker(scope, diags, elementwise).check(ast);
+  ExprBudget budget;
+  ExprScope own = scope;
+  own.budget = &budget;
+  return Checker(own, diags, elementwise).check(ast);
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string_view, ir::Unit>> unit_words() {
+  return {
+#define UNIT(spelling, value, what) {spelling, Unit::what},
+#include "grammar/units.def"
+#undef UNIT
+  };
+}
 
 double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
   struct Row {
@@ -598,7 +717,12 @@ double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
 }
 
 std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& scope, support::Diagnostics& diags) {
-  return Checker(scope, diags).check(ast);
+  return check_in_budget(ast, scope, false, diags);
+}
+
+std::optional<ir::Expr> check_elementwise(const syntax::ExprAst& ast, const ExprScope& scope,
+                                          support::Diagnostics& diags) {
+  return check_in_budget(ast, scope, true, diags);
 }
 
 std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
@@ -617,18 +741,44 @@ std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScop
   return expr;
 }
 
+namespace {
+
+/// True if the value of some table counts in it, which has none outside of its grid.
+bool reads_table(const Expr& expr) {
+  return ir::is_call(expr, ir::FunctionId::table) || std::any_of(expr.args.begin(), expr.args.end(), reads_table);
+}
+
+}  // namespace
+
 std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags) {
   CheckedCost cost;
-  cost.measured = ast.value.kind == syntax::ExprAst::Kind::Name && ast.value.text == "measured";
-  if (ast.estimate && !cost.measured) {
-    diags.error(Code::SyntaxError, ast.estimate->span, "only `cost measured` has an `else`")
-        .note("`cost measured else EXPR`: EXPR counts where nothing is measured");
-    return std::nullopt;
+  cost.measured = ast.values[0].kind == ExprAst::Kind::Name && ast.values[0].text == "measured";
+  std::vector<Expr> formulas;
+  for (size_t i = cost.measured ? 1 : 0; i < ast.values.size(); ++i) {
+    std::optional<Expr> formula = check_expr_of(ast.values[i], scope, ExprType::Number, Unit::Time, "a cost", diags);
+    if (!formula) return std::nullopt;
+    bool has_next = i + 1 < ast.values.size();
+    if (has_next && !reads_table(*formula)) {
+      diags.error(Code::SyntaxError, ast.values[i + 1].span, "this `else` never counts: the cost before it always does")
+          .note("`cost measured else EXPR`: EXPR counts where nothing is measured")
+          .note("`cost table(\"conv.csv\", macs) else EXPR`: EXPR counts outside of the table");
+      return std::nullopt;
+    }
+    formulas.push_back(std::move(*formula));
   }
-  const syntax::ExprAst* formula = ast.estimate ? &*ast.estimate : cost.measured ? nullptr : &ast.value;
-  if (formula == nullptr) return cost;
-  cost.formula = check_expr_of(*formula, scope, ir::ExprType::Number, Unit::Time, "a cost", diags);
-  if (!cost.formula) return std::nullopt;
+  while (formulas.size() > 1) {
+    Expr fallback = std::move(formulas.back());
+    formulas.pop_back();
+    Expr both;
+    both.kind = Expr::Kind::OrElse;
+    both.type = ExprType::Number;
+    both.unit = Unit::Time;
+    both.span = formulas.back().span;
+    both.args.push_back(std::move(formulas.back()));
+    both.args.push_back(std::move(fallback));
+    formulas.back() = std::move(both);
+  }
+  if (!formulas.empty()) cost.formula = std::move(formulas[0]);
   return cost;
 }
 

@@ -6,6 +6,7 @@
 // time is an energy, and divides back.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rule_set.h"
 #include "compiler/sema/load_cost_table.h"
+#include "compiler/sema/named_parts.h"
 #include "compiler/sema/pattern_defs.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/syntax/rules_ast.h"
@@ -24,6 +26,14 @@ namespace collage::sema {
 /// No name of an attribute.
 inline constexpr const char* kScratchUse = "scratch of the device";
 
+struct ExprFrame;
+
+/// What one expression may become where definitions are put in.
+struct ExprBudget {
+  size_t parts = 0;
+  int depth = 0;
+};
+
 /// The names that an expression may use.
 struct ExprScope {
   const ir::Backend* backend = nullptr;                                     ///< its attributes
@@ -32,9 +42,12 @@ struct ExprScope {
   std::string variable;  ///< of a rule family, with what it stands for
   std::string member;
   const std::vector<ir::Knob>* knobs = nullptr;
-  const PatternDefs* defs = nullptr;  ///< classes of operators; null: operators only
-  CostTableFiles* tables = nullptr;   ///< the files of `table(…)`; may be null: there are none
-  bool allows_rules = false;          ///< `sum(rules)`: in a partition's cost
+  const PatternDefs* defs = nullptr;        ///< classes of operators; null: operators only
+  const NamedParts* named = nullptr;        ///< `let`s and `def where`s; may be null
+  std::shared_ptr<const ExprFrame> inside;  ///< in the body of a definition: its arguments
+  ExprBudget* budget = nullptr;             ///< null: of an expression of its own
+  CostTableFiles* tables = nullptr;         ///< the files of `table(…)`; may be null: there are none
+  bool allows_rules = false;                ///< `sum(rules)`: in a partition's cost
   bool allows_launch = false;
 
   std::set<int>* used_captures = nullptr;       ///< filled where given
@@ -45,11 +58,15 @@ struct ExprScope {
 /// Nothing after an error.
 std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& scope, support::Diagnostics& diags);
 
+/// The same for comparisons of lists, made element by element.
+std::optional<ir::Expr> check_elementwise(const syntax::ExprAst& ast, const ExprScope& scope,
+                                          support::Diagnostics& diags);
+
 /// A value of `type` and `unit`, or an error that says `what` must be one.
 std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
                                       ir::Unit unit, std::string_view what, support::Diagnostics& diags);
 
-/// `EXPR`, `measured` or `measured else EXPR`. A formula is a Time.
+/// `EXPR`, `measured` or `measured else EXPR`, each with any number of `else EXPR`. A formula is a Time.
 struct CheckedCost {
   bool measured = false;
   std::optional<ir::Expr> formula;
@@ -57,6 +74,9 @@ struct CheckedCost {
 
 /// Nothing after an error.
 std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags);
+
+/// Units that a number may take along, as written.
+std::vector<std::pair<std::string_view, ir::Unit>> unit_words();
 
 /// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.
 double si_value(double number, std::string_view unit_text, ir::Unit* unit);

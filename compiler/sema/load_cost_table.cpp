@@ -173,6 +173,9 @@ class TableReader {
         return diags_.error(Code::BadCostTable, near[0].to(near.back()), "no row has the arguments {}", missing)
             .note("the rows must be all combinations of the values of the arguments");
       }
+      if (table_->unit == ir::Unit::Time && rows_[r].back() < 0) {
+        diags_.warning(Code::BadCost, lines_[r + 1].back(), "this cost is negative: what it is about is refused");
+      }
       table_->values.push_back(rows_[r].back());
     }
     return true;

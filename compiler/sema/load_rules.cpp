@@ -51,12 +51,12 @@ class RuleLoader {
     file.is_open = false;
     if (!ok) return false;  // names of unread files would be reported as unknown
     file.is_good = build_rules(*file.ast, sources_, *id, rules_, diags_, copies(file.definitions));
-    for (const syntax::DefAst& definition : file.ast->defs) file.definitions.push_back(&definition);
+    file.definitions.push_back(&file.ast->defs);
     return file.is_good;
   }
 
   /// Definitions that the file at `path` sees from the files that it includes.
-  std::optional<std::vector<syntax::DefAst>> included(const syntax::RulesAst& ast, const std::string& path) {
+  std::optional<syntax::DefinitionsAst> included(const syntax::RulesAst& ast, const std::string& path) {
     File file;
     bool ok = true;
     for (const syntax::StringAst& name : ast.includes) ok = load_included(file, path, name) && ok;
@@ -69,18 +69,24 @@ class RuleLoader {
  private:
   struct File {
     std::optional<syntax::RulesAst> ast;
-    std::vector<const syntax::DefAst*> definitions;  ///< of the files that it includes, and its own once it is built
-    bool is_open = false;                            ///< the files that it includes are being read
-    bool is_good = false;                            ///< it was built without errors
+    std::vector<const syntax::DefinitionsAst*>
+        definitions;       ///< of the files that it includes, and its own once it is built
+    bool is_open = false;  ///< the files that it includes are being read
+    bool is_good = false;  ///< it was built without errors
   };
   struct Link {
     std::string key;
     support::Span include;
   };
 
-  static std::vector<syntax::DefAst> copies(const std::vector<const syntax::DefAst*>& definitions) {
-    std::vector<syntax::DefAst> all;
-    for (const syntax::DefAst* definition : definitions) all.push_back(*definition);
+  static syntax::DefinitionsAst copies(const std::vector<const syntax::DefinitionsAst*>& files) {
+    syntax::DefinitionsAst all;
+    const auto append = [](auto* to, const auto& from) { to->insert(to->end(), from.begin(), from.end()); };
+    for (const syntax::DefinitionsAst* file : files) {
+      append(&all.patterns, file->patterns);
+      append(&all.expressions, file->expressions);
+      append(&all.kernels, file->kernels);
+    }
     return all;
   }
 
@@ -89,7 +95,8 @@ class RuleLoader {
     if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the file name is missing");
     if (!load(target, included.span)) return false;
     std::error_code error;
-    for (const syntax::DefAst* definition : files_.at(fs::weakly_canonical(target, error).string()).definitions) {
+    for (const syntax::DefinitionsAst* definition :
+         files_.at(fs::weakly_canonical(target, error).string()).definitions) {
       bool is_known = std::find(file.definitions.begin(), file.definitions.end(), definition) != file.definitions.end();
       if (!is_known) file.definitions.push_back(definition);
     }
@@ -143,8 +150,8 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
   return rules;
 }
 
-std::optional<std::vector<syntax::DefAst>> included_definitions(const syntax::RulesAst& ast, const std::string& path,
-                                                                support::SourceManager& sources, Diagnostics& diags) {
+std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAst& ast, const std::string& path,
+                                                           support::SourceManager& sources, Diagnostics& diags) {
   return RuleLoader(sources, diags).included(ast, path);
 }
 

@@ -129,6 +129,12 @@ Diagnostic Diagnostics::add(DiagnosticRecord record) {
   return Diagnostic(*this, records_.size() - 1);
 }
 
+void Diagnostics::add_errors(const Diagnostics& other) {
+  for (const DiagnosticRecord& record : other.records_) {
+    if (record.severity == Severity::Error) records_.push_back(record);
+  }
+}
+
 size_t Diagnostics::error_count() const {
   return static_cast<size_t>(
       std::count_if(records_.begin(), records_.end(), [](const auto& r) { return r.severity == Severity::Error; }));

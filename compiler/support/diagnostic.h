@@ -105,10 +105,30 @@ class Diagnostics {
     return add({Severity::Warning, code, {}, std::move(where), fmt::format(format, std::forward<Args>(args)...), {}});
   }
 
+  /// While it lives, what is reported gets a note: the place that led to where the mistake is.
+  class NoteOnErrors {
+   public:
+    NoteOnErrors(Diagnostics& owner, Span span, std::string message)
+        : owner_(owner), first_(owner.records_.size()), note_{span, std::move(message)} {}
+    ~NoteOnErrors() {
+      for (size_t i = first_; i < owner_.records_.size(); ++i) owner_.records_[i].notes.push_back(note_);
+    }
+    NoteOnErrors(const NoteOnErrors&) = delete;
+    NoteOnErrors& operator=(const NoteOnErrors&) = delete;
+
+   private:
+    Diagnostics& owner_;
+    size_t first_;
+    Note note_;
+  };
+
   bool has_errors() const { return error_count() > 0; }
   size_t error_count() const;
   const std::vector<DiagnosticRecord>& records() const { return records_; }
   const SourceManager& sources() const { return sources_; }
+
+  /// Adds the errors of `other`, which is about the same sources.
+  void add_errors(const Diagnostics& other);
 
   /// Prints all diagnostics, sorted by file and place, equal ones once:
   ///

@@ -34,6 +34,12 @@ std::optional<FileId> SourceManager::load(const std::string& path, std::string* 
     *why = "is a device";
     return std::nullopt;
   }
+  // One that has a name may have no writer, and reading would wait for it; `<(…)` of a shell has none.
+  const bool has_name = !std::filesystem::canonical(path, error).empty();
+  if (has_name && (std::filesystem::is_fifo(path, error) || std::filesystem::is_socket(path, error))) {
+    *why = "is a pipe";
+    return std::nullopt;
+  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
     *why = std::strerror(errno);

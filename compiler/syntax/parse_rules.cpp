@@ -74,6 +74,15 @@ bool parse_reasons(const support::SourceManager& sources, std::vector<WhereAst>&
   return ok;
 }
 
+bool parse_reasons(const support::SourceManager& sources, DefinitionsAst& defs, support::Diagnostics& diags) {
+  bool ok = true;
+  for (NamedExprAst& expr : defs.expressions) {
+    if (expr.reason) ok = parse_message(sources, *expr.reason, diags) && ok;
+  }
+  for (KernelDefAst& kernel : defs.kernels) ok = parse_reasons(sources, kernel.body.clauses, diags) && ok;
+  return ok;
+}
+
 }  // namespace
 
 std::optional<RulesAst> parse_rules(const support::SourceManager& sources, support::FileId file,
@@ -87,7 +96,9 @@ std::optional<RulesAst> parse_rules(const support::SourceManager& sources, suppo
   }
   Parsed result;
   bool ok = run(state, result);
+  ok = parse_reasons(sources, result.file.defs, diags) && ok;
   for (BackendAst& backend : result.file.backends) {
+    ok = parse_reasons(sources, backend.defs, diags) && ok;
     for (RuleAst& rule : backend.rules) {
       ok = parse_reasons(sources, rule.clauses, diags) && ok;
       for (KernelAst& kernel : rule.kernels) ok = parse_reasons(sources, kernel.clauses, diags) && ok;

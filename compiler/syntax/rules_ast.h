@@ -45,7 +45,8 @@ struct ExprAst {
     Call,    ///< text ( args )
     Unary,   ///< `text`: - or not
     Binary,  ///< `text`: + - * / % == != < <= > >= and or in
-    List     ///< [ args ], and the braces after `in`
+    List,    ///< [ args ], and the braces after `in`
+    If       ///< if args[0] then args[1] else args[2]
   };
   Kind kind = Kind::Number;
   double number = 0;
@@ -92,6 +93,23 @@ struct DefAst {
   bool has_params = false;
   std::vector<Word> params;
   PatternAst body;
+};
+
+/// `"{dim(x, 1)} channels"`
+struct MessageAst {
+  StringAst source;
+  std::vector<ExprAst> holes;      ///< the `{…}`, in order
+  std::vector<std::string> texts;  ///< between them: one more than holes
+};
+
+/// `let n = dim(x, 1)`, `let share(x) = …`, `def where aligned(x) = … else "…"`
+struct NamedExprAst {
+  Word name;
+  bool has_params = false;
+  std::vector<Word> params;
+  ExprAst value;
+  bool is_condition = false;         ///< `def where`
+  std::optional<MessageAst> reason;  ///< of a condition
 };
 
 /// `needs "onednn" >= "2.6"`, `needs other`
@@ -143,13 +161,6 @@ struct RuntimeAst {
   std::optional<StringAst> library;
 };
 
-/// `"{dim(x, 1)} channels"`
-struct MessageAst {
-  StringAst source;
-  std::vector<ExprAst> holes;      ///< the `{…}`, in order
-  std::vector<std::string> texts;  ///< between them: one more than holes
-};
-
 struct WhereAst {
   ExprAst condition;
   std::optional<MessageAst> reason;
@@ -162,9 +173,9 @@ struct FormatItemAst {
   std::optional<StringAst> packed_for;
 };
 
+/// `EXPR`, `measured`, and any number of `else EXPR` after it
 struct CostAst {
-  ExprAst value;                    ///< the name `measured`: the cost is measured
-  std::optional<ExprAst> estimate;  ///< `measured else EXPR`
+  std::vector<ExprAst> values;  ///< the first may be the name `measured`
   Span span;
 };
 
@@ -190,12 +201,30 @@ struct TypedAst {
   Span span;
 };
 
+/// What a `test ok` says of its match after the nodes.
+struct ExpectationAst {
+  enum class Kind {
+    By,     ///< `by direct{tile = 16}`: `name`, `knobs`
+    Cost,   ///< `cost <= 2 us`: the comparison in `name`, `number`
+    Lower,  ///< `lower "conv"`: `text`
+    Format  ///< `format x: NHWC`: `name`, `format`
+  };
+  Kind kind = Kind::By;
+  Word name;
+  std::vector<std::pair<Word, ExprAst>> knobs;
+  NumberAst number;
+  StringAst text;
+  FormatParts format;
+  Span span;
+};
+
 struct TestAst {
   Word kind;  ///< ok, no
   StringAst model;
   std::vector<TypedAst> inputs;
   std::optional<std::vector<Word>> nodes;
   std::optional<StringAst> because;
+  std::vector<ExpectationAst> expectations;
   Span span;
 };
 
@@ -233,17 +262,36 @@ struct KnobAst {
 /// What a rule and each of its kernels may state.
 struct KernelAst {
   Word name;
+  std::vector<NamedExprAst> lets;
   std::vector<NeedsAst> needs;
   std::vector<WhereAst> clauses;
+  std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
   std::vector<CostAst> costs;
   std::vector<LowerAst> lowerings;
+  std::optional<Word> definition;  ///< `kernel NAME(args)`: the rest is what `def kernel` says
+  std::vector<ExprAst> args;
+  Span span;
+};
+
+/// `def kernel dense(x, w) { … }`
+struct KernelDefAst {
+  std::vector<Word> params;
+  KernelAst body;
+};
+
+/// What a file or a backend gives names to.
+struct DefinitionsAst {
+  std::vector<DefAst> patterns;
+  std::vector<NamedExprAst> expressions;
+  std::vector<KernelDefAst> kernels;
 };
 
 struct RuleAst {
   Word name;
   std::optional<Word> variable;  ///< `for act in {…}`
   std::vector<Word> members;
+  std::vector<NamedExprAst> lets;
   std::vector<MatchAst> matches;
   std::vector<NeedsAst> needs;
   std::vector<WhereAst> clauses;
@@ -298,6 +346,7 @@ struct PhaseItemAst {
 
 struct PhaseAst {
   Word name;  ///< pre, post
+  std::optional<Word> only;
   std::vector<PhaseItemAst> items;
 };
 
@@ -327,7 +376,7 @@ struct BackendAst {
   std::vector<Word> conflicts;
   std::vector<FormatParts> default_formats;
   std::vector<PhaseAst> phases;
-  std::vector<DefAst> defs;
+  DefinitionsAst defs;
   std::vector<DenyAst> denies;
   std::vector<RewriteAst> rewrites;
   std::vector<RuleAst> rules;
@@ -338,7 +387,7 @@ struct BackendAst {
 
 struct RulesAst {
   std::vector<StringAst> includes;
-  std::vector<DefAst> defs;
+  DefinitionsAst defs;
   std::vector<SwitchAst> switches;
   std::vector<BackendAst> backends;
 };

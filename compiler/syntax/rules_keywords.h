@@ -23,7 +23,11 @@ enum RulesBlock : unsigned {
 };
 
 struct Keyword {
-  enum class Use { Reserved, MayBeName };
+  enum class Use {
+    Reserved,
+    MayBeName,
+    Contextual  ///< the scanner tells by what follows whether it is the keyword or a name
+  };
   std::string_view spelling;
   Use use = Use::Reserved;
   unsigned starts = Nowhere;  ///< blocks in which it starts a statement
@@ -32,7 +36,9 @@ struct Keyword {
   std::string_view text;    ///< documentation
 
   bool may_be_name() const { return use == Use::MayBeName; }
-  /// A word that may be a name starts a statement only where the tokens after it say so.
+  bool is_contextual() const { return use == Use::Contextual; }
+  /// A word that may be a name starts a statement only where the tokens after it say so; the scanner says so of one that
+  /// is contextual.
   bool starts_statement() const { return starts != Nowhere && !may_be_name(); }
 };
 

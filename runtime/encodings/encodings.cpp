@@ -190,6 +190,11 @@ bool is_lossy(std::string_view chain) {
   return std::find(names.begin(), names.end(), "bf16") != names.end();
 }
 
+std::string encoding_misfit(DType dtype, const Shape& shape, std::string_view chain) {
+  Result<std::vector<Link>> links = links_of(chain, dtype, shape);
+  return links ? "" : links.message();
+}
+
 Result<std::vector<std::byte>> encode_constant(const Tensor& constant, std::string_view chain) {
   Result<std::vector<Link>> links = links_of(chain, constant.dtype(), constant.shape());
   if (!links) return links.status();

@@ -26,6 +26,7 @@ struct Command {
   std::vector<execution::BoundInput> inputs{};       ///< where something is to be run
   ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
   std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
+  std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
 
   void print(std::string_view text) const {

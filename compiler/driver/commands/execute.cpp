@@ -6,6 +6,7 @@
 #include "compiler/driver/report/profile.h"
 #include "compiler/driver/report/simulated.h"
 #include "compiler/driver/report/verify_costs.h"
+#include "compiler/driver/run/check_passes.h"
 #include "compiler/execution/bench.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/run_model.h"
@@ -45,6 +46,9 @@ bool check(Loaded& loaded) {
                          [&] { return plan::check_plan(loaded.graph, loaded.program.built, loaded.executor, inputs); });
   loaded.executor.observe({});
   if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
+  for (plan::CheckRow& row : check_passes(loaded.command.history, inputs, report->tolerance)) {
+    report->rows.push_back(std::move(row));
+  }
   loaded.command.print(plan::print(*report));
   plan::report_failures(*report, diags);
   if (!report->passed()) return false;

@@ -30,6 +30,7 @@ bool run_passes(Command& command) {
   options.disabled = request.disabled;
   options.print_after = request.print_after;
   options.print = [&](std::string_view text) { command.print(text); };
+  if (command.request.checks) options.history = &command.history;
   auto reports = command.clock.time("passes", [&] { return command.compilation.run_passes(options, command.diags); });
   if (reports) command.clock.add_details(passes::to_string(*reports));
   return reports.has_value();

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/sema/check_expr.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -59,6 +60,17 @@ std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const st
     return runtime::AttrValue(int64_t{text == "true"});
   }
   const char* end = text.data() + text.size();
+  if (decl.unit != ir::Unit::None) {
+    double number = 0;
+    auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc()) return std::nullopt;
+    std::string_view unit_text(stop, end);
+    while (unit_text.starts_with(' ')) unit_text.remove_prefix(1);
+    ir::Unit unit = decl.unit;  // of a number alone, in SI
+    if (!unit_text.empty()) number = sema::si_value(number, unit_text, &unit);
+    if (unit != decl.unit) return std::nullopt;
+    return runtime::AttrValue(number);
+  }
   if (std::holds_alternative<double>(decl.fallback)) {
     double number = 0;
     auto [stop, error] = std::from_chars(text.data(), end, number);

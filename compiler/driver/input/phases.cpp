@@ -42,6 +42,20 @@ bool is_unwanted(const passes::Pass& pass, const place::ActiveBackends& active) 
          });
 }
 
+/// Adds folding at the end, where it is one of the passes and rewrites follow it: these may have made constants.
+void fold_again(std::vector<passes::Pass>* all, const RewriteCounts* counts) {
+  auto is_folding = [](const passes::Pass& pass) { return pass.name == "fold_constants"; };
+  auto first = std::find_if(all->begin(), all->end(), is_folding);
+  if (first == all->end()) return;
+  auto is_rewrite = [](const passes::Pass& pass) { return passes::find_pass(pass.name) == nullptr; };
+  if (std::none_of(first, all->end(), is_rewrite)) return;
+  passes::Pass again = *first;
+  again.run = [fold = first->run, counts](ir::Graph& graph, passes::PassContext& context) {
+    return !counts->empty() && fold(graph, context);
+  };
+  all->push_back(std::move(again));
+}
+
 }  // namespace
 
 std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
@@ -63,6 +77,7 @@ std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place
     };
     all.push_back({step.name, "a rewrite of a rule file", run});
   }
+  fold_again(&all, counts);
   return all;
 }
 

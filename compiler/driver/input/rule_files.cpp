@@ -18,8 +18,12 @@ std::vector<std::string> default_rules() {
 
 std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
                                                  support::Diagnostics& diags) {
-  std::optional<ir::RuleSet> rules = sema::load_rules(sources, paths, diags);
-  if (!rules || !passes::check_phases(*rules, diags)) return nullptr;
+  // Warnings are for who writes the rules: `collage-rules check` shows them.
+  support::Diagnostics found(sources);
+  std::optional<ir::RuleSet> rules = sema::load_rules(sources, paths, found);
+  const bool is_good = rules && passes::check_phases(*rules, found);
+  diags.add_errors(found);
+  if (!is_good) return nullptr;
   return std::make_shared<const RuleFiles>(RuleFiles{std::move(paths), std::move(*rules)});
 }
 

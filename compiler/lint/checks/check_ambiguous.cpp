@@ -6,6 +6,7 @@
 
 #include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
+#include "compiler/lint/checks/rule_keys.h"
 #include "compiler/lint/logic/expr_text.h"
 #include "compiler/lint/models/example_models.h"
 #include "compiler/match/derivation.h"
@@ -38,6 +39,10 @@ std::map<std::string, std::string> formats(const ir::Backend& backend, const ir:
                                            const CaptureNames& names) {
   std::map<std::string, std::string> formats;
   for (const ir::FormatClause& format : rule.formats) {
+    if (format.capture < 0) {
+      formats["_"] = ir::format_text(format, backend);
+      continue;
+    }
     std::string text =
         format.same_as >= 0 ? "as " + names[static_cast<size_t>(format.same_as)] : ir::format_text(format, backend);
     const std::string& value = names[static_cast<size_t>(format.capture)];
@@ -135,15 +140,46 @@ void check_ways(const ir::Backend& backend, int index, support::Diagnostics& dia
   }
 }
 
+/// The backend with these rules alone.
+ir::Backend reduced(const ir::Backend& backend, const std::vector<int>& rules) {
+  ir::Backend alone = match::with_patterns(backend, {});
+  alone.policy = backend.policy;
+  alone.default_layout = backend.default_layout;
+  alone.default_storage = backend.default_storage;
+  alone.denies = backend.denies;
+  for (int rule : rules) alone.rules.push_back(backend.rules[static_cast<size_t>(rule)]);
+  return alone;
+}
+
+/// Rules that may match the same nodes as one of the family at the same cost, the family among them; ascending.
+std::vector<int> rivals_of(const ir::Backend& backend, const RuleKeys& keys, const std::vector<int>& family) {
+  const std::string& own = backend.rules[static_cast<size_t>(family[0])].family;
+  std::vector<int> rules = family;
+  for (int other = 0; other < static_cast<int>(backend.rules.size()); ++other) {
+    if (backend.rules[static_cast<size_t>(other)].family == own || keys.first_like(other) != other) continue;
+    bool may_be_alike = std::any_of(family.begin(), family.end(), [&](int member) {
+      return keys.cost(member) == keys.cost(other) && keys.may_meet(member, other);
+    });
+    if (may_be_alike) rules.push_back(other);
+  }
+  std::sort(rules.begin(), rules.end());
+  return rules;
+}
+
 }  // namespace
 
 void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
-  for (const ir::Backend& backend : rules.backends) {
+  for (const ir::Backend& whole : rules.backends) {
+    const RuleKeys keys(whole);
     std::set<std::pair<std::string, std::string>> reported;
-    for (const std::vector<int>& family : families_of(backend)) {
-      if (!backend.rules[static_cast<size_t>(family[0])].lowering.span.is_valid()) continue;
-      check_ways(backend, family[0], diags);
-      for (const ir::Graph& graph : witnesses_of(backend, family[0], 2)) {
+    for (const std::vector<int>& family : families_of(whole)) {
+      if (!whole.rules[static_cast<size_t>(family[0])].lowering.span.is_valid()) continue;
+      check_ways(whole, family[0], diags);
+      if (keys.first_like(family[0]) != family[0]) continue;
+      const std::vector<int> rivals = rivals_of(whole, keys, family);
+      if (rivals.size() == family.size()) continue;
+      const ir::Backend backend = reduced(whole, rivals);
+      for (const ir::Graph& graph : witnesses_of(whole, family[0], 2)) {
         std::vector<Match> matches = match::match_backend(graph, backend, {}, nullptr);
         for (const Match& a : matches) {
           for (const Match& b : matches) {

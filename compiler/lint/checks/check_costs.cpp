@@ -32,30 +32,40 @@ KnownRange attribute_ranges(const ir::Backend& backend) {
   };
 }
 
+/// A cost that is no time, in the words of `match::evaluate_cost`.
+bool is_senseless(const std::string& why) {
+  return why.find("negative") != std::string::npos || why.find("not a number") != std::string::npos ||
+         why.find("infinite") != std::string::npos;
+}
+
 /// Passes the models of the rule's tests, and generated ones, to a function until it returns true.
-bool look_at_models(const ir::Backend& backend, int rule, const std::function<bool(const ir::Graph&)>& look) {
+bool look_at_models(const ir::Backend& backend, int rule, int tries,
+                    const std::function<bool(const ir::Graph&)>& look) {
   for (const ir::RuleTest& test : backend.rules[static_cast<size_t>(rule)].tests) {
     auto graph = graph_of_test(test);
     if (graph && look(*graph)) return true;
   }
-  return search_models(backend, rule, kTries, look);
+  return tries > 0 && search_models(backend, rule, tries, look);
 }
 
 /// Returns false if nothing was found.
 bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
   const ir::Expr* cost = nullptr;
+  bool may_be_negative = false;
   for (const ir::Kernel& kernel : rule.kernels) {
-    bool may_be_negative = kernel.cost && !(range_of(*kernel.cost, {}, attribute_ranges(backend)).low >= 0);
-    if (may_be_negative && cost == nullptr) cost = &*kernel.cost;
+    if (!kernel.cost) continue;
+    bool is_new = !may_be_negative && !(range_of(*kernel.cost, {}, attribute_ranges(backend)).low >= 0);
+    may_be_negative = may_be_negative || is_new;
+    if (cost == nullptr || is_new) cost = &*kernel.cost;
   }
   if (cost == nullptr) return false;
-  return look_at_models(backend, index, [&](const ir::Graph& graph) {
+  // What has no sensible value anywhere has none on the rule's tests.
+  return look_at_models(backend, index, may_be_negative ? kTries : 0, [&](const ir::Graph& graph) {
     match::MatchReport report;
     match::match_rule(graph, backend, index, {}, &report);
     for (const match::Refusal& refusal : report.refusals) {
-      bool is_wrong = refusal.message.find("negative") != std::string::npos ||
-                      refusal.message.find("not a number") != std::string::npos;
+      bool is_wrong = is_senseless(refusal.message);
       if (refusal.kind != match::Refusal::Kind::Cost || !is_wrong) continue;
       diags.warning(Code::BadCost, cost->span, "rule `{}` loses matches: {}", rule.family, refusal.message)
           .note("for example on this model:\n{}", text_of(graph));
@@ -70,15 +80,14 @@ void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
   const ir::PartitionPolicy& policy = backend.policy;
   if (!policy.cost || range_of(*policy.cost, {}, attribute_ranges(backend)).low >= 0) return;
   for (int index = 0; index < static_cast<int>(backend.rules.size()); ++index) {
-    bool is_found = look_at_models(backend, index, [&](const ir::Graph& graph) {
+    bool is_found = look_at_models(backend, index, kTries, [&](const ir::Graph& graph) {
       for (const match::Match& match : match::match_rule(graph, backend, index, {}, nullptr)) {
         match::Quantities quantities = match::quantities_of(graph, match.nodes, &backend);
         quantities.launch = policy.launch.seconds();
         quantities.rules = match.cost;
         std::string why;
         if (match::evaluate_cost(*policy.cost, {graph, backend, {}, {}, &quantities}, &why)) continue;
-        bool is_wrong = why.find("negative") != std::string::npos || why.find("not a number") != std::string::npos;
-        if (!is_wrong) continue;
+        if (!is_senseless(why)) continue;
         diags.warning(Code::BadCost, policy.cost->span, "candidates of `{}` are lost: {}", backend.name, why)
             .note("for example rule `{}` on this model:\n{}", backend.rules[static_cast<size_t>(index)].name,
                   text_of(graph));

@@ -3,6 +3,7 @@
 
 #include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
+#include "compiler/lint/checks/rule_keys.h"
 #include "compiler/lint/checks/subsumes.h"
 #include "compiler/lint/models/example_models.h"
 
@@ -52,12 +53,13 @@ std::optional<ir::Graph> common_witness(const ir::Backend& backend, int a, int b
 void check_shadowed(const ir::RuleSet& rules, support::Diagnostics& diags) {
   for (const ir::Backend& backend : rules.backends) {
     auto count = static_cast<int>(backend.rules.size());
+    const RuleKeys keys(backend);
     for (const std::vector<int>& family : families_of(backend)) {
       std::vector<std::pair<int, Shadow>> shadows;
       for (int member : family) {
         const std::string& own = backend.rules[static_cast<size_t>(member)].family;
         for (int other = 0; other < count; ++other) {
-          if (backend.rules[static_cast<size_t>(other)].family == own) continue;
+          if (backend.rules[static_cast<size_t>(other)].family == own || !keys.may_meet(other, member)) continue;
           auto found = shadow(backend, other, member);
           if (!found) continue;
           shadows.emplace_back(member, *found);

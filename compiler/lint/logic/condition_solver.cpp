@@ -159,7 +159,8 @@ void collect_evaluated(const Expr& expr, bool is_true, const CaptureNames& names
   bool joins = is_operation(expr, ExprOp::And) || is_operation(expr, ExprOp::Or);
   bool has_both = !joins || (expr.op == ExprOp::And) == is_true;
   // The items of a set are tried until one fits.
-  size_t count = has_both && !is_operation(expr, ExprOp::In) ? expr.args.size() : 1;
+  const bool chooses = expr.kind == Kind::If || expr.kind == Kind::OrElse;
+  size_t count = has_both && !chooses && !is_operation(expr, ExprOp::In) ? expr.args.size() : 1;
   for (size_t i = 0; i < std::min(count, expr.args.size()); ++i) collect_evaluated(expr.args[i], is_true, names, texts);
 }
 

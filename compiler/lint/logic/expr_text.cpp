@@ -47,6 +47,7 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
       std::string table = expr.table ? fmt::format("{}:", static_cast<const void*>(expr.table.get())) : "";
       return fmt::format("{}({}{})", ir::function_def(expr.function).name, table, all());
     }
+    case Kind::If: return fmt::format("if {} then {} else {}", arg(0), arg(1), arg(2));
     default: break;
   }
   return "#" + std::to_string(static_cast<int>(expr.kind)) + expr.text + "(" + all() + ")";

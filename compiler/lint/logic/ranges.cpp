@@ -82,6 +82,12 @@ Range unchecked_range(const ir::Expr& expr, const Settings& settings, const Know
   switch (expr.kind) {
     case Kind::Quantity: return kNatural;
     case Kind::Call: return call(expr, settings, known);
+    case Kind::If:
+    case Kind::OrElse: {
+      const Range a = arg(expr.args.size() - 2);
+      const Range b = arg(expr.args.size() - 1);
+      return {std::min(a.low, b.low), std::max(a.high, b.high)};
+    }
     case Kind::Unary:
       if (expr.op == ExprOp::Negate) return {-arg(0).high, -arg(0).low};
       return {};

@@ -68,6 +68,22 @@ class Grower {
   }
 
   std::vector<UnitUnion> run() {
+    grow_groups();
+    // Kinds are compared at each join, so that they depend on its order: a convolution takes a sum and its other operand
+    // only after these two are one. What has one exit is found from there, however many a candidate may have.
+    if (policy_.join == JoinKind::Kinds && !only_upwards_) {
+      only_upwards_ = true;
+      visited_ = path_joins_ = 0;
+      grow_groups();
+    }
+    std::vector<UnitUnion> unions;
+    for (auto& [key, found] : found_) unions.push_back(std::move(found));
+    report_->unions += unions.size();
+    return unions;
+  }
+
+ private:
+  void grow_groups() {
     // Unions of one group have one exit node (growing upwards) or one first node; a chain's are those of its first
     // match.
     std::map<size_t, std::vector<UnitId>> groups;
@@ -83,13 +99,8 @@ class Grower {
       grow_group(seeds);
       --groups_left_;
     }
-    std::vector<UnitUnion> unions;
-    for (auto& [key, found] : found_) unions.push_back(std::move(found));
-    report_->unions += unions.size();
-    return unions;
   }
 
- private:
   void close_over_paths() {
     size_t count = graph_.node_count();
     ancestors_.assign(count, NodeSet(count));

@@ -33,6 +33,7 @@ class FormatChooser {
         allowed_(active.allowed),
         layouts_(layouts),
         rule_(backend_.rules[static_cast<size_t>(match.rule)]),
+        formats_(rule_.kernels[static_cast<size_t>(match.kernel)].formats),
         match_id_(match_id),
         match_(match),
         reads_(ir::boundary_inputs(graph, match.nodes)),
@@ -42,7 +43,7 @@ class FormatChooser {
   bool run(Table<UnitId, Unit>* units, bool* truncated, std::string* why) {
     // Clauses that say `any`, and layouts that their values can have.
     std::vector<std::pair<const ir::FormatClause*, std::vector<LayoutId>>> open;
-    for (const ir::FormatClause& clause : rule_.formats) {
+    for (const ir::FormatClause& clause : formats_) {
       if (!clause.any || clause.same_as >= 0 || !at_boundary(clause.capture)) continue;
       std::vector<LayoutId> possible;
       const std::optional<Storage> storage = storage_of(clause, value_of(clause.capture));
@@ -113,9 +114,9 @@ class FormatChooser {
 
   /// The clause `_`, or null.
   const ir::FormatClause* of_others() const {
-    const auto found = std::find_if(rule_.formats.begin(), rule_.formats.end(),
+    const auto found = std::find_if(formats_.begin(), formats_.end(),
                                     [](const ir::FormatClause& clause) { return clause.capture < 0; });
-    return found == rule_.formats.end() ? nullptr : &*found;
+    return found == formats_.end() ? nullptr : &*found;
   }
 
   std::optional<Storage> storage_of(const ir::FormatClause& clause, ValueId value) const {
@@ -132,7 +133,7 @@ class FormatChooser {
   /// clauses.
   LayoutId layout_of_clause(const ir::FormatClause* clause) const {
     ValueId value = value_of(clause->capture);
-    for (size_t step = 0; step <= rule_.formats.size(); ++step) {
+    for (size_t step = 0; step <= formats_.size(); ++step) {
       if (clause->same_as < 0) {
         auto chosen = chosen_.find(clause);
         if (chosen != chosen_.end()) return chosen->second;
@@ -143,9 +144,9 @@ class FormatChooser {
       }
       value = value_of(clause->same_as);
       if (!value.is_valid()) return 0;
-      auto next = std::find_if(rule_.formats.begin(), rule_.formats.end(),
+      auto next = std::find_if(formats_.begin(), formats_.end(),
                                [&](const ir::FormatClause& other) { return other.capture == clause->same_as; });
-      if (next == rule_.formats.end()) return default_layout(value);
+      if (next == formats_.end()) return default_layout(value);
       clause = &*next;
     }
     return 0;
@@ -203,7 +204,7 @@ class FormatChooser {
     *why = obstacle_to_precision();
     if (!why->empty()) return std::nullopt;
     std::map<ValueId, LayoutId> layouts;
-    for (const ir::FormatClause& clause : rule_.formats) {
+    for (const ir::FormatClause& clause : formats_) {
       if (!at_boundary(clause.capture)) continue;
       ValueId value = value_of(clause.capture);
       const LayoutId layout = canonical(layout_of_clause(&clause), value);
@@ -249,6 +250,7 @@ class FormatChooser {
   const std::set<runtime::StorageType>& allowed_;
   const LayoutTable& layouts_;
   const ir::Rule& rule_;
+  const std::vector<ir::FormatClause>& formats_;
   MatchId match_id_;
   const Match& match_;
   std::vector<ValueId> reads_;

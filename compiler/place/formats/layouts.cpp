@@ -37,7 +37,9 @@ LayoutTable layouts_in_play(const ActiveBackends& backends) {
   for (const ActiveBackend& active : backends) {
     add(active.backend->default_layout, active.backend->default_storage);
     for (const ir::Rule& rule : active.backend->rules) {
-      for (const ir::FormatClause& clause : rule.formats) add(clause.layout, clause.storage);
+      for (const ir::Kernel& kernel : rule.kernels) {
+        for (const ir::FormatClause& clause : kernel.formats) add(clause.layout, clause.storage);
+      }
     }
   }
   const support::IdRange<LayoutId> layouts = table.ids();

@@ -11,6 +11,7 @@
 #include "compiler/rules_tool/lsp/words.h"
 #include "runtime/core/layout.h"
 #include "runtime/core/storage.h"
+#include "runtime/encodings/encodings.h"
 
 namespace collage::rules_tool::lsp {
 namespace {
@@ -30,6 +31,10 @@ class Completer {
   }
 
   Json run() {
+    if (is_in_encode()) {
+      words(runtime::encoding_names(), ItemKind::Value);
+      return items();
+    }
     if (is_in_comment_or_string()) return Json::array();
     const FormatToken* last = token_before();
     if (last != nullptr && last->is(".")) {
@@ -40,12 +45,29 @@ class Completer {
     bool may_start = last == nullptr || starts_line || last->is(";") || last->opens_block() || last->closes_block();
     const Statement* block = scope_.block();
     if (may_start) words(statement_words(block == nullptr ? "" : block->head), ItemKind::Keyword);
-    bool is_inside = last != nullptr && !last->opens_block() && !last->closes_block() && !last->is(";");
+    // On a line of its own a statement goes on only after what cannot end it.
+    bool is_inside = last != nullptr && !last->opens_block() && !last->closes_block() && !last->is(";") &&
+                     !(starts_line && can_end(*last));
     if (is_inside && scope_.statement() != nullptr) inside(*scope_.statement(), *last);
     return items();
   }
 
  private:
+  static bool can_end(const FormatToken& token) {
+    if (token.kind == FormatToken::Kind::Keyword) return false;
+    return token.kind != FormatToken::Kind::Sign || token.is(")") || token.is("]") || token.is("}") || token.is("?");
+  }
+
+  /// `encode(w, "OH`: in a string that names an encoding.
+  bool is_in_encode() const {
+    std::string_view before = document_.text().substr(0, word_begin_);
+    std::string_view line = before.substr(std::min(before.rfind('\n') + 1, before.size()));
+    const size_t call = line.rfind("encode(");
+    if (call == std::string_view::npos || !line.ends_with('"')) return false;
+    std::string_view inside = line.substr(call);
+    return std::count(inside.begin(), inside.end(), '"') % 2 == 1 && inside.find(')') == std::string_view::npos;
+  }
+
   static uint32_t begin_of_word(std::string_view text, uint32_t offset) {
     while (offset > 0 && is_word(text[offset - 1])) --offset;
     return offset;
@@ -126,6 +148,7 @@ class Completer {
     captures();
     names_of("attr", ItemKind::Property);
     names_of("knob", ItemKind::Property);
+    names_of("let", ItemKind::Function);
     if (const Statement* rule = scope_.around("rule")) {
       size_t family = rule->find("for");
       if (family + 1 < rule->tokens.size()) add(rule->tokens[family + 1].text, ItemKind::Variable, "operator");
@@ -153,7 +176,9 @@ class Completer {
       }
       words({"elementwise", "broadcast", "injective", "reduction", "contraction", "opaque", "any_op"}, ItemKind::Class);
     }
-    if (head == "where" || head == "cost" || head == "lower" || holds_condition) expression();
+    bool is_expression = head == "where" || head == "cost" || head == "lower" || head == "let" || head == "energy";
+    if (head == "where") names_of("def", ItemKind::Function);
+    if (is_expression || holds_condition) expression();
     if (head == "rule" || head == "never") operators();
     if (head == "format") {
       if (last.is(":")) {

@@ -32,6 +32,7 @@ struct Options {
   std::vector<std::string> paths;
   bool only_check = false;
   tool::TestOptions test;
+  tool::ReportOptions report;
   std::vector<std::string> backends;
   bool as_json = false;
   std::vector<std::string> models;
@@ -66,9 +67,7 @@ int run(int argc, char** argv) {
     return add_on_files(name, what, [&, command] {
       std::optional<RuleSet> rules = collage::sema::load_rules(sources, options.paths, diags);
       if (rules && collage::passes::check_phases(*rules, diags)) return command(*rules);
-      fmt::print(stderr, "{}", diags.render());
-      size_t count = diags.error_count();
-      fmt::print(stderr, "{} error{}\n", count, count == 1 ? "" : "s");
+      tool::print_unreadable(options.report, diags);
       return false;
     });
   };
@@ -78,13 +77,17 @@ int run(int argc, char** argv) {
     return good;
   };
 
-  add_on_rules("check", "Report mistakes, and rules without tests", [&](const RuleSet& rules) {
-    tool::check_rules(rules, diags);
-    return true;
-  });
+  CLI::App* check = add_on_rules("check", "Report mistakes, and rules without tests",
+                                 [&](const RuleSet& rules) { return tool::check_rules(rules, options.report, diags); });
   CLI::App* test = add_on_rules("test", "Run the tests that stand in the files", [&](const RuleSet& rules) {
-    return tool::test_rules(sources, rules, options.test, diags);
+    return tool::test_rules(sources, rules, options.test, options.report, diags);
   });
+  for (CLI::App* reports : {check, test}) {
+    reports->add_flag("--json", options.report.as_json, "Print what was found as one JSON document");
+    reports->add_flag("--werror", options.report.werror, "Fail where there are warnings");
+  }
+  test->add_option("--rule", options.test.rules, "Only the tests of this rule, family or rewrite")->type_name("NAME");
+  test->add_option("--junit", options.test.junit, "Write the results as JUnit's XML, too")->type_name("FILE");
   test->add_flag("--mutate", options.test.mutate, "Require that some test fails when any one `where` is left out");
   test->add_flag("--mutate-bounds", options.test.bounds,
                  "The same for each `<` that becomes `<=` and each `>=` that becomes `>`");

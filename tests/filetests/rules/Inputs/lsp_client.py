@@ -226,8 +226,7 @@ def completion(client):
     top = client.labels("<HERE>")
     assert {"backend", "def", "include"} <= set(top) and "where" not in top, top
     head = "rules 1\nbackend npu {\n  attr lanes: int = 8\n  rule r for f in {Relu, Tanh} {\n    match y = f(c = Conv(x, w))\n"
-    # The pattern before may go on, with the operator `Where`.
-    assert client.labels(head + "    wh<HERE>") == ["Where", "where"], client.labels(head + "    wh<HERE>")
+    assert client.labels(head + "    wh<HERE>") == ["where"], client.labels(head + "    wh<HERE>")
     words = client.labels(head + "    <HERE>")
     assert {"cost", "format", "lower", "match", "test", "where"} <= set(words) and "device" not in words, words
     assert {"device", "rule", "runtime"} <= set(client.labels("rules 1\nbackend npu {\n  <HERE>\n}\n"))
@@ -239,6 +238,14 @@ def completion(client):
     assert {"Conv", "ConvTranspose"} <= set(client.labels("rules 1\nbackend a {\n  rule r {\n    match y = Co<HERE>"))
     assert "NHWC" in client.labels(head + "    format x: N<HERE>")
     assert client.labels("rules 1\nbackend a {\n  runtime h<HERE>") == ["host_jit"]
+    assert "dim" not in words and "Conv" not in words, words
+    # What cannot end a statement goes on in the next line.
+    assert "dim" in client.labels(head + "    where c.group == 1 and\n      <HERE>")
+    assert {"OHWI", "bf16"} <= set(client.labels(head + '    lower "f"(encode(w, "<HERE>'))
+    assert client.labels(head + '    lower "f"(encode(w, "OHWI", "b<HERE>') == ["bf16"]
+    named = head.replace("  rule r", '  let cycles(n) = n / 2\n  def where whole(x) = rank(x) == 4 else "rank"\n  rule r')
+    assert "cycles" in client.labels(named + "    let half = cy<HERE>") and "let" in words
+    assert client.labels(named + "    where who<HERE>") == ["whole"]
     assert client.labels(head + "    // wh<HERE>") == []
     assert client.labels(head + '    test ok "wh<HERE>') == []
     client.stop()

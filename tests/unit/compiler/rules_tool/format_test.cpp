@@ -134,10 +134,22 @@ TEST_F(RulesFormat, NothingAndCommentsAlone) {
 
 TEST_F(RulesFormat, EveryStatementOfABackendStartsItsLine) {
   for (const syntax::Keyword& keyword : syntax::kKeywords) {
-    if (!keyword.starts_statement() || (keyword.starts & syntax::InBackend) == 0) continue;
+    bool is_plain = keyword.starts_statement() && !keyword.is_contextual();
+    if (!is_plain || (keyword.starts & syntax::InBackend) == 0) continue;
     std::string text = format(fmt::format("rules 1 backend a {{ runtime sim {} x }}", keyword.spelling));
     EXPECT_NE(text.find(fmt::format("  {} x\n", keyword.spelling)), std::string::npos) << text;
   }
+}
+
+TEST_F(RulesFormat, DefinitionsAndWhatUsesThem) {
+  const std::string text =
+      "rules 1\nlet half(x) = x / 2\ndef where even(x) = x % 2 == 0 else \"odd\"\ndef kernel fast(x) {\n"
+      "  let n = dim(x, 1)\n  where even(n)\n  cost n * 1 ns\n}\nbackend a {\n  rule r {\n    match y = Relu(x)\n"
+      "    let n = if rank(x) == 2 then 1 else 2\n    kernel fast(x)\n    kernel slow = fast(x)\n"
+      "    test ok \"%y = Relu(%x)\" with x: f32[2] -> {%y} by fast{n = 1}, cost <= 2 us, lower \"fast\", format x: "
+      "NHWC\n"
+      "  }\n}\n";
+  EXPECT_EQ(format(text), text);
 }
 
 TEST_F(RulesFormat, AWordInsideAStatementStartsNone) {

@@ -24,6 +24,7 @@ std::string show(const ExprAst& expr) {
   if (expr.kind == ExprAst::Kind::Member) text += ".";
   if (expr.kind == ExprAst::Kind::Index) text += "at";
   if (expr.kind == ExprAst::Kind::List) text += "list";
+  if (expr.kind == ExprAst::Kind::If) text += "if";
   text += expr.text;
   for (const ExprAst& arg : expr.args) text += " " + show(arg);
   return text + ")";
@@ -129,7 +130,7 @@ std::string in_block(unsigned block, const std::string& text) {
 
 TEST_F(RulesParse, ReadingGoesOnAtEveryWordThatStartsAStatement) {
   for (const syntax::Keyword& keyword : syntax::kKeywords) {
-    if (!keyword.starts_statement()) continue;
+    if (!keyword.starts_statement() || keyword.is_contextual()) continue;
     for (unsigned block = syntax::InFile; block <= syntax::InPartition; block *= 2) {
       if ((keyword.starts & block) == 0) continue;
       std::string text = in_block(block, fmt::format("= {} =", keyword.spelling));
@@ -173,6 +174,27 @@ TEST_F(RulesParse, WordsThatMayBeNamesAreNames) {
     EXPECT_EQ(expression(word + " + 1"), "(+ " + word + " 1)");
     EXPECT_TRUE(parse(in_block(syntax::InRule, fmt::format("match {0} = Relu({0})", word)))) << diags.render();
   }
+}
+
+TEST_F(RulesParse, ContextualWordsAreNamesUnlessWhatFollowsSaysOtherwise) {
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if (!keyword.is_contextual()) continue;
+    std::string word(keyword.spelling);
+    EXPECT_EQ(expression(word + " + 1"), "(+ " + word + " 1)");
+    EXPECT_EQ(expression("max(" + word + ", 1)"), "(max " + word + " 1)");
+    EXPECT_TRUE(parse(in_block(syntax::InRule, fmt::format("match {0} = Relu({0}) where {0} == 1 cost {0}", word))));
+  }
+  // Whatever could follow the name `let` at the end of a statement: the next one.
+  for (const char* next : {"cost (1 s)", "where a == b", "lower \"f\"(a)", "match a = Relu(b)"}) {
+    auto ast = parse(in_block(syntax::InRule, std::string("where let ") + next));
+    ASSERT_TRUE(ast) << next << diags.render();
+    EXPECT_TRUE(ast->backends[0].rules[0].lets.empty()) << next;
+  }
+  auto ast = parse(in_block(syntax::InRule, "where a let b = 3 cost b let f(x) = x"));
+  ASSERT_TRUE(ast) << diags.render();
+  EXPECT_EQ(ast->backends[0].rules[0].lets.size(), 2u);
+  EXPECT_EQ(expression("if // a comment\n a then b else c + 1"), "(if a b (+ c 1))");
+  EXPECT_EQ(expression("1 + (if a then if b then 1 else 2 else 3)"), "(+ 1 (if a (if b 1 2) 3))");
 }
 
 TEST_F(RulesParse, AMisspeltWordIsNamedWithWhatWasExpected) {

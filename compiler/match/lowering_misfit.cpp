@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/lowering_misfit.h"
+
+#include <fmt/format.h>
+
+#include "runtime/encodings/encodings.h"
+
+namespace collage::match {
+namespace {
+
+/// Why the bound constant cannot be encoded; empty if it can, or is absent.
+std::string encoding_obstacle(const ir::LoweringArg& arg, const EvalContext& context) {
+  const ValueId id = context.bindings[static_cast<size_t>(arg.capture)].value;
+  if (arg.encoding.empty() || !id.is_valid()) return "";
+  const ir::Value& value = context.graph.value(id);
+  if (!value.is_constant()) return fmt::format("`%{}` is no constant to encode", value.name);
+  const std::string misfit = runtime::encoding_misfit(value.type.dtype, value.type.shape, arg.encoding);
+  return misfit.empty() ? "" : fmt::format("`%{}` does not fit its encoding: {}", value.name, misfit);
+}
+
+std::string value_obstacle(const ir::LoweringArg& arg, const EvalContext& context) {
+  if (mentions_absent(*arg.value, context)) return "";
+  const Evaluated value = evaluate(*arg.value, context);
+  return value ? "" : fmt::format("argument `{}` of its lowering has no value: {}", arg.name, value.why);
+}
+
+}  // namespace
+
+std::optional<LoweringMisfit> lowering_misfit(const ir::Lowering& lowering, const EvalContext& context) {
+  for (const ir::LoweringArg& arg : lowering.args) {
+    std::string obstacle = arg.capture >= 0 ? encoding_obstacle(arg, context) : value_obstacle(arg, context);
+    if (!obstacle.empty()) return LoweringMisfit{std::move(obstacle), arg.span};
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::match

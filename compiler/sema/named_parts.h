@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rule text gives names to besides patterns: expressions (`let`), conditions (`def where`), kernels (`def kernel`).
+//
+//     let cycles(work, width) = work / width                    cost cycles(macs, lanes) * 1 ns
+//     def where aligned(x) = dim(x, 1) % 8 == 0 else "…"        where aligned(x)
+//     def kernel wide(x, w) { cost … lower "wide"(x, w) }       kernel wide(a, b)
+//
+// Tables nest: that of a kernel in that of its rule, of the backend, of the file. A use means what the body would mean
+// there, with the arguments for the parameters (`expand_named.h`).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+class NamedParts {
+ public:
+  /// `is_local`: of a rule or kernel, whose names of the pattern its bodies see.
+  explicit NamedParts(const NamedParts* outer = nullptr, bool is_local = false) : outer_(outer), is_local_(is_local) {}
+
+  /// Each adds definitions, which may use each other in any order. Returns false after errors.
+  bool add(const std::vector<syntax::NamedExprAst>& expressions, support::Diagnostics& diags);
+  bool add(const std::vector<syntax::KernelDefAst>& kernels, support::Diagnostics& diags);
+
+  struct FoundExpr {
+    const syntax::NamedExprAst* ast = nullptr;
+    const NamedParts* table = nullptr;  ///< in which it stands
+  };
+  /// Finds an expression or condition, here or further out, and marks it as used.
+  FoundExpr find_expr(std::string_view name) const;
+  /// Returns null if there is no such kernel.
+  const syntax::KernelDefAst* find_kernel(std::string_view name) const;
+  bool is_local() const { return is_local_; }
+  std::vector<std::string> expr_names() const;
+  std::vector<std::string> kernel_names() const;
+  /// Warns about what stands in this table and was not found since.
+  void warn_unused(support::Diagnostics& diags) const;
+
+ private:
+  const NamedParts* outer_;
+  bool is_local_;
+  std::map<std::string, syntax::NamedExprAst, std::less<>> expressions_;
+  std::map<std::string, syntax::KernelDefAst, std::less<>> kernels_;
+  mutable std::set<std::string, std::less<>> used_;
+};
+
+}  // namespace collage::sema
