@@ -61,6 +61,12 @@ class ProblemMaker {
       p_.owners.push_back(std::move(owner));
     }
     for (const SkeletonValue& value : s_.values) add_value(value);
+    for (const SkeletonNode& one : s_.nodes) {
+      constant_of_.push_back({});
+      if (one.weight_bytes > 0) {
+        constant_of_.back() = p_.constant_bytes.add(static_cast<int64_t>(one.weight_bytes));
+      }
+    }
     find_neighbours();
     for (NodeId n : p_.nodes()) add_candidates(n);
     return std::move(p_);
@@ -226,6 +232,9 @@ class ProblemMaker {
     std::sort(c.writes.begin(), c.writes.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
     for (ValueId v : reads) c.reads.push_back({v, in});
     c.cost = Cost::time(cost(owner, nodes, reads));
+    for (NodeId n : nodes) {
+      if (constant_of_[n].is_valid()) c.constants.push_back(constant_of_[n]);
+    }
     c.nodes = std::move(nodes);
     p_.candidates.push_back(std::move(c));
   }
@@ -267,6 +276,7 @@ class ProblemMaker {
   const Skeleton& s_;
   Setting setting_;
   Problem p_;
+  place::Table<NodeId, place::ConstantId> constant_of_;  ///< weights; none: the node has none
   place::Table<NodeId, std::vector<NodeId>> successors_;
   place::Table<NodeId, std::vector<NodeId>> predecessors_;
 };

@@ -2,8 +2,8 @@
 // Times the placement search on the graphs of real models and on synthetic families, with synthetic backends
 // (backends.h), and holds it against its goals: gap and time.
 //
-//   placement_bench [--settings ABC] [--budget SECONDS] [--compare] [--trace] [--certify] [--family NAME --nodes
-//   N[,N…]] [MODEL…]
+//   placement_bench [--settings ABC] [--budget SECONDS] [--max-partitions N] [--memory-share PART] [--compare]
+//   [--trace] [--certify] [--family NAME --nodes N[,N…]] [MODEL…]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +17,7 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/bound/prove.h"
 #include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/strategies.h"
 #include "compiler/sema/build_graph.h"
 
@@ -46,8 +47,40 @@ double percent(Cost cost, Cost bound) {
                            : 100.0 * static_cast<double>((cost - bound).count()) / static_cast<double>(cost.count());
 }
 
-void measure(const bench::Skeleton& skeleton, char setting, double budget, bool trace, bool certifies) {
-  const place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
+/// What the search must keep beside covering all nodes.
+struct Limits {
+  int max_partitions = 0;   ///< of npu and dsp, each; 0: any number
+  double memory_share = 0;  ///< of what the plan without limits takes in each device; 0: any amount
+};
+
+void add_limits(const Limits& limits, double budget, place::Problem& problem) {
+  const auto on_device = [](const place::Owner& owner) { return owner.instance != "host"; };
+  std::optional<place::Solution> free;
+  if (limits.memory_share > 0) {
+    place::SearchOptions options;
+    options.max_seconds = budget;
+    free = place::search_optimal(problem, options);
+  }
+  for (place::Owner& owner : problem.owners) {
+    if (on_device(owner) && limits.max_partitions > 0) owner.max_partitions = limits.max_partitions;
+    if (on_device(owner) && free) owner.memory = INT64_MAX / 4;
+  }
+  if (!free) return;
+  const place::MemoryLimits memory(problem);
+  for (const auto i : memory.instances().ids()) {
+    const auto taken = static_cast<double>(memory.peak(i, free->chosen));
+    for (place::Owner& owner : problem.owners) {
+      if (owner.instance == memory.instances()[i].name) {
+        owner.memory = static_cast<int64_t>(taken * limits.memory_share);
+      }
+    }
+  }
+}
+
+void measure(const bench::Skeleton& skeleton, char setting, double budget, const Limits& limits, bool trace,
+             bool certifies) {
+  place::Problem problem = bench::make_problem(skeleton, static_cast<bench::Setting>(setting - 'A'));
+  add_limits(limits, budget, problem);
   place::SearchOptions options;
   options.max_seconds = budget;
   options.max_states = UINT64_MAX / 8;
@@ -123,6 +156,9 @@ int main(int argc, char** argv) {
   app.add_option("--budget", budget, "seconds for each search")->capture_default_str();
   app.add_option("--family", family, "chain | resnet | nasnet | densenet | transformer");
   app.add_option("--nodes", nodes, "sizes of the family")->delimiter(',');
+  Limits limits;
+  app.add_option("--max-partitions", limits.max_partitions, "at most so many on npu, and on dsp");
+  app.add_option("--memory-share", limits.memory_share, "each device has this part of what the free plan takes there");
   bool trace = false;
   app.add_flag("--trace", trace, "a line for each round of the search");
   bool certifies = false;
@@ -141,7 +177,7 @@ int main(int argc, char** argv) {
       if (compares) {
         compare(skeleton, setting, budget);
       } else {
-        measure(skeleton, setting, budget, trace, certifies);
+        measure(skeleton, setting, budget, limits, trace, certifies);
       }
     }
   }

@@ -196,7 +196,10 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
   for (const std::vector<CandidateId>& turn : turns) greedy.take_turn(turn);
   std::vector<CandidateId> taken = greedy.taken();
   for (size_t given_up = 1;; given_up *= 2) {
-    std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), options);
+    // Whether there is a way to finish shows soon, mostly.
+    SearchOptions own = options;
+    if (!taken.empty()) own.max_states = std::min(own.max_states, std::max<uint64_t>(2'000, 4 * problem.node_count));
+    std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), own);
     if (solution || taken.empty()) return solution;
     taken.resize(taken.size() - std::min(taken.size(), given_up));
   }

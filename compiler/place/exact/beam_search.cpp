@@ -26,6 +26,11 @@ bool SearchBudget::is_spent() const {
          (options_.max_seconds && seconds() >= *options_.max_seconds);
 }
 
+bool SearchBudget::is_out_of_patience() const {
+  return states_ / kPatience >= options_.max_states || options_.is_stopped() ||
+         (options_.max_seconds && seconds() >= static_cast<double>(kPatience) * *options_.max_seconds);
+}
+
 size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {
   uint64_t hash = 0x9e3779b97f4a7c15;
   for (int64_t word : key) {

@@ -30,7 +30,7 @@ class SearchBudget {
   double seconds() const;
   bool is_spent() const;
   /// Without any solution the search goes on for longer.
-  bool is_out_of_patience() const { return states_ / kPatience >= options_.max_states; }
+  bool is_out_of_patience() const;
 
  private:
   const SearchOptions& options_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace collage::place {
 namespace {
@@ -16,7 +17,8 @@ constexpr int kNarrowings = 7;
 constexpr double kGolden = 0.6180339887498949;
 /// A bound that rises by less than this part of itself does not rise.
 constexpr double kLeastRise = 1e-7;
-constexpr int kMaxSteps = 8;
+constexpr int kMaxSteps = 10;
+constexpr double kCoolings[] = {1, 0.25, 0.06};
 
 }  // namespace
 
@@ -118,8 +120,8 @@ void LimitPricer::raise(LimitId limit) {
 }
 
 /// How the smoothed bound grows with price * capacity of each active limit.
-LimitPricer::Prices LimitPricer::slope(BoundTuner& tuner) const {
-  const Table<MoveId, double> chances = tuner.chances();
+LimitPricer::Prices LimitPricer::slope(BoundTuner& tuner, double cooling) const {
+  const Table<MoveId, double> chances = tuner.chances(cooling);
   Prices slope(best_.size(), 0);
   for (LimitId r : slope.ids()) {
     const SearchLimits::Limit& limit = limits_.limits()[r];
@@ -180,12 +182,14 @@ void LimitPricer::raise_bound(BoundTuner& tuner) {
   }
   set(best_);
   tuner.shift(shifted_);
-  for (int step = 0; active > 1 && step < kMaxSteps; ++step) {
+  // Where the slope at the tuner's temperature leads nowhere, one that sees less far may.
+  size_t cooling = 0;
+  for (int step = 0; active > 1 && step < kMaxSteps && cooling < std::size(kCoolings); ++step) {
     shifted_.assign(chain_.runs().size(), 0);
-    const bool rises = raise_along(slope(tuner));
+    const bool rises = raise_along(slope(tuner, kCoolings[cooling]));
     set(best_);
     tuner.shift(shifted_);
-    if (!rises) break;
+    if (!rises) ++cooling;
   }
 }
 

@@ -42,7 +42,7 @@ class LimitPricer {
   double at(const Prices& prices);
   void raise(LimitId limit);
   bool raise_along(const Prices& slope);
-  Prices slope(BoundTuner& tuner) const;
+  Prices slope(BoundTuner& tuner, double cooling) const;
 
   SearchLimits& limits_;
   IndexedProblem& search_;

@@ -94,10 +94,10 @@ void BoundTuner::shift(const Table<RunId, int64_t>& more) {
   for (RunId r : more.ids()) point_.shares[r] += static_cast<double>(more[r]);
 }
 
-Table<MoveId, double> BoundTuner::chances() {
+Table<MoveId, double> BoundTuner::chances(double cooling) {
   const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
   const double cold = kChanceTemperature * std::abs(static_cast<double>(bound_.lower().count())) / nodes;
-  smooth_.evaluate(point_, std::max(1.0, temperature_ > 0 ? temperature_ : cold), slope_);
+  smooth_.evaluate(point_, std::max(1.0, cooling * (temperature_ > 0 ? temperature_ : cold)), slope_);
   Table<MoveId, double> chances;
   for (MoveId m : problem_.moves.ids()) {
     double sum = 0;
