@@ -198,7 +198,8 @@ static std::string hint_for(const ScanState& state, parser::symbol_kind_type fou
     case kind_of::S_GE:
       if (in_expression) return "comparisons do not chain: `1 < n and n < 8`";
       return expects(kind_of::S_BY) ? "a comma stands before what a test expects: `-> {%c}, cost <= 2 us`" : "";
-    case kind_of::S_MINUS: return expects(kind_of::S_NUMBER) && !in_expression ? "the number cannot be negative here" : "";
+    case kind_of::S_MINUS:
+      return expects(kind_of::S_NUMBER) && !in_expression ? "the number cannot be negative here" : "";
     default: break;
   }
   if (found != kind_of::S_SLASH && found != kind_of::S_IDENT) return "";

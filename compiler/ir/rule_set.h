@@ -280,9 +280,9 @@ struct Backend {
   std::vector<Need> needs;
   std::vector<std::string> conflicts;
   std::vector<support::Span> conflict_spans{};  ///< of each
-  std::string default_layout = "plain";      ///< of operands and results that no format clause names
-  std::optional<Storage> default_storage{};  ///< of floats whose format clause names none
-  std::vector<Phase> phases;                 ///< at most one `pre` and one `post`
+  std::string default_layout = "plain";         ///< of operands and results that no format clause names
+  std::optional<Storage> default_storage{};     ///< of floats whose format clause names none
+  std::vector<Phase> phases;                    ///< at most one `pre` and one `post`
   std::vector<Rewrite> rewrites;
   std::vector<Rule> rules;
   std::vector<Deny> denies;

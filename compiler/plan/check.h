@@ -20,8 +20,9 @@ struct CheckRow {
   double max_magnitude = 0;   ///< max |reference|
   bool passed = false;
   bool is_rounding = false;  ///< an output against that of the reference on the whole model: reported, not judged
-  bool is_of_given = false;  ///< an output of the model after passes against that of the model as given; `backend` then is
-                             ///< the pass that changed it
+  bool is_of_given =
+      false;  ///< an output of the model after passes against that of the model as given; `backend` then is
+              ///< the pass that changed it
 };
 
 struct CheckReport {

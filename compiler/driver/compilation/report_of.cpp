@@ -57,7 +57,8 @@ void add_backends(const std::vector<Activation>& activations, Report& report) {
     report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}, is_simulated(backend)});
   }
   if (!has_host) report.backends.push_back({"host", "", 0, {}});
-  report.rule_summary += fmt::format("{}{} rule{}", report.rule_summary.empty() ? "" : ": ", rules, rules == 1 ? "" : "s");
+  report.rule_summary +=
+      fmt::format("{}{} rule{}", report.rule_summary.empty() ? "" : ": ", rules, rules == 1 ? "" : "s");
 }
 
 void add_refusals(const Compilation& compilation, const place::BuiltProblem& built,

@@ -59,12 +59,12 @@ struct Report {
   std::vector<std::pair<std::string, Cost>> baselines;  ///< other strategies and their values
   /// Texts of limits that keep the plan from being cheaper: `max partitions 3` of vx3 (vx3.rules:19), and by how much.
   std::vector<std::pair<std::string, Cost>> limits;
-  std::string considered;                               ///< how `--candidate-placement` compares
-  std::string evolved;                                  ///< what `evolve` measured
-  std::string certified;                                ///< what `--certificate` wrote and proved
-  std::map<std::string, size_t> uncompiled;             ///< nodes that the host runs on reference kernels, by operator
-  codegen::JitStats code;                               ///< of the host's kernels
-  std::optional<QuantizeReport> quantized;              ///< of `--calibrate`
+  std::string considered;                    ///< how `--candidate-placement` compares
+  std::string evolved;                       ///< what `evolve` measured
+  std::string certified;                     ///< what `--certificate` wrote and proved
+  std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
+  codegen::JitStats code;                    ///< of the host's kernels
+  std::optional<QuantizeReport> quantized;   ///< of `--calibrate`
   std::string wrote;
 };
 

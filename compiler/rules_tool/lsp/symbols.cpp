@@ -152,9 +152,9 @@ class Resolver {
     static constexpr std::pair<std::string_view, Symbol::Kind> kinds[] = {
         {"attr", Symbol::Kind::BackendAttribute}, {"knob", Symbol::Kind::BackendAttribute},
         {"def", Symbol::Kind::Definition},        {"let", Symbol::Kind::Definition},
-        {"rewrite", Symbol::Kind::Definition},
-        {"rule", Symbol::Kind::Definition},       {"device", Symbol::Kind::Device},
-        {"switch", Symbol::Kind::Device},         {"backend", Symbol::Kind::Backend}};
+        {"rewrite", Symbol::Kind::Definition},    {"rule", Symbol::Kind::Definition},
+        {"device", Symbol::Kind::Device},         {"switch", Symbol::Kind::Device},
+        {"backend", Symbol::Kind::Backend}};
     // A device is often called like its backend: a link goes to the device.
     const Statement* statement = scope_.statement();
     for (const auto& [head, kind] : kinds) {
