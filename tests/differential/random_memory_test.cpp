@@ -116,8 +116,13 @@ class RandomMemory : public ::testing::Test {
 
 TEST_F(RandomMemory, EveryPlanFits) {
   const int cases = 1'500 * rounds();
-  for (int seed = 0; seed < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++seed) {
-    check(3'000'000 + static_cast<uint64_t>(seed));
+  for (int i = 0; i < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
+    const uint64_t seed = 3'000'000 + static_cast<uint64_t>(i);
+    try {
+      check(seed);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "seed " << seed << ": " << error.what();
+    }
   }
   EXPECT_GT(limited_, cases / 4);
   EXPECT_GT(on_devices_, limited_ / 10);
