@@ -179,19 +179,24 @@ bool is_limited(const Owner& owner) {
   return owner.max_partitions || owner.memory || !owner.conflicts.empty();
 }
 
-/// Where limits kept the search from proving its solution: what simpler strategies find, and what it finds without each
-/// of the backends that have limits, may be better. Each of these searches ends once it cannot be.
+/// False: the rival is no better.
+bool take_if_better(const std::optional<Solution>& rival, Solution& best) {
+  if (!rival || rival->cost >= best.cost) return false;
+  best.chosen = rival->chosen;
+  best.region = rival->region;
+  best.cost = rival->cost;
+  best.optimal = best.cost == best.bound;
+  return true;
+}
+
+/// Where limits kept the search from proving its solution: what simpler searches find, and what it finds without each of
+/// the backends that have limits, may be better. Each of these searches ends once it cannot be.
 void take_better_rival(const StrategyInput& input, Solution& best) {
   const Problem& problem = input.problem;
   SearchOptions options = input.options;
   options.cutoff = best.cost;
-  const auto consider = [&](std::optional<Solution> rival) {
-    if (!rival || rival->cost >= best.cost) return;
-    best.chosen = std::move(rival->chosen);
-    best.region = std::move(rival->region);
-    best.cost = rival->cost;
-    best.optimal = best.cost == best.bound;
-    options.cutoff = best.cost;
+  const auto consider = [&](const std::optional<Solution>& rival) {
+    if (take_if_better(rival, best)) options.cutoff = best.cost;
   };
   consider(solve_merge({problem, input.backends, input.options, input.why}));
   for (const std::string& backend : backend_names(problem)) {
@@ -211,14 +216,16 @@ void take_better_rival(const StrategyInput& input, Solution& best) {
 }  // namespace
 
 std::optional<Solution> solve_optimal(const StrategyInput& input) {
+  std::optional<std::vector<Solution>> simpler;
   const auto simpler_solutions = [&] {
+    if (simpler) return *simpler;
     const std::vector<std::string> host = {std::string(kHostBackend)};
-    std::vector<Solution> known;
+    simpler.emplace();
     for (std::optional<Solution>& one : std::vector{solve_single({input.problem, host, input.options, input.why}),
                                                     solve_greedy(input), solve_eager(input)}) {
-      if (one) known.push_back(std::move(*one));
+      if (one) simpler->push_back(std::move(*one));
     }
-    return known;
+    return *simpler;
   };
   std::optional<Solution> solution = search_optimal(input.problem, input.options, simpler_solutions);
   if (!solution) {
@@ -226,9 +233,10 @@ std::optional<Solution> solve_optimal(const StrategyInput& input) {
     if (solution) drop_proof(*solution);
     return solution;
   }
+  if (solution->optimal || input.options.is_probe) return solution;
+  for (const Solution& rival : simpler_solutions()) take_if_better(rival, *solution);
   const bool has_limits = std::any_of(input.problem.owners.begin(), input.problem.owners.end(), is_limited);
-  if (solution->optimal || !has_limits || input.options.is_probe || input.options.max_seconds) return solution;
-  take_better_rival(input, *solution);
+  if (has_limits && !input.options.max_seconds) take_better_rival(input, *solution);
   return solution;
 }
 

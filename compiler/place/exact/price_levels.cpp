@@ -3,13 +3,14 @@
 
 namespace collage::place {
 
-PriceLevels::PriceLevels(const SearchLimits& limits, const IndexedProblem& search, ChainBound& chain) {
+PriceLevels::PriceLevels(const SearchLimits& limits, const RunUses& uses, const IndexedProblem& search,
+                         ChainBound& chain) {
   const Multipliers multipliers = chain.multipliers();
-  const RunExtras usual = extras_of(limits, search, chain, kPriceFactors.front());
+  const RunExtras usual = extras_of(limits, uses, chain, kPriceFactors.front());
   for (size_t i = 1; i < kPriceFactors.size(); ++i) {
     Level level;
     level.factor = kPriceFactors[i];
-    level.more = extras_of(limits, search, chain, level.factor);
+    level.more = extras_of(limits, uses, chain, level.factor);
     for (MoveId m : search.moves.ids()) {
       int64_t paid = 0;
       for (RunId r : chain.runs_of(m)) paid += level.more[r];

@@ -23,7 +23,7 @@ class PriceLevels {
  public:
   PriceLevels() = default;
   /// `chain` is the same after as before.
-  PriceLevels(const SearchLimits& limits, const IndexedProblem& search, ChainBound& chain);
+  PriceLevels(const SearchLimits& limits, const RunUses& uses, const IndexedProblem& search, ChainBound& chain);
 
   /// Of a factor beyond the first one.
   struct Level {

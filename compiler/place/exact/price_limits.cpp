@@ -22,28 +22,44 @@ constexpr double kCoolings[] = {1, 0.25, 0.06};
 
 }  // namespace
 
-RunExtras extras_of(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain, double factor) {
-  constexpr double kMost = 1e15;
-  RunExtras extras(chain.runs().size(), 0);
+RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain) {
+  RunUses uses;
   Table<NodeId, Position> position_of(search.order.size());
   for (Position p : search.order.ids()) position_of[search.order[p]] = p;
   for (MoveId m : search.moves.ids()) {
-    const SearchLimits::RunPrice price = limits.price_of(search.moves[m].source);
+    const CandidateId candidate = search.moves[m].source;
     const IdRange<RunId> runs = chain.runs_of(m);
     for (RunId r : runs) {
-      double here = price.whole / static_cast<double>(runs.size());
-      for (const auto& [node, amount] : price.nodes) {
-        const Position at = position_of[node];
-        if (chain.runs()[r].begin <= at && at < chain.runs()[r].end) here += amount;
+      for (SearchLimits::LimitId limit : limits.limits().ids()) {
+        double amount = 0;
+        if (limits.limits()[limit].counter.is_valid()) {
+          amount = static_cast<double>(limits.uses(limit, candidate)) / static_cast<double>(runs.size());
+        } else if (limits.instance_of(candidate) == limits.limits()[limit].instance) {
+          for (const auto& [node, bytes] : limits.sure_bytes_at(candidate)) {
+            const Position at = position_of[node];
+            if (chain.runs()[r].begin <= at && at < chain.runs()[r].end) amount += static_cast<double>(bytes);
+          }
+        }
+        if (amount > 0) uses.push_back({r, limit, amount});
       }
-      extras[r] = static_cast<int64_t>(std::min(here * factor, kMost));
     }
+  }
+  return uses;
+}
+
+RunExtras extras_of(const SearchLimits& limits, const RunUses& uses, const ChainBound& chain, double factor) {
+  RunExtras extras(chain.runs().size(), 0);
+  for (size_t i = 0; i < uses.size();) {
+    const RunId run = uses[i].run;
+    double pays = 0;
+    for (; i < uses.size() && uses[i].run == run; ++i) pays += limits.limits()[uses[i].limit].price * uses[i].amount;
+    extras[run] = static_cast<int64_t>(pays * factor);
   }
   return extras;
 }
 
-RunExtras add_prices(const SearchLimits& limits, IndexedProblem& search, const ChainBound& chain) {
-  RunExtras extras = extras_of(limits, search, chain, 1);
+RunExtras add_prices(const SearchLimits& limits, const RunUses& uses, IndexedProblem& search, const ChainBound& chain) {
+  RunExtras extras = extras_of(limits, uses, chain, 1);
   for (MoveId m : search.moves.ids()) {
     IndexedCandidate& move = search.moves[m];
     int64_t all = 0;
@@ -56,7 +72,7 @@ RunExtras add_prices(const SearchLimits& limits, IndexedProblem& search, const C
 
 void LimitPricer::set(const Prices& prices) {
   for (LimitId r : prices.ids()) limits_.set_price(r, prices[r]);
-  RunExtras extras = add_prices(limits_, search_, chain_);
+  RunExtras extras = add_prices(limits_, uses_, search_, chain_);
   extras_.resize(extras.size(), 0);
   Multipliers multipliers = chain_.multipliers();
   for (RunId r : extras.ids()) {

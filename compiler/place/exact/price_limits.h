@@ -16,20 +16,32 @@
 
 namespace collage::place {
 
+/// What a run uses of a limit. A chain of runs forgets to which candidates they belong, so each pays on its own: for
+/// bytes where the node is that all candidates with the constant have in common, so that none of these gets them for
+/// less; for the rest in equal parts.
+struct RunUse {
+  RunId run;
+  SearchLimits::LimitId limit;
+  double amount = 0;
+};
+/// Of all runs, in their order.
+using RunUses = std::vector<RunUse>;
+RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain);
+
 /// What each run pays for limits, in counts of the problem's unit.
 using RunExtras = Table<RunId, int64_t>;
 
 /// At the prices of `limits`, all times `factor`.
-RunExtras extras_of(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain, double factor);
+RunExtras extras_of(const SearchLimits& limits, const RunUses& uses, const ChainBound& chain, double factor);
 
 /// The prices of `limits` in the costs of moves; the multipliers stay as they are. Returns what runs pay.
-RunExtras add_prices(const SearchLimits& limits, IndexedProblem& search, const ChainBound& chain);
+RunExtras add_prices(const SearchLimits& limits, const RunUses& uses, IndexedProblem& search, const ChainBound& chain);
 
 class LimitPricer {
  public:
   /// `extras`: what the runs pay in the multipliers that are set; empty: nothing.
-  LimitPricer(SearchLimits& limits, IndexedProblem& search, ChainBound& chain, RunExtras& extras)
-      : limits_(limits), search_(search), chain_(chain), extras_(extras) {}
+  LimitPricer(SearchLimits& limits, const RunUses& uses, IndexedProblem& search, ChainBound& chain, RunExtras& extras)
+      : limits_(limits), uses_(uses), search_(search), chain_(chain), extras_(extras) {}
 
   /// Sets the prices of all active limits. The multipliers change by the prices, and `tuner` is shifted with them.
   void raise_bound(BoundTuner& tuner);
@@ -45,6 +57,7 @@ class LimitPricer {
   Prices slope(BoundTuner& tuner, double cooling) const;
 
   SearchLimits& limits_;
+  const RunUses& uses_;
   IndexedProblem& search_;
   ChainBound& chain_;
   RunExtras& extras_;

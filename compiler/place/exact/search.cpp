@@ -17,6 +17,7 @@
 #include "compiler/place/exact/price_limits.h"
 #include "compiler/place/exact/search_limits.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/support/check.h"
 
 namespace collage::place {
 namespace {
@@ -48,6 +49,7 @@ struct Stage {
   std::unique_ptr<const Problem> part;  ///< null: the whole problem, which is the caller's
   IndexedProblem search;
   ChainBound chain;
+  RunUses uses;      ///< of limits, once some are active
   RunExtras extras;  ///< what is in the multipliers for limits
 };
 
@@ -160,7 +162,7 @@ class OptimalSearch {
     LimitRules rules;
     if (!limits_.any_active()) return rules;
     rules.limits = &limits_;
-    rules.levels = PriceLevels(limits_, stage_->search, stage_->chain);
+    rules.levels = PriceLevels(limits_, stage_->uses, stage_->search, stage_->chain);
     rules.keeps_apart = keeps_apart;
     rules.room = std::move(room);
     if (!limits_.memory_is_active()) return rules;
@@ -190,8 +192,9 @@ class OptimalSearch {
     is_closed_ = unseen > best_.cost || unseen >= Cost::max();
     // Wider rounds prove nothing if what was refused costs less than all that was put aside.
     is_stuck_ = layers.least_refused() < Cost::max() && layers.least_refused() <= layers.least_put_aside();
-    if (layers.least_refused() < best_.cost) search_smaller(width);
-    return true;
+    if (layers.least_refused() >= best_.cost) return true;
+    search_smaller(width);
+    return !best_.exists() || !activate_limits();
   }
 
   /// Solutions that count on less memory, until one is accepted.
@@ -220,6 +223,7 @@ class OptimalSearch {
     if (whole_ != nullptr) stage_ = std::move(whole_);
     if (!is_tuned_without_) tune_without_limits();
     has_new_stage_ = true;
+    stage_->uses = uses_of_runs(limits_, stage_->search, stage_->chain);
     best_ = {};
     if (starts_) {
       for (const Solution& known : starts_()) start_from(known);
@@ -230,7 +234,7 @@ class OptimalSearch {
       BeamSearch(stage_->search, stage_->chain, budget_, rules(false, nothing)).run(1, best_);
     }
     BoundTuner tuner(stage_->search, stage_->chain);
-    LimitPricer(limits_, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
+    LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
     return true;
   }
 
@@ -263,7 +267,8 @@ class OptimalSearch {
          !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !is_hopeless() && !budget_.is_spent(); ++chunk) {
       const Cost before = lower(), proven_before = bound_, best_before = best_.cost;
       const bool goes_on = tuner->ascend(best_.cost + problem_.cost_of(limits_.credit({})), steps);
-      if (limits_.any_active()) LimitPricer(limits_, stage_->search, stage_->chain, stage_->extras).raise_bound(*tuner);
+      if (limits_.any_active())
+        LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(*tuner);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
       const bool rises = (lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
@@ -298,12 +303,16 @@ class OptimalSearch {
     std::sort(kept.begin(), kept.end());
     auto next = std::make_unique<Stage>(std::make_unique<const Problem>(part_of(problem_, kept)));
     for (IndexedCandidate& move : next->search.moves) move.source = kept[move.source.slot()];
-    next->extras = add_prices(limits_, next->search, next->chain);
+    if (limits_.any_active()) next->uses = uses_of_runs(limits_, next->search, next->chain);
+    next->extras = add_prices(limits_, next->uses, next->search, next->chain);
     tuner = std::make_unique<BoundTuner>(
         next->search, next->chain, *tuner,
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
     const Table<CandidateId, MoveId> move_of = moves_of_candidates(next->search);
-    for (MoveId& move : best_.moves) move = move_of[source(move)];
+    for (MoveId& move : best_.moves) {
+      move = move_of[source(move)];
+      COLLAGE_CHECK(move.is_valid(), "a candidate of the best solution is in no solution that is as good");
+    }
     if (whole_ == nullptr) whole_ = std::move(stage_);
     stage_ = std::move(next);
     raise(std::min(best_.cost, this->lower()));

@@ -98,20 +98,10 @@ int64_t SearchLimits::uses(LimitId limit, CandidateId candidate) const {
   return instance_[candidate] == of.instance ? sure_[candidate] : 0;
 }
 
-SearchLimits::RunPrice SearchLimits::price_of(CandidateId candidate) const {
-  RunPrice price;
-  for (LimitId r : limits_.ids()) {
-    const Limit& limit = limits_[r];
-    if (limit.price <= 0) continue;
-    if (limit.counter.is_valid()) {
-      price.whole += limit.price * static_cast<double>(uses(r, candidate));
-    } else if (instance_[candidate] == limit.instance) {
-      for (const auto& [node, bytes] : sure_at_[candidate]) {
-        price.nodes.emplace_back(node, limit.price * static_cast<double>(bytes));
-      }
-    }
-  }
-  return price;
+void SearchLimits::set_price(LimitId limit, double price) {
+  constexpr double kMostCredit = 1e14;
+  const double capacity = static_cast<double>(std::max<int64_t>(1, limits_[limit].capacity));
+  limits_[limit].price = std::min(price, kMostCredit / (capacity * static_cast<double>(limits_.size())));
 }
 
 int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst, double factor) const {
@@ -122,7 +112,7 @@ int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst, double fac
     if (limit.instance.is_valid() && !worst.empty()) room -= worst[limit.instance];
     credit += limit.price * static_cast<double>(room);
   }
-  return static_cast<int64_t>(std::ceil(std::min(credit * factor, 1e17)));
+  return static_cast<int64_t>(std::ceil(credit * factor));
 }
 
 }  // namespace collage::place

@@ -51,16 +51,13 @@ class SearchLimits {
   /// was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
-  void set_price(LimitId limit, double price) { limits_[limit].price = price; }
+  /// At most what keeps `credit` far from the largest cost, whatever the factor.
+  void set_price(LimitId limit, double price);
   int64_t uses(LimitId limit, CandidateId candidate) const;
-  /// What all that a candidate uses costs, of its runs (a chain of them forgets to which candidates they belong): bytes
-  /// where the node is that all candidates with the constant have in common, so that none of these gets them for less;
-  /// the rest in equal parts.
-  struct RunPrice {
-    double whole = 0;                                ///< for the candidate as a partition
-    std::vector<std::pair<NodeId, double>> nodes{};  ///< for what is held because of a node
-  };
-  RunPrice price_of(CandidateId candidate) const;
+  /// Bytes of `uses`, each where the node is that all candidates with the constant have in common.
+  const std::vector<std::pair<NodeId, int64_t>>& sure_bytes_at(CandidateId candidate) const {
+    return sure_at_[candidate];
+  }
   /// What the prices, all times `factor`, give back in all, rounded up, where candidates work with `worst` bytes (by
   /// instance; empty: none).
   int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
