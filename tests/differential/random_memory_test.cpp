@@ -2,7 +2,7 @@
 // Placements on devices with little memory, from random models and rule files (random_case.h): whatever the strategy, the
 // plan of what was found fits, computes the reference's numbers, and no strategy is better than the exact one.
 //
-// COLLAGE_RANDOM_ROUNDS multiplies the number of cases.
+// COLLAGE_RANDOM_ROUNDS multiplies the number of cases, COLLAGE_RANDOM_SEED is the seed of the first one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,9 +27,9 @@ namespace {
 using Kind = place::Strategy::Kind;
 using runtime::Tensor;
 
-int rounds() {
-  const char* text = std::getenv("COLLAGE_RANDOM_ROUNDS");
-  return text ? std::max(1, std::atoi(text)) : 1;
+int setting(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::max(1, std::atoi(text)) : otherwise;
 }
 
 class RandomMemory : public ::testing::Test {
@@ -80,7 +80,7 @@ class RandomMemory : public ::testing::Test {
       const auto other = driver::find_placement(input, strategy, &why);
       ASSERT_TRUE(other) << why;
       expect_plan(*model, other->placement, targets);
-      better_than_exact_ += other->predicted < best->predicted;
+      EXPECT_GE(other->predicted, best->predicted) << "seed " << seed;
     }
   }
 
@@ -111,13 +111,13 @@ class RandomMemory : public ::testing::Test {
   testing::ReferenceJit jit_;
   int limited_ = 0;
   int on_devices_ = 0;
-  int better_than_exact_ = 0;
 };
 
 TEST_F(RandomMemory, EveryPlanFits) {
-  const int cases = 1'500 * rounds();
+  const int cases = 1'500 * setting("COLLAGE_RANDOM_ROUNDS", 1);
+  const int first = setting("COLLAGE_RANDOM_SEED", 3'000'000);
   for (int i = 0; i < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
-    const uint64_t seed = 3'000'000 + static_cast<uint64_t>(i);
+    const uint64_t seed = static_cast<uint64_t>(first + i);
     try {
       check(seed);
     } catch (const std::exception& error) {
@@ -126,7 +126,6 @@ TEST_F(RandomMemory, EveryPlanFits) {
   }
   EXPECT_GT(limited_, cases / 4);
   EXPECT_GT(on_devices_, limited_ / 10);
-  EXPECT_EQ(better_than_exact_, 0);
 }
 
 }  // namespace

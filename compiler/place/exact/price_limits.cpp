@@ -30,7 +30,7 @@ RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, c
     const CandidateId candidate = search.moves[m].source;
     const IdRange<RunId> runs = chain.runs_of(m);
     for (RunId r : runs) {
-      for (SearchLimits::LimitId limit : limits.limits().ids()) {
+      for (LimitId limit : limits.limits().ids()) {
         double amount = 0;
         if (limits.limits()[limit].counter.is_valid()) {
           amount = static_cast<double>(limits.uses(limit, candidate)) / static_cast<double>(runs.size());

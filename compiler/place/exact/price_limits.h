@@ -16,16 +16,7 @@
 
 namespace collage::place {
 
-/// What a run uses of a limit. A chain of runs forgets to which candidates they belong, so each pays on its own: for
-/// bytes where the node is that all candidates with the constant have in common, so that none of these gets them for
-/// less; for the rest in equal parts.
-struct RunUse {
-  RunId run;
-  SearchLimits::LimitId limit;
-  double amount = 0;
-};
-/// Of all runs, in their order.
-using RunUses = std::vector<RunUse>;
+/// Of all limits, whether active or not.
 RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain);
 
 /// What each run pays for limits, in counts of the problem's unit.
@@ -47,8 +38,7 @@ class LimitPricer {
   void raise_bound(BoundTuner& tuner);
 
  private:
-  using LimitId = SearchLimits::LimitId;
-  using Prices = Table<LimitId, double>;
+  using Prices = LimitPrices;
   void set(const Prices& prices);
   /// The bound at these prices.
   double at(const Prices& prices);

@@ -255,10 +255,33 @@ class OptimalSearch {
         {budget_.seconds(), budget_.states(), stage_->search.moves.size(), best_.cost, std::min(bound_, best_.cost)});
   }
 
+  /// The active limits in the terms of the stage.
+  TunedLimits tuned_limits() {
+    TunedLimits tuned;
+    tuned.uses = &stage_->uses;
+    for (const SearchLimits::Limit& limit : limits_.limits()) {
+      tuned.capacity.push_back(static_cast<double>(limit.capacity));
+      tuned.is_tuned.push_back(limit.is_active);
+      tuned.prices.push_back(limit.price);
+    }
+    tuned.set = [this](const LimitPrices& prices) {
+      for (LimitId l : prices.ids()) limits_.set_price(l, prices[l]);
+      stage_->extras = add_prices(limits_, stage_->uses, stage_->search, stage_->chain);
+      return problem_.cost_of(limits_.credit({}));
+    };
+    return tuned;
+  }
+
+  std::unique_ptr<BoundTuner> make_tuner(double temperature) {
+    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    if (limits_.any_active()) tuner->tune_limits(tuned_limits());
+    return tuner;
+  }
+
   /// Chunks of tuning, rounds of small width between them. Candidates that can go do so.
   void tune(double temperature) {
     if (!best_.exists()) return;
-    auto tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, temperature);
+    std::unique_ptr<BoundTuner> tuner = make_tuner(temperature);
     has_new_stage_ = false;
     const bool is_large = problem_.node_count > kLargeGraph;
     const int steps = is_large ? kStepsPerChunk / 2 : kStepsPerChunk;
@@ -275,7 +298,7 @@ class OptimalSearch {
       run(is_narrow && !joins_ ? 1 : kTuningWidth);
       if (has_new_stage_) {
         if (!best_.exists()) return;
-        tuner = std::make_unique<BoundTuner>(stage_->search, stage_->chain, tuner->temperature());
+        tuner = make_tuner(tuner->temperature());
         has_new_stage_ = false;
         continue;
       }
@@ -315,6 +338,7 @@ class OptimalSearch {
     }
     if (whole_ == nullptr) whole_ = std::move(stage_);
     stage_ = std::move(next);
+    if (limits_.any_active()) tuner->tune_limits(tuned_limits());
     raise(std::min(best_.cost, this->lower()));
   }
 

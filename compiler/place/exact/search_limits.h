@@ -21,6 +21,7 @@
 
 #include <vector>
 
+#include "compiler/place/exact/bound/tuned_limits.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/problem/memory_limits.h"
 
@@ -37,7 +38,6 @@ class SearchLimits {
     bool is_active = false;
     double price = 0;  ///< of one partition or byte, in counts of the problem's unit
   };
-  using LimitId = Id<Limit>;
 
   /// `memory`: null where no memory can be too small. Both stay with the caller.
   SearchLimits(const Problem& problem, const IndexedProblem& search, const MemoryLimits* memory);

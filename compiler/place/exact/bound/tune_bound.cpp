@@ -4,7 +4,10 @@
 //     speed <- momentum * speed + kStride * T * d
 //     x     <- x + speed
 //
-// The slope is a probability: where T is the natural unit of costs, so is the step.
+// The slope is a probability: where T is the natural unit of costs, so is the step. The price of a limit moves as its
+// expected use differs from its capacity, as a part of that:
+//
+//     d = expected use / capacity - 1, from -1 to 1          in units of what one run uses of it
 #include "compiler/place/exact/bound/tune_bound.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ namespace {
 
 constexpr double kMomentum = 0.95;
 constexpr double kStride = 3;
+constexpr double kLimitStride = 1;
 constexpr int kStepsPerLevel = 25;
 constexpr double kCoolingFactor = 0.6;
 /// The first temperature, as a part of the gap for each node.
@@ -27,7 +31,7 @@ constexpr double kChanceTemperature = 0.01;
 }  // namespace
 
 BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature)
-    : problem_(problem), bound_(bound), smooth_(bound.layout()), best_(bound.multipliers()), temperature_(temperature) {
+    : problem_(problem), bound_(bound), smooth_(bound.layout()), temperature_(temperature) {
   for (MoveId m : problem.moves.ids()) {
     if (bound.runs_of(m).size() > 1) free_moves_.push_back(m);
   }
@@ -45,48 +49,73 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const B
   temperature_ = other.temperature_;
   value_ = other.value_;
   coldest_part_ = other.coldest_part_;
-  Multipliers best = best_;
+  limit_point_ = other.limit_point_;
+  limit_speed_ = other.limit_speed_;
+  const Multipliers& others = other.bound_.multipliers();
+  Multipliers best = bound.multipliers();
   for (RunId r : same.run.ids()) {
     const RunId from = same.run[r];
     if (!from.is_valid()) continue;
     point_.shares[r] = other.point_.shares[from];
     speed_.shares[r] = other.speed_.shares[from];
-    best.shares[r] = other.best_.shares[from];
+    best.shares[r] = others.shares[from];
   }
   for (PriceId p : same.price.ids()) {
     const PriceId from = same.price[p];
     if (!from.is_valid()) continue;
     point_.prices[p] = other.point_.prices[from];
     speed_.prices[p] = other.speed_.prices[from];
-    best.prices[p] = other.best_.prices[from];
+    best.prices[p] = others.prices[from];
   }
-  best_ = best;
   bound_.set(std::move(best));
+}
+
+void BoundTuner::tune_limits(TunedLimits limits) {
+  limits_ = std::move(limits);
+  if (limit_point_.empty()) limit_point_ = limits_.prices;
+  limit_speed_.resize(limits_.prices.size(), 0);
+  Table<LimitId, double> sum(limits_.prices.size(), 0), squares(limits_.prices.size(), 0);
+  for (const RunUse& use : *limits_.uses) {
+    sum[use.limit] += use.amount;
+    squares[use.limit] += use.amount * use.amount;
+  }
+  limit_unit_.clear();
+  for (LimitId l : sum.ids()) limit_unit_.push_back(squares[l] > 0 ? sum[l] / squares[l] : 0);
+  credit_ = limits_.set(limits_.prices);
+}
+
+Cost BoundTuner::lower() const {
+  const Cost chain = bound_.lower();
+  return chain >= Cost::max() ? chain : chain - credit_;
 }
 
 bool BoundTuner::ascend(Cost upper, int steps) {
   const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
   const double most = static_cast<double>(upper.count());
   if (temperature_ <= 0) {
-    temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - bound_.lower()).count()) / nodes);
+    temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - lower()).count()) / nodes);
   }
   const double coldest = std::max(1.0, coldest_part_ * most / nodes);
-  Cost best = bound_.lower();
-  best_ = bound_.multipliers();
+  Cost best = lower();
+  Multipliers best_multipliers = bound_.multipliers();
+  LimitPrices best_prices = limits_.prices;
   for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {
     const double before = value_;
     for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
+    if (limits_.uses != nullptr) credit_ = limits_.set(limits_.prices = limit_point_);
     bound_.set(rounded());
     // One picosecond or picojoule at least: rounding must not keep a level alive that gains nothing.
-    const double hidden = std::max(1.0, static_cast<double>(bound_.lower().count()) - value_);
-    const double gap = most - static_cast<double>(bound_.lower().count());
+    const double hidden = std::max(1.0, static_cast<double>(lower().count()) - value_);
+    const double gap = most - static_cast<double>(lower().count());
     if (hidden > gap || value_ - before < kMinGainOfLevel * hidden) temperature_ *= kCoolingFactor;
-    if (bound_.lower() > best && bound_.lower() < Cost::max()) {
-      best = bound_.lower();
-      best_ = bound_.multipliers();
+    if (lower() > best && lower() < Cost::max()) {
+      best = lower();
+      best_multipliers = bound_.multipliers();
+      best_prices = limits_.prices;
     }
   }
-  bound_.set(best_);
+  if (limits_.uses != nullptr) credit_ = limits_.set(limits_.prices = best_prices);
+  bound_.set(std::move(best_multipliers));
   return temperature_ > coldest;
 }
 
@@ -125,11 +154,31 @@ void BoundTuner::step(double temperature) {
     speed_.prices[p] = kMomentum * speed_.prices[p] + stride * slope_.prices[p];
     point_.prices[p] += speed_.prices[p];
   }
+  if (limits_.uses != nullptr) step_of_limits(temperature);
+}
+
+void BoundTuner::step_of_limits(double temperature) {
+  Table<LimitId, double> used(limit_point_.size(), 0), change(limit_point_.size(), 0);
+  for (const RunUse& use : *limits_.uses) used[use.limit] += slope_.shares[use.run] * use.amount;
+  for (LimitId l : used.ids()) {
+    if (limits_.is_tuned[l] == 0) continue;
+    const double capacity = limits_.capacity[l], before = limit_point_[l];
+    value_ -= before * capacity;
+    const double slope = std::clamp(used[l] / std::max(1.0, capacity) - 1, -1.0, 1.0);
+    limit_speed_[l] = kMomentum * limit_speed_[l] + kLimitStride * temperature * slope * limit_unit_[l];
+    limit_point_[l] = std::max(0.0, before + limit_speed_[l]);
+    if (limit_point_[l] <= 0) limit_speed_[l] = 0;
+    change[l] = limit_point_[l] - before;
+  }
+  for (const RunUse& use : *limits_.uses) point_.shares[use.run] += change[use.limit] * use.amount;
 }
 
 /// Whole numbers, shares with their exact sums.
 Multipliers BoundTuner::rounded() const {
   Multipliers result = bound_.multipliers();
+  for (MoveId move : problem_.moves.ids()) {
+    if (limits_.uses != nullptr) result.shares[bound_.runs_of(move).front()] = problem_.moves[move].least.count();
+  }
   for (MoveId move : free_moves_) {
     int64_t rest = problem_.moves[move].least.count();
     const IdRange<RunId> runs = bound_.runs_of(move);

@@ -12,6 +12,7 @@
 #include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/bound/soft_min.h"
+#include "compiler/place/exact/bound/tuned_limits.h"
 
 namespace collage::place {
 
@@ -19,14 +20,17 @@ class BoundTuner {
  public:
   /// `temperature`: picoseconds or picojoules, where multipliers are good already; 0: chosen by the gap.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature = 0);
-  /// Goes on where another tuner was, on the same problem with fewer candidates.
+  /// Goes on where another tuner was, on the same problem with fewer candidates, with the multipliers that are set there.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
   /// Goes on at lower temperatures than a search has use for: `part` of the upper bound for each node.
   void set_coldest(double part) { coldest_part_ = part; }
 
+  /// Tunes the prices of limits too, from those that are set on.
+  void tune_limits(TunedLimits limits);
+
   /// There is nothing to tune: every candidate is one run, and no reader has a choice.
-  bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty(); }
+  bool is_idle() const { return free_moves_.empty() && bound_.multipliers().prices.empty() && limits_.uses == nullptr; }
   /// Runs up to `steps` steps; stops early when `upper`, the cost of some solution, is met. False: the temperature is
   /// so low that more steps will hardly gain.
   bool ascend(Cost upper, int steps);
@@ -38,7 +42,10 @@ class BoundTuner {
 
  private:
   void step(double temperature);
+  void step_of_limits(double temperature);
   Multipliers rounded() const;
+  /// The bound at the multipliers that are set, less what prices of limits give back.
+  Cost lower() const;
 
   const IndexedProblem& problem_;
   ChainBound& bound_;
@@ -47,7 +54,11 @@ class BoundTuner {
   SmoothPoint point_;               ///< the multipliers before rounding
   SmoothPoint speed_;
   SmoothPoint slope_;
-  Multipliers best_;
+  TunedLimits limits_;
+  Table<LimitId, double> limit_unit_;  ///< a price that a run feels: the inverse of what one uses, on average
+  LimitPrices limit_point_;            ///< the prices in `point_`
+  LimitPrices limit_speed_;
+  Cost credit_;             ///< at the prices that are set
   double temperature_ = 0;  ///< of the smoothing; 0: not begun
   double value_ = 0;        ///< of the smoothed bound at the last step
   double coldest_part_ = 1e-5;
