@@ -289,9 +289,7 @@ class OptimalSearch {
     for (int chunk = 0;
          !tuner->is_idle() && !is_closed_ && bound_ < best_.cost && !is_hopeless() && !budget_.is_spent(); ++chunk) {
       const Cost before = lower(), proven_before = bound_, best_before = best_.cost;
-      const bool goes_on = tuner->ascend(best_.cost + problem_.cost_of(limits_.credit({})), steps);
-      if (limits_.any_active())
-        LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(*tuner);
+      const bool goes_on = tuner->ascend(best_.cost, steps);
       // While the bound still rises fast, better multipliers make better solutions than more states do.
       const bool rises = (lower() - before).count() > best_.cost.count() / kQuickRiseDivisor;
       const bool is_narrow = rises || (is_large && chunk < kNarrowChunks);
