@@ -52,6 +52,8 @@ Cost BeamSearch::run(size_t width, Incumbent& best) {
   if (counts_memory()) {
     first.held.resize(rules_.limits->memory()->instances().size());
     first.worst.resize(first.held.size());
+    first.live.resize(rules_.limits->limits().size());
+    find_last_uses();
   }
   first.bound = transitions_.bound(first.state, first.worst);
   if (first.bound < Cost::max()) layers_.front()[transitions_.key(first.state)].push_back(first);
@@ -113,7 +115,7 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   std::optional<SearchState> next = transitions_.choose(entry.state, move, joined);
   if (!next) return;
   Entry after;
-  if (counts_memory() && !add_memory(entry, move, after)) return;
+  if (counts_memory() && !add_memory(entry, move, next->position, after)) return;
   after.bound = std::max(entry.bound, transitions_.bound(*next, after.worst, best.cost));
   after.count = entry.count + 1;
   if (after.bound >= Cost::max() || is_beyond(after, best)) return;
@@ -150,7 +152,7 @@ bool BeamSearch::uses_no_more(const Entry& a, const Entry& b) const {
     return std::equal(mine.begin(), mine.end(), other.begin(), other.end(), std::less_equal<>());
   };
   return is_no_more(a.state.counters, b.state.counters) && is_no_more(a.state.flags, b.state.flags) &&
-         is_no_more(a.held, b.held) && is_no_more(a.worst, b.worst);
+         is_no_more(a.held, b.held) && is_no_more(a.worst, b.worst) && is_no_more(a.live, b.live);
 }
 
 bool BeamSearch::better(const Entry& a, const Entry& b) const {
@@ -178,16 +180,35 @@ bool BeamSearch::earlier(StepId a, StepId b) const {
   return result;
 }
 
-/// Counts the bytes of one more candidate. False: there is no room for it.
-bool BeamSearch::add_memory(const Entry& before, MoveId move, Entry& after) const {
+void BeamSearch::find_last_uses() {
+  Table<NodeId, Position> position_of(problem_.order.size());
+  for (Position p : problem_.order.ids()) position_of[problem_.order[p]] = p;
+  last_use_.clear();
+  for (const SearchLimits::Limit& limit : rules_.limits->limits()) {
+    last_use_.push_back(limit.node.is_valid() ? position_of[limit.node] : Position());
+  }
+}
+
+/// Counts the bytes of one more candidate; `next` is not covered after it. False: there is no room for it.
+bool BeamSearch::add_memory(const Entry& before, MoveId move, Position next, Entry& after) const {
   const SearchLimits& limits = *rules_.limits;
   after.held = before.held;
   after.worst = before.worst;
+  after.live = before.live;
   const CandidateId candidate = problem_.moves[move].source;
   const SearchLimits::InstanceId instance = limits.instance_of(candidate);
+  if (instance.is_valid()) {
+    after.held[instance] += limits.sure_bytes(candidate);
+    after.worst[instance] = std::max(after.worst[instance], limits.working_bytes(candidate));
+    for (const SearchLimits::LiveUse& use : limits.live_uses(candidate)) {
+      after.live[use.limit] += use.bytes;
+      after.worst[instance] = std::max(after.worst[instance], after.live[use.limit]);
+    }
+  }
+  for (LimitId l : last_use_.ids()) {
+    if (last_use_[l].is_valid() && last_use_[l] < next) after.live[l] = 0;
+  }
   if (!instance.is_valid()) return true;
-  after.held[instance] += limits.sure_bytes(candidate);
-  after.worst[instance] = std::max(after.worst[instance], limits.working_bytes(candidate));
   const int64_t room = rules_.room.empty() ? limits.memory()->instances()[instance].bytes : rules_.room[instance];
   return after.held[instance] + after.worst[instance] <= room;
 }

@@ -94,9 +94,10 @@ class BeamSearch {
     Cost bound;
     size_t count = 0;  ///< candidates chosen
     StepId step;
-    // Where memory is an active limit: sure bytes, and the most that one candidate works with.
+    // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is live at a node.
     Table<SearchLimits::InstanceId, int64_t> held;
     Table<SearchLimits::InstanceId, int64_t> worst;
+    Table<LimitId, int64_t> live;  ///< at nodes; 0 where no later candidate adds to it
   };
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
@@ -116,13 +117,15 @@ class BeamSearch {
   std::vector<CandidateId> candidates(StepId step, MoveId move) const;
   std::vector<RegionId> regions_of(StepId step) const;
   bool counts_memory() const { return rules_.limits != nullptr && rules_.limits->memory_is_active(); }
-  bool add_memory(const Entry& before, MoveId move, Entry& after) const;
+  void find_last_uses();
+  bool add_memory(const Entry& before, MoveId move, Position next, Entry& after) const;
 
   IndexedProblem& problem_;
   const ChainBound& chain_;
   Transitions transitions_;
   SearchBudget& budget_;
   LimitRules rules_;
+  Table<LimitId, Position> last_use_;  ///< of a limit at a node: no candidate that begins later uses any of it
   Table<Position, Layer> layers_;
   Table<StepId, Step> steps_;
   Table<JoinedId, std::vector<Position>> joined_;  ///< names of regions (regions.h)

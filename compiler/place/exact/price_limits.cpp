@@ -30,17 +30,24 @@ RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, c
     const CandidateId candidate = search.moves[m].source;
     const IdRange<RunId> runs = chain.runs_of(m);
     for (RunId r : runs) {
+      const auto has = [&, r](NodeId node) {
+        const Position at = position_of[node];
+        return chain.runs()[r].begin <= at && at < chain.runs()[r].end;
+      };
       for (LimitId limit : limits.limits().ids()) {
+        const SearchLimits::Limit& of = limits.limits()[limit];
         double amount = 0;
-        if (limits.limits()[limit].counter.is_valid()) {
-          amount = static_cast<double>(limits.uses(limit, candidate)) / static_cast<double>(runs.size());
-        } else if (limits.instance_of(candidate) == limits.limits()[limit].instance) {
+        if (of.counter.is_valid()) {
+          amount = static_cast<double>(limits.own_uses(limit, candidate)) / static_cast<double>(runs.size());
+        } else if (!of.within.is_valid() && limits.instance_of(candidate) == of.instance) {
           for (const auto& [node, bytes] : limits.sure_bytes_at(candidate)) {
-            const Position at = position_of[node];
-            if (chain.runs()[r].begin <= at && at < chain.runs()[r].end) amount += static_cast<double>(bytes);
+            if (has(node)) amount += static_cast<double>(bytes);
           }
         }
         if (amount > 0) uses.push_back({r, limit, amount});
+      }
+      for (const SearchLimits::LiveUse& use : limits.live_uses(candidate)) {
+        if (has(use.at)) uses.push_back({r, use.limit, static_cast<double>(use.bytes)});
       }
     }
   }
@@ -48,11 +55,12 @@ RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, c
 }
 
 RunExtras extras_of(const SearchLimits& limits, const RunUses& uses, const ChainBound& chain, double factor) {
+  const LimitPrices prices = limits.prices_of_own_uses();
   RunExtras extras(chain.runs().size(), 0);
   for (size_t i = 0; i < uses.size();) {
     const RunId run = uses[i].run;
     double pays = 0;
-    for (; i < uses.size() && uses[i].run == run; ++i) pays += limits.limits()[uses[i].limit].price * uses[i].amount;
+    for (; i < uses.size() && uses[i].run == run; ++i) pays += prices[uses[i].limit] * uses[i].amount;
     extras[run] = static_cast<int64_t>(pays * factor);
   }
   return extras;
@@ -141,10 +149,10 @@ LimitPricer::Prices LimitPricer::slope(BoundTuner& tuner, double cooling) const 
   Prices slope(best_.size(), 0);
   for (LimitId r : slope.ids()) {
     const SearchLimits::Limit& limit = limits_.limits()[r];
-    if (!limit.is_active) continue;
+    if (!limit.is_active || limit.within.is_valid()) continue;
     double used = 0;
     for (MoveId m : chances.ids()) {
-      if (chances[m] > 0) used += chances[m] * static_cast<double>(limits_.uses(r, search_.moves[m].source));
+      if (chances[m] > 0) used += chances[m] * static_cast<double>(limits_.own_uses(r, search_.moves[m].source));
     }
     slope[r] = used / static_cast<double>(std::max<int64_t>(1, limit.capacity)) - 1;
     if (slope[r] < 0 && best_[r] <= 0) slope[r] = 0;
@@ -189,12 +197,12 @@ void LimitPricer::raise_bound(BoundTuner& tuner) {
   size_t active = 0;
   for (const SearchLimits::Limit& limit : limits_.limits()) {
     best_.push_back(limit.price);
-    active += limit.is_active ? 1 : 0;
+    active += limit.is_active && !limit.within.is_valid() ? 1 : 0;
   }
   bound_ = -1e300;
   bound_ = at(best_);
   for (LimitId r : best_.ids()) {
-    if (limits_.limits()[r].is_active) raise(r);
+    if (limits_.limits()[r].is_active && !limits_.limits()[r].within.is_valid()) raise(r);
   }
   set(best_);
   tuner.shift(shifted_);

@@ -7,7 +7,7 @@
 //
 //     of limit r:  expected use of r / capacity(r) - 1        in units of price(r) * capacity(r)
 //
-// as far as the bound rises.
+// as far as the bound rises. Bytes at nodes keep the prices that they have: the tuner changes these (tune_bound.h).
 #pragma once
 
 #include "compiler/place/exact/bound/relaxation_bound.h"

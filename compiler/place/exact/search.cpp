@@ -219,6 +219,7 @@ class OptimalSearch {
       }
     }
     if (!limits_.activate(chosen(), exceeded)) return false;
+    for (InstanceId i : exceeded) limits_.watch_nodes(i, chosen());
     // Candidates went because they were in no better solution than one that breaks limits.
     if (whole_ != nullptr) stage_ = std::move(whole_);
     if (!is_tuned_without_) tune_without_limits();
@@ -261,6 +262,7 @@ class OptimalSearch {
     tuned.uses = &stage_->uses;
     for (const SearchLimits::Limit& limit : limits_.limits()) {
       tuned.capacity.push_back(static_cast<double>(limit.capacity));
+      tuned.within.push_back(limit.within);
       tuned.is_tuned.push_back(limit.is_active);
       tuned.prices.push_back(limit.price);
     }

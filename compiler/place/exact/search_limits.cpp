@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/place/problem/live_values.h"
+
 namespace collage::place {
 
 SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search, const MemoryLimits* memory)
@@ -13,15 +15,17 @@ SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search,
       instance_(problem.candidates.size()),
       sure_(problem.candidates.size(), 0),
       sure_at_(problem.candidates.size()),
-      working_(problem.candidates.size(), 0) {
+      working_(problem.candidates.size(), 0),
+      live_(problem.candidates.size()) {
   for (int limit : search.counter_limits) {
-    limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, limit, false, 0}));
+    limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, {}, {}, limit, false, 0}));
   }
   for (const IndexedCandidate& move : search.moves) {
     counter_of_owner_[problem.candidates[move.source].owner] = move.counter;
   }
   if (memory == nullptr) return;
-  for (InstanceId i : memory->instances().ids()) limits_.push_back({{}, i, memory->instances()[i].bytes, false, 0});
+  for (InstanceId i : memory->instances().ids())
+    limits_.push_back({{}, i, {}, {}, memory->instances()[i].bytes, false, 0});
   count_bytes();
 }
 
@@ -72,7 +76,7 @@ bool SearchLimits::activate(const std::vector<CandidateId>& chosen, const std::v
     if (limit.is_active) continue;
     if (limit.counter.is_valid()) {
       int64_t used = 0;
-      for (CandidateId c : chosen) used += uses(r, c);
+      for (CandidateId c : chosen) used += own_uses(r, c);
       limit.is_active = used > limit.capacity;
     } else {
       limit.is_active = std::find(exceeds.begin(), exceeds.end(), limit.instance) != exceeds.end();
@@ -92,10 +96,78 @@ bool SearchLimits::activate(const std::vector<CandidateId>& chosen, const std::v
   return is_new || conflicts_are_active_;
 }
 
-int64_t SearchLimits::uses(LimitId limit, CandidateId candidate) const {
+bool SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen) {
+  constexpr size_t kAtOnce = 12, kMost = 24;
+  if (!graph_) graph_ = node_graph(problem_);
+  watched_.resize(memory_->instances().size());
+  std::vector<NodeId>& known = watched_[instance];
+  const std::vector<NodeId> nodes = busiest_nodes(problem_, *graph_, *memory_, instance, chosen, known,
+                                                  std::min(kAtOnce, kMost - std::min(kMost, known.size())));
+  if (nodes.empty()) return false;
+  const auto whole =
+      std::find_if(limits_.begin(), limits_.end(), [&](const Limit& l) { return l.instance == instance; });
+  const LimitId within = LimitId(whole - limits_.begin());
+  known.insert(known.end(), nodes.begin(), nodes.end());
+  for (NodeId node : nodes) {
+    limit_node(limits_.add({{}, instance, node, within, limits_[within].capacity, true, 0}));
+  }
+  return true;
+}
+
+/// The uses of a limit at a node r. The candidate c with r holds, in its step, all that it writes and reads; values across
+/// r that it reads are those of their writers:
+///
+///     use(c) = values that c writes, and those that it reads that are not across r      if r is in c
+///              values across r that c writes                                            otherwise
+void SearchLimits::limit_node(LimitId limit) {
+  const NodeId node = limits_[limit].node;
+  Table<ProblemValueId, char> is_across(problem_.values.size(), 0);
+  Table<NodeId, int64_t> written(problem_.node_count, 0), across(problem_.node_count, 0);
+  for (ProblemValueId v : values_across(problem_, *graph_, node)) is_across[v] = 1;
+  for (ProblemValueId v : problem_.values.ids()) {
+    const ProblemValue& value = problem_.values[v];
+    if (!value.writer.is_valid()) continue;
+    written[value.writer] += value.bytes;
+    if (is_across[v] != 0) across[value.writer] += value.bytes;
+  }
+  for (CandidateId c : problem_.candidates.ids()) {
+    if (instance_[c] != limits_[limit].instance) continue;
+    const Candidate& candidate = problem_.candidates[c];
+    int64_t here = 0;
+    if (std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node)) {
+      for (NodeId writer : candidate.nodes) here += written[writer] - across[writer];
+      ProblemValueId last;
+      for (const ValueFormat& read : candidate.reads) {
+        const ProblemValue& value = problem_.values[read.value];
+        const bool is_counted = read.value == last || (value.writer.is_valid() && is_across[read.value] != 0);
+        if (!is_counted) here += value.bytes;
+        last = read.value;
+      }
+    }
+    for (NodeId writer : candidate.nodes) {
+      const int64_t bytes = across[writer] + (writer == node ? here : 0);
+      if (bytes > 0) live_[c].push_back({limit, writer, bytes});
+    }
+  }
+}
+
+int64_t SearchLimits::own_uses(LimitId limit, CandidateId candidate) const {
   const Limit& of = limits_[limit];
   if (of.counter.is_valid()) return counter_of_owner_[problem_.candidates[candidate].owner] == of.counter ? 1 : 0;
-  return instance_[candidate] == of.instance ? sure_[candidate] : 0;
+  if (instance_[candidate] != of.instance) return 0;
+  if (!of.within.is_valid()) return sure_[candidate];
+  int64_t bytes = 0;
+  for (const LiveUse& use : live_[candidate]) bytes += use.limit == limit ? use.bytes : 0;
+  return bytes;
+}
+
+LimitPrices SearchLimits::prices_of_own_uses() const {
+  LimitPrices prices;
+  for (const Limit& limit : limits_) prices.push_back(limit.price);
+  for (const Limit& limit : limits_) {
+    if (limit.within.is_valid()) prices[limit.within] += limit.price;
+  }
+  return prices;
 }
 
 void SearchLimits::set_price(LimitId limit, double price) {
@@ -109,7 +181,7 @@ int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst, double fac
   for (const Limit& limit : limits_) {
     if (limit.price <= 0) continue;
     int64_t room = limit.capacity;
-    if (limit.instance.is_valid() && !worst.empty()) room -= worst[limit.instance];
+    if (limit.instance.is_valid() && !limit.within.is_valid() && !worst.empty()) room -= worst[limit.instance];
     credit += limit.price * static_cast<double>(room);
   }
   return static_cast<int64_t>(std::ceil(credit * factor));

@@ -6,6 +6,7 @@
 //   partitions of a backend   each candidate uses 1
 //   bytes of an instance      constants that no second candidate could hold there; what a candidate works with must
 //                             find room beside them
+//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h)
 //
 // A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs at
 // least
@@ -19,11 +20,13 @@
 // to them, and a solution that keeps them all is as good as if they had been looked at.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/place/exact/bound/tuned_limits.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/problem/memory_limits.h"
+#include "compiler/place/problem/quotient.h"
 
 namespace collage::place {
 
@@ -33,7 +36,9 @@ class SearchLimits {
 
   struct Limit {
     CounterId counter;    ///< partitions of a backend, or
-    InstanceId instance;  ///< bytes of an instance
+    InstanceId instance;  ///< bytes of an instance,
+    NodeId node{};        ///< while this node runs
+    LimitId within{};     ///< whose uses count here too: bytes at a node count those of the instance
     int64_t capacity = 0;
     bool is_active = false;
     double price = 0;  ///< of one partition or byte, in counts of the problem's unit
@@ -51,13 +56,27 @@ class SearchLimits {
   /// was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
+  /// Bytes of an instance whose memory is active are limited at more nodes: at those where `chosen` hold most. False: there
+  /// are enough.
+  bool watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
+
   /// At most what keeps `credit` far from the largest cost, whatever the factor.
   void set_price(LimitId limit, double price);
-  int64_t uses(LimitId limit, CandidateId candidate) const;
-  /// Bytes of `uses`, each where the node is that all candidates with the constant have in common.
+  /// Without those of `within`.
+  int64_t own_uses(LimitId limit, CandidateId candidate) const;
+  /// Sure bytes, each where the node is that all candidates with the constant have in common.
   const std::vector<std::pair<NodeId, int64_t>>& sure_bytes_at(CandidateId candidate) const {
     return sure_at_[candidate];
   }
+  /// What is held while a node runs.
+  struct LiveUse {
+    LimitId limit;
+    NodeId at;  ///< of the candidate's
+    int64_t bytes = 0;
+  };
+  const std::vector<LiveUse>& live_uses(CandidateId candidate) const { return live_[candidate]; }
+  /// What a unit of own uses costs: at its limit and at those that count it too.
+  LimitPrices prices_of_own_uses() const;
   /// What the prices, all times `factor`, give back in all, rounded up, where candidates work with `worst` bytes (by
   /// instance; empty: none).
   int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
@@ -70,6 +89,7 @@ class SearchLimits {
 
  private:
   void count_bytes();
+  void limit_node(LimitId limit);
 
   const Problem& problem_;
   const MemoryLimits* memory_;
@@ -80,6 +100,9 @@ class SearchLimits {
   Table<CandidateId, int64_t> sure_;
   Table<CandidateId, std::vector<std::pair<NodeId, int64_t>>> sure_at_;  ///< the same by node
   Table<CandidateId, int64_t> working_;
+  Table<CandidateId, std::vector<LiveUse>> live_;
+  std::optional<NodeGraph> graph_;  ///< once nodes are watched
+  Table<InstanceId, std::vector<NodeId>> watched_;
   bool conflicts_are_active_ = false;
   bool memory_is_active_ = false;
 };

@@ -162,13 +162,16 @@ void BoundTuner::step_of_limits(double temperature) {
   for (const RunUse& use : *limits_.uses) used[use.limit] += slope_.shares[use.run] * use.amount;
   for (LimitId l : used.ids()) {
     if (limits_.is_tuned[l] == 0) continue;
+    const LimitId within = limits_.within[l];
     const double capacity = limits_.capacity[l], before = limit_point_[l];
+    const double all = used[l] + (within.is_valid() ? used[within] : 0);
     value_ -= before * capacity;
-    const double slope = std::clamp(used[l] / std::max(1.0, capacity) - 1, -1.0, 1.0);
+    const double slope = std::clamp(all / std::max(1.0, capacity) - 1, -1.0, 1.0);
     limit_speed_[l] = kMomentum * limit_speed_[l] + kLimitStride * temperature * slope * limit_unit_[l];
     limit_point_[l] = std::max(0.0, before + limit_speed_[l]);
     if (limit_point_[l] <= 0) limit_speed_[l] = 0;
-    change[l] = limit_point_[l] - before;
+    change[l] += limit_point_[l] - before;
+    if (within.is_valid()) change[within] += limit_point_[l] - before;
   }
   for (const RunUse& use : *limits_.uses) point_.shares[use.run] += change[use.limit] * use.amount;
 }

@@ -27,6 +27,7 @@ using RunUses = std::vector<RunUse>;
 struct TunedLimits {
   const RunUses* uses = nullptr;  ///< null: there is nothing to tune
   Table<LimitId, double> capacity;
+  Table<LimitId, LimitId> within;  ///< whose uses count here too
   Table<LimitId, char> is_tuned;
   LimitPrices prices;  ///< that are set
   /// Puts prices into the costs of moves. Returns what they give back in all: the bound is so much lower.
