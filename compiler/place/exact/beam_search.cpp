@@ -79,7 +79,7 @@ std::vector<BeamSearch::Entry*> BeamSearch::select(Layer& layer, size_t width, c
     for (Entry& entry : equals) entries.push_back(&entry);
   }
   const auto less = [this](const Entry* a, const Entry* b) {
-    if (a->bound != b->bound) return a->bound < b->bound;
+    if (a->order != b->order) return a->order < b->order;
     if (a->count != b->count) return a->count < b->count;
     return earlier(a->step, b->step);
   };
@@ -120,6 +120,8 @@ void BeamSearch::choose(const Entry& entry, MoveId move, const std::vector<OpenR
   after.count = entry.count + 1;
   if (after.bound >= Cost::max() || is_beyond(after, best)) return;
   if (rules_.keeps_apart && !rules_.limits->memory()->could_fit(candidates(entry.step, move))) return;
+  after.order = after.bound;
+  if (counts_memory()) after.order -= problem_.cost_of(rules_.limits->price_of_work(after.worst));
   after.step = steps_.add({entry.step, move, {}});
   if (!joined.empty()) {
     std::vector<Position> names;

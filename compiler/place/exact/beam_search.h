@@ -92,6 +92,9 @@ class BeamSearch {
   struct Entry {
     SearchState state;
     Cost bound;
+    /// The bound without what the bytes cost that a candidate works with: the first one in a memory pays for all later
+    /// ones. States are expanded in this order.
+    Cost order;
     size_t count = 0;  ///< candidates chosen
     StepId step;
     // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is live at a node.

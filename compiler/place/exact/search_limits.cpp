@@ -187,4 +187,14 @@ int64_t SearchLimits::credit(const Table<InstanceId, int64_t>& worst, double fac
   return static_cast<int64_t>(std::ceil(credit * factor));
 }
 
+int64_t SearchLimits::price_of_work(const Table<InstanceId, int64_t>& worst) const {
+  double price = 0;
+  for (const Limit& limit : limits_) {
+    if (limit.instance.is_valid() && !limit.within.is_valid()) {
+      price += limit.price * static_cast<double>(worst[limit.instance]);
+    }
+  }
+  return static_cast<int64_t>(price);
+}
+
 }  // namespace collage::place

@@ -81,6 +81,9 @@ class SearchLimits {
   /// instance; empty: none).
   int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
 
+  /// What `worst` takes from the credit.
+  int64_t price_of_work(const Table<InstanceId, int64_t>& worst) const;
+
   /// The memory of which instance a candidate takes; none: no limited one.
   InstanceId instance_of(CandidateId candidate) const { return instance_[candidate]; }
   int64_t sure_bytes(CandidateId candidate) const { return sure_[candidate]; }
