@@ -128,5 +128,11 @@ TEST_F(RandomMemory, EveryPlanFits) {
   EXPECT_GT(on_devices_, limited_ / 10);
 }
 
+/// Cases that failed in long runs.
+TEST_F(RandomMemory, CasesThatFailed) {
+  check(3'076'231);  // multipliers of a reduced problem were those of other prices
+  check(3'009'839);
+}
+
 }  // namespace
 }  // namespace collage

@@ -229,13 +229,13 @@ class OptimalSearch {
     if (starts_) {
       for (const Solution& known : starts_()) start_from(known);
     }
+    BoundTuner tuner(stage_->search, stage_->chain);
+    LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
     if (!best_.exists() && limits_.memory_is_active()) {
       // Nothing where memory is limited: not good, but it fits.
       const Bytes nothing(memory_->instances().size(), 0);
       BeamSearch(stage_->search, stage_->chain, budget_, rules(false, nothing)).run(1, best_);
     }
-    BoundTuner tuner(stage_->search, stage_->chain);
-    LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
     return true;
   }
 
