@@ -50,6 +50,6 @@ config.environment["COLLAGE_COSTS"] = "estimate"
 config.environment["COLLAGE_DISTURBED_COSTS"] = "keep"
 # A test without `-r` is about a compiler without rules.
 config.environment["COLLAGE_RULES"] = ""
-for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
