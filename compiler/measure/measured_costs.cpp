@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/measure/candidate_text.h"
+#include "compiler/measure/cost_request.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
 
@@ -43,6 +45,14 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
   if (!options_.code.cpu.empty()) generated += fmt::format("code for {}\n", options_.code.cpu);
   environments_[""] = generated + "host";
   for (const place::ActiveBackend& active : backends) {
+    const std::string& command = active.backend->cost_program;
+    if (!command.empty()) {
+      const std::string folder = std::filesystem::path(active.backend->file).parent_path().string();
+      environments_[active.backend->name] = describe_program(command, folder) + "\n" + describe_backend(active);
+      external_[active.backend->name] = {
+          active, std::make_unique<CostProgram>(CostProgramOptions{command, folder, options_.worker.timeout_seconds})};
+      continue;
+    }
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
     environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
   }
@@ -84,10 +94,14 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
 Measurement MeasuredCosts::measure_now(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
   if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
-  measurement.date = unix_time();
   stats_.runs += static_cast<size_t>(measurement.runs);
   stats_.compiled += static_cast<size_t>(measurement.compiled);
-  bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
+  return kept(key, std::move(measurement));
+}
+
+Measurement MeasuredCosts::kept(const Key& key, Measurement measurement) {
+  measurement.date = unix_time();
+  const bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
 
@@ -99,6 +113,21 @@ void MeasuredCosts::look_up_all(std::vector<Unknown>* unknown) {
     ++stats_.from_cache;
     return true;
   });
+}
+
+void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown) {
+  const size_t needed = stats_.answered + unknown->size();
+  std::erase_if(*unknown, [&](const Unknown& one) {
+    const auto external = external_.find(one.candidate->backend);
+    if (external == external_.end()) return false;
+    report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
+    known_[*one.key] = kept(*one.key, external->second.program->ask([&](int64_t id) {
+      return cost_request(id, graph, *one.candidate, external->second.active);
+    }));
+    ++stats_.answered;
+    return true;
+  });
+  if (stats_.answered > 0) report_progress(stats_.answered, stats_.answered, "");
 }
 
 void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unknown) {
@@ -143,7 +172,9 @@ std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
   for (const ir::Partition& candidate : candidates) {
     auto environment = environments_.find(candidate.backend);
     if (environment == environments_.end()) environment = environments_.find("");
-    keys.emplace_back(environment->second, candidate_text(graph, candidate));
+    const bool is_external = external_.contains(candidate.backend);
+    keys.emplace_back(environment->second,
+                      candidate_text(graph, is_external ? on_first_instance(candidate) : candidate));
   }
   return keys;
 }
@@ -196,6 +227,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     if (known_.try_emplace(keys[i]).second) unknown.push_back({&keys[i], &candidates[i]});
   }
   look_up_all(&unknown);
+  ask_programs(graph, &unknown);
   measure_all(graph, std::move(unknown));
   stats_.failures.clear();
   stats_.disturbed = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source of measured costs. Equal candidates are measured once; known costs come from memory or the database, the
-// others from the measuring process, one after another: two at once would disturb each other.
+// others from the measuring process, one after another: two at once would disturb each other. Those of a backend whose rules say
+// `cost exec` come from its program.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/measure/cost_database.h"
+#include "compiler/measure/cost_program.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/place/costs/cost_source.h"
@@ -49,6 +52,7 @@ struct MeasuringStats {
   size_t disturbed = 0;                    ///< distinct candidates whose cost is too high, since
   std::string disturbance;                 ///< this, of one of them
   size_t repeated = 0;                     ///< of those measured: disturbed in the database
+  size_t answered = 0;                     ///< by programs of backends; not among `measured`
 };
 
 class MeasuredCosts : public place::CostSource {
@@ -77,10 +81,14 @@ class MeasuredCosts : public place::CostSource {
   };
   /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<Unknown>* unknown);
+  /// Asks the programs of backends, and removes what they answer for from the list.
+  void ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown);
   void measure_all(const ir::Graph& graph, std::vector<Unknown> unknown);
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
+  /// Keeps a cost in the database, if it says something of the candidate; returns the one that counts.
+  Measurement kept(const Key& key, Measurement measurement);
   /// Measures again what was disturbed, unless whatever disturbs goes on.
   void repeat_disturbed(const ir::Graph& graph, const std::vector<Unknown>& measured);
   /// What the reference kernel takes on this machine: from the database to the measuring process, and back.
@@ -89,7 +97,12 @@ class MeasuredCosts : public place::CostSource {
 
   MeasuredCostsOptions options_;
   Worker worker_;
+  struct ExternalCosts {
+    place::ActiveBackend active;
+    std::unique_ptr<CostProgram> program;
+  };
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
+  std::map<std::string, ExternalCosts> external_;    ///< by backend
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
   std::set<Key> repeated_, refused_;
