@@ -44,7 +44,9 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
   std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.code.numerics).name);
   if (!options_.code.cpu.empty()) generated += fmt::format("code for {}\n", options_.code.cpu);
   environments_[""] = generated + "host";
+  environment_of_plans_ = generated;
   for (const place::ActiveBackend& active : backends) {
+    environment_of_plans_ += describe_backend(active) + "\n";
     const std::string& command = active.backend->cost_program;
     if (!command.empty()) {
       const std::string folder = std::filesystem::path(active.backend->file).parent_path().string();
@@ -56,7 +58,48 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
     environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
   }
+  environment_of_plans_ += "plans";
   send_reference();
+}
+
+std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string>& plans) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string all;
+  for (const std::string& plan : plans) all += plan;
+  std::vector<CostRow> rows;
+  // A time is one beside these others.
+  for (const std::string& plan : plans) {
+    const std::string mark = fmt::format("// timed beside {} others: {}\n", plans.size() - 1, short_hash(all));
+    rows.push_back({environment_of_plans_, plan + mark, {}});
+  }
+  const auto look_up = [&] {
+    std::vector<Measurement> found;
+    if (options_.database == nullptr) return found;
+    for (const CostRow& row : rows) {
+      if (auto one = options_.database->find(row.environment, row.candidate)) found.push_back(std::move(*one));
+    }
+    return found;
+  };
+  std::vector<Measurement> times = look_up();
+  if (times.size() != plans.size()) {
+    const MachineLock lock(options_.lock_file, options_.waiting);
+    if (lock.is_held()) times = look_up();
+    if (times.size() != plans.size()) {
+      report_progress(stats_.measured, stats_.measured, fmt::format("{} whole plans", plans.size()));
+      times = worker_.time_plans(plans);
+      report_progress(stats_.measured, stats_.measured, "");
+      for (size_t p = 0; p < times.size() && p < rows.size(); ++p) {
+        times[p].date = unix_time();
+        rows[p].measurement = times[p];
+      }
+      const bool all_last =
+          times.size() == plans.size() &&
+          std::all_of(times.begin(), times.end(), [](const auto& one) { return !one.failed() || one.lasting; });
+      if (options_.database != nullptr && all_last) (void)options_.database->write(rows);
+    }
+  }
+  stats_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return times;
 }
 
 void MeasuredCosts::send_reference() {

@@ -63,6 +63,9 @@ class MeasuredCosts : public place::CostSource {
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
                                            const std::vector<ir::Partition>& candidates) override;
   std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override;
+  /// What whole plans take, in text (plan_text.h), timed beside each other (time_plans.h) unless the database knows it of just
+  /// these. A single failure if the measuring process failed.
+  std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
   const MeasuringStats& stats() const { return stats_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
   std::vector<std::string> take_refused() { return std::exchange(new_refused_, {}); }
@@ -102,7 +105,8 @@ class MeasuredCosts : public place::CostSource {
     std::unique_ptr<CostProgram> program;
   };
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
-  std::map<std::string, ExternalCosts> external_;    ///< by backend
+  std::string environment_of_plans_;
+  std::map<std::string, ExternalCosts> external_;  ///< by backend
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
   std::set<Key> repeated_, refused_;
