@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "compiler/ir/op_def.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/cost_request.h"
 #include "compiler/measure/environment.h"
@@ -212,12 +213,17 @@ void MeasuredCosts::report_progress(size_t done, size_t of, const std::string& c
 std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
                                                        const std::vector<ir::Partition>& candidates) const {
   std::vector<Key> keys;
+  const int swept = swept_mebibytes(graph);
   for (const ir::Partition& candidate : candidates) {
     auto environment = environments_.find(candidate.backend);
     if (environment == environments_.end()) environment = environments_.find("");
     const bool is_external = external_.contains(candidate.backend);
-    keys.emplace_back(environment->second,
-                      candidate_text(graph, is_external ? on_first_instance(candidate) : candidate));
+    if (is_external) {
+      keys.emplace_back(environment->second, candidate_text(graph, on_first_instance(candidate)));
+    } else {
+      keys.emplace_back(environment->second,
+                        with_cache_state(candidate_text(graph, candidate), swept, graph, candidate));
+    }
   }
   return keys;
 }

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "compiler/measure/build_text.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/conditions.h"
 #include "compiler/measure/reference_kernel.h"
 #include "runtime/core/host_capabilities.h"
@@ -27,36 +27,6 @@ using runtime::Tensor;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// Evicts all other data from the private caches of the threads that run the kernels of an executor. Threads of another
-/// pool would go on spinning after the sweep, and take processors from the kernels that are timed.
-class CacheSweeper {
- public:
-  CacheSweeper(runtime::Executor& executor, int threads) : executor_(executor) {
-    const auto l2 = static_cast<size_t>(runtime::host_capabilities().level2_cache);
-    const size_t bytes = 2 * std::clamp<size_t>(l2, kUsualL2, 8 * kUsualL2);
-    for (int t = 0; t < threads; ++t) buffers_.emplace_back(bytes / sizeof(uint64_t), 1);
-  }
-
-  runtime::Status sweep() { return executor_.on_threads(read_buffers, this); }
-
- private:
-  static void read_buffers(void* sweeper, int64_t begin, int64_t end, int) {
-    auto& self = *static_cast<CacheSweeper*>(sweeper);
-    constexpr size_t kLine = 64 / sizeof(uint64_t);
-    for (int64_t t = begin; t < end; ++t) {
-      const std::vector<uint64_t>& buffer = self.buffers_[static_cast<size_t>(t)];
-      uint64_t sum = 0;
-      for (size_t i = 0; i < buffer.size(); i += kLine) sum += buffer[i];
-      self.sum_ += sum;
-    }
-  }
-
-  static constexpr size_t kUsualL2 = size_t{1} << 20;
-  runtime::Executor& executor_;
-  std::vector<std::vector<uint64_t>> buffers_;
-  std::atomic<uint64_t> sum_ = 0;  ///< so that the reads are not optimised away
-};
 
 /// The element at a fraction of a sorted list.
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -163,7 +133,9 @@ class LoadedPlan : public LoadedCandidate {
  private:
   runtime::Result<Timing> time_runs(const TimingOptions& options) {
     constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
-    CacheSweeper sweeper(*executor_, options.threads);
+    SweepMemory own;
+    CacheSweeper sweeper(*executor_, options.threads, options.swept_mebibytes,
+                         options.sweep_memory != nullptr ? *options.sweep_memory : own);
     Samples samples;
     Clock::time_point start = Clock::now();
     for (bool is_warm_up = true;; is_warm_up = false) {
@@ -215,7 +187,9 @@ runtime::Result<std::unique_ptr<LoadedCandidate>> LoadedCandidate::load(const st
 Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options) {
   auto loaded = LoadedCandidate::load(text, targets, jit_options(targets, options.threads, options.cache));
   if (!loaded) return failed_measurement(loaded.message());
-  runtime::Result<Timing> timing = (*loaded)->time(options);
+  TimingOptions in_its_state = options;
+  in_its_state.swept_mebibytes = cache_state_of(text);
+  runtime::Result<Timing> timing = (*loaded)->time(in_its_state);
   if (!timing) return failed_measurement(timing.message());
   Measurement measurement;
   measurement.spread = Duration::seconds(timing->range);

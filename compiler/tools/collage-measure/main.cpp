@@ -14,6 +14,7 @@
 #include <new>
 
 #include "compiler/driver/input/activate.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/channel.h"
 #include "compiler/measure/plan_text.h"
 #include "compiler/measure/reference_kernel.h"
@@ -105,6 +106,8 @@ int serve(const MeasureOptions& options) {
   std::optional<plan::PlanTargets> targets = read_targets(options);
   if (!targets) return kInputError;
   measure::TimingOptions timing;
+  measure::SweepMemory sweep_memory;
+  timing.sweep_memory = &sweep_memory;
   timing.threads = options.threads;
   std::optional<support::FileCache> cache;
   if (!options.cache.empty()) timing.cache = &cache.emplace(options.cache);
