@@ -13,6 +13,7 @@
 #include "compiler/measure/cost_request.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
+#include "compiler/measure/reference_kernel.h"
 
 namespace collage::measure {
 
@@ -105,15 +106,19 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
 
 void MeasuredCosts::send_reference() {
   if (options_.database == nullptr) return;
-  if (auto known = options_.database->reference(describe_machine(), unix_time() - kReferenceSeconds))
+  if (auto known = options_.database->reference(reference_key(describe_machine()), unix_time() - kReferenceSeconds)) {
+    // What was measured on a slower machine than it can be is not measured again on one that is as slow.
+    is_slow_ = usual_reference_time().seconds() > kMostSlowdown * known->seconds();
     options_.worker.arguments.insert(options_.worker.arguments.end(), {"--reference", std::to_string(known->ps())});
+  }
   worker_.set_options(options_.worker);
 }
 
 void MeasuredCosts::keep_reference() {
   if (options_.database == nullptr || worker_.reference() == Duration()) return;
   const int64_t now = unix_time();
-  options_.database->store_reference(describe_machine(), worker_.reference(), now, now - kReferenceSeconds);
+  options_.database->store_reference(reference_key(describe_machine()), worker_.reference(), now,
+                                     now - kReferenceSeconds);
 }
 
 std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
@@ -128,7 +133,7 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   bool may_end_now = found && found->failed() && found->timeout > Duration() &&
                      found->timeout < Duration::seconds(options_.worker.timeout_seconds);
   if (may_end_now) return std::nullopt;
-  if (found && !found->disturbance.empty() && options_.repeats_disturbed) {
+  if (found && !found->disturbance.empty() && options_.repeats_disturbed && !is_slow_) {
     repeated_.insert(key);
     return std::nullopt;
   }

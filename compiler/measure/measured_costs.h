@@ -33,7 +33,8 @@ struct MeasuredCostsOptions {
   int threads = 1;
   codegen::CodeTarget code{};        ///< of generated code
   CostDatabase* database = nullptr;  ///< null: memory only
-  /// Costs of the database that were disturbed when they were measured are measured again; false: they are used.
+  /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow now;
+  /// false: they are used.
   bool repeats_disturbed = true;
   std::string lock_file;          ///< held while measuring (machine_lock.h); empty: none
   std::function<void()> waiting;  ///< called before waiting for it; may be empty
@@ -109,6 +110,7 @@ class MeasuredCosts : public place::CostSource {
   std::map<std::string, ExternalCosts> external_;  ///< by backend
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
+  bool is_slow_ = false;  ///< the machine, now
   std::set<Key> repeated_, refused_;
   std::vector<std::string> new_refused_;
   MeasuringStats stats_;
