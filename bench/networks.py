@@ -12,7 +12,9 @@ Contenders run one after the other, each in its own process, round after round, 
 round's figure is the median of its runs. The table shows the median over the rounds, and in `spread` how far the rounds lie apart.
 What is missing or fails is shown with its reason. `peak` is the best that the processor's multiply-adds reached in the same rounds
 (fma_peak). The last table has a line for each network: how many times as long as `optimal` the best other strategy and the best peer
-take. That is the geometric mean of the ratios within the rounds, with its 95 % interval (bootstrap over the rounds).
+take. That is the geometric mean of the ratios within the rounds, with its 95 % interval (bootstrap over the rounds). After it, how many
+times as long as predicted each strategy takes in each network, which of these are off by more than 10 %, and where `optimal` is more
+than 2 % slower than another strategy.
 
 On a virtual machine whose host is busy, rounds during which more than --stolen percent of the processor time was taken away are
 repeated as a whole, for all contenders alike; the report says how many were.
@@ -33,7 +35,9 @@ from stolen_time import StolenTime, wait_until_quiet
 from runners import Collage, Failed, OnnxRuntime, Torch, random_inputs, relative_error, run_process
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-STRATEGIES = "optimal,greedy,eager,tvm,single:host,single:onednn,single:openblas"
+STRATEGIES = "optimal,greedy,eager,tvm,single:host,single:onednn,single:openblas,single:xnnpack"
+MOST_ERROR = 0.1    # of predictions
+MOST_LOSS = 0.02    # of `optimal` to another strategy
 
 
 @dataclass
@@ -75,7 +79,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
     arguments = parser.parse_args()
     if arguments.rules is None:
-        shipped = [os.path.join(ROOT, "rules", name + ".rules") for name in ("host", "onednn", "openblas")]
+        shipped = [os.path.join(ROOT, "rules", name + ".rules") for name in ("host", "onednn", "openblas", "xnnpack")]
         arguments.rules = [path for path in shipped if os.path.exists(path)]
     if os.path.isdir(arguments.torch or ""):
         parser.error("--torch wants a Python file")
@@ -217,13 +221,14 @@ def table_rows(contenders, expected, peak):
     rows, data = [], []
     for c in contenders:
         if c.why:
-            rows.append([c.name] + [""] * 7 + [c.why])
+            rows.append([c.name] + [""] * (len(HEADER) - 2) + [c.why])
             data.append({"name": c.name, "is_peer": c.is_peer, "why": c.why})
             continue
         gflops = 2 * macs / c.seconds() / 1e9
         share = "  ".join(f"{backend} {100 * part:.1f} %" for backend, part in sorted(c.last.share.items()) if part > 0)
         error = relative_error(c.last.outputs, expected)
         rows.append([c.name, f"{c.last.predicted * 1e3:.3f}" if c.last.predicted else "", f"{c.seconds() * 1e3:.3f}",
+                     f"{c.seconds() / c.last.predicted:.2f}" if c.last.predicted else "",
                      f"{100 * c.spread():.0f} %", f"{gflops:.1f}", f"{100 * gflops / peak:.0f} %", f"{error:.1e}",
                      f"{c.seconds() / best_peer:.2f}" if best_peer else "", share or c.last.version])
         data.append({"name": c.name, "is_peer": c.is_peer, "predicted_s": c.last.predicted or None, "measured_s": c.seconds(),
@@ -234,7 +239,7 @@ def table_rows(contenders, expected, peak):
     return rows, data
 
 
-HEADER = ["", "predicted ms", "measured ms", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
+HEADER = ["", "predicted ms", "measured ms", "measured / predicted", "spread", "GFLOP/s", "of peak", "rel. error", "of best peer", "MACs on"]
 SUMMARY = ["", "optimal ms", "best other ms", "other / optimal", "best peer ms", "peer / optimal", "of peak", "rel. error", ""]
 
 
@@ -260,6 +265,27 @@ def summary_row(name, data):
     error = "inf" if optimal["relative_error"] is None else f"{optimal['relative_error']:.1e}"
     cells += [f"{100 * optimal['of_peak']:.0f} %", error, ", ".join(remarks)]
     return cells, ratios
+
+
+def print_predictions(networks):
+    """Measured to predicted time, a line for each network and a column for each strategy."""
+    ratios = {}
+    for network in networks:
+        rows = {row["name"]: row["measured_s"] / row["predicted_s"]
+                for row in network.get("contenders", []) if row.get("predicted_s") and "measured_s" in row}
+        if rows:
+            ratios[network["name"]] = rows
+    strategies = list(dict.fromkeys(name for rows in ratios.values() for name in rows))
+    if not strategies:
+        return
+    table = [[name] + [f"{rows[s]:.2f}" if s in rows else "" for s in strategies] for name, rows in ratios.items()]
+    print_table("measured / predicted", [""] + strategies, table)
+    every = [ratio for rows in ratios.values() for ratio in rows.values()]
+    good = sum(abs(ratio - 1) <= MOST_ERROR for ratio in every)
+    print(f"\n{good} of {len(every)} predictions within {100 * MOST_ERROR:.0f} %, geometric mean {geometric_mean(every):.3f}")
+    lost = [f"{network['name']} {ratio['ratio']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" for network in networks
+            if (ratio := network.get("best_other_over_optimal")) and ratio["ratio"] < 1 - MOST_LOSS]
+    print(f"optimal more than {100 * MOST_LOSS:.0f} % slower than another strategy: {', '.join(lost) or 'nowhere'}")
 
 
 def main():
@@ -289,6 +315,7 @@ def main():
                                    "errors_against": measured.whose, "stolen": measured.stolen,
                                    "repeated_rounds": measured.repeated, "contenders": data, **ratios})
     print_table("optimal against the others", SUMMARY, summary)
+    print_predictions(report["networks"])
     against = [network["best_peer_over_optimal"] for network in report["networks"] if network.get("best_peer_over_optimal")]
     if len(against) > 1:
         print(f"\ngeometric mean of peer / optimal over {len(against)} networks: {geometric_mean([r['ratio'] for r in against]):.2f}")

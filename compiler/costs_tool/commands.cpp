@@ -28,7 +28,9 @@ bool is_among(const std::vector<T>& list, const T& value) {
 bool passes(const Filter& filter, const CostRow& row) {
   if (!is_among(filter.states, state_of(row))) return false;
   if (!filter.backends.empty() && !is_among(filter.backends, provenance_of(row).backend)) return false;
-  if (filter.only_foreign && row.environment.starts_with(measure::describe_machine() + "\n")) return false;
+  const bool is_foreign = !row.environment.starts_with(measure::describe_machine() + "\n") &&
+                          !row.environment.starts_with("exec ");  // of a program, which answers the same everywhere
+  if (filter.only_foreign && !is_foreign) return false;
   const auto age = static_cast<double>(std::time(nullptr) - row.measurement.date);
   return age >= filter.older_days * 24 * 3600;
 }

@@ -157,6 +157,7 @@ struct Kernel {
   std::vector<Knob> knobs;
   std::optional<Expr> cost;  ///< as Rule::cost
   bool measured = false;
+  std::string cost_program{};  ///< that is asked, where it is `measured` by one
   Lowering lowering;
   support::Span span;
   std::vector<FormatClause> formats{};  ///< its own, and the rule's of values that these do not name
@@ -211,6 +212,7 @@ struct Rule {
   std::optional<Expr> energy;   ///< an Energy: what one match takes
   std::optional<Precision> precision{};  ///< in which it computes; absent: the model's dtypes
   bool measured = false;
+  std::string cost_program{};
   Lowering lowering;  ///< this, `measured` and `cost` are what kernels inherit
   std::vector<RuleTest> tests;
   support::Span span;  ///< of its name
@@ -265,6 +267,7 @@ struct PartitionPolicy {
   Duration launch;
   std::optional<Expr> cost;  ///< absent: launch + sum(rules), or unknown where it is `measured`
   bool measured = false;     ///< `cost` then is the estimate
+  std::string cost_program{};
   bool coalesce = false;
   support::Span span;
 };
@@ -287,6 +290,7 @@ struct Backend {
   std::vector<Rule> rules;
   std::vector<Deny> denies;
   PartitionPolicy policy;
+  std::string cost_program{};  ///< that says what is `measured`; empty: this machine does
   std::optional<int> max_partitions;
   support::Span max_partitions_span{};
   std::optional<double> power;         ///< watts, of what runs its partitions in host memory

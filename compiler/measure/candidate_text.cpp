@@ -83,16 +83,7 @@ class CandidateGraph {
 
   /// Shares the tensor instead of copying it; of a large one only the type is printed.
   void add_constant(ValueId id) {
-    const ir::Constant& constant = *from_.value(id).constant;
-    ir::Constant made;
-    made.data = constant.data;
-    bool is_float = runtime::is_float(made.data.dtype());
-    if (made.data.count() > (is_float ? kSmallFloats : kSmallIntegers)) {
-      bool can_be_random = made.data.dtype() == ir::DType::F32 || made.data.dtype() == ir::DType::F64;
-      made.form = can_be_random ? ir::Constant::Form::Random : ir::Constant::Form::Splat;
-      made.seed = 1;
-    }
-    map_[id] = to_.add_constant(next_name(), std::move(made));
+    map_[id] = to_.add_constant(next_name(), untrained_constant(*from_.value(id).constant));
   }
 
   const Graph& from_;
@@ -104,6 +95,17 @@ class CandidateGraph {
 };
 
 }  // namespace
+
+ir::Constant untrained_constant(const ir::Constant& constant) {
+  ir::Constant made;
+  made.data = constant.data;
+  const bool is_float = runtime::is_float(made.data.dtype());
+  if (made.data.count() <= (is_float ? kSmallFloats : kSmallIntegers)) return made;
+  const bool can_be_random = made.data.dtype() == ir::DType::F32 || made.data.dtype() == ir::DType::F64;
+  made.form = can_be_random ? ir::Constant::Form::Random : ir::Constant::Form::Splat;
+  made.seed = 1;
+  return made;
+}
 
 std::string candidate_text(const Graph& graph, const ir::Partition& candidate) {
   return CandidateGraph(graph, candidate).text();

@@ -19,4 +19,7 @@ namespace collage::measure {
 ///                                                     %v2 = partition @p0 on host(host) rule "conv" cost 0s (%v0) …
 std::string candidate_text(const ir::Graph& graph, const ir::Partition& candidate);
 
+/// The constant, or if it is a weight, random numbers in its place. Shares the tensor: of a weight only the type is printed.
+ir::Constant untrained_constant(const ir::Constant& constant);
+
 }  // namespace collage::measure

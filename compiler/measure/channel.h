@@ -12,6 +12,9 @@ namespace collage::measure {
 /// The descriptor of the measuring process's end.
 inline constexpr int kWorkerDescriptor = 3;
 
+/// Plans that are timed beside each other may take so many times as long as one candidate.
+inline constexpr double kPlanTimeouts = 6;
+
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 enum class Received { Message, Closed, TimedOut };

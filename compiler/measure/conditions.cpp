@@ -10,11 +10,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "compiler/measure/reference_kernel.h"
+
 namespace collage::measure {
 namespace {
 
 /// `/proc/stat` counts in ticks, so that short times are uncertain by some of them.
-constexpr double kMostWaited = 0.05, kMostOthers = 0.15, kMostStolen = 0.05, kMostSlowdown = 1.25;
+constexpr double kMostWaited = 0.05, kMostOthers = 0.15, kMostStolen = 0.05;
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);

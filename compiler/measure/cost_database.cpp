@@ -148,13 +148,15 @@ bool is_replaced(const Measurement& old, const std::string& problem, const Measu
 
 }  // namespace
 
-std::string CostRow::id() const {
+std::string short_hash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const std::string* text : {&environment, &candidate}) {
-    for (char byte : *text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    hash *= 0x100000001b3u;
-  }
+  for (char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
   return fmt::format("{:010x}", hash >> 24);
+}
+
+std::string CostRow::id() const {
+  const char end = '\0';
+  return short_hash(environment + end + candidate + end);
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& path) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/measure/measurement.h"
@@ -22,6 +23,9 @@
 struct sqlite3;
 
 namespace collage::measure {
+
+/// Ten hexadecimal digits that name a text.
+std::string short_hash(std::string_view text);
 
 /// One row of the table of measurements.
 struct CostRow {

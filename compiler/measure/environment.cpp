@@ -7,15 +7,14 @@
 #include <cstdint>
 #include <fstream>
 
+#include "compiler/measure/fingerprint.h"
 #include "include/collage/version.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::measure {
-namespace {
 
-/// FNV-1a over 64 bits. It only has to change when the program changes; nothing is looked up by it.
 uint64_t fingerprint(const std::string& path) {
   uint64_t hash = 0xcbf29ce484222325u;
   std::ifstream file(path, std::ios::binary);
@@ -27,8 +26,6 @@ uint64_t fingerprint(const std::string& path) {
   }
   return hash;
 }
-
-}  // namespace
 
 std::string describe_machine() {
   const runtime::HostCapabilities& host = runtime::host_capabilities();

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "compiler/ir/op_def.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/candidate_text.h"
+#include "compiler/measure/cost_request.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
+#include "compiler/measure/reference_kernel.h"
 
 namespace collage::measure {
 
@@ -42,24 +46,79 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
   std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.code.numerics).name);
   if (!options_.code.cpu.empty()) generated += fmt::format("code for {}\n", options_.code.cpu);
   environments_[""] = generated + "host";
+  environment_of_plans_ = generated;
   for (const place::ActiveBackend& active : backends) {
+    environment_of_plans_ += describe_backend(active) + "\n";
+    const std::string& command = active.backend->cost_program;
+    if (!command.empty()) {
+      const std::string folder = std::filesystem::path(active.backend->file).parent_path().string();
+      environments_[active.backend->name] = describe_program(command, folder) + "\n" + describe_backend(active);
+      external_[active.backend->name] = {
+          active, std::make_unique<CostProgram>(CostProgramOptions{command, folder, options_.worker.timeout_seconds})};
+      continue;
+    }
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
     environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
   }
+  environment_of_plans_ += "plans";
   send_reference();
+}
+
+std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string>& plans) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string all;
+  for (const std::string& plan : plans) all += plan;
+  std::vector<CostRow> rows;
+  // A time is one beside these others.
+  for (const std::string& plan : plans) {
+    const std::string mark = fmt::format("// timed beside {} others: {}\n", plans.size() - 1, short_hash(all));
+    rows.push_back({environment_of_plans_, plan + mark, {}});
+  }
+  const auto look_up = [&] {
+    std::vector<Measurement> found;
+    if (options_.database == nullptr) return found;
+    for (const CostRow& row : rows) {
+      if (auto one = options_.database->find(row.environment, row.candidate)) found.push_back(std::move(*one));
+    }
+    return found;
+  };
+  std::vector<Measurement> times = look_up();
+  if (times.size() != plans.size()) {
+    const MachineLock lock(options_.lock_file, options_.waiting);
+    if (lock.is_held()) times = look_up();
+    if (times.size() != plans.size()) {
+      report_progress(stats_.measured, stats_.measured, fmt::format("{} whole plans", plans.size()));
+      times = worker_.time_plans(plans);
+      report_progress(stats_.measured, stats_.measured, "");
+      for (size_t p = 0; p < times.size() && p < rows.size(); ++p) {
+        times[p].date = unix_time();
+        rows[p].measurement = times[p];
+      }
+      const bool all_last =
+          times.size() == plans.size() &&
+          std::all_of(times.begin(), times.end(), [](const auto& one) { return !one.failed() || one.lasting; });
+      if (options_.database != nullptr && all_last) (void)options_.database->write(rows);
+    }
+  }
+  stats_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return times;
 }
 
 void MeasuredCosts::send_reference() {
   if (options_.database == nullptr) return;
-  if (auto known = options_.database->reference(describe_machine(), unix_time() - kReferenceSeconds))
+  if (auto known = options_.database->reference(reference_key(describe_machine()), unix_time() - kReferenceSeconds)) {
+    // What was measured on a slower machine than it can be is not measured again on one that is as slow.
+    is_slow_ = usual_reference_time().seconds() > kMostSlowdown * known->seconds();
     options_.worker.arguments.insert(options_.worker.arguments.end(), {"--reference", std::to_string(known->ps())});
+  }
   worker_.set_options(options_.worker);
 }
 
 void MeasuredCosts::keep_reference() {
   if (options_.database == nullptr || worker_.reference() == Duration()) return;
   const int64_t now = unix_time();
-  options_.database->store_reference(describe_machine(), worker_.reference(), now, now - kReferenceSeconds);
+  options_.database->store_reference(reference_key(describe_machine()), worker_.reference(), now,
+                                     now - kReferenceSeconds);
 }
 
 std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
@@ -74,7 +133,7 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   bool may_end_now = found && found->failed() && found->timeout > Duration() &&
                      found->timeout < Duration::seconds(options_.worker.timeout_seconds);
   if (may_end_now) return std::nullopt;
-  if (found && !found->disturbance.empty() && options_.repeats_disturbed) {
+  if (found && !found->disturbance.empty() && options_.repeats_disturbed && !is_slow_) {
     repeated_.insert(key);
     return std::nullopt;
   }
@@ -84,10 +143,14 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
 Measurement MeasuredCosts::measure_now(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
   if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
-  measurement.date = unix_time();
   stats_.runs += static_cast<size_t>(measurement.runs);
   stats_.compiled += static_cast<size_t>(measurement.compiled);
-  bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
+  return kept(key, std::move(measurement));
+}
+
+Measurement MeasuredCosts::kept(const Key& key, Measurement measurement) {
+  measurement.date = unix_time();
+  const bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
 
@@ -99,6 +162,21 @@ void MeasuredCosts::look_up_all(std::vector<Unknown>* unknown) {
     ++stats_.from_cache;
     return true;
   });
+}
+
+void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown) {
+  const size_t needed = stats_.answered + unknown->size();
+  std::erase_if(*unknown, [&](const Unknown& one) {
+    const auto external = external_.find(one.candidate->backend);
+    if (external == external_.end()) return false;
+    report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
+    known_[*one.key] = kept(*one.key, external->second.program->ask([&](int64_t id) {
+      return cost_request(id, graph, *one.candidate, external->second.active);
+    }));
+    ++stats_.answered;
+    return true;
+  });
+  if (stats_.answered > 0) report_progress(stats_.answered, stats_.answered, "");
 }
 
 void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unknown) {
@@ -140,10 +218,17 @@ void MeasuredCosts::report_progress(size_t done, size_t of, const std::string& c
 std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
                                                        const std::vector<ir::Partition>& candidates) const {
   std::vector<Key> keys;
+  const int swept = swept_mebibytes(graph);
   for (const ir::Partition& candidate : candidates) {
     auto environment = environments_.find(candidate.backend);
     if (environment == environments_.end()) environment = environments_.find("");
-    keys.emplace_back(environment->second, candidate_text(graph, candidate));
+    const bool is_external = external_.contains(candidate.backend);
+    if (is_external) {
+      keys.emplace_back(environment->second, candidate_text(graph, on_first_instance(candidate)));
+    } else {
+      keys.emplace_back(environment->second,
+                        with_cache_state(candidate_text(graph, candidate), swept, graph, candidate));
+    }
   }
   return keys;
 }
@@ -196,6 +281,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     if (known_.try_emplace(keys[i]).second) unknown.push_back({&keys[i], &candidates[i]});
   }
   look_up_all(&unknown);
+  ask_programs(graph, &unknown);
   measure_all(graph, std::move(unknown));
   stats_.failures.clear();
   stats_.disturbed = 0;

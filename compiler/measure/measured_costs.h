@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source of measured costs. Equal candidates are measured once; known costs come from memory or the database, the
-// others from the measuring process, one after another: two at once would disturb each other.
+// others from the measuring process, one after another: two at once would disturb each other. Those of a backend whose rules say
+// `cost exec` come from its program.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/measure/cost_database.h"
+#include "compiler/measure/cost_program.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/place/costs/cost_source.h"
@@ -30,7 +33,8 @@ struct MeasuredCostsOptions {
   int threads = 1;
   codegen::CodeTarget code{};        ///< of generated code
   CostDatabase* database = nullptr;  ///< null: memory only
-  /// Costs of the database that were disturbed when they were measured are measured again; false: they are used.
+  /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow now;
+  /// false: they are used.
   bool repeats_disturbed = true;
   std::string lock_file;          ///< held while measuring (machine_lock.h); empty: none
   std::function<void()> waiting;  ///< called before waiting for it; may be empty
@@ -49,6 +53,7 @@ struct MeasuringStats {
   size_t disturbed = 0;                    ///< distinct candidates whose cost is too high, since
   std::string disturbance;                 ///< this, of one of them
   size_t repeated = 0;                     ///< of those measured: disturbed in the database
+  size_t answered = 0;                     ///< by programs of backends; not among `measured`
 };
 
 class MeasuredCosts : public place::CostSource {
@@ -59,6 +64,9 @@ class MeasuredCosts : public place::CostSource {
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
                                            const std::vector<ir::Partition>& candidates) override;
   std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override;
+  /// What whole plans take, in text (plan_text.h), timed beside each other (time_plans.h) unless the database knows it of just
+  /// these. A single failure if the measuring process failed.
+  std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
   const MeasuringStats& stats() const { return stats_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
   std::vector<std::string> take_refused() { return std::exchange(new_refused_, {}); }
@@ -77,10 +85,14 @@ class MeasuredCosts : public place::CostSource {
   };
   /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<Unknown>* unknown);
+  /// Asks the programs of backends, and removes what they answer for from the list.
+  void ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown);
   void measure_all(const ir::Graph& graph, std::vector<Unknown> unknown);
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
   Measurement measure_now(const Key& key);
+  /// Keeps a cost in the database, if it says something of the candidate; returns the one that counts.
+  Measurement kept(const Key& key, Measurement measurement);
   /// Measures again what was disturbed, unless whatever disturbs goes on.
   void repeat_disturbed(const ir::Graph& graph, const std::vector<Unknown>& measured);
   /// What the reference kernel takes on this machine: from the database to the measuring process, and back.
@@ -89,9 +101,16 @@ class MeasuredCosts : public place::CostSource {
 
   MeasuredCostsOptions options_;
   Worker worker_;
+  struct ExternalCosts {
+    place::ActiveBackend active;
+    std::unique_ptr<CostProgram> program;
+  };
   std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
+  std::string environment_of_plans_;
+  std::map<std::string, ExternalCosts> external_;  ///< by backend
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
+  bool is_slow_ = false;  ///< the machine, now
   std::set<Key> repeated_, refused_;
   std::vector<std::string> new_refused_;
   MeasuringStats stats_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic that takes the same number of clock cycles whenever it runs, about 0.1 ms: each step needs the result of the
-// one before, and no memory. Timed beside measurements it shows that the clock is slower than when it was calibrated, or that
-// the thread does not have its processor.
+// Arithmetic that takes the same number of clock cycles whenever it runs, less than 0.1 ms: vectors are multiplied and added as fast as
+// the processor can, and no memory is used. Timed beside measurements it shows that the clock is slower than when it was
+// calibrated, that the thread does not have its processor, or that another thread of the same core, which may be of another
+// virtual machine, takes a part of its vector units: then whatever multiplies is slower by as much as a factor of two.
 #pragma once
+
+#include <string>
 
 #include "runtime/core/duration.h"
 
@@ -10,6 +13,15 @@ namespace collage::measure {
 
 /// Runs it once and returns what it took.
 runtime::Duration time_reference_kernel();
+
+/// It takes longer than otherwise from this factor on.
+inline constexpr double kMostSlowdown = 1.25;
+
+/// Names what it takes on a machine in the database.
+std::string reference_key(const std::string& machine);
+
+/// Of some runs now, in the middle.
+runtime::Duration usual_reference_time();
 
 /// The least of many runs: what it takes undisturbed.
 runtime::Duration calibrate_reference_kernel();

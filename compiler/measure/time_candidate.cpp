@@ -4,19 +4,16 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "compiler/measure/build_text.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/conditions.h"
 #include "compiler/measure/reference_kernel.h"
-#include "compiler/plan/build_plan.h"
-#include "compiler/plan/find_matches.h"
-#include "compiler/sema/build_graph.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/exec/executor.h"
 #include "runtime/pool/pool.h"
@@ -29,49 +26,6 @@ using runtime::Tensor;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Evicts all other data from the private caches of the threads that run the kernels of an executor. Threads of another
-/// pool would go on spinning after the sweep, and take processors from the kernels that are timed.
-class CacheSweeper {
- public:
-  CacheSweeper(runtime::Executor& executor, int threads) : executor_(executor) {
-    const auto l2 = static_cast<size_t>(runtime::host_capabilities().level2_cache);
-    const size_t bytes = 2 * std::clamp<size_t>(l2, kUsualL2, 8 * kUsualL2);
-    for (int t = 0; t < threads; ++t) buffers_.emplace_back(bytes / sizeof(uint64_t), 1);
-  }
-
-  runtime::Status sweep() { return executor_.on_threads(read_buffers, this); }
-
- private:
-  static void read_buffers(void* sweeper, int64_t begin, int64_t end, int) {
-    auto& self = *static_cast<CacheSweeper*>(sweeper);
-    constexpr size_t kLine = 64 / sizeof(uint64_t);
-    for (int64_t t = begin; t < end; ++t) {
-      const std::vector<uint64_t>& buffer = self.buffers_[static_cast<size_t>(t)];
-      uint64_t sum = 0;
-      for (size_t i = 0; i < buffer.size(); i += kLine) sum += buffer[i];
-      self.sum_ += sum;
-    }
-  }
-
-  static constexpr size_t kUsualL2 = size_t{1} << 20;
-  runtime::Executor& executor_;
-  std::vector<std::vector<uint64_t>> buffers_;
-  std::atomic<uint64_t> sum_ = 0;  ///< so that the reads are not optimised away
-};
-
-/// Uniform in [-1, 1); integers and bools are zero, a valid index everywhere.
-Tensor make_input(const ir::TensorType& type, uint32_t seed) {
-  Tensor tensor(type.dtype, type.shape);
-  std::minstd_rand random(seed + 1);
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  if (type.dtype == ir::DType::F32) {
-    for (float& value : tensor.as<float>()) value = uniform(random);
-  } else if (type.dtype == ir::DType::F64) {
-    for (double& value : tensor.as<double>()) value = uniform(random);
-  }
-  return tensor;
 }
 
 /// The element at a fraction of a sorted list.
@@ -179,7 +133,9 @@ class LoadedPlan : public LoadedCandidate {
  private:
   runtime::Result<Timing> time_runs(const TimingOptions& options) {
     constexpr double kPatience = 3;  // budgets, for clean runs on a busy machine
-    CacheSweeper sweeper(*executor_, options.threads);
+    SweepMemory own;
+    CacheSweeper sweeper(*executor_, options.threads, options.swept_mebibytes,
+                         options.sweep_memory != nullptr ? *options.sweep_memory : own);
     Samples samples;
     Clock::time_point start = Clock::now();
     for (bool is_warm_up = true;; is_warm_up = false) {
@@ -215,46 +171,25 @@ class LoadedPlan : public LoadedCandidate {
 runtime::Result<std::unique_ptr<LoadedCandidate>> LoadedCandidate::load(const std::string& text,
                                                                         const plan::PlanTargets& targets,
                                                                         const codegen::JitOptions& options) {
-  support::SourceManager sources;
-  support::Diagnostics diags(sources);
-  auto first_error = [&](const std::string& otherwise) {
-    for (const support::DiagnosticRecord& record : diags.records()) {
-      if (record.severity == support::Severity::Error) return runtime::Status::error(record.message);
-    }
-    return runtime::Status::error(otherwise);
-  };
-  support::FileId file = sources.add("<candidate>", text);
-  std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
-  if (!model || model->placement.partitions.size() != 1)
-    return first_error("the text is not a model with one partition");
-  // The text names the rules of the candidate, which is all that this process knows of it. A rule that reads weights may
-  // not match the random ones of the text: then the candidate runs without requests.
-  if (plan::find_matches(model->graph, targets, &model->placement)) model->placement.partitions[0].matches.clear();
-  auto jit = codegen::Jit::create(options);
-  if (!jit) return jit.status();
-  std::optional<plan::BuiltPlan> built = plan::build_plan(model->graph, model->placement, targets, **jit, diags);
-  if (!built) return first_error("it cannot be planned");
-  bool is_host = model->placement.partitions[0].backend == "host";
-  if (!is_host && !built->fallbacks.empty()) return runtime::Status::error(built->fallbacks[0].reason);
-  if (!built->refused_generators.empty()) return runtime::Status::error(built->refused_generators[0]);
-  std::vector<Tensor> inputs;
-  for (ir::ValueId input : model->graph.inputs()) {
-    inputs.push_back(make_input(model->graph.value(input).type, static_cast<uint32_t>(inputs.size())));
-  }
-  auto loaded = std::make_unique<LoadedPlan>(std::move(*jit), std::move(built->plan), std::move(inputs));
+  runtime::Result<BuiltText> built = build_text(text, targets, options);
+  if (!built) return built.status();
+  if (built->placement.partitions.size() != 1)
+    return runtime::Status::error("the text is not a model with one partition");
+  const bool is_host = built->placement.partitions[0].backend == "host";
+  if (!is_host && !built->plan.fallbacks.empty()) return runtime::Status::error(built->plan.fallbacks[0].reason);
+  if (!built->plan.refused_generators.empty()) return runtime::Status::error(built->plan.refused_generators[0]);
+  auto loaded =
+      std::make_unique<LoadedPlan>(std::move(built->jit), std::move(built->plan.plan), std::move(built->inputs));
   if (runtime::Status status = loaded->load(options.threads); !status) return status;
   return std::unique_ptr<LoadedCandidate>(std::move(loaded));
 }
 
 Measurement time_candidate(const std::string& text, const plan::PlanTargets& targets, const TimingOptions& options) {
-  codegen::JitOptions jit_options;
-  jit_options.threads = options.threads;
-  jit_options.cache = options.cache;
-  jit_options.numerics = targets.code.numerics;
-  jit_options.cpu = targets.code.cpu;
-  auto loaded = LoadedCandidate::load(text, targets, jit_options);
+  auto loaded = LoadedCandidate::load(text, targets, jit_options(targets, options.threads, options.cache));
   if (!loaded) return failed_measurement(loaded.message());
-  runtime::Result<Timing> timing = (*loaded)->time(options);
+  TimingOptions in_its_state = options;
+  in_its_state.swept_mebibytes = cache_state_of(text);
+  runtime::Result<Timing> timing = (*loaded)->time(in_its_state);
   if (!timing) return failed_measurement(timing.message());
   Measurement measurement;
   measurement.spread = Duration::seconds(timing->range);

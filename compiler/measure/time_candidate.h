@@ -19,8 +19,10 @@ struct TimingOptions {
   int threads = 1;
   double budget_seconds = 0.08;         ///< for the timed runs and the pauses between them
   support::FileCache* cache = nullptr;  ///< of compiled code; null: none
-  int least_runs = 5;    ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
-  Duration reference{};  ///< what the reference kernel takes undisturbed; 0: not known
+  int least_runs = 5;       ///< undisturbed runs; on a busy machine up to three budgets are spent to get them
+  Duration reference{};     ///< what the reference kernel takes undisturbed; 0: not known
+  int swept_mebibytes = 0;  ///< read between runs (cache_state.h)
+  std::vector<uint64_t>* sweep_memory = nullptr;  ///< for that; null: its own
 };
 
 /// Seconds of the runs of one candidate: their quartiles.
@@ -35,7 +37,8 @@ struct Timing {
 ///
 /// Running alone differs from running in a network. There the weights of a partition have left the caches since the
 /// last run (a network's weights do not fit into L2), while its inputs were just written. So before each timed run
-/// every thread reads a buffer larger than L2, and the executor then copies the inputs into place. The time is that of
+/// every thread reads a buffer larger than L2, or more for large networks (cache_state.h), and the executor then copies
+/// the inputs into place. The time is that of
 /// the partition's step in the executor, including its calls and the waking of the pool, but without inputs,
 /// conversions and results. With one thread the sums for ResNet-50, MobileNetV2 and NASNet-A mobile were 0.87 to 0.89
 /// of the processor time of a run, on a busy machine, where a whole network has more cache misses.

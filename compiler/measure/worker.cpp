@@ -16,8 +16,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "compiler/measure/channel.h"
+#include "compiler/measure/plan_text.h"
 #include "compiler/support/installation.h"
 #include "runtime/pool/short_waits.h"
 
@@ -147,21 +149,38 @@ std::optional<Measurement> Worker::start() {
   return start_failure_;
 }
 
-Measurement Worker::measure(const std::string& candidate) {
+std::optional<Measurement> Worker::exchange(const std::string& message, double timeout, std::string* reply) {
   if (process_ < 0) {
     if (std::optional<Measurement> failed = start()) return *failed;
   }
-  Deadline deadline = deadline_in(options_.timeout_seconds);
-  std::string reply;
+  Deadline deadline = deadline_in(timeout);
   Received received = Received::Closed;
-  if (send_message(socket_, candidate)) received = receive_message(socket_, deadline, &reply);
+  if (send_message(socket_, message)) received = receive_message(socket_, deadline, reply);
   if (received == Received::Closed) return death();
-  if (received == Received::TimedOut) {
-    stop();
-    Measurement late = failed_measurement(fmt::format("it took more than {:g} s", options_.timeout_seconds));
-    late.timeout = Duration::seconds(std::max(options_.timeout_seconds, 1e-12));
-    return late;
+  if (received == Received::Message) return std::nullopt;
+  stop();
+  Measurement late = failed_measurement(fmt::format("it took more than {:g} s", timeout));
+  late.timeout = Duration::seconds(std::max(timeout, 1e-12));
+  return late;
+}
+
+std::vector<Measurement> Worker::time_plans(const std::vector<std::string>& plans) {
+  std::string reply;
+  const double timeout = options_.timeout_seconds * kPlanTimeouts;
+  if (std::optional<Measurement> failed = exchange(plans_message(plans), timeout, &reply)) return {*failed};
+  std::vector<Measurement> measured;
+  std::istringstream lines(reply);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::optional<Measurement> one = parse_line(line)) measured.push_back(std::move(*one));
   }
+  if (measured.size() == plans.size()) return measured;
+  stop();
+  return {failed_measurement("the measuring process sent an invalid answer")};
+}
+
+Measurement Worker::measure(const std::string& candidate) {
+  std::string reply;
+  if (std::optional<Measurement> failed = exchange(candidate, options_.timeout_seconds, &reply)) return *failed;
   std::optional<Measurement> measurement = parse_line(reply);
   if (!measurement) {
     measurement = failed_measurement("the measuring process sent an invalid answer");

@@ -36,6 +36,9 @@ class Worker {
   /// failure the next candidate gets a new process. After three failed starts in a row no further start is tried.
   Measurement measure(const std::string& candidate);
 
+  /// Times whole plans beside each other (time_plans.h). One failure, if the process fails.
+  std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
+
   /// For processes that are started from now on.
   void set_options(WorkerOptions options) { options_ = std::move(options); }
   /// What the reference kernel takes, as the process said when it was ready; 0: it has said nothing.
@@ -45,6 +48,8 @@ class Worker {
   /// Starts a process and waits until it is ready. Returns nullopt if it is, otherwise a transient failure.
   std::optional<Measurement> start();
   bool spawn(std::string* why);
+  /// Sends a message and waits for the answer. Returns a failure if there is none.
+  std::optional<Measurement> exchange(const std::string& message, double timeout, std::string* reply);
   void stop();
   /// Says how a process ended that ended by itself.
   Measurement death();

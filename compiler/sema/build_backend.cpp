@@ -405,6 +405,7 @@ bool build_policy(const syntax::PolicyAst& ast, const ir::Backend& backend, cons
     ok = ok && cost;
     if (cost) {
       policy->measured = cost->measured;
+      policy->cost_program = cost->program;
       policy->cost = std::move(cost->formula);
     }
   }

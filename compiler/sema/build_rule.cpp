@@ -57,7 +57,7 @@ class RuleBuilder {
     ok = inplaces() && ok;
     ok = formats(ast_.formats, scope(), &rule_.formats) && check_same_as(rule_.formats) && ok;
     ok = splits() && ok;
-    ok = cost(ast_.costs, scope(&knobs_), &rule_.measured, &rule_.cost) && ok;
+    ok = cost(ast_.costs, scope(&knobs_), &rule_) && ok;
     ok = energy() && ok;
     ok = precision() && ok;
     ok = lowering() && ok;
@@ -323,13 +323,15 @@ class RuleBuilder {
     return true;
   }
 
-  bool cost(const std::vector<syntax::CostAst>& asts, const ExprScope& scope, bool* measured,
-            std::optional<ir::Expr>* formula) {
+  /// `priced`: the rule, or a kernel of it.
+  template <typename Priced>
+  bool cost(const std::vector<syntax::CostAst>& asts, const ExprScope& scope, Priced* priced) {
     if (asts.empty()) return true;
     std::optional<CheckedCost> cost = check_cost(asts[0], scope, diags_);
     if (!cost) return false;
-    *measured = cost->measured;
-    *formula = std::move(cost->formula);
+    priced->measured = cost->measured;
+    priced->cost_program = std::move(cost->program);
+    priced->cost = std::move(cost->formula);
     return true;
   }
 
@@ -375,6 +377,7 @@ class RuleBuilder {
       kernel.knobs = knobs_;
       kernel.cost = rule_.cost;
       kernel.measured = rule_.measured;
+      kernel.cost_program = rule_.cost_program;
       kernel.lowering = rule_.lowering;
       kernel.formats = rule_.formats;
       rule_.kernels.push_back(std::move(kernel));
@@ -418,6 +421,7 @@ class RuleBuilder {
     kernel.clauses = knob_clauses_;
     kernel.cost = rule_.cost;
     kernel.measured = rule_.measured;
+    kernel.cost_program = rule_.cost_program;
     kernel.lowering = rule_.lowering;
     bool ok = once(ast.costs, "cost", kernel.name) && once(ast.lowerings, "lower", kernel.name);
     ok = add_lets(ast.lets, &named) && ok;
@@ -426,7 +430,7 @@ class RuleBuilder {
     for (const syntax::WhereAst& where : ast.clauses) {
       ok = build_clause(where.condition, where.reason, own, &kernel.clauses, diags_) && ok;
     }
-    ok = cost(ast.costs, own, &kernel.measured, &kernel.cost) && ok;
+    ok = cost(ast.costs, own, &kernel) && ok;
     if (!ast.lowerings.empty()) ok = lowering(ast.lowerings[0], own, &kernel.lowering) && ok;
     ok = kernel_formats(ast, own, &kernel) && ok;
     named.warn_unused(diags_);

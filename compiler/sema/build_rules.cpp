@@ -36,6 +36,33 @@ bool check_costs(const ir::Backend& backend, Diagnostics& diags) {
   return ok;
 }
 
+/// Costs that are not formulas come from one source, whatever they belong to.
+bool find_cost_program(ir::Backend* backend, Diagnostics& diags) {
+  const std::string* first = nullptr;
+  support::Span where{};
+  const auto agrees = [&](bool measured, const std::string& program, support::Span span) -> bool {
+    if (!measured) return true;
+    if (first == nullptr) {
+      first = &program;
+      where = span;
+    }
+    if (*first == program) return true;
+    const auto said = [](const std::string& text) { return text.empty() ? "`measured`" : "`exec \"" + text + "\"`"; };
+    return diags
+        .error(Code::IncompleteRule, span, "costs of backend `{}` are {} here and {} elsewhere", backend->name,
+               said(program), said(*first))
+        .note(where, "the other is here")
+        .note("one program answers for a whole backend: it is told rule, kernel and knobs");
+  };
+  bool ok = true;
+  for (const ir::Rule& rule : backend->rules) {
+    for (const ir::Kernel& kernel : rule.kernels) ok = agrees(kernel.measured, kernel.cost_program, kernel.span) && ok;
+  }
+  ok = agrees(backend->policy.measured, backend->policy.cost_program, backend->policy.span) && ok;
+  if (first != nullptr) backend->cost_program = *first;
+  return ok;
+}
+
 bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
   bool ok = true;
   std::map<std::string, support::Span> seen;
@@ -71,7 +98,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   backend.rules = std::move(rules);
   for (const syntax::DenyAst& deny : ast.denies) ok = build_deny(deny, context, &backend.denies) && ok;
   if (ok) {
-    ok = check_costs(backend, diags);
+    ok = check_costs(backend, diags) && find_cost_program(&backend, diags);
     named.warn_unused(diags);
     for (const ir::AttrDecl& attr : backend.attrs) {
       if (used_attrs.count(attr.name) != 0 || ir::reads_attribute(backend.runtime, attr.name)) continue;

@@ -743,6 +743,18 @@ std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScop
 
 namespace {
 
+/// `exec "PROGRAM"`
+bool check_program(const syntax::CostAst& ast, support::Diagnostics& diags) {
+  if (ast.source.text != "exec") {
+    return diags.error(Code::SyntaxError, ast.source.span, "`{}` before a text is no cost", ast.source.text)
+        .did_you_mean(support::closest(ast.source.text, {"exec"}))
+        .note("`cost exec \"PROGRAM ARGUMENTS\"`: the program answers what candidates cost");
+  }
+  if (ast.program->text.find_first_not_of(' ') != std::string::npos) return true;
+  return diags.error(Code::SyntaxError, ast.program->span, "`exec` names no program")
+      .note("`cost exec \"python3 costs.py\"`: words are separated by blanks");
+}
+
 /// True if the value of some table counts in it, which has none outside of its grid.
 bool reads_table(const Expr& expr) {
   return ir::is_call(expr, ir::FunctionId::table) || std::any_of(expr.args.begin(), expr.args.end(), reads_table);
@@ -752,9 +764,17 @@ bool reads_table(const Expr& expr) {
 
 std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScope& scope, support::Diagnostics& diags) {
   CheckedCost cost;
-  cost.measured = ast.values[0].kind == ExprAst::Kind::Name && ast.values[0].text == "measured";
+  size_t first = 0;
+  if (ast.program) {
+    if (!check_program(ast, diags)) return std::nullopt;
+    cost.measured = true;
+    cost.program = ast.program->text;
+  } else if (ast.values[0].kind == ExprAst::Kind::Name && ast.values[0].text == "measured") {
+    cost.measured = true;
+    first = 1;
+  }
   std::vector<Expr> formulas;
-  for (size_t i = cost.measured ? 1 : 0; i < ast.values.size(); ++i) {
+  for (size_t i = first; i < ast.values.size(); ++i) {
     std::optional<Expr> formula = check_expr_of(ast.values[i], scope, ExprType::Number, Unit::Time, "a cost", diags);
     if (!formula) return std::nullopt;
     bool has_next = i + 1 < ast.values.size();

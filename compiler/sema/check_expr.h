@@ -66,9 +66,10 @@ std::optional<ir::Expr> check_elementwise(const syntax::ExprAst& ast, const Expr
 std::optional<ir::Expr> check_expr_of(const syntax::ExprAst& ast, const ExprScope& scope, ir::ExprType type,
                                       ir::Unit unit, std::string_view what, support::Diagnostics& diags);
 
-/// `EXPR`, `measured` or `measured else EXPR`, each with any number of `else EXPR`. A formula is a Time.
+/// `EXPR`, `measured` or `exec "PROGRAM"`, each with any number of `else EXPR`. A formula is a Time.
 struct CheckedCost {
-  bool measured = false;
+  bool measured = false;  ///< by the program, if there is one
+  std::string program;
   std::optional<ir::Expr> formula;
 };
 

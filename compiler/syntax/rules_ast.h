@@ -173,9 +173,11 @@ struct FormatItemAst {
   std::optional<StringAst> packed_for;
 };
 
-/// `EXPR`, `measured`, and any number of `else EXPR` after it
+/// `EXPR`, `measured` or `exec "PROGRAM"`, and any number of `else EXPR` after it
 struct CostAst {
   std::vector<ExprAst> values;  ///< the first may be the name `measured`
+  std::optional<StringAst> program;
+  Word source;  ///< with `program`: the word before it
   Span span;
 };
 

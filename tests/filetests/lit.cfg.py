@@ -48,8 +48,10 @@ if "COLLAGE_ORT" in os.environ:
 config.environment["COLLAGE_COSTS"] = "estimate"
 # The machine that runs tests may be busy; what follows from that has a test of its own.
 config.environment["COLLAGE_DISTURBED_COSTS"] = "keep"
+# Which of two plans is faster is not for other tests than the one that asks.
+config.environment["COLLAGE_RIVALS"] = "ignore"
 # A test without `-r` is about a compiler without rules.
 config.environment["COLLAGE_RULES"] = ""
-for variable in ("COLLAGE_BLESS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -9,6 +9,7 @@
 #include "compiler/driver/search/candidate_placement.h"
 #include "compiler/driver/search/certificate.h"
 #include "compiler/driver/search/evolve_placement.h"
+#include "compiler/driver/search/rival_plans.h"
 #include "compiler/support/write_file.h"
 
 namespace collage::driver {
@@ -72,6 +73,12 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
     if (!found) return std::nullopt;
     evolved = to_string(report);
   }
+  RivalReport rivals;
+  const bool has_rivals = compilation.settings().costs.times_rivals && !evolves &&
+                          command.request.placement.consider.empty() && place::is_exact(strategy) &&
+                          compilation.settings().objective == place::default_objective();
+  measure::MeasuredCosts* costs = command.compilation.measuring();
+  if (has_rivals && costs != nullptr) found = time_rivals(input, std::move(*found), *costs, &rivals);
   std::optional<std::string> certified = certify(command, input, *found);
   if (!certified) return std::nullopt;
   Report report = report_of(compilation, candidates, found->placement, &*found, command.sources);
@@ -79,6 +86,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   add_limits(compilation, candidates, *found, command.sources, report);
   report.considered = std::move(considered);
   report.evolved = std::move(evolved);
+  report.rivals = std::move(rivals.text);
   report.certified = std::move(*certified);
   report.quantized = command.quantized;
   return PlacedModel{std::move(found->placement), std::move(report)};

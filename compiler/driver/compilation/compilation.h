@@ -90,6 +90,8 @@ class Compilation {
   support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
+  /// The same, to measure more.
+  measure::MeasuredCosts* measuring() { return costs_ ? costs_->source.get() : nullptr; }
 
  private:
   Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);

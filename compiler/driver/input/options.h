@@ -86,6 +86,7 @@ struct Options {
   bool timeline = false;
   CostMode costs = CostMode::Choose;
   bool measure_all = false;                  ///< also costs that the proof does not need
+  bool ignore_rivals = false;                ///< build the best plan as predicted
   bool keep_disturbed = false;               ///< use costs that were measured on a busy machine
   std::optional<std::string> cost_db;        ///< empty: costs are not kept; absent: the user's cache
   std::optional<std::string> cache;          ///< folder; empty: nothing is kept; absent: the user's

@@ -36,6 +36,7 @@ struct CostRequest {
   std::optional<std::string> database{};  ///< empty: none; absent: the user's cache
   double timeout = kMeasureTimeout;       ///< seconds for one candidate
   bool repeats_disturbed = true;          ///< costs that were measured on a busy machine are measured again
+  bool times_rivals = true;               ///< plans that are predicted to take hardly more are timed beside the best
 };
 
 /// How a model is placed and compiled.

@@ -91,6 +91,7 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
   add_text(json, "costs", report.costs);
   add_text(json, "considered", report.considered);
   add_text(json, "evolved", report.evolved);
+  add_text(json, "rivals", report.rivals);
   add_text(json, "certificate", report.certified);
   if (report.quantized) json["quantised"] = to_json(*report.quantized);
   add_text(json, "wrote", report.wrote);

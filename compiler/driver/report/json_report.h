@@ -14,7 +14,7 @@
 //     conversions      {reorders, copies, casts, bytes, predicted_s}
 //     baselines        [{strategy, predicted}], in the unit of the objective
 //     limits           [{limit, gain}]: without it the plan would cost at least so much less, in the unit of the objective
-//     rewrites, costs, considered, evolved, wrote    texts of these lines of the summary
+//     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
 //     growth_capped    seeds whose growth a limit ended
 //     uncompiled       {operator: nodes on reference kernels}
 // Of `--why` and `--why-not`:

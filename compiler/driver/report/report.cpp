@@ -130,6 +130,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   }
   if (!report.considered.empty()) text += line("considered", report.considered);
   if (!report.evolved.empty()) text += line("evolve", report.evolved);
+  if (!report.rivals.empty()) text += line("rivals", report.rivals);
   if (!report.certified.empty()) text += line("certificate", report.certified);
   if (report.quantized) text += to_string(*report.quantized);
   std::map<std::string, BackendFigures> backends = figures_by_backend(graph, placement);

@@ -61,6 +61,7 @@ struct Report {
   std::vector<std::pair<std::string, Cost>> limits;
   std::string considered;                    ///< how `--candidate-placement` compares
   std::string evolved;                       ///< what `evolve` measured
+  std::string rivals;                        ///< plans that were timed beside the best one
   std::string certified;                     ///< what `--certificate` wrote and proved
   std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
   codegen::JitStats code;                    ///< of the host's kernels

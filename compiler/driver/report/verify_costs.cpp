@@ -7,6 +7,7 @@
 #include <map>
 
 #include "compiler/execution/time_plan.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/time_candidate.h"
 
@@ -49,10 +50,13 @@ class LonePartitions {
     const auto partition = by_name_.find(name);
     if (partition == by_name_.end() || partition->second->instance != "host") return std::nullopt;
     const auto [known, is_new] =
-        measured_.emplace(measure::candidate_text(loaded_.graph, *partition->second), std::nullopt);
+        measured_.emplace(measure::with_cache_state(measure::candidate_text(loaded_.graph, *partition->second), swept_,
+                                                    loaded_.graph, *partition->second),
+                          std::nullopt);
     if (!is_new) return known->second;
     measure::TimingOptions options;
     options.threads = loaded_.targets.threads;
+    options.sweep_memory = &memory_;
     const measure::Measurement measurement = measure::time_candidate(known->first, loaded_.targets, options);
     if (!measurement.failed()) known->second = measurement.cost.seconds();
     return known->second;
@@ -60,6 +64,8 @@ class LonePartitions {
 
  private:
   const LoadedPlan& loaded_;
+  const int swept_ = measure::swept_mebibytes(loaded_.graph);
+  measure::SweepMemory memory_;
   std::map<std::string, const ir::Partition*> by_name_;
   std::map<std::string, std::optional<double>> measured_;
 };

@@ -90,8 +90,9 @@ void warn_of_refused(const Settings& settings, const std::vector<std::string>& r
 }
 
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy) {
-  if (stats.measured + stats.from_cache == 0) return "";
+  if (stats.measured + stats.from_cache + stats.answered == 0) return "";
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
+  if (stats.answered > 0) text += fmt::format(", {} by programs", stats.answered);
   if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
   text += fmt::format("   {:.1f} s", stats.seconds);
   if (stats.measured > 0) text += fmt::format("   {} runs, {} kernels compiled", stats.runs, stats.compiled);

@@ -26,6 +26,7 @@ class LazyMeasurer {
   bool run() {
     TransientFailures failures;
     for (bool is_finished = false; !is_finished;) {
+      if (!ask_programs(&failures)) return false;
       if (!settle_known(&failures)) return false;
       builder_.convert();
       collect();
@@ -54,6 +55,19 @@ class LazyMeasurer {
     std::vector<ir::Partition> partitions;
     for (CandidateId c : candidates) partitions.push_back(candidate_partition(graph_, built_, c));
     return costs_.look_up(graph_, partitions);
+  }
+
+  /// Programs of backends are asked for all costs: nothing bounds what they may answer.
+  bool ask_programs(TransientFailures* failures) {
+    for (;;) {
+      std::vector<CandidateId> asked = unmeasured_candidates(built_);
+      std::erase_if(asked, [&](CandidateId c) {
+        const BackendId backend = built_.origin(c).backend;
+        return !backend.is_valid() || builder_.backends[backend].backend->cost_program.empty();
+      });
+      if (asked.empty()) return true;
+      if (!measure_candidates(builder_, asked, failures) || !builder_.complete()) return false;
+    }
   }
 
   /// Uses what is known and removes what is known to fail, until no new candidate has stepped in.

@@ -74,7 +74,7 @@ bool takes_any_region(const ir::Graph& graph, const ir::Backend& backend, const 
 }  // namespace
 
 bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members) {
-  if (ir::is_device(backend.runtime)) return false;
+  if (ir::is_device(backend.runtime) && backend.cost_program.empty()) return false;
   return backend.policy.measured || std::any_of(members.units.begin(), members.units.end(),
                                                 [&](UnitId unit) { return kernel_of(backend, found, unit).measured; });
 }
@@ -83,8 +83,9 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
                                        const BackendCandidates& found, const UnitUnion& members, std::string* why) {
   const ir::PartitionPolicy& policy = active.backend->policy;
   if (lacks_estimate(*active.backend, found, members)) {
-    *why = ir::is_device(active.backend->runtime) ? "its cost is unknown: partitions on a device cannot be measured"
-                                                  : "its cost is unknown: measuring is off";
+    *why = ir::is_device(active.backend->runtime) && active.backend->cost_program.empty()
+               ? "its cost is unknown: partitions on a device cannot be measured"
+               : "its cost is unknown: measuring is off";
     return std::nullopt;
   }
   if (!policy.cost) {

@@ -14,9 +14,11 @@
 #include <new>
 
 #include "compiler/driver/input/activate.h"
+#include "compiler/measure/cache_state.h"
 #include "compiler/measure/channel.h"
+#include "compiler/measure/plan_text.h"
 #include "compiler/measure/reference_kernel.h"
-#include "compiler/measure/time_candidate.h"
+#include "compiler/measure/time_plans.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/tools/command_line/app_text.h"
 
@@ -57,11 +59,11 @@ void limit_process() {
 
 /// Limits processor time, from now on, to what all threads can use until the timeout. Waiting does not count, so this
 /// ends only what the compiler would have ended at its own timeout; it does so even if the compiler is stopped.
-void limit_processor_time(const MeasureOptions& options) {
+void limit_processor_time(const MeasureOptions& options, double timeout) {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   double seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 2;
-  seconds += std::ceil(options.timeout * std::max(options.threads, 1));
+  seconds += std::ceil(timeout * std::max(options.threads, 1));
   limit(RLIMIT_CPU, static_cast<rlim_t>(std::min(seconds, 1e9)));
 }
 
@@ -79,10 +81,33 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   return targets;
 }
 
+/// A line for each plan.
+std::string lines_of_plans(const std::vector<std::string>& plans, const plan::PlanTargets& targets,
+                           const measure::TimingOptions& timing) {
+  std::string lines;
+  for (const measure::Measurement& one : measure::time_plans(plans, targets, timing))
+    lines += measure::to_line(one) + "\n";
+  return lines;
+}
+
+std::string answer_to(const std::string& message, const plan::PlanTargets& targets, const MeasureOptions& options,
+                      const measure::TimingOptions& timing) {
+  try {
+    const auto plans = measure::parse_plans_message(message);
+    limit_processor_time(options, options.timeout * (plans ? measure::kPlanTimeouts : 1));
+    if (plans) return lines_of_plans(*plans, targets, timing);
+    return measure::to_line(measure::time_candidate(message, targets, timing));
+  } catch (const std::exception& error) {  // std::bad_alloc among them, which does not last
+    return measure::to_line(measure::failed_measurement(error.what()));
+  }
+}
+
 int serve(const MeasureOptions& options) {
   std::optional<plan::PlanTargets> targets = read_targets(options);
   if (!targets) return kInputError;
   measure::TimingOptions timing;
+  measure::SweepMemory sweep_memory;
+  timing.sweep_memory = &sweep_memory;
   timing.threads = options.threads;
   std::optional<support::FileCache> cache;
   if (!options.cache.empty()) timing.cache = &cache.emplace(options.cache);
@@ -92,14 +117,8 @@ int serve(const MeasureOptions& options) {
   std::string candidate;
   if (!measure::send_message(measure::kWorkerDescriptor, std::to_string(timing.reference.ps()))) return kSuccess;
   while (measure::receive_message(measure::kWorkerDescriptor, {}, &candidate) == measure::Received::Message) {
-    limit_processor_time(options);
-    measure::Measurement measurement;
-    try {
-      measurement = measure::time_candidate(candidate, *targets, timing);
-    } catch (const std::exception& error) {  // std::bad_alloc among them, which does not last
-      measurement = measure::failed_measurement(error.what());
-    }
-    if (!measure::send_message(measure::kWorkerDescriptor, measure::to_line(measurement))) return kSuccess;
+    const std::string answer = answer_to(candidate, *targets, options, timing);
+    if (!measure::send_message(measure::kWorkerDescriptor, answer)) return kSuccess;
   }
   return kSuccess;
 }

@@ -11,7 +11,9 @@
 #include <iterator>
 
 #include "compiler/measure/channel.h"
+#include "compiler/measure/plan_text.h"
 #include "compiler/measure/time_candidate.h"
+#include "compiler/measure/time_plans.h"
 
 namespace collage::measure {
 namespace {
@@ -60,6 +62,30 @@ TEST(Worker, StartingDoesNotCountAgainstTheCandidate) {
   EXPECT_EQ(late.failure, "the measuring process was not ready after 0.05 s");
   EXPECT_FALSE(late.lasting);
   EXPECT_EQ(late.timeout, Duration());
+}
+
+TEST(Worker, PlansAreTimedTogether) {
+  Worker worker(ready_then("printf '\\22\\0\\0\\0ok 7 1 1 0\\nno bad\\n' >&3; exec sleep 60"));
+  const std::vector<Measurement> times = worker.time_plans({"one", "two"});
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].cost, Duration::picoseconds(7));
+  EXPECT_EQ(times[1].failure, "bad");
+  // An answer for another number of plans, a death, and no answer are one failure.
+  Worker other(ready_then("printf '\\22\\0\\0\\0ok 7 1 1 0\\nno bad\\n' >&3; exec sleep 60"));
+  EXPECT_EQ(other.time_plans({"one", "two", "three"}).at(0).failure, "the measuring process sent an invalid answer");
+  Worker dead(ready_then("kill -KILL $$"));
+  EXPECT_NE(dead.time_plans({"one"}).at(0).failure.find("signal 9"), std::string::npos);
+  Worker late(ready_then("exec sleep 60", 0.05));
+  EXPECT_EQ(late.time_plans({"one"}).at(0).failure, "it took more than 0.3 s");
+}
+
+TEST(PlansMessage, ReadsBack) {
+  const std::vector<std::string> plans = {"one\n", "", "12\nabc"};
+  EXPECT_EQ(parse_plans_message(plans_message(plans)), plans);
+  EXPECT_FALSE(parse_plans_message("model @candidate() -> () {}"));
+  EXPECT_FALSE(parse_plans_message("plans\n5\nabc"));
+  EXPECT_FALSE(parse_plans_message("plans\nx"));
+  EXPECT_FALSE(parse_plans_message("plans\n99999999999999999999999\nx"));
 }
 
 TEST(Worker, AbsentPrograms) {
@@ -127,6 +153,21 @@ TEST(TimeCandidate, RunsOnTheHost) {
   ASSERT_FALSE(measured.failed()) << measured.failure;
   EXPECT_GE(measured.runs, 1);
   EXPECT_GT(measured.cost, Duration());
+}
+
+TEST(TimePlans, GivesEachItsReason) {
+  plan::PlanTargets targets;
+  targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
+  const std::vector<Measurement> times =
+      time_plans({candidate_on("host"), "model", candidate_on("host"), candidate_on("nowhere")}, targets, {});
+  ASSERT_EQ(times.size(), 4u);
+  EXPECT_GT(times[0].runs, 0) << times[0].failure;
+  EXPECT_GT(times[0].cost, Duration());
+  EXPECT_NE(times[1].failure, "");
+  EXPECT_EQ(times[2].runs, times[0].runs);
+  EXPECT_NE(times[3].failure, "");
+  EXPECT_TRUE(time_plans({"model", candidate_on("host")}, targets, {}).at(1).failed());
+  EXPECT_TRUE(time_plans({}, targets, {}).empty());
 }
 
 TEST(TimeCandidate, AFallBackIsAFailureOfItsBackend) {

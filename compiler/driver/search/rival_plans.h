@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last word on a plan of measured costs. Costs of partitions do not add up exactly to what the whole takes, so a plan of one
+// backend, or of a simpler strategy, that is predicted to take hardly more may take less. Such rivals are timed as whole plans
+// beside the best one, in turn, in the measuring process, and one that is faster by more than the error takes its place. The database
+// keeps the times: the next compilation decides in the same way, without timing.
+#pragma once
+
+#include <string>
+
+#include "compiler/driver/search/find_placement.h"
+#include "compiler/measure/measured_costs.h"
+
+namespace collage::driver {
+
+/// Predictions of whole plans are wrong by up to that much.
+inline constexpr double kRivalMargin = 0.1;
+/// A rival has to be faster by that much.
+inline constexpr double kLeastGain = 0.01;
+
+struct RivalReport {
+  std::string text;       ///< `timed 44.1 ms, single:onednn 43.2 ms: …`; empty: there was no rival
+  bool is_taken = false;  ///< the plan is a rival's
+};
+
+/// Returns `best` or a rival that is faster.
+FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measure::MeasuredCosts& costs,
+                           RivalReport* report);
+
+}  // namespace collage::driver

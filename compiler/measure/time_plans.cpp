@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/time_plans.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "compiler/execution/time_plan.h"
+#include "compiler/measure/build_text.h"
+#include "runtime/exec/executor.h"
+
+namespace collage::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUps = 3;
+constexpr int kLeastRuns = 7;
+constexpr int kMostRuns = 101;
+constexpr double kMostSeconds = 4;      ///< of timed runs, once there are enough
+constexpr double kEnoughError = 0.003;  ///< of each ratio
+
+struct Contender {
+  BuiltText built;
+  std::unique_ptr<runtime::Executor> executor;  ///< refers to `built`
+  std::vector<double> seconds;
+  std::string failure;
+};
+
+double quantile_of(std::vector<double> values, double fraction) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(fraction * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+struct Estimate {
+  double median = 0;
+  double error = 0;  ///< its standard error
+};
+
+/// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
+Estimate estimate_of(const std::vector<double>& values) {
+  return {quantile_of(values, 0.5), 0.93 * (quantile_of(values, 0.75) - quantile_of(values, 0.25)) /
+                                        std::sqrt(static_cast<double>(values.size()))};
+}
+
+/// Of the runs of `one` to those of `base`, in pairs.
+Estimate ratio_of(const Contender& one, const Contender& base) {
+  std::vector<double> ratios;
+  for (size_t r = 0; r < one.seconds.size(); ++r) ratios.push_back(one.seconds[r] / base.seconds[r]);
+  return estimate_of(ratios);
+}
+
+std::unique_ptr<Contender> load_contender(const std::string& text, const plan::PlanTargets& targets,
+                                          const TimingOptions& options) {
+  auto contender = std::make_unique<Contender>();
+  auto built = build_text(text, targets, jit_options(targets, options.threads, options.cache));
+  if (!built) {
+    contender->failure = built.message();
+    return contender;
+  }
+  contender->built = std::move(*built);
+  auto executor = runtime::Executor::load(contender->built.plan.plan, *contender->built.jit, options.threads);
+  if (executor) {
+    contender->executor = std::move(*executor);
+  } else {
+    contender->failure = executor.message();
+  }
+  return contender;
+}
+
+void run_once(Contender& contender, bool counts) {
+  auto run = execution::time_run(*contender.executor, contender.built.inputs);
+  if (!run) {
+    contender.failure = run.message();
+  } else if (counts) {
+    contender.seconds.push_back(run->latency);
+  }
+}
+
+}  // namespace
+
+std::vector<Measurement> time_plans(const std::vector<std::string>& plans, const plan::PlanTargets& targets,
+                                    const TimingOptions& options) {
+  if (plans.empty()) return {};
+  std::vector<std::unique_ptr<Contender>> contenders;
+  for (const std::string& text : plans) contenders.push_back(load_contender(text, targets, options));
+  const auto running = [&] {
+    std::vector<Contender*> list;
+    for (const auto& contender : contenders) {
+      if (contender->failure.empty()) list.push_back(contender.get());
+    }
+    return list;
+  };
+  for (int r = 0; r < kWarmUps; ++r) {
+    for (Contender* contender : running()) run_once(*contender, false);
+  }
+  const Clock::time_point start = Clock::now();
+  for (int r = 0; r < kMostRuns; ++r) {
+    std::vector<Contender*> turn = running();
+    if (turn.empty() || !contenders[0]->failure.empty()) break;
+    // Each is first as often as any other: what ran before it decides what it finds in the caches.
+    std::rotate(turn.begin(), turn.begin() + r % static_cast<int>(turn.size()), turn.end());
+    for (Contender* contender : turn) run_once(*contender, true);
+    if (r + 1 < kLeastRuns) continue;
+    turn = running();
+    const bool is_precise = std::all_of(turn.begin(), turn.end(), [&](const Contender* one) {
+      const Estimate ratio = ratio_of(*one, *contenders[0]);
+      return ratio.error <= kEnoughError;
+    });
+    if (is_precise || std::chrono::duration<double>(Clock::now() - start).count() > kMostSeconds) break;
+  }
+  std::vector<Measurement> measured;
+  const Contender& base = *contenders[0];
+  const double whole = base.failure.empty() && !base.seconds.empty() ? estimate_of(base.seconds).median : 0;
+  for (const auto& contender : contenders) {
+    if (!contender->failure.empty() || whole <= 0) {
+      measured.push_back(
+          failed_measurement(contender->failure.empty() ? "nothing to compare with" : contender->failure));
+      continue;
+    }
+    const Estimate ratio = ratio_of(*contender, base);
+    Measurement& made = measured.emplace_back();
+    made.cost = Duration::seconds(whole * ratio.median);
+    made.spread = Duration::seconds(whole * ratio.error);
+    made.runs = static_cast<int>(contender->seconds.size());
+    made.compiled = static_cast<int>(contender->built.jit->stats().compiled);
+  }
+  return measured;
+}
+
+}  // namespace collage::measure
