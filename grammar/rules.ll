@@ -111,7 +111,9 @@ bool begins_conditional(std::string_view after) {
 
 bool is_the_keyword(const ScanState& state, std::string_view word) {
   std::string_view after = state.text.substr(state.end);
-  return word == "let" ? begins_let(after) : begins_conditional(after);
+  if (word == "let") return begins_let(after);
+  if (word == "semantics") return next_lexeme(&after).starts_with('"');
+  return begins_conditional(after);
 }
 
 /// The keyword with this spelling, or a name. After `.` and after the `%` of `%c` every word is a name.
