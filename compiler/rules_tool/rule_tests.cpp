@@ -214,6 +214,27 @@ RuleTestOutcome RuleTests::run(const ir::Backend& backend, Diagnostics& diags) c
   return outcome;
 }
 
+void check_test_models(support::SourceManager& sources, const ir::RuleSet& rules, Diagnostics& diags) {
+  const auto check = [&](const std::string& owner, const ir::Rule& rule) {
+    for (const ir::RuleTest& test : rule.tests) {
+      const std::optional<ir::Graph> graph = sema::build_test_model(sources, owner, test, diags);
+      if (!graph) continue;
+      for (const std::string& name : test.nodes) {
+        if (graph->find_node(name).is_valid()) continue;
+        diags.error(Code::RuleTestFailed, test.span, "the test's model has no node `%{}`", name);
+      }
+    }
+  };
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::Rewrite& rewrite : backend.rewrites) check("rewrite " + rewrite.name, rewrite.from);
+    std::string last;  // members of a family have the same tests, and stand together
+    for (const ir::Rule& rule : backend.rules) {
+      if (rule.family != last) check("rule " + rule.family, rule);
+      last = rule.family;
+    }
+  }
+}
+
 bool passes(const RuleFilter& filter, const std::string& name) {
   return filter.empty() || std::find(filter.begin(), filter.end(), name) != filter.end();
 }

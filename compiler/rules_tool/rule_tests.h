@@ -65,6 +65,9 @@ class RuleTests {
   std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nullopt if it is malformed
 };
 
+/// Builds the models of all tests and looks for the nodes that they name, without running them. What is wrong is reported.
+void check_test_models(support::SourceManager& sources, const ir::RuleSet& rules, support::Diagnostics& diags);
+
 /// Names of rules, families and rewrites; empty: all of them.
 using RuleFilter = std::vector<std::string>;
 bool passes(const RuleFilter& filter, const std::string& name);
