@@ -111,7 +111,9 @@ bool begins_conditional(std::string_view after) {
 
 bool is_the_keyword(const ScanState& state, std::string_view word) {
   std::string_view after = state.text.substr(state.end);
-  return word == "let" ? begins_let(after) : begins_conditional(after);
+  if (word == "let") return begins_let(after);
+  if (word == "semantics") return next_lexeme(&after).starts_with('"');
+  return begins_conditional(after);
 }
 
 /// The keyword with this spelling, or a name. After `.` and after the `%` of `%c` every word is a name.
@@ -150,6 +152,30 @@ std::string unquote(std::string_view text, size_t quotes) {
     }
   }
   return result;
+}
+
+/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
+size_t sequence_length(std::string_view text) {
+  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool is_beyond = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
+  return is_overlong || is_beyond ? 0 : length;
+}
+
+void check_utf8(ScanState& state, std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = sequence_length(text.substr(i));
+    if (length == 0) {
+      return state.error(Code::BadLiteral, state.span(), fmt::format("the string is not UTF-8: byte 0x{:02x}", static_cast<unsigned char>(text[i])));
+    }
+    i += length;
+  }
 }
 
 double real(ScanState& state, std::string_view text) {
@@ -251,9 +277,11 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 {IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 {STRING}              {
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
+                        check_utf8(*yyextra, text);
                         return parser::make_STRING(unquote(text, 1), yyextra->span()); }
 {LONG}                {
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
+                        check_utf8(*yyextra, text);
                         return parser::make_STRING(unquote(text, 3), yyextra->span()); }
 
 {NUMBER}              { return parser::make_NUMBER({real(*yyextra, yytext), "", yyextra->span()}, yyextra->span()); }

@@ -103,6 +103,23 @@ void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vecto
   }
 }
 
+TemplateAst make_template(ScanState& state, TemplateAst::Kind kind, std::vector<TemplateAst> operands, Span span) {
+  TemplateAst made;
+  for (const TemplateAst& operand : operands) made.depth = std::max(made.depth, operand.depth + 1);
+  made.kind = kind;
+  made.span = span;
+  if (made.depth > kMaxDepth) {
+    if (!state.gave_up)
+      state.error(Code::SyntaxError, span, fmt::format("the operators are more than {} deep", kMaxDepth));
+    state.gave_up = true;
+    made.depth = 1;
+    operands.resize(std::min<size_t>(operands.size(), 2));
+    for (TemplateAst& operand : operands) operand = {};
+  }
+  made.operands = std::move(operands);
+  return made;
+}
+
 Word to_word(StringAst text) {
   return {std::move(text.text), text.span};
 }

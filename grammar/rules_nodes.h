@@ -33,6 +33,8 @@ PatternAst make_value(Word name, bool may_be_absent, bool is_const, Span span);
 PatternAst make_via(PatternAst op, RepeatAst repeat);
 /// Gives `op` the names of `(a, _) = Split(x)`, which were read as patterns.
 void name_results(ScanState& state, PatternAst* op, PatternAst first, std::vector<PatternAst> others);
+/// Builds a template over `operands`; gives up on the file where it would be too deep to recurse over.
+TemplateAst make_template(ScanState& state, TemplateAst::Kind kind, std::vector<TemplateAst> operands, Span span);
 Word to_word(StringAst text);
 /// `x: as y`, `x: NHWC f16`
 FormatItemAst make_format(Word value, FormatParts parts);

@@ -168,7 +168,7 @@ static Expected name_expected(std::span<const parser::symbol_kind_type> kinds) {
 
 /// `, expected A, B or C`; empty for a long list.
 static std::string listed(const Expected& expected) {
-  constexpr size_t kMaxNamed = 6;
+  constexpr size_t kMaxNamed = 7;
   const std::vector<std::string>& names = expected.tokens;
   if (names.size() > kMaxNamed) {
     return expected.optional.empty() ? "" : fmt::format(", expected {} or the next statement", expected.optional);

@@ -123,6 +123,7 @@ std::string_view name_of(ExprType type) {
     case ExprType::Operator: return "operator";
     case ExprType::Value: return "value";
     case ExprType::Node: return "node";
+    case ExprType::Values: return "list of operands";
   }
   return "";
 }

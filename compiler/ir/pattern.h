@@ -30,6 +30,7 @@ struct Pattern {
   std::vector<Pattern> operands;  ///< Op, Repeat, Via
   bool takes_rest = false;        ///< Op, Repeat: `..` after the operands: any further ones, of any kind
   bool last_is_each = false;      ///< Op: `each P`: one or more operands, all as operands.back()
+  int rest = -1;                  ///< Op: the capture of `rest = ..` and `rest = each P`
   std::vector<int> results;       ///< Op: `(a, _) = Split(x)`: captures, -1 unnamed; it has no others. Empty: any.
   std::vector<Pattern> choices;
   int at_least = 0;

@@ -66,9 +66,10 @@ struct AttrDecl {
 /// A name bound by a pattern. May be absent where it stands under `?` or in some alternatives only.
 struct Capture {
   std::string name;
-  ExprType type = ExprType::Value;  ///< Value or Node. A Node used as a value is its first result.
+  ExprType type = ExprType::Value;  ///< Value, Node or Values. A Node used as a value is its first result.
   bool may_be_absent = false;
   support::Span span;
+  int first_operand = -1;  ///< Values: the first operand of its node that it stands for; it is bound to the node
 };
 
 /// `where CONDITION else "text {expr}"`. Holds if a capture in it is absent.
@@ -146,6 +147,7 @@ struct Lowering {
   std::string symbol;  ///< what the runtime is asked for; of Inline the library, of C the function
   std::vector<LoweringArg> args;
   support::Span span;
+  std::optional<Template> meaning{};  ///< what the runtime computes for it; absent: what the pattern means
 };
 
 /// One way to run a match. What it does not state itself is the rule's: cost, lowering; knobs and the clauses that use

@@ -37,6 +37,14 @@ const Denied* denied_in(const std::vector<Denied>& denied, const std::vector<Nod
 
 void refuse_denied(const std::vector<Denied>& denied, std::vector<Match>* matches, MatchReport* report) {
   if (denied.empty()) return;
+  // A kernel that was not made for such a match says less than who forbids it.
+  for (size_t i = 0; report != nullptr && i < report->refusals.size(); ++i) {
+    Refusal& refusal = report->refusals[i];
+    if (refusal.kind != Refusal::Kind::Lowering) continue;
+    const Denied* why = denied_in(denied, refusal.nodes);
+    if (why != nullptr)
+      refusal = {Refusal::Kind::Denied, refusal.rule, refusal.root, refusal.nodes, -1, why->message, why->span};
+  }
   auto is_denied = [&](const Match& match) {
     const Denied* why = denied_in(denied, match.nodes);
     if (why == nullptr) return false;

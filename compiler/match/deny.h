@@ -16,7 +16,7 @@ std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, 
 /// The first that lies inside `nodes` (ascending), or null.
 const Denied* denied_in(const std::vector<Denied>& denied, const std::vector<NodeId>& nodes);
 
-/// Matches that hold a denied set become refusals. `report` may be null.
+/// Matches that hold a denied set become refusals, and so do those that a lowering refuses. `report` may be null.
 void refuse_denied(const std::vector<Denied>& denied, std::vector<Match>* matches, MatchReport* report);
 
 }  // namespace collage::match

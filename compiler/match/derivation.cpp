@@ -187,7 +187,10 @@ void Derivation::solve_op(const Goal& goal) {
   if (node == nullptr) return;
   NodeId id = graph_.value(goal.value).producer;
   size_t mark = trail_.size();
-  if (bind_all(goal, {id, goal.value}) && bind_results(*goal.pattern, id)) enter(goal, *node);
+  const int rest = goal.pattern->rest;
+  const bool fits =
+      bind_all(goal, {id, goal.value}) && bind_results(*goal.pattern, id) && (rest < 0 || bind(rest, {id, goal.value}));
+  if (fits) enter(goal, *node);
   undo_bindings(mark);
 }
 

@@ -18,6 +18,17 @@ using ir::Expr;
 using ir::ExprOp;
 using ExprKind = Expr::Kind;
 
+std::vector<ValueId> values_of(const Graph& graph, const ir::Capture& capture, const Binding& binding) {
+  if (!binding.is_present()) return {};
+  if (capture.first_operand < 0) return {binding.value};
+  std::vector<ValueId> values;
+  const std::vector<ValueId>& inputs = graph.node(binding.node).inputs;
+  for (size_t i = static_cast<size_t>(capture.first_operand); i < inputs.size(); ++i) {
+    if (inputs[i].is_valid()) values.push_back(inputs[i]);
+  }
+  return values;
+}
+
 Evaluated failed(std::string why) {
   return {std::nullopt, std::move(why)};
 }

@@ -61,6 +61,9 @@ struct Evaluated {
   explicit operator bool() const { return value.has_value(); }
 };
 
+/// The values that a capture stands for in a match: one, or the operands that `rest = ..` names. None if it is absent.
+std::vector<ValueId> values_of(const Graph& graph, const ir::Capture& capture, const Binding& binding);
+
 Evaluated failed(std::string why);
 Evaluated number(double n);
 Evaluated boolean(bool b);

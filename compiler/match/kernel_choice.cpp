@@ -11,7 +11,8 @@ namespace {
 /// One kernel, all combinations of its knobs.
 class Chooser {
  public:
-  Chooser(const ir::Kernel& kernel, EvalContext context) : kernel_(kernel), context_(context) {}
+  Chooser(const ir::Rule& rule, const ir::Kernel& kernel, EvalContext context, NodeId root)
+      : rule_(rule), kernel_(kernel), context_(context), root_(root) {}
 
   std::optional<KernelChoice> run() {
     for (const ir::Need& need : kernel_.needs) {
@@ -34,6 +35,7 @@ class Chooser {
       if (cost && (!best || *cost < best->cost)) best = KernelChoice{0, knobs, *cost};
       if (!cost && failed_whatever_the_knobs_) break;
     }
+    if (best && !has_meaning(best->knobs)) best.reset();
     return best;
   }
 
@@ -46,6 +48,16 @@ class Chooser {
     const Environment* environment = context_.environment;
     if (!names_generator || environment == nullptr || !environment->generator_refusal) return "";
     return environment->generator_refusal(kernel_.lowering.symbol);
+  }
+
+  bool has_meaning(const AttrValues& knobs) {
+    if (!kernel_.lowering.meaning) return true;
+    context_.knobs = &knobs;
+    std::string message;
+    if (meaning_of(rule_, kernel_.lowering, context_, root_, &message)) return true;
+    why_ = {};
+    fail(Refusal::Kind::Lowering, std::move(message), kernel_.lowering.span);
+    return false;
   }
 
   /// The last knob goes through its values fastest.
@@ -85,20 +97,22 @@ class Chooser {
     why_.span = span;
   }
 
+  const ir::Rule& rule_;
   const ir::Kernel& kernel_;
   EvalContext context_;
+  NodeId root_;
   bool failed_whatever_the_knobs_ = false;
   Refusal why_;
 };
 
 }  // namespace
 
-std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, Refusal* why) {
+std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, NodeId root, Refusal* why) {
   std::vector<KernelChoice> chosen;
   Refusal refused;
   for (size_t i = 0; i < rule.kernels.size(); ++i) {
     const ir::Kernel& kernel = rule.kernels[i];
-    Chooser chooser(kernel, context);
+    Chooser chooser(rule, kernel, context, root);
     if (std::optional<KernelChoice> choice = chooser.run()) {
       choice->kernel = static_cast<int>(i);
       auto rival = std::find_if(chosen.begin(), chosen.end(), [&](const KernelChoice& other) {

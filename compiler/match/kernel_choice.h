@@ -19,6 +19,6 @@ struct KernelChoice {
 
 /// One per group of kernels with the same formats, since what formats cost shows only in a plan. Empty if no kernel can
 /// run it; `*why` then has kind, message and span.
-std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, Refusal* why);
+std::vector<KernelChoice> choose_kernels(const ir::Rule& rule, EvalContext context, NodeId root, Refusal* why);
 
 }  // namespace collage::match

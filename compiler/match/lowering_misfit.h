@@ -8,6 +8,7 @@
 #include <string>
 
 #include "compiler/match/evaluate.h"
+#include "compiler/match/instantiate.h"
 
 namespace collage::match {
 
@@ -18,5 +19,10 @@ struct LoweringMisfit {
 
 /// `context` has the bindings, quantities and knobs of the match. Returns nullopt if every argument has a value and fits.
 std::optional<LoweringMisfit> lowering_misfit(const ir::Lowering& lowering, const EvalContext& context);
+
+/// What the kernel computes for the match of `rule` rooted at `root`, by its `semantics`. Expects that it has some. Returns nullopt
+/// with a reason where they do not fit the match: operands that do not go together, another type than the result has.
+std::optional<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering, const EvalContext& context,
+                                        NodeId root, std::string* why);
 
 }  // namespace collage::match

@@ -134,7 +134,7 @@ class RootMatcher {
     quantities.launch = backend_.policy.launch.seconds();
     EvalContext context{graph_, backend_, attrs_, match.bindings, &quantities, nullptr, environment_};
     Refusal why;
-    std::vector<KernelChoice> choices = choose_kernels(rule_, context, &why);
+    std::vector<KernelChoice> choices = choose_kernels(rule_, context, root_, &why);
     if (choices.empty()) refuse(why.kind, match, -1, std::move(why.message), why.span);
     return choices;
   }

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
 #include "compiler/ir/rewrite.h"
-#include "runtime/core/element.h"
+#include "compiler/match/instantiate.h"
 
 namespace collage::match {
 namespace {
@@ -23,54 +21,13 @@ using OperandKind = TemplateOperand::Kind;
 struct Application {
   NodeId root;
   std::vector<Binding> bindings;
-  std::vector<NodeId> removed;     ///< ascending
-  std::vector<ir::AttrMap> attrs;  ///< one per step
-  std::vector<TensorType> types;   ///< one per step
-  ValueId renamed;                 ///< takes over the name of the result, a model output; invalid: nothing does
+  std::vector<NodeId> removed;  ///< ascending
+  BuiltTemplate built;
+  ValueId renamed;  ///< takes over the name of the result, a model output; invalid: nothing does
 };
 
 bool contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::binary_search(nodes.begin(), nodes.end(), node);
-}
-
-ir::Constant scalar(double number, ir::DType dtype) {
-  ir::Tensor tensor(dtype, {});
-  runtime::set_element(tensor.view(), 0, number);
-  return ir::make_constant(tensor);
-}
-
-/// As the operator wants it, or nothing: 2.5 is no int.
-std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrKind kind) {
-  auto is_whole = [](double n) { return n == std::floor(n) && std::abs(n) < 0x1p62; };
-  const bool* truth = std::get_if<bool>(&value);
-  const double* number = std::get_if<double>(&value);
-  double plain = truth != nullptr ? (*truth ? 1 : 0) : number != nullptr ? *number : 0;
-  bool is_number = truth != nullptr || number != nullptr;
-  const auto* numbers = std::get_if<NumberList>(&value);
-  const std::vector<double>* list = numbers != nullptr ? &numbers->items : nullptr;
-  switch (kind) {
-    case ir::AttrKind::Int:
-      if (!is_number || !is_whole(plain)) return std::nullopt;
-      return static_cast<int64_t>(plain);
-    case ir::AttrKind::Float:
-      if (!is_number) return std::nullopt;
-      return plain;
-    case ir::AttrKind::String:
-      if (const auto* text = std::get_if<std::string>(&value)) return *text;
-      return std::nullopt;
-    case ir::AttrKind::Ints: {
-      if (list == nullptr || !std::all_of(list->begin(), list->end(), is_whole)) return std::nullopt;
-      runtime::Ints ints;
-      for (double n : *list) ints.push_back(static_cast<int64_t>(n));
-      return ints;
-    }
-    case ir::AttrKind::Floats:
-      if (list == nullptr) return std::nullopt;
-      return runtime::Floats(list->begin(), list->end());
-    case ir::AttrKind::Strings:
-    case ir::AttrKind::Tensor: break;
-  }
-  return std::nullopt;
 }
 
 /// One rewrite on one graph. `sweep` applies all matches that do not overlap.
@@ -121,7 +78,7 @@ class Rewriting {
     application.bindings = std::move(match.bindings);
     std::string why;
     bool fits = reads_named_results(match.nodes, application, &why) && find_removed(match.nodes, &application, &why) &&
-                infer(&application, &why);
+                build(&application, &why);
     if (!fits || !take_name(&application, &why)) {
       if (!why.empty()) {
         refusals_.push_back({Refusal::Kind::Inside, 0, match.root, match.nodes, -1, std::move(why)});
@@ -167,10 +124,9 @@ class Rewriting {
     std::set<NodeId> kept;
     std::vector<NodeId> reached;
     for (size_t i = 0; i < application->bindings.size(); ++i) {
-      const Binding& binding = application->bindings[i];
-      if (reads_capture(static_cast<int>(i)) && binding.is_present()) {
-        reached.push_back(graph_.value(binding.value).producer);
-      }
+      if (!reads_capture(static_cast<int>(i))) continue;
+      for (ValueId value : values_of(graph_, rewrite_.from.captures[i], application->bindings[i]))
+        reached.push_back(graph_.value(value).producer);
     }
     while (!reached.empty()) {
       NodeId node = reached.back();
@@ -193,9 +149,12 @@ class Rewriting {
 
   bool reads_capture(int capture) const {
     auto is_it = [capture](const TemplateOperand& operand) {
-      return operand.kind == OperandKind::Capture && operand.index == capture;
+      return (operand.kind == OperandKind::Capture || operand.kind == OperandKind::Rest) && operand.index == capture;
     };
     if (is_it(rewrite_.to.result)) return true;
+    for (const ir::TemplateChoice& choice : rewrite_.to.choices) {
+      if (is_it(choice.yes) || is_it(choice.no)) return true;
+    }
     return std::any_of(rewrite_.to.steps.begin(), rewrite_.to.steps.end(), [&](const ir::TemplateStep& step) {
       return std::any_of(step.operands.begin(), step.operands.end(), is_it);
     });
@@ -220,88 +179,22 @@ class Rewriting {
     return true;
   }
 
-  /// Attributes and types of all steps, worked out on a graph of nothing but them.
-  bool infer(Application* application, std::string* why) {
+  bool build(Application* application, std::string* why) {
     const TensorType& wanted = graph_.value(graph_.first_output(application->root)).type;
-    if (std::optional<double> number = number_beyond(wanted.dtype)) {
-      *why = fmt::format("{} is no {}", *number, runtime::name_of(wanted.dtype));
-      return false;
-    }
-    Graph scratch;
-    std::vector<ValueId> captures(application->bindings.size());
-    std::vector<ValueId> results;
-    auto value_of = [&](const TemplateOperand& operand) -> ValueId {
-      if (operand.kind == OperandKind::Step) return results[static_cast<size_t>(operand.index)];
-      if (operand.kind == OperandKind::Number)
-        return scratch.add_constant(scratch.unique_name("k"), scalar(operand.number, wanted.dtype));
-      if (operand.kind == OperandKind::Absent) return {};
-      auto at = static_cast<size_t>(operand.index);
-      const Binding& binding = application->bindings[at];
-      if (!binding.is_present() || captures[at].is_valid()) return captures[at];
-      const ir::Value& value = graph_.value(binding.value);
-      std::string name = scratch.unique_name("x");
-      captures[at] =
-          value.is_constant() ? scratch.add_constant(name, *value.constant) : scratch.add_input(name, value.type);
-      return captures[at];
-    };
     EvalContext context{graph_, alone_, attrs_, application->bindings};
-    for (const ir::TemplateStep& step : rewrite_.to.steps) {
-      std::vector<ValueId> inputs;
-      for (const TemplateOperand& operand : step.operands) inputs.push_back(value_of(operand));
-      while (!inputs.empty() && !inputs.back().is_valid()) inputs.pop_back();
-      std::optional<ir::AttrMap> attrs = attributes(step, context, why);
-      if (!attrs) return false;
-      support::SourceManager sources;
-      support::Diagnostics diags(sources);
-      ir::NodeSource source;
-      source.where = "rewrite";
-      NodeId node = append_inferred(scratch, *step.op, inputs, *attrs, {scratch.unique_name("t")}, source, diags);
-      if (!node.is_valid()) {
-        *why = fmt::format("{}: {}", step.op->name, diags.records().at(0).message);
-        return false;
-      }
-      results.push_back(scratch.first_output(node));
-      application->attrs.push_back(std::move(*attrs));
-      application->types.push_back(scratch.value(results.back()).type);
-    }
-    const TensorType& type = scratch.value(value_of(rewrite_.to.result)).type;
-    if (type == wanted) return true;
-    *why = fmt::format("the right side is {}, the left side {}", to_string(type), to_string(wanted));
+    std::optional<BuiltTemplate> built = instantiate(rewrite_.to, rewrite_.from.captures, context, wanted.dtype, why);
+    if (!built) return false;
+    application->built = std::move(*built);
+    if (application->built.type == wanted) return true;
+    *why = fmt::format("the right side is {}, the left side {}", to_string(application->built.type), to_string(wanted));
     return false;
-  }
-
-  /// A number of the right side that the dtype has no place for.
-  std::optional<double> number_beyond(ir::DType dtype) const {
-    for (const ir::TemplateStep& step : rewrite_.to.steps) {
-      for (const TemplateOperand& operand : step.operands) {
-        if (operand.kind == OperandKind::Number && !runtime::holds(dtype, operand.number)) return operand.number;
-      }
-    }
-    return std::nullopt;
-  }
-
-  static std::optional<ir::AttrMap> attributes(const ir::TemplateStep& step, const EvalContext& context,
-                                               std::string* why) {
-    ir::AttrMap attrs;
-    for (const ir::TemplateAttribute& attribute : step.attributes) {
-      Evaluated value = evaluate(attribute.value, context);
-      const ir::AttrDef* def = step.op->find_attr(attribute.name);
-      std::optional<runtime::AttrValue> built = value ? to_attribute(*value.value, def->kind) : std::nullopt;
-      if (!built) {
-        *why = fmt::format("`{}` of {} has no value: {}", attribute.name, step.op->name,
-                           value ? to_text(*value.value, attribute.value.unit) : value.why);
-        return std::nullopt;
-      }
-      attrs.set(attribute.name, std::move(*built));
-    }
-    return attrs;
   }
 
   /// A result that is a model output keeps its name: an operator that is there already takes it over.
   bool take_name(Application* application, std::string* why) {
     const ir::Value& result = graph_.value(graph_.first_output(application->root));
-    if (!result.is_output || rewrite_.to.result.kind != OperandKind::Capture) return true;
-    ValueId id = application->bindings[static_cast<size_t>(rewrite_.to.result.index)].value;
+    if (!result.is_output || application->built.result.kind != BuiltOperand::Kind::Value) return true;
+    ValueId id = application->built.result.value;
     const ir::Value& value = graph_.value(id);
     if (!value.producer.is_valid() || value.is_output) {
       *why = fmt::format("the model output `%{}` would be `%{}`, which {}", result.name, value.name,
@@ -330,8 +223,9 @@ class Rewriting {
     for (const Application& application : applications) {
       for (NodeId node : application.removed) forget(node);
       for (size_t i = 0; i < application.bindings.size(); ++i) {
-        const Binding& binding = application.bindings[i];
-        if (binding.is_present() && reads_capture(static_cast<int>(i))) ++readers[binding.value.slot()];
+        if (!reads_capture(static_cast<int>(i))) continue;
+        for (ValueId value : values_of(graph_, rewrite_.from.captures[i], application.bindings[i]))
+          ++readers[value.slot()];
       }
     }
     std::vector<bool> is_bereft(graph_.node_count(), false);
@@ -378,30 +272,28 @@ class Rewriting {
     ValueId root = graph_.first_output(application.root);
     const ir::Value& result = graph_.value(root);
     std::vector<ValueId> results;
-    auto value_of = [&](const TemplateOperand& operand) -> ValueId {
+    auto value_of = [&](const BuiltOperand& operand) -> ValueId {
       switch (operand.kind) {
-        case OperandKind::Absent: return {};
-        case OperandKind::Capture:
-          return rewriter.copied(application.bindings[static_cast<size_t>(operand.index)].value);
-        case OperandKind::Number:
-          return rewriter.add_constant(result.name + ".k", scalar(operand.number, result.type.dtype));
-        case OperandKind::Step: return results[static_cast<size_t>(operand.index)];
+        case BuiltOperand::Kind::Absent: return {};
+        case BuiltOperand::Kind::Value: return rewriter.copied(operand.value);
+        case BuiltOperand::Kind::Number:
+          return rewriter.add_constant(result.name + ".k", scalar_constant(operand.number, result.type.dtype));
+        case BuiltOperand::Kind::Step: return results[static_cast<size_t>(operand.step)];
       }
       return {};
     };
-    const ir::Template& to = rewrite_.to;
+    const BuiltTemplate& to = application.built;
     for (size_t i = 0; i < to.steps.size(); ++i) {
+      const BuiltStep& step = to.steps[i];
       std::vector<ValueId> inputs;
-      for (const TemplateOperand& operand : to.steps[i].operands) inputs.push_back(value_of(operand));
-      while (!inputs.empty() && !inputs.back().is_valid()) inputs.pop_back();
-      bool is_result = to.result.kind == OperandKind::Step && to.result.index == static_cast<int>(i);
+      for (const BuiltOperand& operand : step.operands) inputs.push_back(value_of(operand));
+      bool is_result = to.result.kind == BuiltOperand::Kind::Step && to.result.step == static_cast<int>(i);
       std::string name = is_result ? result.name : rewriter.fresh_name(result.name);
-      results.push_back(is_result ? rewriter.add_result(root, *to.steps[i].op, inputs, application.attrs[i])
-                                  : rewriter.add_node(*to.steps[i].op, inputs, application.attrs[i], result.name,
-                                                      application.types[i]));
+      results.push_back(is_result ? rewriter.add_result(root, *step.op, inputs, step.attrs)
+                                  : rewriter.add_node(*step.op, inputs, step.attrs, result.name, step.type));
       made_.insert(name);
     }
-    if (to.result.kind == OperandKind::Capture) rewriter.replace(root, value_of(to.result));
+    if (to.result.kind == BuiltOperand::Kind::Value) rewriter.replace(root, value_of(to.result));
   }
 
   Graph& graph_;

@@ -30,7 +30,7 @@ bool check_names(const std::vector<std::string>& names, const std::vector<Pass>&
     for (const Pass& pass : passes) known.push_back(pass.name);
     bool is_known = std::find(known.begin(), known.end(), canonical(name)) != known.end();
     if (is_known || find_pass(name) != nullptr || (all_is_name && name == "all")) continue;
-    for (const Pass& pass : all_passes()) known.push_back(pass.name);
+    for (std::string& pass : pass_names()) known.push_back(std::move(pass));
     diags.error_at(support::Code::BadOption, std::string(option), "there is no pass `{}`", name)
         .did_you_mean(support::closest(canonical(name), known));
     is_good = false;
@@ -43,16 +43,39 @@ bool check_names(const std::vector<std::string>& names, const std::vector<Pass>&
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
 #define PASS(name, doc) Pass{#name, doc, name},
+#define ON_REQUEST(...)
 #include "compiler/passes/passes.def"
+#undef ON_REQUEST
 #undef PASS
   };
   return passes;
 }
 
+const std::vector<Pass>& passes_on_request() {
+  static const std::vector<Pass> passes = {
+#define PASS(...)
+#define ON_REQUEST(name, doc) Pass{#name, doc, name},
+#include "compiler/passes/passes.def"
+#undef ON_REQUEST
+#undef PASS
+  };
+  return passes;
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const auto* passes : {&all_passes(), &passes_on_request()}) {
+    for (const Pass& pass : *passes) names.push_back(pass.name);
+  }
+  return names;
+}
+
 const Pass* find_pass(std::string_view name) {
   std::string wanted = canonical(name);
-  for (const Pass& pass : all_passes()) {
-    if (pass.name == wanted) return &pass;
+  for (const auto* passes : {&all_passes(), &passes_on_request()}) {
+    for (const Pass& pass : *passes) {
+      if (pass.name == wanted) return &pass;
+    }
   }
   return nullptr;
 }

@@ -24,7 +24,9 @@ struct PassContext {
 using PassFunction = std::function<bool(ir::Graph&, PassContext&)>;
 
 #define PASS(name, doc) bool name(ir::Graph& graph, PassContext& context);
+#define ON_REQUEST PASS
 #include "compiler/passes/passes.def"
+#undef ON_REQUEST
 #undef PASS
 
 struct Pass {
@@ -33,9 +35,13 @@ struct Pass {
   PassFunction run;
 };
 
-/// In the order of `passes.def`.
+/// Those that run by default, in the order of `passes.def`.
 const std::vector<Pass>& all_passes();
-/// Finds a pass by name, `fold_constants` or `fold-constants`. Returns null if there is none.
+/// Those that run only where a phase lists them.
+const std::vector<Pass>& passes_on_request();
+/// Names of both.
+std::vector<std::string> pass_names();
+/// Finds one of both by name, `fold_constants` or `fold-constants`. Returns null if there is none.
 const Pass* find_pass(std::string_view name);
 
 /// A graph, and the pass that made it; the first one, as given, has no pass.

@@ -174,8 +174,7 @@ class Composer {
 
 bool check_name(const ir::Backend& backend, const std::string& name, const support::Span& span, Diagnostics& diags) {
   if (find_pass(name) != nullptr || backend.find_rewrite(name) != nullptr) return true;
-  std::vector<std::string> known;
-  for (const Pass& pass : all_passes()) known.emplace_back(pass.name);
+  std::vector<std::string> known = pass_names();
   for (const ir::Rewrite& rewrite : backend.rewrites) known.push_back(rewrite.name);
   return diags.error(Code::UnknownPass, span, "there is no pass or rewrite `{}`", name)
       .did_you_mean(support::closest(name, known));

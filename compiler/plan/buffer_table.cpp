@@ -87,14 +87,15 @@ bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
   return true;
 }
 
-BufferId BufferTable::add_constant(std::string name, runtime::Tensor data) {
-  BufferId id = add({std::move(name), 0, false, 0, {data.dtype(), data.shape()}});
+BufferId BufferTable::add_constant(std::string name, runtime::Tensor data, const std::string& space_name) {
+  BufferId id = add({std::move(name), space(space_name), false, 0, {data.dtype(), data.shape()}});
   make_resident(id, std::move(data));
   return id;
 }
 
-BufferId BufferTable::add_temporary(std::string name, runtime::DType dtype, int64_t count) {
-  return add({std::move(name), 0, false, 0, {dtype, {count}}});
+BufferId BufferTable::add_temporary(std::string name, runtime::DType dtype, runtime::Shape shape,
+                                    const std::string& space_name) {
+  return add({std::move(name), space(space_name), false, 0, {dtype, std::move(shape)}});
 }
 
 }  // namespace collage::plan

@@ -26,10 +26,11 @@ class BufferTable {
   /// A constant of the graph as encoded bytes in a device's memory. The failure says why it cannot be encoded.
   runtime::Result<runtime::BufferId> of_encoded(ir::ValueId constant, const std::string& space,
                                                 const std::string& encoding);
-  /// Resident host memory for data that is no value of the graph: packed weights.
-  runtime::BufferId add_constant(std::string name, runtime::Tensor data);
-  /// Host memory that one call writes for others to read.
-  runtime::BufferId add_temporary(std::string name, runtime::DType dtype, int64_t count);
+  /// Resident memory for data that is no value of the graph: packed weights.
+  runtime::BufferId add_constant(std::string name, runtime::Tensor data, const std::string& space_name = "host");
+  /// Memory that one call writes for others to read.
+  runtime::BufferId add_temporary(std::string name, runtime::DType dtype, runtime::Shape shape,
+                                  const std::string& space_name = "host");
 
   /// Where a buffer lies in another one: `root` shares its memory with no larger buffer.
   struct Place {

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/ir/op_def.h"
+#include "compiler/plan/emit_meaning.h"
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
 #include "compiler/plan/lower_reorder.h"
@@ -268,20 +270,41 @@ runtime::DeviceStep StepEmitter::device_step(size_t index) {
                            {},
                            partition.cost,
                            {}};
+  const auto buffer_of = [&](ValueId value, const std::string& encoding) {
+    return device_buffer(value, partition, encoding);
+  };
+  std::map<ir::NodeId, size_t> owner;  // the request that a node is part of
+  std::set<ir::NodeId> replaced;       // by what a kernel computes
+  for (size_t r = 0; r < requests.size(); ++r) {
+    for (ir::NodeId node : requests[r].nodes) owner[node] = r;
+    if (!requests[r].meaning) continue;
+    replaced.insert(requests[r].nodes.begin(), requests[r].nodes.end());
+    for (ir::NodeId node : nodes_to_keep(context_.graph, requests[r])) replaced.erase(node);
+  }
+  std::vector<std::vector<int>> covered(requests.size());  // by request: its operators
   for (ir::NodeId node : partition.nodes) {
-    const ir::Node& described = context_.graph.node(node);
-    runtime::OpCall& call = step.ops.emplace_back();
-    call.op = described.op->name;
-    call.attrs = described.attrs;
-    for (ValueId input : described.inputs)
-      call.inputs.push_back(device_buffer(input, partition, encoding_of(requests, node, input)));
-    for (ValueId output : described.outputs) call.outputs.push_back(device_buffer(output, partition, ""));
+    const size_t first = step.ops.size();
+    const auto at = owner.find(node);
+    if (!replaced.contains(node)) {
+      const ir::Node& described = context_.graph.node(node);
+      runtime::OpCall& call = step.ops.emplace_back();
+      call.op = described.op->name;
+      call.attrs = described.attrs;
+      for (ValueId input : described.inputs)
+        call.inputs.push_back(buffer_of(input, encoding_of(requests, node, input)));
+      for (ValueId output : described.outputs) call.outputs.push_back(buffer_of(output, ""));
+    }
+    if (at == owner.end()) continue;
+    const LoweringRequest& request = requests[at->second];
+    if (request.meaning && node == request.nodes.back()) {
+      for (runtime::OpCall& call : emit_meaning(context_.graph, request, partition.instance, buffers_, buffer_of)) {
+        step.ops.push_back(std::move(call));
+      }
+    }
+    for (size_t op = first; op < step.ops.size(); ++op) covered[at->second].push_back(static_cast<int>(op));
   }
-  for (const LoweringRequest& request : requests) {
-    step.calls.push_back(make_call(request, partition.nodes, [&](ValueId value, const std::string& encoding) {
-      return device_buffer(value, partition, encoding);
-    }));
-  }
+  for (size_t r = 0; r < requests.size(); ++r)
+    step.calls.push_back(make_call(requests[r], std::move(covered[r]), buffer_of));
   return step;
 }
 

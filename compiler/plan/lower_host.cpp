@@ -49,7 +49,7 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
 /// Gather takes the index out of as many bytes as it may count, and fails if it cannot.
 runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers) {
   const BufferId bytes = buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}));
-  const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, 1);
+  const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, {1});
   runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}, check.op};
   call.attrs.set("axis", int64_t{0});
   return call;
@@ -65,7 +65,7 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   for (size_t i = 0; i < lowered.temporaries.size(); ++i) {
     const auto words = static_cast<int64_t>((lowered.temporaries[i] + 7) / 8);
     temporaries.push_back(
-        buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), runtime::DType::I64, words));
+        buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), runtime::DType::I64, {words}));
   }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {

@@ -71,9 +71,9 @@ class ProgramBuilder {
   }
 
   void add_call(const LoweringRequest& request) {
-    program_.calls.push_back(make_call(request, partition_.nodes, [&](ir::ValueId value, const std::string& encoding) {
-      return number(value, encoding);
-    }));
+    program_.calls.push_back(
+        make_call(request, places_of(request, partition_.nodes),
+                  [&](ir::ValueId value, const std::string& encoding) { return number(value, encoding); }));
   }
 
   const ir::Graph& graph_;

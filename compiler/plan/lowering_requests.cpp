@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/match/evaluate.h"
+#include "compiler/match/lowering_misfit.h"
 #include "compiler/support/check.h"
 #include "runtime/encodings/encodings.h"
 
@@ -63,19 +63,24 @@ std::string encoding_of(const std::vector<LoweringRequest>& requests, NodeId nod
   return "";
 }
 
-runtime::LoweringCall make_call(const LoweringRequest& request, const std::vector<NodeId>& nodes,
+runtime::LoweringCall make_call(const LoweringRequest& request, std::vector<int> ops,
                                 const std::function<int(ir::ValueId, const std::string& encoding)>& slot) {
-  runtime::LoweringCall call{request.rule,     std::string(name_of(request.kind)), request.symbol, {}, {}, {},
-                             request.precision};
+  runtime::LoweringCall call{
+      request.rule, std::string(name_of(request.kind)), request.symbol, {}, std::move(ops), {}, request.precision};
   for (const RequestArg& arg : request.args) {
     call.args.push_back({arg.name, arg.value.is_valid() ? slot(arg.value, arg.encoding) : -1, arg.attr});
   }
-  for (NodeId node : request.nodes) {
-    auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
-    call.ops.push_back(static_cast<int>(at - nodes.begin()));
-  }
   for (ir::ValueId result : request.results) call.results.push_back(slot(result, ""));
   return call;
+}
+
+std::vector<int> places_of(const LoweringRequest& request, const std::vector<NodeId>& nodes) {
+  std::vector<int> places;
+  for (NodeId node : request.nodes) {
+    auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
+    places.push_back(static_cast<int>(at - nodes.begin()));
+  }
+  return places;
 }
 
 bool loses_precision(const LoweringRequest& request) {
@@ -115,10 +120,15 @@ class Requester {
     for (const ir::LoweringArg& arg : lowering.args) {
       const bool is_absent = arg.capture >= 0 ? !bound(arg).is_valid() : match::mentions_absent(*arg.value, context());
       if (is_absent) continue;
+      if (arg.capture >= 0 && rule_.captures[static_cast<size_t>(arg.capture)].type == ir::ExprType::Values) {
+        add_operands(arg, &made);
+        continue;
+      }
       std::optional<RequestArg> built = arg.capture >= 0 ? operand(arg, lowering) : attribute(arg);
       if (!built) return std::nullopt;
       made.args.push_back(std::move(*built));
     }
+    if (lowering.meaning && !interpret(lowering, &made)) return std::nullopt;
     return made;
   }
 
@@ -130,6 +140,22 @@ class Requester {
 
   ir::ValueId bound(const ir::LoweringArg& arg) const {
     return match_.bindings[static_cast<size_t>(arg.capture)].value;
+  }
+
+  /// The last node of a match is its root: of the rules with `semantics` only one result is wanted.
+  bool interpret(const ir::Lowering& lowering, LoweringRequest* made) {
+    std::string why;
+    made->meaning = match::meaning_of(rule_, lowering, context(), match_.nodes.back(), &why);
+    if (made->meaning) return true;
+    return diags_.error(support::Code::LoweringFailed, lowering.span, "rule `{}`: {}", match_.name, why);
+  }
+
+  /// `parts` => `parts[0]`, `parts[1]`, …
+  void add_operands(const ir::LoweringArg& arg, LoweringRequest* made) {
+    const auto at = static_cast<size_t>(arg.capture);
+    size_t index = 0;
+    for (ir::ValueId value : match::values_of(graph_, rule_.captures[at], match_.bindings[at]))
+      made->args.push_back({fmt::format("{}[{}]", arg.name, index++), value, int64_t{0}, ""});
   }
 
   std::optional<RequestArg> operand(const ir::LoweringArg& arg, const ir::Lowering& lowering) {

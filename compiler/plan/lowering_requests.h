@@ -12,6 +12,7 @@
 
 #include "compiler/ir/placement.h"
 #include "compiler/ir/rule_set.h"
+#include "compiler/match/instantiate.h"
 #include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/core/lowering_call.h"
@@ -35,6 +36,7 @@ struct LoweringRequest {
   std::vector<ir::ValueId> results;  ///< of its nodes, read outside or model outputs; ascending
   support::Span span;                ///< of the `lower` in the rule file
   std::optional<ir::Precision> precision{};
+  std::optional<match::BuiltTemplate> meaning{};  ///< what its kernel computes, by its `semantics`
 };
 
 /// `sim "conv"(x = %x, w = encode(%w, "OHWI"), act = "Relu") -> %y`
@@ -43,9 +45,12 @@ std::string to_string(const ir::Graph& graph, const LoweringRequest& request);
 /// How the request of the node wants the constant; empty: as it is.
 std::string encoding_of(const std::vector<LoweringRequest>& requests, ir::NodeId node, ir::ValueId value);
 
-/// As plain data: `slot` numbers values, operators are numbered by their place in `nodes` (ascending).
-runtime::LoweringCall make_call(const LoweringRequest& request, const std::vector<ir::NodeId>& nodes,
+/// As plain data: `slot` numbers values, `ops` are the operators that it covers.
+runtime::LoweringCall make_call(const LoweringRequest& request, std::vector<int> ops,
                                 const std::function<int(ir::ValueId, const std::string& encoding)>& slot);
+
+/// The places of the request's nodes in `nodes` (ascending).
+std::vector<int> places_of(const LoweringRequest& request, const std::vector<ir::NodeId>& nodes);
 
 /// Does a runtime that does as the request says compute with less than f32?
 bool loses_precision(const LoweringRequest& request);

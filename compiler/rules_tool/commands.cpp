@@ -109,8 +109,10 @@ void print_coverage(std::string_view what, size_t all, const std::vector<std::st
 
 }  // namespace
 
-bool check_rules(const ir::RuleSet& rules, const ReportOptions& report, support::Diagnostics& diags) {
+bool check_rules(support::SourceManager& sources, const ir::RuleSet& rules, const ReportOptions& report,
+                 support::Diagnostics& diags) {
   lint::lint(rules, diags);
+  check_test_models(sources, rules, diags);
   size_t rule_count = 0;
   size_t tests = 0;
   for (const ir::Backend& backend : rules.backends) {
@@ -127,7 +129,7 @@ bool check_rules(const ir::RuleSet& rules, const ReportOptions& report, support:
     fmt::print("{}, {}, {}\n", counted(rules.backends.size(), "backend"), counted(rule_count, "rule"),
                counted(tests, "test"));
   }
-  return warnings_pass(report, diags);
+  return warnings_pass(report, diags) && !diags.has_errors();
 }
 
 void print_unreadable(const ReportOptions& report, const support::Diagnostics& diags) {

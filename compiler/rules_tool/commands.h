@@ -15,7 +15,8 @@ struct ReportOptions {
 };
 
 /// Prints warnings, and a line that counts what there is. False if a warning counts as an error.
-bool check_rules(const ir::RuleSet& rules, const ReportOptions& report, support::Diagnostics& diags);
+bool check_rules(support::SourceManager& sources, const ir::RuleSet& rules, const ReportOptions& report,
+                 support::Diagnostics& diags);
 
 /// What stands for both where the files could not be read.
 void print_unreadable(const ReportOptions& report, const support::Diagnostics& diags);

@@ -106,8 +106,17 @@ std::string call_text(const ir::Graph& graph, const ir::Backend& backend, const 
   for (const ir::LoweringArg& arg : lowering.args) {
     std::string text;
     if (arg.capture >= 0) {
-      const ir::ValueId value = match.bindings[static_cast<size_t>(arg.capture)].value;
-      if (!value.is_valid()) continue;
+      const auto at = static_cast<size_t>(arg.capture);
+      const ir::Capture& capture = backend.rules[static_cast<size_t>(match.rule)].captures[at];
+      const std::vector<ir::ValueId> values = match::values_of(graph, capture, match.bindings[at]);
+      if (capture.type == ir::ExprType::Values) {
+        for (size_t i = 0; i < values.size(); ++i) {
+          args += fmt::format("{}{}[{}] = %{}", args.empty() ? "" : ", ", arg.name, i, graph.value(values[i]).name);
+        }
+        continue;
+      }
+      if (values.empty()) continue;
+      const ir::ValueId value = values.front();
       text = "%" + graph.value(value).name;
       if (!arg.encoding.empty()) text = fmt::format("encode({}, \"{}\")", text, arg.encoding);
     } else {

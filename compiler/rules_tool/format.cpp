@@ -55,6 +55,13 @@ class Breaker {
  private:
   static bool spans_lines(const FormatToken& token) { return token.text.find('\n') != std::string_view::npos; }
 
+  /// The `=` of `semantics "conv"(x, w) = …`: what the kernel computes stands on lines of its own where one is not enough.
+  bool begins_meaning(size_t i) const {
+    return tokens_[0]->is("semantics") && tokens_[i]->is("=") && tokens_[i]->depth == 0 && tokens_[i - 1]->is(")") &&
+           std::none_of(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(i),
+                        [](const FormatToken* token) { return token->depth == 0 && token->is("="); });
+  }
+
   /// Of the breaks that keep the line within its width, the one that hurts least; the last of those.
   size_t end_of_line(size_t begin, size_t indent) const {
     size_t column = indent;
@@ -63,7 +70,7 @@ class Breaker {
     for (size_t i = begin; i < tokens_.size(); ++i) {
       const FormatToken& token = *tokens_[i];
       if (i > begin) {
-        int rank = break_rank(*tokens_[i - 1], token);
+        int rank = begins_meaning(i) ? 0 : break_rank(*tokens_[i - 1], token);
         bool would_merge =
             rank == 0 && tokens_[i - 1]->kind == FormatToken::Kind::Number && token.kind == FormatToken::Kind::Name;
         // After a string of several lines, and after a condition that is broken, the next part stands alone.

@@ -191,7 +191,9 @@ bool needs_space(const FormatToken& before, const FormatToken& after) {
 }
 
 int break_rank(const FormatToken& before, const FormatToken& after) {
-  if (!needs_space(before, after) || after.opens_block() || before.is("=")) return -1;
+  const bool is_attributes = after.is("{") && after.brace == Brace::Attributes && before.is(")");
+  if (!needs_space(before, after) || after.opens_block() || before.is("=") || before.is("lower") || is_attributes)
+    return -1;
   // `8` and `s` are two tokens only as long as they are on two lines.
   if (before.kind == Kind::Number && after.kind == Kind::Name && is_unit(after.text)) return 0;
   constexpr int kPerDepth = 10;

@@ -154,6 +154,28 @@ Json rules_of(const support::SourceManager& sources, const ir::Backend& backend,
   return all;
 }
 
+/// What the statements give names to: `def`, `let`, `semantics`.
+void add_definitions(const support::SourceManager& sources, const std::vector<Statement>& statements, Json* all) {
+  for (const Statement& statement : statements) {
+    const bool defines = statement.head == "def" || statement.head == "let" || statement.head == "semantics";
+    if (!defines || statement.name() == nullptr) continue;
+    const auto after_name = static_cast<size_t>(statement.name() - statement.tokens.data()) + 1;
+    const std::string name(statement.name()->text);
+    Json entry = {{"name", statement.head == "semantics" ? unquoted(name) : name},
+                  {"at", place(sources, statement.name()->span)},
+                  {"kind", statement.text(0, after_name - 1)}};
+    size_t body = statement.find("=");
+    Json params = Json::array();
+    for (size_t i = after_name; i < std::min(body, statement.tokens.size()); ++i) {
+      if (statement.tokens[i].kind == FormatToken::Kind::Name) params.push_back(std::string(statement.tokens[i].text));
+    }
+    if (!params.empty()) entry["parameters"] = std::move(params);
+    if (body < statement.tokens.size()) entry["is"] = statement.text(body + 1, statement.tokens.size());
+    for (const Statement& clause : statement.inner) entry[std::string(clause.head)].push_back(content(clause));
+    all->push_back(std::move(entry));
+  }
+}
+
 Json to_json(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
   Json entry = {{"backend", backend.name},
                 {"version", backend.version},
@@ -164,12 +186,16 @@ Json to_json(const support::SourceManager& sources, const ir::Backend& backend, 
   entry["devices"] = devices(backend);
   if (Json used = switches(backend); !used.empty()) entry["switches"] = std::move(used);
   entry["attributes"] = attributes(backend);
-  static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",   "phase",
-                                           "def",   "deny",      "rewrite", "partition"};
+  static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",
+                                           "phase", "deny",      "rewrite", "partition"};
   for (const Statement& statement : written.inner) {
     if (std::find(std::begin(shown), std::end(shown), statement.head) == std::end(shown)) continue;
     entry[std::string(statement.head)].push_back(content(statement));
   }
+  Json definitions = Json::array();
+  add_definitions(sources, outline(sources, backend.span.file), &definitions);
+  add_definitions(sources, written.inner, &definitions);
+  if (!definitions.empty()) entry["definitions"] = std::move(definitions);
   entry["rules"] = rules_of(sources, backend, written);
   return entry;
 }
@@ -215,7 +241,8 @@ void print_item(std::string_view key, const Json& item, size_t indent) {
 void print_fields(const Json& entry, size_t indent) {
   std::string pad(indent, ' ');
   for (const auto& [key, value] : entry.items()) {
-    bool is_one_line = key == "instances" || key == "names" || key == "queues" || key == "allowed";
+    bool is_one_line =
+        key == "instances" || key == "names" || key == "queues" || key == "allowed" || key == "parameters";
     if (value.is_object()) {
       fmt::print("{}{}:", pad, key);
       for (const auto& [name, part] : value.items()) fmt::print(" {} {}", plain(part), name);

@@ -7,6 +7,7 @@
 
 #include "compiler/match/matcher.h"
 #include "compiler/rules_tool/expectations.h"
+#include "compiler/rules_tool/semantics_tests.h"
 #include "compiler/sema/test_model.h"
 
 namespace collage::rules_tool {
@@ -50,22 +51,23 @@ class TestRun {
   }
 
   bool run() {
-    std::vector<ir::NodeId> wanted;
     for (const std::string& name : test_.nodes) {
       ir::NodeId node = graph_.find_node(name);
       if (!node.is_valid()) {
         return diags_.error(Code::RuleTestFailed, test_.span, "the test's model has no node `%{}`", name);
       }
-      wanted.push_back(node);
+      wanted_.push_back(node);
     }
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    if (test_.expects_match) return expect_match(wanted);
-    return wanted.empty() ? expect_refusal() : expect_refusal_of(wanted);
+    std::sort(wanted_.begin(), wanted_.end());
+    wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+    if (test_.expects_match) return expect_match(wanted_);
+    return wanted_.empty() ? expect_refusal() : expect_refusal_of(wanted_);
   }
 
   const std::vector<match::Match>& matches() const { return matches_; }
   const std::vector<match::Refusal>& refusals() const { return refusals_; }
+  /// The nodes that the test names.
+  const std::vector<ir::NodeId>& wanted() const { return wanted_; }
 
  private:
   bool expect_match(const std::vector<ir::NodeId>& wanted) {
@@ -157,6 +159,7 @@ class TestRun {
   const ir::RuleTest& test_;
   const ir::Graph& graph_;
   Diagnostics& diags_;
+  std::vector<ir::NodeId> wanted_;
   std::vector<match::Match> matches_;
   std::vector<match::Refusal> refusals_;
 };
@@ -190,13 +193,15 @@ TestResult result_of(const ir::RuleTest& test, Diagnostics& diags, const std::fu
 bool RuleTests::holds(size_t index, const ir::Backend& backend, Diagnostics& diags, RuleTestOutcome* outcome) const {
   const std::optional<ir::Graph>& model = models_[index];
   if (!model) return false;
-  TestRun run(backend, first_, end_, backend.rules[first_].tests[index], *model, diags);
+  const ir::RuleTest& test = backend.rules[first_].tests[index];
+  TestRun run(backend, first_, end_, test, *model, diags);
   bool holds = run.run();
   if (outcome == nullptr) return holds;
   for (const match::Match& match : run.matches()) outcome->kernels.insert({match.rule, match.kernel});
   for (const match::Refusal& refusal : run.refusals()) {
     if (refusal.kind == match::Refusal::Kind::Denied) outcome->denials.insert(refusal.span.begin);
   }
+  if (holds && test.expects_match) return lowerings_hold(*model, backend, first_, end_, test, run.wanted(), diags);
   return holds;
 }
 
@@ -207,6 +212,27 @@ RuleTestOutcome RuleTests::run(const ir::Backend& backend, Diagnostics& diags) c
     if (!models_[i]) outcome.tests.back().message = "the model of this test is malformed";
   }
   return outcome;
+}
+
+void check_test_models(support::SourceManager& sources, const ir::RuleSet& rules, Diagnostics& diags) {
+  const auto check = [&](const std::string& owner, const ir::Rule& rule) {
+    for (const ir::RuleTest& test : rule.tests) {
+      const std::optional<ir::Graph> graph = sema::build_test_model(sources, owner, test, diags);
+      if (!graph) continue;
+      for (const std::string& name : test.nodes) {
+        if (graph->find_node(name).is_valid()) continue;
+        diags.error(Code::RuleTestFailed, test.span, "the test's model has no node `%{}`", name);
+      }
+    }
+  };
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::Rewrite& rewrite : backend.rewrites) check("rewrite " + rewrite.name, rewrite.from);
+    std::string last;  // members of a family have the same tests, and stand together
+    for (const ir::Rule& rule : backend.rules) {
+      if (rule.family != last) check("rule " + rule.family, rule);
+      last = rule.family;
+    }
+  }
 }
 
 bool passes(const RuleFilter& filter, const std::string& name) {

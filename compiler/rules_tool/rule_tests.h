@@ -4,7 +4,7 @@
 // `test ok … -> {nodes}` holds if some match of the rule has exactly these nodes; `test no … because "text"` if there
 // is no match and the message of the first failing clause contains the text. That is the clause at which the attempt
 // ended that took most operators. A family's test holds if it does for the family as a whole: some member matches, or
-// none does.
+// none does. Where the kernel of a match has `semantics`, what its lowering asks for also computes what the model does.
 #pragma once
 
 #include <functional>
@@ -54,7 +54,8 @@ class RuleTests {
 
   /// Holds the tests against `backend`, or a copy of it with other clauses. What fails is reported.
   RuleTestOutcome run(const ir::Backend& backend, support::Diagnostics& diags) const;
-  /// Does test `index` hold? If not, `diags` says why. `outcome`, where given, gets the kernels and denials that took part.
+  /// Does test `index` hold? If not, `diags` says why. `outcome`, where given, gets the kernels and denials that took part;
+  /// then lowerings are run, too (semantics_tests.h).
   bool holds(size_t index, const ir::Backend& backend, support::Diagnostics& diags,
              RuleTestOutcome* outcome = nullptr) const;
 
@@ -63,6 +64,9 @@ class RuleTests {
   size_t end_;
   std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nullopt if it is malformed
 };
+
+/// Builds the models of all tests and looks for the nodes that they name, without running them. What is wrong is reported.
+void check_test_models(support::SourceManager& sources, const ir::RuleSet& rules, support::Diagnostics& diags);
 
 /// Names of rules, families and rewrites; empty: all of them.
 using RuleFilter = std::vector<std::string>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/build_lowering.h"
 
+#include "compiler/sema/build_semantics.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::sema {
@@ -32,6 +33,13 @@ class LoweringBuilder {
     bool ok = kind(ast);
     for (const syntax::LowerArgAst& arg : ast.args) ok = argument(arg) && ok;
     if (!ok) return std::nullopt;
+    if (scope_.named != nullptr) {
+      const NamedParts::FoundSemantics found = scope_.named->find_semantics(lowering_.symbol);
+      if (found.ast != nullptr) {
+        lowering_.meaning = build_meaning(found, ast, given_, scope_, diags_);
+        if (!lowering_.meaning) return std::nullopt;
+      }
+    }
     return std::move(lowering_);
   }
 
@@ -58,7 +66,8 @@ class LoweringBuilder {
     bool is_encode = ast.value.kind == ExprAst::Kind::Call && ast.value.text == "encode";
     const ExprAst& named = is_encode && !ast.value.args.empty() ? ast.value.args[0] : ast.value;
     ir::LoweringArg built;
-    if (!(is_encode ? encoded(ast.value, &built) : plain(ast.value, &built))) return false;
+    std::optional<ir::Expr> checked = is_encode ? encoded(ast.value, &built) : plain(ast.value, &built);
+    if (!checked) return false;
     if (!ast.name && named.kind != ExprAst::Kind::Name) {
       return diags_.error(Code::BadLowering, ast.value.span, "this argument needs a name")
           .note("write `name = {}`", diags_.sources().text(ast.value.span));
@@ -70,23 +79,26 @@ class LoweringBuilder {
       if (other.name != built.name) continue;
       return diags_.error(Code::BadLowering, name.span, "two arguments are called `{}`", built.name);
     }
+    given_.push_back({built.name, &named, std::move(*checked)});
     lowering_.args.push_back(std::move(built));
     return true;
   }
 
-  bool plain(const ExprAst& ast, ir::LoweringArg* built) {
-    std::optional<ir::Expr> value = check_expr(ast, scope_, diags_);
-    if (!value) return false;
+  std::optional<ir::Expr> plain(const ExprAst& ast, ir::LoweringArg* built) {
+    ExprScope scope = scope_;
+    scope.allows_operands = ast.kind == ExprAst::Kind::Name;
+    std::optional<ir::Expr> value = check_expr(ast, scope, diags_);
+    if (!value) return std::nullopt;
     if (value->kind == ir::Expr::Kind::Capture) {
       built->capture = value->capture;
     } else {
-      built->value = std::move(value);
+      built->value = value;
     }
-    return true;
+    return value;
   }
 
   /// `encode(w, "OHWI", "bf16")` => capture w, chain `OHWI+bf16`
-  bool encoded(const ExprAst& ast, ir::LoweringArg* built) {
+  std::optional<ir::Expr> encoded(const ExprAst& ast, ir::LoweringArg* built) {
     if (!ir::is_device(lowering_.kind) && lowering_.kind != LoweringKind::Plugin) {
       return diags_.error(Code::BadEncoding, ast.text_span, "`{}` lowerings take constants as they are",
                           ir::name_of(lowering_.kind));
@@ -96,7 +108,7 @@ class LoweringBuilder {
           .note("as in `encode(w, \"OHWI\")`");
     }
     std::optional<ir::Expr> constant = check_expr(ast.args[0], scope_, diags_);
-    if (!constant) return false;
+    if (!constant) return std::nullopt;
     if (constant->kind != ir::Expr::Kind::Capture || constant->type != ir::ExprType::Value) {
       return diags_.error(Code::BadEncoding, ast.args[0].span, "`encode` wants a value that the pattern names");
     }
@@ -108,16 +120,17 @@ class LoweringBuilder {
                          ? diags_.error(Code::BadEncoding, name.span, "there is no encoding `{}`", name.text)
                          : diags_.error(Code::BadEncoding, name.span, "an encoding is written as a string");
         error.did_you_mean(support::closest(name.text, runtime::encoding_names()));
-        return false;
+        return std::nullopt;
       }
       built->encoding += (built->encoding.empty() ? "" : "+") + name.text;
     }
-    return true;
+    return constant;
   }
 
   const ExprScope& scope_;
   support::Diagnostics& diags_;
   ir::Lowering lowering_;
+  std::vector<LoweredArgument> given_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `lower [KIND] "symbol"(args)`: its kind must be one that the backend's runtime runs, its arguments are captures,
-// expressions and `encode(capture, "…")`.
+// expressions and `encode(capture, "…")`. Where its kernel has `semantics`, the arguments are those that these name.
 #pragma once
 
 #include "compiler/ir/rule_set.h"

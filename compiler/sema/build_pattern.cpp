@@ -89,6 +89,7 @@ class PatternBuilder {
   /// Counts how often each name is written. (`build` visits an optional twice.)
   static void count(const PatternAst& ast, std::map<std::string, int>* written) {
     if (ast.capture) ++(*written)[ast.capture->text];
+    if (ast.rest) ++(*written)[ast.rest->text];
     for (const Word& result : ast.results) ++(*written)[result.text];
     for (const PatternAst& operand : ast.operands) count(operand, written);
     for (const PatternAst& choice : ast.choices) count(choice, written);
@@ -143,6 +144,10 @@ class PatternBuilder {
       case PatternAst::Kind::Op:
         if (ast.optional) return build_optional(ast, out, bound);
         if (const DefAst* def = called(ast)) return build_call(ast, *def, out, bound);
+        if (ast.repeat && ast.rest) {
+          return diags_.error(Code::BadRepetition, ast.rest->span,
+                              "`{}` would name operands of several operators: this one repeats", ast.rest->text);
+        }
         return ast.repeat ? build_repeat(ast, out, bound) : build_op(ast, out, bound);
       case PatternAst::Kind::Alternatives: return build_alternatives(ast, out, bound);
       case PatternAst::Kind::Via: return build_via(ast, out, bound);
@@ -211,7 +216,8 @@ class PatternBuilder {
     ok = resolve_ops(ast, out, true) && ok;
     if (!ok || !check_arity(*out, diags_)) return false;
     leave_out_further_operands(out);
-    return name_results(ast, out, bound) && (!ast.capture || name_op(*ast.capture, out, bound));
+    return name_results(ast, out, bound) && (!ast.rest || name_rest(*ast.rest, ast, out, bound)) &&
+           (!ast.capture || name_op(*ast.capture, out, bound));
   }
 
   bool build_operands(const PatternAst& ast, Pattern* out, Bound* bound) {
@@ -260,7 +266,7 @@ class PatternBuilder {
   /// `via elementwise{0, 4}(e)`
   bool build_via(const PatternAst& ast, Pattern* out, Bound* bound) {
     out->kind = Pattern::Kind::Via;
-    if (ast.operands.size() != 1 || ast.takes_rest || ast.operands[0].is_each) {
+    if (ast.operands.size() != 1 || ast.takes_rest || ast.rest || ast.operands[0].is_each) {
       return diags_.error(Code::BadRepetition, ast.span, "`via` takes one operand, the end of the path");
     }
     bool ok = read_bounds(*ast.repeat, out);
@@ -308,7 +314,7 @@ class PatternBuilder {
       return misuse(ast.span, fmt::format("`{}` takes {} argument{}, this has {}", name, def.params.size(),
                                           def.params.size() == 1 ? "" : "s", ast.operands.size()));
     }
-    if (ast.takes_rest) return misuse(ast.span, fmt::format("`..` is no argument of `{}`", name));
+    if (ast.takes_rest || ast.rest) return misuse(ast.span, fmt::format("`..` is no argument of `{}`", name));
     if (ast.repeat) return misuse(ast.repeat->span, fmt::format("`{}` is a sub-pattern: only operators repeat", name));
     if (!ast.results.empty()) {
       return misuse(ast.span, fmt::format("`{}` is a sub-pattern: only operators have results to name", name));
@@ -369,6 +375,23 @@ class PatternBuilder {
       out->results.back() = index;
     }
     return true;
+  }
+
+  /// `rest = ..`, `rest = each P`
+  bool name_rest(const Word& written, const PatternAst& ast, Pattern* out, Bound* bound) {
+    const std::optional<Word> word = resolve_name(written, frame_);
+    if (!word) return false;
+    const auto first = static_cast<int>(ast.operands.size()) - (out->last_is_each ? 1 : 0);
+    for (const OpDef* op : out->ops) {
+      if (first == 0 || ir::commuting_operands(*op, static_cast<size_t>(first) + 1) < 2) continue;
+      return diags_
+          .error(Code::BadPattern, written.span, "operands of `{}` may stand in any order: `{}` could be any of them",
+                 op->name, written.text)
+          .note("`{} = ..` alone stands for all of them", written.text);
+    }
+    if (word->text == "_") return true;
+    out->rest = add_capture(word->text, word->span, written.text, ExprType::Values, {}, first);
+    return out->rest >= 0 && binds_one_node(out->rest, written, bound);
   }
 
   bool binds_one_node(int capture, const Word& written, Bound* bound) {
@@ -496,7 +519,7 @@ class PatternBuilder {
   /// anywhere is a node where it is named alone, too. If it is a node in some alternatives and a value in others,
   /// `bound` distinguishes them, and it has the attributes of the node.
   int add_capture(const std::string& name, Span span, const std::string& written, ExprType type,
-                  const std::vector<const OpDef*>& ops) {
+                  const std::vector<const OpDef*>& ops, int first_operand = -1) {
     if (repeated_ > 0) {
       diags_
           .error(Code::BadRepetition, span, "`{}` stands in a part that repeats, so it would name several values",
@@ -508,12 +531,17 @@ class PatternBuilder {
                            [&](const ir::Capture& c) { return c.name == name; });
     auto index = static_cast<size_t>(at - result_.captures.begin());
     if (at == result_.captures.end()) {
-      result_.captures.push_back({name, type, false, span});
+      result_.captures.push_back({name, type, false, span, first_operand});
       result_.capture_ops.push_back(ops);
       // Names inside a `def` are not visible in the rule.
       bool is_written = written_.count(name) != 0;
       result_.occurrences.push_back(is_written ? written_[name] : 2);
       return static_cast<int>(index);
+    }
+    if (at->first_operand != first_operand) {
+      diags_.error(Code::DuplicateName, span, "`{}` names other operands, too", written)
+          .note(at->span, "the first are here");
+      return -1;
     }
     if (type == ExprType::Node) at->type = ExprType::Node;
     for (const OpDef* op : ops) {

@@ -188,9 +188,14 @@ class RuleBuilder {
       for (const ir::Capture& c : rule_.captures) names.push_back(c.name);
       diags_.error(code, word.span, "the pattern has no `{}`", word.text)
           .did_you_mean(support::closest(word.text, names));
-    } else {
-      used_.insert(capture);
+      return -1;
     }
+    if (rule_.captures[static_cast<size_t>(capture)].type == ExprType::Values) {
+      diags_.error(code, word.span, "`{}` stands for several operands, which only a `lower` takes", word.text)
+          .note("`format _: …` is about operands that no other clause names");
+      return -1;
+    }
+    used_.insert(capture);
     return capture;
   }
 
@@ -363,8 +368,12 @@ class RuleBuilder {
 
   bool lowering(const syntax::LowerAst& ast, const ExprScope& scope, ir::Lowering* built) {
     auto lowering = build_lowering(ast, scope, diags_);
-    if (lowering) *built = std::move(*lowering);
-    return lowering.has_value();
+    if (!lowering) return false;
+    *built = std::move(*lowering);
+    if (!built->meaning || (rule_.others.empty() && rule_.root.results.empty())) return true;
+    return diags_
+        .error(Code::BadSemantics, built->span, "`{}` computes one result, this rule has several", built->symbol)
+        .note(built->meaning->span, "its semantics are here");
   }
 
   /// Builds the kernels. A rule without `kernel` has one without a name.
@@ -490,7 +499,7 @@ class RuleBuilder {
     for (size_t i = 0; i < rule_.captures.size(); ++i) {
       const ir::Capture& capture = rule_.captures[i];
       bool is_used = used_.count(static_cast<int>(i)) != 0 || occurrences[i] > 1 || capture.name.starts_with('_');
-      bool is_exempt = names_root(static_cast<int>(i)) || (capture.type == ExprType::Value && !has_args);
+      bool is_exempt = names_root(static_cast<int>(i)) || (capture.type != ExprType::Node && !has_args);
       if (is_used || is_exempt) continue;
       auto warning = diags_.warning(Code::UnusedName, capture.span, "`{}` is never used", capture.name);
       if (capture.type == ExprType::Value)

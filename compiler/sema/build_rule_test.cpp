@@ -178,6 +178,10 @@ std::optional<ir::RuleTest> build_rule_test(const syntax::TestAst& ast, const ir
     ok = ok && built;
     if (built) test.expectations.push_back(std::move(*built));
   }
+  if (ast.because && ast.because->text.empty()) {
+    diags.warning(Code::UntestedRule, ast.because->span, "this reason is part of every message")
+        .note("name what is refused: `because \"channels\"`");
+  }
   if (ast.because) test.because = ast.because->text;
   if (!ok) return std::nullopt;
   return test;

@@ -82,8 +82,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   std::set<std::string> used_attrs;
   CostTableFiles tables(sources);
   NamedParts named(&outer_named);
-  bool ok = named.add(ast.defs.expressions, diags);
-  ok = named.add(ast.defs.kernels, diags) && ok;
+  bool ok = named.add(ast.defs, diags);
   ok = build_backend(ast, named, &backend, &used_attrs, tables, diags) && ok;
   ok = check_rule_names(ast, diags) && ok;
   PatternDefs defs(&outer);
@@ -169,11 +168,9 @@ bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, s
   PatternDefs defs(&outer);
   ok = defs.add(ast.defs.patterns, diags) && ok;
   NamedParts outer_named;
-  ok = outer_named.add(included.expressions, diags) && ok;
-  ok = outer_named.add(included.kernels, diags) && ok;
+  ok = outer_named.add(included, diags) && ok;
   NamedParts named(&outer_named);
-  ok = named.add(ast.defs.expressions, diags) && ok;
-  ok = named.add(ast.defs.kernels, diags) && ok;
+  ok = named.add(ast.defs, diags) && ok;
   for (const syntax::SwitchAst& declared : ast.switches) {
     ok = build_switch(declared, &into.switches.emplace_back(), diags) && ok;
   }

@@ -166,6 +166,12 @@ class Checker {
       for (size_t i = 0; i < scope_.captures->size(); ++i) {
         const ir::Capture& capture = (*scope_.captures)[i];
         if (capture.name != ast.text) continue;
+        if (capture.type == ExprType::Values && !scope_.allows_operands) {
+          return diags_
+              .error(Code::ExpressionType, ast.span, "`{}` stands for several operands, which only a `lower` takes",
+                     ast.text)
+              .note(capture.span, "it is named here");
+        }
         Expr expr = leaf(ast, Expr::Kind::Capture, capture.type);
         expr.capture = static_cast<int>(i);
         if (scope_.used_captures != nullptr) scope_.used_captures->insert(expr.capture);

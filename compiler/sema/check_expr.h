@@ -47,6 +47,7 @@ struct ExprScope {
   std::shared_ptr<const ExprFrame> inside;  ///< in the body of a definition: its arguments
   ExprBudget* budget = nullptr;             ///< null: of an expression of its own
   CostTableFiles* tables = nullptr;         ///< the files of `table(…)`; may be null: there are none
+  bool allows_operands = false;             ///< what `..` and `each` take: in a lowering
   bool allows_rules = false;                ///< `sum(rules)`: in a partition's cost
   bool allows_launch = false;
 

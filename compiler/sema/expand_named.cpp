@@ -103,6 +103,28 @@ std::optional<ExprScope> enter_kernel(const syntax::KernelDefAst& kernel, const 
   return inner;
 }
 
+ExprScope enter_semantics(const NamedParts::FoundSemantics& found, const std::vector<LoweredArgument>& args,
+                          const ExprScope& caller) {
+  auto frame = std::make_shared<ExprFrame>();
+  frame->definition = found.ast;
+  frame->caller = caller;
+  for (const LoweredArgument& arg : args) {
+    ExprFrame::Argument& made = frame->args.emplace_back();
+    made.name = arg.name;
+    made.ast = arg.ast;
+    made.checked = arg.checked;
+    measure(arg.checked, 1, &made);
+  }
+  ExprScope inner = caller;
+  inner.named = found.table;
+  inner.captures = nullptr;
+  inner.knobs = nullptr;
+  inner.variable.clear();
+  inner.member.clear();
+  inner.inside = std::move(frame);
+  return inner;
+}
+
 std::optional<ir::Expr> expand_expression(const NamedParts::FoundExpr& found, const ExprAst& ast,
                                           const ExprScope& caller, bool elementwise, Diagnostics& diags) {
   std::optional<ExprScope> scope = enter_expression(found, ast, caller, diags);

@@ -45,6 +45,17 @@ std::optional<ExprScope> enter_expression(const NamedParts::FoundExpr& found, co
 std::optional<ExprScope> enter_kernel(const syntax::KernelDefAst& kernel, const syntax::KernelAst& use,
                                       const ExprScope& caller, ExprScope inner, support::Diagnostics& diags);
 
+/// An argument of a `lower`.
+struct LoweredArgument {
+  std::string name;
+  const syntax::ExprAst* ast = nullptr;
+  ir::Expr checked;
+};
+
+/// Returns the scope of what a kernel computes, `semantics`, for a `lower` out of `caller` that gives it `args`.
+ExprScope enter_semantics(const NamedParts::FoundSemantics& found, const std::vector<LoweredArgument>& args,
+                          const ExprScope& caller);
+
 /// The argument that stands for a name in a body; null if the name is no parameter.
 const ExprFrame::Argument* find_argument(const ExprScope& scope, std::string_view name);
 

@@ -86,6 +86,7 @@ class RuleLoader {
       append(&all.patterns, file->patterns);
       append(&all.expressions, file->expressions);
       append(&all.kernels, file->kernels);
+      append(&all.semantics, file->semantics);
     }
     return all;
   }

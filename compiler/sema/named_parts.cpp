@@ -90,6 +90,39 @@ bool NamedParts::add(const std::vector<syntax::KernelDefAst>& kernels, Diagnosti
   return ok;
 }
 
+bool NamedParts::add(const std::vector<syntax::SemanticsAst>& semantics, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::SemanticsAst& ast : semantics) {
+    const std::string& symbol = ast.symbol.text;
+    std::vector<Word> params;
+    for (const syntax::SemanticsAst::Param& param : ast.params) params.push_back(param.name);
+    if (FoundSemantics first = find_semantics(symbol); first.ast != nullptr) {
+      ok = diags.error(Code::DuplicateName, ast.symbol.span, "the semantics of `{}` are declared twice", symbol)
+               .note(first.ast->symbol.span, "the first is here");
+    } else if (check_params(params, diags)) {
+      semantics_.emplace(symbol, ast);
+      used_.erase("semantics " + symbol);
+    } else {
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+bool NamedParts::add(const syntax::DefinitionsAst& definitions, Diagnostics& diags) {
+  bool ok = add(definitions.expressions, diags);
+  ok = add(definitions.kernels, diags) && ok;
+  return add(definitions.semantics, diags) && ok;
+}
+
+NamedParts::FoundSemantics NamedParts::find_semantics(std::string_view symbol) const {
+  if (auto at = semantics_.find(symbol); at != semantics_.end()) {
+    used_.insert("semantics " + std::string(symbol));
+    return {&at->second, this};
+  }
+  return outer_ != nullptr ? outer_->find_semantics(symbol) : FoundSemantics{};
+}
+
 NamedParts::FoundExpr NamedParts::find_expr(std::string_view name) const {
   if (auto at = expressions_.find(name); at != expressions_.end()) {
     used_.emplace(name);
@@ -125,6 +158,10 @@ void NamedParts::warn_unused(Diagnostics& diags) const {
   for (const auto& [name, ast] : kernels_) {
     if (used_.count("kernel " + name) == 0)
       diags.warning(Code::UnusedName, ast.body.name.span, "kernel `{}` is never used", name);
+  }
+  for (const auto& [symbol, ast] : semantics_) {
+    if (used_.count("semantics " + symbol) == 0)
+      diags.warning(Code::UnusedName, ast.symbol.span, "no `lower` asks for `{}`", symbol);
   }
 }
 

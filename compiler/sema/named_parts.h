@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rule text gives names to besides patterns: expressions (`let`), conditions (`def where`), kernels (`def kernel`).
+// What rule text gives names to besides patterns: expressions (`let`), conditions (`def where`), kernels (`def kernel`), and
+// what kernels compute (`semantics`).
 //
 //     let cycles(work, width) = work / width                    cost cycles(macs, lanes) * 1 ns
 //     def where aligned(x) = dim(x, 1) % 8 == 0 else "…"        where aligned(x)
@@ -28,6 +29,8 @@ class NamedParts {
   /// Each adds definitions, which may use each other in any order. Returns false after errors.
   bool add(const std::vector<syntax::NamedExprAst>& expressions, support::Diagnostics& diags);
   bool add(const std::vector<syntax::KernelDefAst>& kernels, support::Diagnostics& diags);
+  bool add(const std::vector<syntax::SemanticsAst>& semantics, support::Diagnostics& diags);
+  bool add(const syntax::DefinitionsAst& definitions, support::Diagnostics& diags);
 
   struct FoundExpr {
     const syntax::NamedExprAst* ast = nullptr;
@@ -37,6 +40,12 @@ class NamedParts {
   FoundExpr find_expr(std::string_view name) const;
   /// Returns null if there is no such kernel.
   const syntax::KernelDefAst* find_kernel(std::string_view name) const;
+  struct FoundSemantics {
+    const syntax::SemanticsAst* ast = nullptr;
+    const NamedParts* table = nullptr;  ///< in which it stands
+  };
+  /// Finds what the kernel with this symbol computes, here or further out, and marks it as used.
+  FoundSemantics find_semantics(std::string_view symbol) const;
   bool is_local() const { return is_local_; }
   std::vector<std::string> expr_names() const;
   std::vector<std::string> kernel_names() const;
@@ -48,6 +57,7 @@ class NamedParts {
   bool is_local_;
   std::map<std::string, syntax::NamedExprAst, std::less<>> expressions_;
   std::map<std::string, syntax::KernelDefAst, std::less<>> kernels_;
+  std::map<std::string, syntax::SemanticsAst, std::less<>> semantics_;
   mutable std::set<std::string, std::less<>> used_;
 };
 

@@ -82,6 +82,7 @@ struct PatternAst {
   std::vector<Word> ops;
   std::vector<PatternAst> operands;
   bool takes_rest = false;
+  std::optional<Word> rest;  ///< `rest = ..`, `rest = each Relu(_)`
   std::vector<PatternAst> choices;
   Span span;
   int depth = 1;
@@ -282,11 +283,38 @@ struct KernelDefAst {
   KernelAst body;
 };
 
+/// Operators that are made of names: the right side of a rewrite, what a kernel computes. `Op(t, …) {attr = expr, …}`, a
+/// name, a number, or `if condition then t else t`.
+struct TemplateAst {
+  enum class Kind { Name, Op, Number, If };
+  Kind kind = Kind::Name;
+  std::optional<Word> bound;  ///< `a = Op(…)`: `a` can stand again
+  Word name;
+  NumberAst number;
+  std::vector<TemplateAst> operands;  ///< of If: both branches
+  std::vector<std::pair<Word, ExprAst>> attributes;
+  std::optional<ExprAst> condition;  ///< If
+  Span span;
+  int depth = 1;
+};
+
+/// `semantics "conv"(x, w, b?, strides) = Conv(x, w, b) {strides = strides}`
+struct SemanticsAst {
+  struct Param {
+    Word name;
+    bool may_be_absent = false;
+  };
+  StringAst symbol;
+  std::vector<Param> params;
+  TemplateAst meaning;
+};
+
 /// What a file or a backend gives names to.
 struct DefinitionsAst {
   std::vector<DefAst> patterns;
   std::vector<NamedExprAst> expressions;
   std::vector<KernelDefAst> kernels;
+  std::vector<SemanticsAst> semantics;
 };
 
 struct RuleAst {
@@ -315,18 +343,6 @@ struct DenyAst {
   MatchAst match;
   std::optional<ExprAst> condition;
   MessageAst reason;
-  Span span;
-};
-
-/// The right side of a rewrite: `Op(t, …) {attr = expr, …}`, a name of the left side, or a number.
-struct TemplateAst {
-  enum class Kind { Name, Op, Number };
-  Kind kind = Kind::Name;
-  std::optional<Word> bound;  ///< `a = Op(…)`: `a` can stand again
-  Word name;
-  NumberAst number;
-  std::vector<TemplateAst> operands;
-  std::vector<std::pair<Word, ExprAst>> attributes;
   Span span;
 };
 

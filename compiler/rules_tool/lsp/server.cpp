@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "compiler/rules_tool/lsp/completion.h"
+#include "compiler/rules_tool/lsp/references.h"
 #include "compiler/rules_tool/lsp/symbols.h"
 #include "compiler/rules_tool/lsp/transport.h"
 #include "include/collage/version.h"
@@ -19,6 +20,7 @@ constexpr int kMethodNotFound = -32601;
 constexpr int kInvalidParams = -32602;
 constexpr int kInternalError = -32603;
 constexpr int kNotInitialized = -32002;
+constexpr int kRequestFailed = -32803;
 
 struct RequestError : std::runtime_error {
   RequestError(int error_code, const std::string& message) : std::runtime_error(message), code(error_code) {}
@@ -31,6 +33,8 @@ Json capabilities() {
            {{"textDocumentSync", {{"openClose", true}, {"change", kFullText}}},
             {"hoverProvider", true},
             {"definitionProvider", true},
+            {"referencesProvider", true},
+            {"renameProvider", true},
             {"completionProvider", {{"triggerCharacters", {"."}}}},
             {"documentFormattingProvider", true}}},
           {"serverInfo", {{"name", "collage-rules"}, {"version", COLLAGE_VERSION}}}};
@@ -103,6 +107,8 @@ Json Server::request(const std::string& method, const Json& params) {
   }
   if (method == "textDocument/hover") return hover(params);
   if (method == "textDocument/definition") return definition(params);
+  if (method == "textDocument/references") return references(params);
+  if (method == "textDocument/rename") return rename(params);
   if (method == "textDocument/completion") {
     const Document& of = document(params);
     return completion(of, offset_at(of.text(), params.at("position")));
@@ -162,6 +168,31 @@ Json Server::definition(const Json& params) const {
   std::filesystem::path folder = std::filesystem::path(path_of(of.uri())).parent_path();
   std::string path = (folder / symbol->name).lexically_normal().string();
   return {{"uri", uri_of(path)}, {"range", range_of("", {})}};
+}
+
+Json Server::references(const Json& params) const {
+  const Document& of = document(params);
+  const uint32_t offset = offset_at(of.text(), params.at("position"));
+  bool with_declaration = true;
+  if (auto context = params.find("context"); context != params.end())
+    with_declaration = context->value("includeDeclaration", true);
+  std::optional<Symbol> symbol = symbol_at(of, offset);
+  Json all = Json::array();
+  for (const support::Span& span : references_of(of, offset)) {
+    const bool is_declaration = symbol && symbol->definition && symbol->definition->begin == span.begin;
+    if (!is_declaration || with_declaration) all.push_back({{"uri", of.uri()}, {"range", range_of(of.text(), span)}});
+  }
+  return all;
+}
+
+Json Server::rename(const Json& params) const {
+  const Document& of = document(params);
+  const Rename made = rename_at(of, offset_at(of.text(), params.at("position")), params.at("newName"));
+  if (!made.refusal.empty()) throw RequestError(kRequestFailed, made.refusal);
+  Json edits = Json::array();
+  for (const Edit& edit : made.edits)
+    edits.push_back({{"range", range_of(of.text(), edit.span)}, {"newText", edit.text}});
+  return {{"changes", {{of.uri(), std::move(edits)}}}};
 }
 
 Json Server::format(const Json& params) const {

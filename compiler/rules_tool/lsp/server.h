@@ -34,6 +34,8 @@ class Server {
   const Document& document(const Json& params) const;
   Json hover(const Json& params) const;
   Json definition(const Json& params) const;
+  Json references(const Json& params) const;
+  Json rename(const Json& params) const;
   Json format(const Json& params) const;
 
   void send(const Json& message);

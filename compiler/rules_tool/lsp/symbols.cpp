@@ -65,7 +65,7 @@ void collect(const std::vector<FormatToken>& tokens, size_t begin, size_t end, s
     Capture capture;
     capture.name = token.text;
     capture.span = token.span;
-    capture.is_node = at(tokens, i + 1).is("=");
+    capture.is_node = at(tokens, i + 1).is("=") && !at(tokens, i + 2).is("..") && !at(tokens, i + 2).is("each");
     if (capture.is_node) capture.operators = operator_names(tokens, i + 2);
     size_t next = i + 1;
     capture.may_be_absent = at(tokens, next).is("?");
@@ -101,6 +101,9 @@ class Resolver {
     if (token_.kind == Kind::String) return include();
     if (token_.kind != Kind::Name && token_.kind != Kind::Keyword) return std::nullopt;
     if (before().is(".")) return attribute();
+    if (const FormatToken* parameter = scope_.parameter(token_.text)) {
+      return make(Symbol::Kind::Parameter, parameter->span, fmt::format("`{}`: a parameter", token_.text));
+    }
     if (auto found = capture()) return found;
     if (auto found = declared()) return found;
     std::vector<std::string> members = scope_.family_members(token_.text);
@@ -273,6 +276,36 @@ std::vector<const ir::OpDef*> Scope::operators_of(std::string_view name) const {
     }
   }
   return ops;
+}
+
+const FormatToken* Scope::parameter(std::string_view name) const {
+  for (auto it = chain_.rbegin(); it != chain_.rend(); ++it) {
+    const Statement& statement = **it;
+    if (statement.head != "def" && statement.head != "let" && statement.head != "semantics") continue;
+    size_t i = 1;  // the name, with the word before it of `def where` and `def kernel`
+    while (i < statement.tokens.size() && !statement.tokens[i].is("(") && !statement.tokens[i].is("=")) ++i;
+    if (!at(statement.tokens, i).is("(")) continue;
+    for (; i < statement.tokens.size() && !statement.tokens[i].is(")"); ++i) {
+      if (statement.tokens[i].kind == Kind::Name && statement.tokens[i].is(name)) return &statement.tokens[i];
+    }
+  }
+  return nullptr;
+}
+
+std::optional<support::Span> definition_of(const Document& document, std::string_view name, uint32_t offset) {
+  const Scope scope(document, offset);
+  if (const FormatToken* parameter = scope.parameter(name)) return parameter->span;
+  for (const Capture& capture : scope.captures()) {
+    if (capture.name == name) return capture.span;
+  }
+  for (std::string_view head : {"attr", "knob", "def", "let"}) {
+    for (const Statement* statement : scope.declared(head)) {
+      if (statement->name() != nullptr && statement->name()->is(name)) return statement->name()->span;
+    }
+  }
+  if (scope.family_members(name).empty()) return std::nullopt;
+  const Statement* rule = scope.around("rule");
+  return at(rule->tokens, rule->find("for") + 1).span;
 }
 
 std::optional<Symbol> symbol_at(const Document& document, uint32_t offset) {

@@ -38,6 +38,8 @@ class Scope {
   std::vector<Capture> captures() const;
   /// Statements of a kind that are visible here: in the backend around the place, and at the top.
   std::vector<const Statement*> declared(std::string_view head) const;
+  /// The parameter `name` of the `def`, `let` or `semantics` around the place; null if there is none.
+  const FormatToken* parameter(std::string_view name) const;
   /// Members of the family whose variable is `name`; empty if there is no such family.
   std::vector<std::string> family_members(std::string_view name) const;
   /// Operators that a capture's node may be, families resolved.
@@ -55,6 +57,7 @@ struct Symbol {
     Function,
     Capture,
     Variable,
+    Parameter,
     Attribute,
     BackendAttribute,
     Definition,
@@ -70,6 +73,9 @@ struct Symbol {
   std::optional<support::Span> definition;  ///< in this document
   std::string text;                         ///< documentation, as Markdown
 };
+
+/// Where the name that stands at `offset`, in a statement or a message, is declared in this document; nullopt if nowhere.
+std::optional<support::Span> definition_of(const Document& document, std::string_view name, uint32_t offset);
 
 /// Returns nullopt if the word has no meaning here.
 std::optional<Symbol> symbol_at(const Document& document, uint32_t offset);

@@ -77,8 +77,9 @@ int run(int argc, char** argv) {
     return good;
   };
 
-  CLI::App* check = add_on_rules("check", "Report mistakes, and rules without tests",
-                                 [&](const RuleSet& rules) { return tool::check_rules(rules, options.report, diags); });
+  CLI::App* check = add_on_rules("check", "Report mistakes, and rules without tests", [&](const RuleSet& rules) {
+    return tool::check_rules(sources, rules, options.report, diags);
+  });
   CLI::App* test = add_on_rules("test", "Run the tests that stand in the files", [&](const RuleSet& rules) {
     return tool::test_rules(sources, rules, options.test, options.report, diags);
   });

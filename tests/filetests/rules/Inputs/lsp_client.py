@@ -192,6 +192,89 @@ def hover(client):
     client.stop()
 
 
+NAMES = r"""rules 1
+def act = Relu | Clip
+backend npu {
+  device npu { link host bandwidth 4 GB/s }
+  attr lanes: int = 8
+  runtime sim
+  let width(of, n) = dim(o<PARAMETER>f, 1) % n
+  semantics "conv"(x, w, b?) = Conv(x, w, b)
+  rule conv for f in {Relu, Tanh} {
+    match y = f?(c = Conv(x, w<CONST>: const, b?: const))
+    where width(x, la<ATTR>nes) == 0 else "{dim(w, 1)} of {c.group}, \{w} {lanes}"
+    cost bytes(w) / 1 GB/s
+    lower "conv"(x, encode(w, "OHWI"), w<ARGUMENT> = b)
+    kernel other { cost 1 us  lower "other"(w, f) }
+    test ok "%c = Conv(%x, %w)" with x: f32[1, 8, 1, 1], w<TEST>: f32[1, 8, 1, 1] -> {%c}
+  }
+  rule plain { match Conv(x, w: const) cost 1 us test ok "%c = Conv(%x, %w)" with x: f32[1, 8, 1, 1], w: f32[1, 8, 1, 1] -> {%c} }
+}
+"""
+
+
+def edited(text, edits):
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda e: (e["range"]["start"]["line"], e["range"]["start"]["character"]), reverse=True):
+        start, end = edit["range"]["start"], edit["range"]["end"]
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
+    return "\n".join(lines)
+
+
+def references(client):
+    client.start()
+    text, places = unmark(NAMES)
+    client.open(text)
+
+    def words(name, **context):
+        found = client.result("textDocument/references",
+                              {"textDocument": {"uri": URI}, "position": places[name], "context": context})
+        lines = text.split("\n")
+        for each in found:
+            start, end = each["range"]["start"], each["range"]["end"]
+            yield lines[start["line"]][start["character"] : end["character"]], start["line"]
+
+    assert list(words("CONST")) == [("w", 9), ("w", 10), ("w", 11), ("w", 12), ("w", 13)], list(words("CONST"))
+    assert list(words("CONST", includeDeclaration=False)) == [("w", 10), ("w", 11), ("w", 12), ("w", 13)]
+    assert list(words("ATTR")) == [("lanes", 4), ("lanes", 10), ("lanes", 10)], list(words("ATTR"))
+    assert list(words("PARAMETER")) == [("of", 6), ("of", 6)], list(words("PARAMETER"))
+    assert list(words("TEST")) == []
+    client.stop()
+
+
+def rename(client):
+    client.start()
+    text, places = unmark(NAMES)
+    client.open(text)
+
+    def renamed(name, to):
+        answer = client.result("textDocument/rename",
+                               {"textDocument": {"uri": URI}, "position": places[name], "newName": to})
+        return edited(text, answer["changes"][URI])
+
+    new = renamed("CONST", "weights")
+    for line in ('    match y = f?(c = Conv(x, weights: const, b?: const))',
+                 r'    where width(x, lanes) == 0 else "{dim(weights, 1)} of {c.group}, \{w} {lanes}"',
+                 '    cost bytes(weights) / 1 GB/s',
+                 '    lower "conv"(x, w = encode(weights, "OHWI"), w = b)',
+                 '    kernel other { cost 1 us  lower "other"(w = weights, f) }',
+                 '    test ok "%c = Conv(%x, %w)" with x: f32[1, 8, 1, 1], w: const f32[1, 8, 1, 1] -> {%c}',
+                 text.split("\n")[16]):
+        assert line in new.split("\n"), (line, new)
+    assert "let width(size, n) = dim(size, 1) % n" in renamed("PARAMETER", "size")
+    assert "attr width_: int" in renamed("ATTR", "width_") and "{width_}" in renamed("ATTR", "width_")
+
+    def refused(name, to):
+        return client.error("textDocument/rename",
+                            {"textDocument": {"uri": URI}, "position": places[name], "newName": to})
+
+    for to in ("b", "rule", "Relu", "dim", "macs", "2x", "", "a b"):
+        assert refused("CONST", to) == -32803, to
+    assert refused("TEST", "weights") == -32803
+    client.stop()
+
+
 def definition(client):
     client.start()
     marked = TEXT.replace("f?(c", "ac<DEF>t?(c").replace("% lanes", "% la<ATTR>nes").replace("link host", "link n<DEVICE>pu")
@@ -271,7 +354,7 @@ def protocol(client):
     client.notify("textDocument/didOpen", {})
     client.start()
     assert client.error("initialize") == -32600
-    assert client.error("textDocument/rename") == -32601
+    assert client.error("textDocument/codeAction") == -32601
     assert client.error("textDocument/hover", {"textDocument": 5}) == -32602
     assert client.error("textDocument/hover", [1]) == -32602
 

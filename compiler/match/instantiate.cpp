@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/match/instantiate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/infer.h"
+#include "runtime/core/element.h"
+
+namespace collage::match {
+namespace {
+
+using ir::TemplateOperand;
+using OperandKind = TemplateOperand::Kind;
+
+/// As the operator wants it, or nothing: 2.5 is no int.
+std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrKind kind) {
+  auto is_whole = [](double n) { return n == std::floor(n) && std::abs(n) < 0x1p62; };
+  const bool* truth = std::get_if<bool>(&value);
+  const double* number = std::get_if<double>(&value);
+  double plain = truth != nullptr ? (*truth ? 1 : 0) : number != nullptr ? *number : 0;
+  bool is_number = truth != nullptr || number != nullptr;
+  const auto* numbers = std::get_if<NumberList>(&value);
+  const std::vector<double>* list = numbers != nullptr ? &numbers->items : nullptr;
+  switch (kind) {
+    case ir::AttrKind::Int:
+      if (!is_number || !is_whole(plain)) return std::nullopt;
+      return static_cast<int64_t>(plain);
+    case ir::AttrKind::Float:
+      if (!is_number) return std::nullopt;
+      return plain;
+    case ir::AttrKind::String:
+      if (const auto* text = std::get_if<std::string>(&value)) return *text;
+      return std::nullopt;
+    case ir::AttrKind::Ints: {
+      if (list == nullptr || !std::all_of(list->begin(), list->end(), is_whole)) return std::nullopt;
+      runtime::Ints ints;
+      for (double n : *list) ints.push_back(static_cast<int64_t>(n));
+      return ints;
+    }
+    case ir::AttrKind::Floats:
+      if (list == nullptr) return std::nullopt;
+      return runtime::Floats(list->begin(), list->end());
+    case ir::AttrKind::Strings:
+    case ir::AttrKind::Tensor: break;
+  }
+  return std::nullopt;
+}
+
+/// Types follow from inference on a graph of nothing but the steps.
+class Instantiation {
+ public:
+  Instantiation(const ir::Template& shape, const std::vector<ir::Capture>& captures, const EvalContext& context,
+                ir::DType dtype, std::string* why)
+      : shape_(shape),
+        captures_(captures),
+        context_(context),
+        dtype_(dtype),
+        why_(why),
+        steps_(shape.steps.size(), -1) {}
+
+  std::optional<BuiltTemplate> run() {
+    std::optional<BuiltOperand> result = operand(shape_.result);
+    if (!result) return std::nullopt;
+    if (result->kind != BuiltOperand::Kind::Value && result->kind != BuiltOperand::Kind::Step) {
+      *why_ = "its result is absent in this match";
+      return std::nullopt;
+    }
+    built_.result = *result;
+    built_.type = scratch_.value(scratch_value(*result)).type;
+    return std::move(built_);
+  }
+
+ private:
+  std::optional<BuiltOperand> operand(const TemplateOperand& from) {
+    const auto at = static_cast<size_t>(from.index);
+    switch (from.kind) {
+      case OperandKind::Absent: return BuiltOperand{};
+      case OperandKind::Capture: {
+        const Binding& binding = context_.bindings[at];
+        if (!binding.is_present()) return BuiltOperand{};
+        return BuiltOperand{BuiltOperand::Kind::Value, binding.value};
+      }
+      case OperandKind::Number:
+        if (runtime::holds(dtype_, from.number)) return BuiltOperand{BuiltOperand::Kind::Number, {}, from.number};
+        *why_ = fmt::format("{} is no {}", from.number, runtime::name_of(dtype_));
+        return std::nullopt;
+      case OperandKind::Rest: break;  // of `operands` only
+      case OperandKind::Step: return step(at);
+      case OperandKind::Choice: return choice(shape_.choices[at]);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<BuiltOperand> choice(const ir::TemplateChoice& from) {
+    if (mentions_absent(from.condition, context_)) return operand(from.no);
+    const Evaluated holds = evaluate(from.condition, context_);
+    if (holds) return operand(as_bool(*holds.value) ? from.yes : from.no);
+    *why_ = fmt::format("a condition has no value: {}", holds.why);
+    return std::nullopt;
+  }
+
+  std::optional<BuiltOperand> step(size_t index) {
+    if (steps_[index] >= 0) return BuiltOperand{BuiltOperand::Kind::Step, {}, 0, steps_[index]};
+    const ir::TemplateStep& from = shape_.steps[index];
+    BuiltStep made;
+    made.op = from.op != nullptr ? from.op : named_operator(*from.op_name);
+    if (made.op == nullptr) return std::nullopt;
+    for (const TemplateOperand& wanted : from.operands) {
+      if (wanted.kind == OperandKind::Rest) {
+        const auto at = static_cast<size_t>(wanted.index);
+        for (ValueId value : values_of(context_.graph, captures_[at], context_.bindings[at]))
+          made.operands.push_back({BuiltOperand::Kind::Value, value});
+        continue;
+      }
+      std::optional<BuiltOperand> built = operand(wanted);
+      if (!built) return std::nullopt;
+      made.operands.push_back(*built);
+    }
+    while (!made.operands.empty() && made.operands.back().kind == BuiltOperand::Kind::Absent) made.operands.pop_back();
+    if (!attributes(from, &made) || !infer(&made)) return std::nullopt;
+    built_.steps.push_back(std::move(made));
+    steps_[index] = static_cast<int>(built_.steps.size()) - 1;
+    return BuiltOperand{BuiltOperand::Kind::Step, {}, 0, steps_[index]};
+  }
+
+  const ir::OpDef* named_operator(const ir::Expr& name) {
+    const Evaluated value = evaluate(name, context_);
+    const auto* text = value ? std::get_if<std::string>(&*value.value) : nullptr;
+    const ir::OpDef* op = text != nullptr ? ir::find_op(*text) : nullptr;
+    if (op == nullptr) *why_ = text != nullptr ? fmt::format("`{}` is no operator", *text) : value.why;
+    return op;
+  }
+
+  bool attributes(const ir::TemplateStep& from, BuiltStep* made) {
+    for (const ir::TemplateAttribute& attribute : from.attributes) {
+      if (shape_.leaves_out_absent_attrs && mentions_absent(attribute.value, context_)) continue;
+      const ir::AttrDef* def = made->op->find_attr(attribute.name);
+      if (def == nullptr) {
+        *why_ = fmt::format("{} has no attribute `{}`", made->op->name, attribute.name);
+        return false;
+      }
+      Evaluated value = evaluate(attribute.value, context_);
+      std::optional<runtime::AttrValue> built = value ? to_attribute(*value.value, def->kind) : std::nullopt;
+      if (!built) {
+        *why_ = fmt::format("`{}` of {} has no value: {}", attribute.name, made->op->name,
+                            value ? to_text(*value.value, attribute.value.unit) : value.why);
+        return false;
+      }
+      made->attrs.set(attribute.name, std::move(*built));
+    }
+    return true;
+  }
+
+  bool infer(BuiltStep* made) {
+    const auto given = static_cast<int>(made->operands.size());
+    if (given < made->op->min_inputs || given > made->op->max_inputs) {
+      *why_ = fmt::format("{} does not take {} operand{}", made->op->name, given, given == 1 ? "" : "s");
+      return false;
+    }
+    std::vector<ValueId> inputs;
+    for (const BuiltOperand& operand : made->operands) inputs.push_back(scratch_value(operand));
+    support::SourceManager sources;
+    support::Diagnostics diags(sources);
+    ir::NodeSource source;
+    source.where = "template";
+    NodeId node = append_inferred(scratch_, *made->op, inputs, made->attrs, {scratch_.unique_name("t")}, source, diags);
+    if (!node.is_valid()) {
+      *why_ = fmt::format("{}: {}", made->op->name, diags.records().at(0).message);
+      return false;
+    }
+    results_.push_back(scratch_.first_output(node));
+    made->type = scratch_.value(results_.back()).type;
+    return true;
+  }
+
+  ValueId scratch_value(const BuiltOperand& operand) {
+    switch (operand.kind) {
+      case BuiltOperand::Kind::Absent: return {};
+      case BuiltOperand::Kind::Number:
+        return scratch_.add_constant(scratch_.unique_name("k"), scalar_constant(operand.number, dtype_));
+      case BuiltOperand::Kind::Step: return results_[static_cast<size_t>(operand.step)];
+      case BuiltOperand::Kind::Value: break;
+    }
+    ValueId& copy = copies_[operand.value];
+    if (copy.is_valid()) return copy;
+    const ir::Value& value = context_.graph.value(operand.value);
+    const std::string name = scratch_.unique_name("x");
+    copy = value.is_constant() ? scratch_.add_constant(name, *value.constant) : scratch_.add_input(name, value.type);
+    return copy;
+  }
+
+  const ir::Template& shape_;
+  const std::vector<ir::Capture>& captures_;
+  const EvalContext& context_;
+  ir::DType dtype_;
+  std::string* why_;
+  BuiltTemplate built_;
+  std::vector<int> steps_;  ///< by step of the template: index into those that are built
+  Graph scratch_;
+  std::map<ValueId, ValueId> copies_;  ///< of values of the match, in `scratch_`
+  std::vector<ValueId> results_;       ///< by built step, in `scratch_`
+};
+
+}  // namespace
+
+std::optional<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
+                                         const EvalContext& context, ir::DType dtype, std::string* why) {
+  return Instantiation(shape, captures, context, dtype, why).run();
+}
+
+ir::Constant scalar_constant(double number, ir::DType dtype) {
+  ir::Tensor tensor(dtype, {});
+  runtime::set_element(tensor.view(), 0, number);
+  return ir::make_constant(tensor);
+}
+
+}  // namespace collage::match
