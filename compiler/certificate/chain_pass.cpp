@@ -191,14 +191,19 @@ void ChainPass::cut_into_runs() {
     const CandidateId c = candidates_[i];
     const auto share = shares_.find(c);
     const std::vector<Stretch>& stretches = order_.runs[c];
+    // Without shares: by length. With shares: what they leave, in equal parts.
+    const bool has_shares = share != shares_.end();
+    Wide beyond = has_shares ? costs_[i] : 0;
+    if (has_shares) {
+      for (place::Cost run : share->second->runs) beyond -= run.count();
+    }
     const Wide each = costs_[i] / candidate(c).nodes.size();
     const std::map<ProblemValueId, Formats> reads = reads_of(c);
     mark(c);
     Wide rest = costs_[i];
     for (size_t r = 0; r < stretches.size(); ++r) {
-      // Without shares: by length.
       Wide own = each * stretches[r].size();
-      if (share != shares_.end()) own = share->second->runs[r].count();
+      if (has_shares) own = share->second->runs[r].count() + beyond / stretches.size();
       if (r + 1 == stretches.size()) own = rest;
       rest -= own;
       add_run(i, stretches[r], own, reads);
@@ -273,7 +278,7 @@ Wide ChainPass::phi(WritingId id, Formats next) {
   if (!is_new) return it->second;
   const Value& written = values_[writing.value];
   const Formats needed = written.always | next;
-  if (written.trees == nullptr) return it->second = plain_cost(writing, needed);
+  if (written.trees == nullptr) return it->second = plain_cost(writing.value, writing.format, needed);
   const Formats free = ((Formats{1} << written.formats.size()) - 1) & ~needed;
   for (Formats more = free;; more = (more - 1) & free) {
     Wide cost = scaled(written.trees->cost(writing.format, static_cast<uint32_t>(needed | more)));
@@ -288,16 +293,31 @@ Wide ChainPass::phi(WritingId id, Formats next) {
 }
 
 /// St(w, F) of a value in many formats; 0, which is no more, where even F is too many.
-Wide ChainPass::plain_cost(const Writing& writing, Formats needed) {
-  const Value& written = values_[writing.value];
+Wide ChainPass::plain_cost(ProblemValueId v, FormatId written, Formats needed) const {
   std::vector<FormatId> wanted;
   for (Formats rest = needed; rest != 0; rest &= rest - 1) {
-    const FormatId format = written.formats[lowest(rest)];
-    if (format != writing.format) wanted.push_back(format);
+    const FormatId format = values_[v].formats[lowest(rest)];
+    if (format != written) wanted.push_back(format);
   }
   if (wanted.empty() || wanted.size() > FormatTrees::kMaxWantedFormats) return 0;
-  const FormatTrees trees(file_.problem.values[writing.value].conversions, wanted);
-  return scaled(trees.cost(writing.format, (uint32_t{1} << wanted.size()) - 1));
+  const FormatTrees trees(file_.problem.values[v].conversions, wanted);
+  return scaled(trees.cost(written, (uint32_t{1} << wanted.size()) - 1));
+}
+
+Wide ChainPass::conversions(ProblemValueId v, FormatId written, Formats wanted) const {
+  const Value& value = values_[v];
+  const Formats needed = wanted | value.always;
+  if (value.trees == nullptr) return plain_cost(v, written, needed);
+  return scaled(value.trees->cost(written, static_cast<uint32_t>(needed)));
+}
+
+Wide ChainPass::step(RunId last, RunId next) const {
+  const Place& at = places_[runs_[next].begin];
+  return sum(at.link(last.is_valid() ? runs_[last].end_kind : 0, runs_[next].start_kind), runs_[next].local);
+}
+
+Wide ChainPass::rest(RunId last) const {
+  return last.is_valid() ? places_[runs_[last].end].end_rest[runs_[last].end_kind] : places_.front().end_rest.front();
 }
 
 void ChainPass::link(Place& at) {

@@ -53,19 +53,42 @@ struct Order {
 };
 
 class ChainPass {
+  struct Run;
+
  public:
+  using RunId = support::Id<Run>;
+
   /// `candidates`: those that take part, ascending; `costs`: what they cost in the round, scaled, as all is
   /// here (problem/proof.h).
   ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates,
             const Table<EntryId, Wide>& costs);
 
-  /// What is wrong with the multipliers of the round. The last run of a candidate takes what is left of its cost.
+  /// What is wrong with the multipliers of the round. What a candidate costs beyond its shares its runs take in equal parts,
+  /// the last one what is left.
   runtime::Status set(const place::Proof::Round& round);
 
   /// `kUnreachable`: no chain leads through.
   Wide lower();
   /// No solution with the candidate costs less. After `lower`.
   Table<EntryId, Wide> lower_with();
+
+  // Chains run by run. After `lower` and `find_rests`.
+
+  void find_rests() { backward(); }
+  support::IdRange<RunId> runs_of(EntryId entry) const { return runs_of_[entry]; }
+  Stretch positions(RunId run) const { return {runs_[run].begin, runs_[run].end}; }
+  /// A chain before its first run.
+  Wide begin() const { return places_.front().reach.front(); }
+  /// What `next` adds after `last`, which ends where it begins; `last`: none before the first run.
+  Wide step(RunId last, RunId next) const;
+  /// The cheapest chain after `last`.
+  Wide rest(RunId last) const;
+
+  // Values. After `set`.
+
+  Formats format_bit(ProblemValueId v, place::FormatId format) const { return bit(values_[v], format); }
+  /// What it costs to have the value in these formats, and as model outputs want it; `kUnreachable`: it cannot be had so.
+  Wide conversions(ProblemValueId v, place::FormatId written, Formats wanted) const;
 
  private:
   struct Reader {
@@ -106,7 +129,6 @@ class ChainPass {
     EndKind end_kind;
     Wide local = 0;
   };
-  using RunId = support::Id<Run>;
   /// A position between runs.
   struct Place {
     /// phi of what crosses.
@@ -140,7 +162,7 @@ class ChainPass {
   WritingId writing_of(ProblemValueId v, place::FormatId format, CandidateId c);
   static std::optional<Wide> given_back(const Reader& reader, Formats set);
   Wide phi(WritingId writing, Formats next);
-  Wide plain_cost(const Writing& writing, Formats needed);
+  Wide plain_cost(ProblemValueId v, place::FormatId written, Formats needed) const;
   void link(Place& at);
   void backward();
   Table<RunId, Wide> between_runs() const;

@@ -8,8 +8,8 @@
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/beam_search.h"
-#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 #include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/periodic_start.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <queue>
-#include <variant>
+#include <utility>
 
 #include "compiler/place/exact/bound/proof_split.h"
 #include "compiler/place/exact/bound/proof_stage.h"
@@ -19,6 +19,7 @@ namespace {
 
 using Prices = std::vector<Proof::LimitPrice>;
 
+constexpr double kMostPrice = 1e15;
 constexpr int kStepsOfChunk = 50;  ///< between two looks at which candidates can go
 constexpr int kMostChunksOfRoot = 40;
 constexpr int kMostChunksOfCase = 4;
@@ -40,6 +41,10 @@ constexpr int64_t kMostScale = 1024;
 constexpr int64_t kMostScaledCost = int64_t{1} << 50;
 /// A chunk that raises the bound by less than this part of the gap is the last.
 constexpr int64_t kLeastGainDivisor = 50;
+/// Parts of solutions that the judge may look at, and the prices of limits at which it asks what they cost: of one that has used
+/// little of a limit the rest has more than it needs, of one that has used much it has to do with less.
+constexpr int64_t kStatesOfSweep = 200'000;
+constexpr double kPriceFactorsOfSweep[] = {0.25, 4, 32};
 /// Building the case anew is as much work as so many steps.
 constexpr uint64_t kStepsToBuild = 20;
 
@@ -63,8 +68,14 @@ Problem scaled(const Problem& problem, int64_t scale, Cost most) {
 
 class BoundProver {
  public:
-  BoundProver(const Problem& problem, Cost cost, const ProofBudget& budget)
-      : problem_(problem), cost_(cost), budget_(budget), cases_(problem), start_(Clock::now()) {}
+  /// `judge`: of scaled proofs, whether they show the cost.
+  BoundProver(const Problem& problem, Cost cost, const ProofBudget& budget, std::function<bool(Proof)> judge)
+      : problem_(problem),
+        cost_(cost),
+        budget_(budget),
+        judge_(std::move(judge)),
+        cases_(problem),
+        start_(Clock::now()) {}
 
   Proof run() {
     Waiting root;
@@ -287,7 +298,7 @@ class BoundProver {
         }
         if (price >= 1) {
           const ProofCases::Limit& limit = cases_.limits()[l];
-          prices.push_back({limit.of, limit.owner, problem_.cost_of(std::llround(std::min(price, 1e15)))});
+          prices.push_back({limit.of, limit.owner, problem_.cost_of(std::llround(std::min(price, kMostPrice)))});
         }
       }
       if (prices.empty() && view.prices.empty()) return false;
@@ -321,6 +332,7 @@ class BoundProver {
       least_ = std::min(least_, view.stage->lower());
       return;
     }
+    if (is_first(view) && judge_ && sweep(view)) return;
     Proof::Split by = choose_split(cases_, view.now.state, *view.stage);
     if (by.kind == Proof::Split::Kind::None || is_spent()) {
       least_ = std::min(least_, view.stage->lower());
@@ -337,6 +349,28 @@ class BoundProver {
     view.described.split = std::move(by);
     waiting_.push(std::move(first));
     waiting_.push(std::move(second));
+  }
+
+  /// Whether looking at all solutions of the first case settles it.
+  bool sweep(View& view) {
+    Proof::Case swept = view.described;
+    swept.sweep = kStatesOfSweep;
+    for (const double factor : kPriceFactorsOfSweep) {
+      if (view.prices.empty()) break;
+      Proof::Round& round = swept.rounds.emplace_back();
+      round.is_repeated = true;
+      round.limits = view.prices;
+      for (Proof::LimitPrice& limit : round.limits) {
+        const double price = static_cast<double>(limit.price.count()) * factor;
+        limit.price = problem_.cost_of(std::llround(std::min(price, kMostPrice)));
+      }
+    }
+    Proof proof;
+    proof.order = order_.items();
+    proof.cases.push_back(swept);
+    if (!judge_(std::move(proof))) return false;
+    view.described = std::move(swept);
+    return true;
   }
 
   void divide(const Proof::Split& by, CaseOfProof& first, CaseOfProof& second) const {
@@ -379,6 +413,7 @@ class BoundProver {
   const Problem& problem_;
   const Cost cost_;
   const ProofBudget& budget_;
+  const std::function<bool(Proof)> judge_;
   ProofCases cases_;
   Clock::time_point start_;
   Table<Position, NodeId> order_;
@@ -391,13 +426,22 @@ class BoundProver {
 
 }  // namespace
 
-Proof prove_bound(const Problem& problem, Cost cost, const ProofBudget& budget) {
+Proof prove_bound(const Problem& problem, Cost cost, const ProofBudget& budget, const ProofJudge& judge) {
   int64_t scale = kMostScale;
   while (scale > 1 && cost.count() > kMostScaledCost / scale) scale /= 2;
   // What costs more than one less than the plan costs no less.
   const Cost target = problem.cost_of((cost.count() - 1) * scale + 1);
   const Problem fine = scaled(problem, scale, cost);
-  Proof proof = BoundProver(fine, target, budget).run();
+  std::function<bool(Proof)> shows_cost;
+  if (judge) {
+    shows_cost = [&](Proof proof) {
+      proof.scale = scale;
+      proof.bound = cost;
+      const std::optional<Cost> shown = judge(proof);
+      return shown && *shown >= cost;
+    };
+  }
+  Proof proof = BoundProver(fine, target, budget, shows_cost).run();
   proof.scale = scale;
   const int64_t bound = proof.bound.count();
   proof.bound = problem.cost_of(bound > 0 ? (bound + scale - 1) / scale : bound / scale);
