@@ -213,7 +213,7 @@ void ChainPass::cut_into_runs() {
 }
 
 void ChainPass::add_run(EntryId entry, Stretch stretch, Wide share, const std::map<ProblemValueId, Formats>& reads) {
-  Run run{entry, stretch.front(), stretch.last_plus_one(), 0, 0, share};
+  Run run{entry, stretch.front(), stretch.last_plus_one(), 0, 0, share, {}, share};
   const CandidateId c = candidates_[entry];
   std::vector<Formats> next;
   for (ProblemValueId v : places_[run.begin].crossing) next.push_back(reads.at(v));
@@ -234,11 +234,12 @@ void ChainPass::add_run(EntryId entry, Stretch stretch, Wide share, const std::m
           std::find_if(writes.begin(), writes.end(), [v = v](const ValueFormat& item) { return item.value == v; });
       if (write == writes.end()) continue;
       const WritingId writing = writing_of(v, write->format, c);
+      run.writes.emplace_back(v, writing);
       const auto crosses = std::lower_bound(crossing.begin(), crossing.end(), v);
       if (crosses != crossing.end() && *crosses == v) {
         *(writings.begin() + (crosses - crossing.begin())) = writing;
       } else {
-        run.local = sum(run.local, phi(writing, 0));
+        run.local = sum(run.local, phi(writing, 0, 0));
       }
     }
   }
@@ -272,17 +273,19 @@ std::optional<Wide> ChainPass::given_back(const Reader& reader, Formats set) {
   return most;
 }
 
-Wide ChainPass::phi(WritingId id, Formats next) {
+Wide ChainPass::phi(WritingId id, Formats wanted, Position from) {
   Writing& writing = writings_[id];
-  const auto [it, is_new] = writing.phi.try_emplace(next, kUnreachable);
-  if (!is_new) return it->second;
   const Value& written = values_[writing.value];
-  const Formats needed = written.always | next;
+  size_t first = 0;
+  while (first < writing.outside.size() && written.readers[writing.outside[first]].position < from) ++first;
+  const auto [it, is_new] = writing.phi.try_emplace({wanted, first}, kUnreachable);
+  if (!is_new) return it->second;
+  const Formats needed = written.always | wanted;
   if (written.trees == nullptr) return it->second = plain_cost(writing.value, writing.format, needed);
   const Formats free = ((Formats{1} << written.formats.size()) - 1) & ~needed;
   for (Formats more = free;; more = (more - 1) & free) {
     Wide cost = scaled(written.trees->cost(writing.format, static_cast<uint32_t>(needed | more)));
-    for (size_t i = 0; i < writing.outside.size() && cost < kUnreachable; ++i) {
+    for (size_t i = first; i < writing.outside.size() && cost < kUnreachable; ++i) {
       const Reader& reader = written.readers[writing.outside[i]];
       const std::optional<Wide> back = given_back(reader, needed | more);
       cost = back ? cost - *back : kUnreachable;
@@ -311,11 +314,6 @@ Wide ChainPass::conversions(ProblemValueId v, FormatId written, Formats wanted) 
   return scaled(value.trees->cost(written, static_cast<uint32_t>(needed)));
 }
 
-Wide ChainPass::step(RunId last, RunId next) const {
-  const Place& at = places_[runs_[next].begin];
-  return sum(at.link(last.is_valid() ? runs_[last].end_kind : 0, runs_[next].start_kind), runs_[next].local);
-}
-
 Wide ChainPass::rest(RunId last) const {
   return last.is_valid() ? places_[runs_[last].end].end_rest[runs_[last].end_kind] : places_.front().end_rest.front();
 }
@@ -324,7 +322,7 @@ void ChainPass::link(Place& at) {
   for (const std::vector<WritingId>& writings : at.writings) {
     for (const std::vector<Formats>& reads : at.reads) {
       Wide cost = 0;
-      for (size_t i = 0; i < writings.size(); ++i) cost = sum(cost, phi(writings[i], reads[i]));
+      for (size_t i = 0; i < writings.size(); ++i) cost = sum(cost, phi(writings[i], reads[i], 0));
       at.links.push_back(cost);
     }
   }
@@ -332,15 +330,16 @@ void ChainPass::link(Place& at) {
 
 Wide ChainPass::lower() {
   Wide inputs = 0;
+  input_writings_.assign(values_.size(), WritingId());
   std::vector<WritingId> crossing;
   for (ProblemValueId v : values_.ids()) {
     if (values_[v].writer.is_valid()) continue;
-    const WritingId writing = writing_of(v, file_.problem.host_plain, {});
+    const WritingId writing = input_writings_[v] = writing_of(v, file_.problem.host_plain, {});
     const std::vector<ProblemValueId>& first = places_.front().crossing;
     if (std::binary_search(first.begin(), first.end(), v)) {
       crossing.push_back(writing);
     } else {
-      inputs = sum(inputs, phi(writing, 0));
+      inputs = sum(inputs, phi(writing, 0, 0));
     }
   }
   places_.front().writings.assign(1, crossing);

@@ -3,6 +3,7 @@
 #include "compiler/certificate/sweep.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace collage::certificate {
@@ -13,12 +14,15 @@ using place::FormatId;
 using place::ProblemValue;
 
 using RunId = ChainPass::RunId;
+using WritingId = ChainPass::WritingId;
 
-/// A value that is not settled.
+/// A value of which some reader, or the writer, is not before the place.
 struct OpenValue {
   ProblemValueId value = 0;
   FormatId written;  ///< none: its writer is not covered
   Formats wanted = 0;
+  bool is_settled = false;
+  WritingId writing;  ///< of the run that wrote it; none: that is not before the place
 };
 
 /// What a partial solution has used of limits.
@@ -46,7 +50,8 @@ struct Partial {
   Wide cost = 0;  ///< of candidates and settled values
   RunId last;     ///< up to `place`
   std::vector<RunId> ahead;
-  std::vector<Wide> chain;  ///< up to `last`, by round
+  /// Shares of runs up to `last`, and conversions of values that are no more open; by round.
+  std::vector<Wide> paid;
 };
 
 struct HashOfKey {
@@ -71,6 +76,7 @@ class Sweeper {
         beginning_at_(nodes_),
         writer_(problem_.values.size()),
         readers_(problem_.values.size()),
+        last_(problem_.values.size()),
         layers_(nodes_ + 1) {
     for (PricedRound& round : input.rounds) round.pass->find_rests();
     for (EntryId i : input.candidates.ids()) {
@@ -80,6 +86,8 @@ class Sweeper {
       const ProblemValue& value = problem_.values[v];
       if (value.writer.is_valid()) writer_[v] = input.order.position[value.writer];
       for (NodeId reader : value.readers) readers_[v].push_back(input.order.position[reader]);
+      last_[v] = std::accumulate(readers_[v].begin(), readers_[v].end(), writer_[v],
+                                 [](Position a, Position b) { return std::max(a, b); });
     }
     for (OwnerId a : problem_.owners.ids()) {
       const auto ids = problem_.owners.ids();
@@ -96,7 +104,12 @@ class Sweeper {
     first.used.working = Table<Limits::InstanceId, Wide>(input_.limits.instances(), 0);
     for (Limits::InstanceId i : first.used.working.ids()) first.used.working[i] = input_.state.demanded[i];
     first.used.owners.assign(in_conflict_.size(), 0);
-    for (const PricedRound& round : input_.rounds) first.chain.push_back(round.pass->begin());
+    for (ProblemValueId v : writer_.ids()) {
+      const bool is_input = !writer_[v].is_valid() && !readers_[v].empty();
+      if (is_input)
+        first.open.push_back({v, problem_.host_plain, 0, false, input_.rounds.front().pass->input_writing(v)});
+    }
+    first.paid.assign(input_.rounds.size(), 0);
     keep(std::move(first));
     for (Position at : beginning_at_.ids()) {
       for (const auto& [key, alike] : layers_[at]) {
@@ -178,27 +191,43 @@ class Sweeper {
     for (; passed != after.beyond.end() && *passed == after.place; ++passed) after.place = advance(after.place, 1);
     after.beyond.erase(after.beyond.begin(), passed);
 
-    after.last = before.last;
-    after.ahead = before.ahead;
-    for (RunId r : pass.runs_of(i)) after.ahead.push_back(r);
-    const auto begin_of = [&](RunId r) { return pass.positions(r).front(); };
-    std::sort(after.ahead.begin(), after.ahead.end(), [&](RunId a, RunId b) { return begin_of(a) < begin_of(b); });
-    after.chain = before.chain;
-    auto run = after.ahead.begin();
-    for (; run != after.ahead.end() && begin_of(*run) < after.place; ++run) {
-      for (size_t r = 0; r < after.chain.size(); ++r) {
-        const Wide more = input_.rounds[r].pass->step(after.last, *run);
-        if (more >= kUnreachable) return std::nullopt;
-        after.chain[r] += more;
-      }
-      after.last = *run;
-    }
-    after.ahead.erase(after.ahead.begin(), run);
-    if (lower(after) >= input_.claimed) return std::nullopt;
     after.cost = before.cost + input_.costs[i];
     after.open = before.open;
     if (!touch_values(candidate(i), after) || after.cost >= input_.claimed) return std::nullopt;
+
+    after.last = before.last;
+    after.ahead = before.ahead;
+    for (RunId r : pass.runs_of(i)) after.ahead.push_back(r);
+    std::sort(after.ahead.begin(), after.ahead.end(), [&](RunId a, RunId b) { return begin_of(a) < begin_of(b); });
+    after.paid = before.paid;
+    pass_runs(after);
+    if (lower(after) >= input_.claimed) return std::nullopt;
     return after;
+  }
+
+  Position begin_of(RunId run) const { return input_.rounds.front().pass->positions(run).front(); }
+
+  /// What lies before the place now: runs, and values with all their readers.
+  void pass_runs(Partial& after) const {
+    const ChainPass& pass = *input_.rounds.front().pass;
+    auto run = after.ahead.begin();
+    for (; run != after.ahead.end() && begin_of(*run) < after.place; ++run) {
+      for (size_t r = 0; r < after.paid.size(); ++r) after.paid[r] += input_.rounds[r].pass->share(*run);
+      for (const auto& [v, writing] : pass.writes(*run)) find_open(after, v)->writing = writing;
+      after.last = *run;
+    }
+    after.ahead.erase(after.ahead.begin(), run);
+    std::erase_if(after.open, [&](const OpenValue& open) {
+      if (last_[open.value] >= after.place) return false;
+      const Wide cost = pass.conversions(open.value, open.written, open.wanted);
+      for (Wide& paid : after.paid) paid += cost;
+      return true;
+    });
+  }
+
+  static std::vector<OpenValue>::iterator find_open(Partial& partial, ProblemValueId v) {
+    return std::lower_bound(partial.open.begin(), partial.open.end(), v,
+                            [](const OpenValue& known, ProblemValueId value) { return known.value < value; });
   }
 
   /// False: a limit is exceeded.
@@ -227,20 +256,17 @@ class Sweeper {
   bool touch_values(const Candidate& added, Partial& after) const {
     const ChainPass& pass = *input_.rounds.front().pass;
     const auto open = [&](ProblemValueId v) {
-      auto at = std::lower_bound(after.open.begin(), after.open.end(), v,
-                                 [](const OpenValue& known, ProblemValueId value) { return known.value < value; });
-      if (at == after.open.end() || at->value != v) {
-        at = after.open.insert(at, {v, writer_[v].is_valid() ? FormatId() : problem_.host_plain, 0});
-      }
+      auto at = find_open(after, v);
+      if (at == after.open.end() || at->value != v) at = after.open.insert(at, {v, {}, 0, false, {}});
       return at;
     };
     const auto settle = [&](ProblemValueId v) {
       const auto at = open(v);
-      if (!at->written.is_valid()) return true;
+      if (!at->written.is_valid() || at->is_settled) return true;
       const std::vector<Position>& readers = readers_[v];
       if (!std::all_of(readers.begin(), readers.end(), [&](Position p) { return is_covered(after, p); })) return true;
       const Wide cost = pass.conversions(v, at->written, at->wanted);
-      after.open.erase(at);
+      at->is_settled = true;
       after.cost += cost;
       return cost < kUnreachable;
     };
@@ -260,13 +286,26 @@ class Sweeper {
     Table<Limits::InstanceId, Wide> rooms(input_.limits.instances());
     for (Limits::InstanceId i : rooms.ids()) rooms[i] = Wide{input_.limits.memory(i)} - partial.used.working[i];
     Wide lower = -kUnreachable;
-    for (size_t r = 0; r < partial.chain.size(); ++r) {
+    for (size_t r = 0; r < partial.paid.size(); ++r) {
       const PricedRound& round = input_.rounds[r];
-      const Wide rest = round.pass->rest(partial.last);
-      if (rest >= kUnreachable) return kUnreachable;
-      lower = std::max(lower, partial.chain[r] + rest - round.prices.credit(rooms));
+      Wide here = round.pass->rest(partial.last);
+      if (here >= kUnreachable) return kUnreachable;
+      here += partial.paid[r] - round.prices.credit(rooms);
+      for (const OpenValue& open : partial.open) {
+        if (!open.writing.is_valid() || is_next(open.value, partial.place)) continue;
+        const Wide phi = round.pass->phi(open.writing, open.wanted, partial.place);
+        if (phi >= kUnreachable) return kUnreachable;
+        here += phi;
+      }
+      lower = std::max(lower, here);
     }
     return lower;
+  }
+
+  /// Whether the value is written right before the place and read there.
+  bool is_next(ProblemValueId v, Position place) const {
+    return advance(writer_[v], 1) == place &&
+           std::find(readers_[v].begin(), readers_[v].end(), place) != readers_[v].end();
   }
 
   /// Sets `matters`: what can never bind from here on counts as if it were used up to where it could.
@@ -292,6 +331,8 @@ class Sweeper {
     for (Position at : partial.beyond) key.push_back(at.index);
     key.push_back(-1);
     for (const OpenValue& open : partial.open) {
+      const bool is_untouched = !writer_[open.value].is_valid() && open.wanted == 0;
+      if (open.is_settled || is_untouched) continue;
       key.insert(key.end(), {open.value.index, open.written.index, static_cast<int64_t>(open.wanted)});
     }
     std::vector<Partial>& alike = layers_[partial.place][std::move(key)];
@@ -310,6 +351,7 @@ class Sweeper {
   Table<Position, std::vector<EntryId>> beginning_at_;
   Table<ProblemValueId, Position> writer_;
   Table<ProblemValueId, std::vector<Position>> readers_;
+  Table<ProblemValueId, Position> last_;  // of writer and readers
   std::vector<OwnerId> in_conflict_;
   Table<Position, Table<Limits::CounterId, int64_t>> partitions_left_;
   Table<Position, Table<Limits::InstanceId, Wide>> bytes_left_;

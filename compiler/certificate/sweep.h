@@ -10,9 +10,10 @@
 // What completes one then completes all that are alike, for the same cost. So one that costs no more and has used no more of
 // any limit takes the place of another. Nothing is merged that limits could tell apart, but what can never bind any more.
 //
-// A partial solution goes where it costs `claimed` or more in some round, as a chain: its runs up to its place, and the
-// cheapest chain after the last of them (chain_pass.h). Whether all candidates run in some order is not asked: more is looked
-// at than there are solutions, which costs nothing of the bound but its height.
+// A partial solution goes where it costs `claimed` or more in some round (chain_pass.h): the shares of its runs up to its place,
+// the cheapest chain after these, and for each value that was written there phi, with the formats that are wanted of it by now,
+// less only what readers after the place pay. Whether all candidates run in some order is not asked: more is looked at than
+// there are solutions, which costs nothing of the bound but its height.
 #pragma once
 
 #include "compiler/certificate/chain_pass.h"

@@ -43,15 +43,20 @@ Problem any_problem(RandomSource& random, uint64_t seed, size_t nodes) {
 std::optional<Case> random_case(RandomSource& random, uint64_t seed, size_t most_nodes) {
   const size_t nodes = 1 + random.below(most_nodes);
   Case made{any_problem(random, seed, nodes), {}, {}};
-  std::optional<Solution> solution = search_optimal(made.problem);
+  place::SearchOptions options;
+  options.keeps_multipliers = seed % 4 < 2;
+  std::optional<Solution> solution = search_optimal(made.problem, options);
   if (!solution) return std::nullopt;
   made.solution = std::move(*solution);
   CertificateFile file{{}, made.problem, made.solution, {}};
+  place::ProofOptions proving;
+  proving.multipliers = made.solution.multipliers.get();
   const place::ProofJudge judge = [&](const place::Proof& proof) {
     file.proof = proof;
     return shown_by_proof(file);
   };
-  made.proof = prove_bound(made.problem, made.solution.cost, {}, seed % 2 == 0 ? judge : place::ProofJudge());
+  if (seed % 2 == 0) proving.judge = judge;
+  made.proof = prove_bound(made.problem, made.solution.cost, proving);
   if (!made.proof.exists()) return std::nullopt;
   return made;
 }

@@ -113,13 +113,16 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
     Restatement restatement(*plan.problem, file.problem);
     for (CandidateId& c : file.solution.chosen) c = restatement.candidate(c);
   }
-  place::ProofBudget budget;
-  budget.max_seconds = input.options.max_seconds;
-  budget.stop = input.options.stop;
-  file.proof = place::prove_bound(file.problem, file.solution.cost, budget, [&](const place::Proof& proof) {
+  place::ProofOptions options;
+  options.max_seconds = input.options.max_seconds;
+  options.stop = input.options.stop;
+  // Those of another problem's candidates say nothing of these.
+  if (!plan.problem) options.multipliers = file.solution.multipliers.get();
+  options.judge = [&](const place::Proof& proof) {
     file.proof = proof;
     return certificate::shown_by_proof(file);
-  });
+  };
+  file.proof = place::prove_bound(file.problem, file.solution.cost, options);
   if (file.proof.exists()) settle_bound(file);
   file.solution.bound = std::min(file.solution.cost, std::max(plan.bound, file.proof.bound));
   file.solution.optimal = file.solution.bound == file.solution.cost;

@@ -3,6 +3,7 @@
 #include "compiler/place/exact/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -81,6 +82,10 @@ class OptimalSearch {
     solution.optimal = solution.cost == solution.bound;
     solution.is_limited = limits_.any_active();
     solution.states = budget_.states();
+    if (options_.keeps_multipliers) {
+      multipliers_.rounds.push_back(stated_round());
+      solution.multipliers = std::make_shared<FoundMultipliers>(std::move(multipliers_));
+    }
     return solution;
   }
 
@@ -218,6 +223,7 @@ class OptimalSearch {
     if (!limits_.activate(chosen(), exceeded)) return false;
     // Candidates went because they were in no better solution than one that breaks limits.
     if (whole_ != nullptr) stage_ = std::move(whole_);
+    multipliers_ = {};
     if (!is_tuned_without_) tune_without_limits();
     has_new_stage_ = true;
     best_ = {};
@@ -304,9 +310,27 @@ class OptimalSearch {
         correspondence(stage_->search, stage_->chain.layout(), next->search, next->chain.layout()));
     const Table<CandidateId, MoveId> move_of = moves_of_candidates(next->search);
     for (MoveId& move : best_.moves) move = move_of[source(move)];
+    if (options_.keeps_multipliers) multipliers_.rounds.push_back(stated_round());
     if (whole_ == nullptr) whole_ = std::move(stage_);
     stage_ = std::move(next);
     raise(std::min(best_.cost, this->lower()));
+  }
+
+  /// The multipliers of the stage, and the prices of limits.
+  Proof::Round stated_round() const {
+    using Of = Proof::LimitPrice::Of;
+    Proof::Round round = round_of(stage_->search, stage_->chain);
+    for (SearchLimits::LimitId limit : limits_.limits().ids()) {
+      const SearchLimits::Limit& priced = limits_.limits()[limit];
+      const auto ids = problem_.candidates.ids();
+      const auto user = std::find_if(ids.begin(), ids.end(), [&](CandidateId c) { return limits_.uses(limit, c) > 0; });
+      if (priced.price <= 0 || user == ids.end()) continue;
+      const bool is_memory = priced.instance.is_valid();
+      const double unit = is_memory ? static_cast<double>(kPricedBytes) : 1;
+      round.limits.push_back({is_memory ? Of::Memory : Of::Partitions, problem_.candidates[*user].owner,
+                              problem_.cost_of(std::llround(priced.price * unit))});
+    }
+    return round;
   }
 
   /// The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
@@ -335,6 +359,7 @@ class OptimalSearch {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Stage> whole_;  ///< with all candidates, once some went
   SearchLimits limits_;
+  FoundMultipliers multipliers_;  ///< of stages before, where they are to be kept
   Incumbent best_;
   Cost bound_;
   Bytes least_excess_;  ///< of the first solution that was refused in a round

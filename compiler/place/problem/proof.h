@@ -97,6 +97,12 @@ struct Proof {
   Cost bound;  ///< not scaled
 };
 
+/// What a search ended with, for a proof to begin with: rounds that are not scaled. What one excludes by the cost of the plan,
+/// those after it say nothing of.
+struct FoundMultipliers {
+  std::vector<Proof::Round> rounds;
+};
+
 /// Prices of memory are of so many bytes.
 inline constexpr int64_t kPricedBytes = int64_t{1} << 20;
 
