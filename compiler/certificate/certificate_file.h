@@ -5,7 +5,7 @@
 // JSON. Nodes, values, formats, owners, constants, candidates and cases go by their index. A COST is whole picoseconds,
 // null where there is none. Values of equal conversions share a table.
 //
-//     {"collage_certificate": 2, "model": "digits",
+//     {"collage_certificate": 3, "model": "digits",
 //      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},
 //                "words": ["`--forbid *=npu`: nodes do not run there", …], "costs": "estimated" or "measured",
 //                "problem": HASH},
@@ -22,7 +22,9 @@
 //      "proof": {"order": [NODE, …], "scale": 1024, "bound": COST,
 //                "cases": [{"rounds": [{"limits": [["partitions", OWNER, COST], ["memory", OWNER, COST], …],
 //                                       "shares": [[CANDIDATE, [COST, …]], …],
-//                                       "prices": [[VALUE, READER, FORMAT, COST], …]}, "again", …],
+//                                       "prices": [[VALUE, READER, FORMAT, COST], …]},
+//                                      "again", {"again": true, "limits": […]}, …],
+//                           "sweep": STATES,
 //                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or "working": [OWNER, BYTES],
 //                           "then": [CASE, CASE]}, …]}}
 //

@@ -191,14 +191,19 @@ void ChainPass::cut_into_runs() {
     const CandidateId c = candidates_[i];
     const auto share = shares_.find(c);
     const std::vector<Stretch>& stretches = order_.runs[c];
+    // Without shares: by length. With shares: what they leave, in equal parts.
+    const bool has_shares = share != shares_.end();
+    Wide beyond = has_shares ? costs_[i] : 0;
+    if (has_shares) {
+      for (place::Cost run : share->second->runs) beyond -= run.count();
+    }
     const Wide each = costs_[i] / candidate(c).nodes.size();
     const std::map<ProblemValueId, Formats> reads = reads_of(c);
     mark(c);
     Wide rest = costs_[i];
     for (size_t r = 0; r < stretches.size(); ++r) {
-      // Without shares: by length.
       Wide own = each * stretches[r].size();
-      if (share != shares_.end()) own = share->second->runs[r].count();
+      if (has_shares) own = share->second->runs[r].count() + beyond / stretches.size();
       if (r + 1 == stretches.size()) own = rest;
       rest -= own;
       add_run(i, stretches[r], own, reads);
@@ -208,7 +213,7 @@ void ChainPass::cut_into_runs() {
 }
 
 void ChainPass::add_run(EntryId entry, Stretch stretch, Wide share, const std::map<ProblemValueId, Formats>& reads) {
-  Run run{entry, stretch.front(), stretch.last_plus_one(), 0, 0, share};
+  Run run{entry, stretch.front(), stretch.last_plus_one(), 0, 0, share, {}, share};
   const CandidateId c = candidates_[entry];
   std::vector<Formats> next;
   for (ProblemValueId v : places_[run.begin].crossing) next.push_back(reads.at(v));
@@ -229,11 +234,12 @@ void ChainPass::add_run(EntryId entry, Stretch stretch, Wide share, const std::m
           std::find_if(writes.begin(), writes.end(), [v = v](const ValueFormat& item) { return item.value == v; });
       if (write == writes.end()) continue;
       const WritingId writing = writing_of(v, write->format, c);
+      run.writes.emplace_back(v, writing);
       const auto crosses = std::lower_bound(crossing.begin(), crossing.end(), v);
       if (crosses != crossing.end() && *crosses == v) {
         *(writings.begin() + (crosses - crossing.begin())) = writing;
       } else {
-        run.local = sum(run.local, phi(writing, 0));
+        run.local = sum(run.local, phi(writing, 0, 0));
       }
     }
   }
@@ -267,17 +273,19 @@ std::optional<Wide> ChainPass::given_back(const Reader& reader, Formats set) {
   return most;
 }
 
-Wide ChainPass::phi(WritingId id, Formats next) {
+Wide ChainPass::phi(WritingId id, Formats wanted, Position from) {
   Writing& writing = writings_[id];
-  const auto [it, is_new] = writing.phi.try_emplace(next, kUnreachable);
-  if (!is_new) return it->second;
   const Value& written = values_[writing.value];
-  const Formats needed = written.always | next;
-  if (written.trees == nullptr) return it->second = plain_cost(writing, needed);
+  size_t first = 0;
+  while (first < writing.outside.size() && written.readers[writing.outside[first]].position < from) ++first;
+  const auto [it, is_new] = writing.phi.try_emplace({wanted, first}, kUnreachable);
+  if (!is_new) return it->second;
+  const Formats needed = written.always | wanted;
+  if (written.trees == nullptr) return it->second = plain_cost(writing.value, writing.format, needed);
   const Formats free = ((Formats{1} << written.formats.size()) - 1) & ~needed;
   for (Formats more = free;; more = (more - 1) & free) {
     Wide cost = scaled(written.trees->cost(writing.format, static_cast<uint32_t>(needed | more)));
-    for (size_t i = 0; i < writing.outside.size() && cost < kUnreachable; ++i) {
+    for (size_t i = first; i < writing.outside.size() && cost < kUnreachable; ++i) {
       const Reader& reader = written.readers[writing.outside[i]];
       const std::optional<Wide> back = given_back(reader, needed | more);
       cost = back ? cost - *back : kUnreachable;
@@ -288,23 +296,33 @@ Wide ChainPass::phi(WritingId id, Formats next) {
 }
 
 /// St(w, F) of a value in many formats; 0, which is no more, where even F is too many.
-Wide ChainPass::plain_cost(const Writing& writing, Formats needed) {
-  const Value& written = values_[writing.value];
+Wide ChainPass::plain_cost(ProblemValueId v, FormatId written, Formats needed) const {
   std::vector<FormatId> wanted;
   for (Formats rest = needed; rest != 0; rest &= rest - 1) {
-    const FormatId format = written.formats[lowest(rest)];
-    if (format != writing.format) wanted.push_back(format);
+    const FormatId format = values_[v].formats[lowest(rest)];
+    if (format != written) wanted.push_back(format);
   }
   if (wanted.empty() || wanted.size() > FormatTrees::kMaxWantedFormats) return 0;
-  const FormatTrees trees(file_.problem.values[writing.value].conversions, wanted);
-  return scaled(trees.cost(writing.format, (uint32_t{1} << wanted.size()) - 1));
+  const FormatTrees trees(file_.problem.values[v].conversions, wanted);
+  return scaled(trees.cost(written, (uint32_t{1} << wanted.size()) - 1));
+}
+
+Wide ChainPass::conversions(ProblemValueId v, FormatId written, Formats wanted) const {
+  const Value& value = values_[v];
+  const Formats needed = wanted | value.always;
+  if (value.trees == nullptr) return plain_cost(v, written, needed);
+  return scaled(value.trees->cost(written, static_cast<uint32_t>(needed)));
+}
+
+Wide ChainPass::rest(RunId last) const {
+  return last.is_valid() ? places_[runs_[last].end].end_rest[runs_[last].end_kind] : places_.front().end_rest.front();
 }
 
 void ChainPass::link(Place& at) {
   for (const std::vector<WritingId>& writings : at.writings) {
     for (const std::vector<Formats>& reads : at.reads) {
       Wide cost = 0;
-      for (size_t i = 0; i < writings.size(); ++i) cost = sum(cost, phi(writings[i], reads[i]));
+      for (size_t i = 0; i < writings.size(); ++i) cost = sum(cost, phi(writings[i], reads[i], 0));
       at.links.push_back(cost);
     }
   }
@@ -312,15 +330,16 @@ void ChainPass::link(Place& at) {
 
 Wide ChainPass::lower() {
   Wide inputs = 0;
+  input_writings_.assign(values_.size(), WritingId());
   std::vector<WritingId> crossing;
   for (ProblemValueId v : values_.ids()) {
     if (values_[v].writer.is_valid()) continue;
-    const WritingId writing = writing_of(v, file_.problem.host_plain, {});
+    const WritingId writing = input_writings_[v] = writing_of(v, file_.problem.host_plain, {});
     const std::vector<ProblemValueId>& first = places_.front().crossing;
     if (std::binary_search(first.begin(), first.end(), v)) {
       crossing.push_back(writing);
     } else {
-      inputs = sum(inputs, phi(writing, 0));
+      inputs = sum(inputs, phi(writing, 0, 0));
     }
   }
   places_.front().writings.assign(1, crossing);

@@ -53,19 +53,47 @@ struct Order {
 };
 
 class ChainPass {
+  struct Run;
+  struct Writing;
+
  public:
+  using RunId = support::Id<Run>;
+  using WritingId = support::Id<Writing>;
+
   /// `candidates`: those that take part, ascending; `costs`: what they cost in the round, scaled, as all is
   /// here (problem/proof.h).
   ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates,
             const Table<EntryId, Wide>& costs);
 
-  /// What is wrong with the multipliers of the round. The last run of a candidate takes what is left of its cost.
+  /// What is wrong with the multipliers of the round. What a candidate costs beyond its shares its runs take in equal parts,
+  /// the last one what is left.
   runtime::Status set(const place::Proof::Round& round);
 
   /// `kUnreachable`: no chain leads through.
   Wide lower();
   /// No solution with the candidate costs less. After `lower`.
   Table<EntryId, Wide> lower_with();
+
+  // Runs, one by one. After `lower` and `find_rests`.
+
+  void find_rests() { backward(); }
+  support::IdRange<RunId> runs_of(EntryId entry) const { return runs_of_[entry]; }
+  Stretch positions(RunId run) const { return {runs_[run].begin, runs_[run].end}; }
+  Wide share(RunId run) const { return runs_[run].share; }
+  /// What the run writes.
+  const std::vector<std::pair<ProblemValueId, WritingId>>& writes(RunId run) const { return runs_[run].writes; }
+  /// The cheapest chain after `last`, the first of all where that is none, with phi of what crosses there.
+  Wide rest(RunId last) const;
+
+  // Values. After `set`.
+
+  Formats format_bit(ProblemValueId v, place::FormatId format) const { return bit(values_[v], format); }
+  /// What it costs to have the value in these formats, and as model outputs want it; `kUnreachable`: it cannot be had so.
+  Wide conversions(ProblemValueId v, place::FormatId written, Formats wanted) const;
+  /// As a model input.
+  WritingId input_writing(ProblemValueId v) const { return input_writings_[v]; }
+  /// phi of what is wanted in these formats, or more, less only what readers at `from` or later pay.
+  Wide phi(WritingId writing, Formats wanted, Position from);
 
  private:
   struct Reader {
@@ -74,8 +102,6 @@ class ChainPass {
     Table<FormatBit, Wide> prices;  ///< empty: it pays nothing
   };
   using ReaderId = support::Id<Reader>;
-  struct Writing;
-  using WritingId = support::Id<Writing>;
   struct Value {
     /// Right after its writer; the first of all for a model input.
     Position next() const { return advance(writer, 1); }
@@ -92,7 +118,8 @@ class ChainPass {
     ProblemValueId value = 0;
     place::FormatId format = 0;
     std::vector<ReaderId> outside;  ///< but for the one right after the writer
-    std::map<Formats, Wide> phi;    ///< by what is read next
+    /// By what is wanted, and how many of `outside` come before.
+    std::map<std::pair<Formats, size_t>, Wide> phi;
   };
   /// How what crosses at a position is read by a run that begins there.
   using StartKind = support::Id<struct StartKindTag>;
@@ -104,9 +131,10 @@ class ChainPass {
     Position end;
     StartKind start_kind;
     EndKind end_kind;
+    Wide share = 0;
+    std::vector<std::pair<ProblemValueId, WritingId>> writes{};
     Wide local = 0;
   };
-  using RunId = support::Id<Run>;
   /// A position between runs.
   struct Place {
     /// phi of what crosses.
@@ -139,8 +167,7 @@ class ChainPass {
   void add_run(EntryId entry, Stretch stretch, Wide share, const std::map<ProblemValueId, Formats>& reads);
   WritingId writing_of(ProblemValueId v, place::FormatId format, CandidateId c);
   static std::optional<Wide> given_back(const Reader& reader, Formats set);
-  Wide phi(WritingId writing, Formats next);
-  Wide plain_cost(const Writing& writing, Formats needed);
+  Wide plain_cost(ProblemValueId v, place::FormatId written, Formats needed) const;
   void link(Place& at);
   void backward();
   Table<RunId, Wide> between_runs() const;
@@ -156,6 +183,7 @@ class ChainPass {
   std::map<std::vector<int64_t>, std::optional<FormatTrees>> trees_;
   std::unordered_map<CandidateId, const place::Proof::Share*> shares_;
   Table<WritingId, Writing> writings_;
+  Table<ProblemValueId, WritingId> input_writings_;
   Table<Position, Place> places_;
   Table<RunId, Run> runs_;  ///< in order
   support::Groups<EntryId, RunId> runs_of_;

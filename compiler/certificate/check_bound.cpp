@@ -15,8 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/certificate/case_candidates.h"
-#include "compiler/certificate/chain_pass.h"
+#include "compiler/certificate/sweep.h"
 
 namespace collage::certificate {
 namespace {
@@ -25,9 +24,6 @@ using place::Candidate;
 using place::ProblemValue;
 using place::ValueFormat;
 using runtime::Status;
-
-/// Costs that prices of limits add are cut off here, far from where sums overflow.
-constexpr Wide kMostOfLimits = Wide{1} << 50;
 
 /// A case that waits to be looked at.
 struct Waiting {
@@ -88,6 +84,9 @@ class Judge {
       if (shown >= claimed_) break;
       if (Status status = judge_round(stated, now, shown); !status) return status;
     }
+    if (given.sweep > 0 && shown < claimed_) {
+      if (Status status = judge_sweep(given, now, shown); !status) return status;
+    }
     const bool is_split = given.split.kind != place::Proof::Split::Kind::None;
     if (is_split && shown < claimed_) return split(given.split, now, waiting);
     proven_ = std::min(proven_, shown);
@@ -96,31 +95,63 @@ class Judge {
 
   Status judge_round(const place::Proof::Round& stated, Waiting& now, Wide& shown) {
     if (!stated.is_repeated) now.round = &stated;
-    static const place::Proof::Round kZero;
-    const place::Proof::Round& round = now.round != nullptr ? *now.round : kZero;
     const Table<EntryId, CandidateId> candidates(now.state.left);
-    const runtime::Result<LimitPrices> prices = limit_prices(round, now.state);
+    const runtime::Result<LimitPrices> prices = limit_prices(limits_of(stated, now), now.state);
     if (!prices) return prices.status();
-    if (&round == &stated) {
-      if (Status status = check_shares(round, *prices); !status) return status;
+    if (!stated.is_repeated) {
+      if (Status status = check_shares(stated, *prices); !status) return status;
     }
-    Table<EntryId, Wide> costs;
-    for (CandidateId c : candidates) costs.push_back(priced_cost(*prices, c));
-    subtract_joins(candidates, costs);
+    const Table<EntryId, Wide> costs = costs_of(candidates, *prices);
     ChainPass pass(file_, order_, candidates, costs);
-    if (Status status = pass.set(round); !status) return status;
+    if (Status status = pass.set(multipliers(now)); !status) return status;
     const Wide lower = pass.lower();
-    shown = std::max(shown, lower >= kUnreachable ? kUnreachable : lower - prices->credit);
+    shown = std::max(shown, lower >= kUnreachable ? kUnreachable : lower - prices->credit());
     if (shown >= claimed_) return Status::ok();
     const Table<EntryId, Wide> with = pass.lower_with();
     CaseState left = now.state;
     left.left.clear();
     for (EntryId i : candidates.ids()) {
-      if (with[i] < kUnreachable && with[i] - prices->credit < claimed_) left.left.push_back(candidates[i]);
+      if (with[i] < kUnreachable && with[i] - prices->credit() < claimed_) left.left.push_back(candidates[i]);
     }
     has_excluded_ = has_excluded_ || left.left.size() < candidates.size();
     now.state = std::move(left);
     shown = std::max(shown, shown_by_candidates(now.state).value_or(-kUnreachable));
+    return Status::ok();
+  }
+
+  static const place::Proof::Round& multipliers(const Waiting& now) {
+    static const place::Proof::Round kZero;
+    return now.round != nullptr ? *now.round : kZero;
+  }
+  /// The round whose prices of limits count: a repeated one may have its own.
+  static const place::Proof::Round& limits_of(const place::Proof::Round& stated, const Waiting& now) {
+    return stated.is_repeated && stated.limits.empty() ? multipliers(now) : stated;
+  }
+
+  /// With the multipliers that the case ends with, at the prices of limits that it has with these.
+  Status judge_sweep(const place::Proof::Case& given, const Waiting& now, Wide& shown) {
+    std::vector<const place::Proof::Round*> asked = {&multipliers(now)};
+    for (const place::Proof::Round& round : given.rounds) {
+      if (!round.is_repeated) asked.resize(1);
+      if (round.is_repeated && !round.limits.empty()) asked.push_back(&round);
+    }
+    const Table<EntryId, CandidateId> candidates(now.state.left);
+    std::vector<PricedRound> rounds;
+    rounds.reserve(asked.size());
+    for (const place::Proof::Round* limits : asked) {
+      const runtime::Result<LimitPrices> prices = limit_prices(*limits, now.state);
+      if (!prices) return prices.status();
+      PricedRound& round = rounds.emplace_back(PricedRound{*prices, costs_of(candidates, *prices), nullptr});
+      round.pass = std::make_unique<ChainPass>(file_, order_, candidates, round.costs);
+      if (Status status = round.pass->set(multipliers(now)); !status) return status;
+      round.pass->lower();
+    }
+    Table<EntryId, Wide> costs;
+    for (CandidateId c : candidates) costs.push_back(Wide{candidate(c).cost.count()} * scale_);
+    subtract_joins(candidates, costs);
+    shown = std::max(shown, sweep({file_, order_, limits_, now.state, candidates, costs, rounds, claimed_,
+                                   static_cast<size_t>(given.sweep)}));
+    has_excluded_ = true;
     return Status::ok();
   }
 
@@ -171,52 +202,24 @@ class Judge {
     return Status::ok();
   }
 
-  /// Of one round, by what they are prices of.
-  struct LimitPrices {
-    Table<Limits::CounterId, Wide> of_partition;
-    Table<Limits::InstanceId, Wide> of_memory;
-    Wide credit = 0;  ///< what all limits together pay back at most
-  };
-
-  runtime::Result<LimitPrices> limit_prices(const place::Proof::Round& round, const CaseState& state) const {
-    LimitPrices prices{Table<Limits::CounterId, Wide>(limits_.counters(), 0),
-                       Table<Limits::InstanceId, Wide>(limits_.instances(), 0)};
-    for (const place::Proof::LimitPrice& limit : round.limits) {
-      const Wide price = limit.price.count();
-      if (price < 0) return Status::error("the price of a limit is negative");
-      if (limit.of == place::Proof::LimitPrice::Of::Partitions) {
-        const Limits::CounterId counter = limits_.counter_of(limit.owner);
-        if (!counter.is_valid()) return Status::error("a price for a limit of partitions that there is not");
-        prices.of_partition[counter] += price;
-        prices.credit += price * limits_.most_partitions(counter);
-      } else {
-        const Limits::InstanceId instance = limits_.instance_of(limit.owner);
-        if (!instance.is_valid()) return Status::error("a price for a limit of memory that there is not");
-        prices.of_memory[instance] += price;
-        const Wide room = std::max<Wide>(0, cases_.room_for_constants(state, instance));
-        prices.credit += (price * room + place::kPricedBytes - 1) / place::kPricedBytes;
-      }
-    }
-    return prices;
+  Table<EntryId, Wide> costs_of(const Table<EntryId, CandidateId>& candidates, const LimitPrices& prices) const {
+    Table<EntryId, Wide> costs;
+    for (CandidateId c : candidates) costs.push_back(prices.priced_cost(c, scale_));
+    subtract_joins(candidates, costs);
+    return costs;
   }
 
-  Wide priced_cost(const LimitPrices& prices, CandidateId c) const {
-    Wide more = 0;
-    if (const Limits::CounterId counter = limits_.counter_of(candidate(c).owner); counter.is_valid()) {
-      more += prices.of_partition[counter];
-    }
-    if (const Limits::InstanceId instance = limits_.instance_of(c); instance.is_valid()) {
-      more += prices.of_memory[instance] * limits_.sure_bytes(c) / place::kPricedBytes;
-    }
-    // Less is no more than a weaker bound.
-    return candidate(c).cost.count() * scale_ + std::min(more, kMostOfLimits);
+  runtime::Result<LimitPrices> limit_prices(const place::Proof::Round& round, const CaseState& state) const {
+    Table<Limits::InstanceId, Wide> rooms(limits_.instances());
+    for (Limits::InstanceId i : rooms.ids()) rooms[i] = cases_.room_for_constants(state, i);
+    return LimitPrices::of(problem_, limits_, round, rooms);
   }
 
   Status check_shares(const place::Proof::Round& round, const LimitPrices& prices) const {
     for (const place::Proof::Share& share : round.shares) {
       Wide sum = 0;
       for (place::Cost run : share.runs) sum += run.count();
-      if (sum == priced_cost(prices, share.candidate)) continue;
+      if (sum == prices.priced_cost(share.candidate, scale_)) continue;
       return Status::error(
           fmt::format("the shares of {} do not add up to its cost", candidate_text(file_, share.candidate)));
     }
@@ -410,6 +413,12 @@ class Judge {
 
 runtime::Result<Wide> bound_of_proof(const CertificateFile& file) {
   return Judge(file).run();
+}
+
+std::optional<place::Cost> shown_by_proof(const CertificateFile& file) {
+  const runtime::Result<Wide> bound = bound_of_proof(file);
+  if (!bound || *bound < 0) return std::nullopt;
+  return file.problem.cost_of(static_cast<int64_t>(std::min<Wide>(*bound, file.solution.cost.count())));
 }
 
 }  // namespace collage::certificate

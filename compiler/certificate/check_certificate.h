@@ -50,6 +50,8 @@ runtime::Result<Wide> cost_of_candidates(const CertificateFile& file, const std:
 
 /// The bound that the proof shows (check_bound.cpp).
 runtime::Result<Wide> bound_of_proof(const CertificateFile& file);
+/// The same, but no more than the plan costs; nothing: the proof is refused, or shows nothing.
+std::optional<place::Cost> shown_by_proof(const CertificateFile& file);
 
 /// `%conv1`; `node 3` where nodes have no names.
 std::string node_text(const CertificateFile& file, place::NodeId node);

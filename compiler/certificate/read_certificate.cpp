@@ -35,6 +35,8 @@ struct Range {
 constexpr size_t kMaxConversions = size_t{1} << 25;
 /// Products with scaled costs fit as well.
 constexpr int64_t kMaxScale = int64_t{1} << 20;
+/// Of one sweep: a file must not take all the memory there is.
+constexpr int64_t kMaxStates = 1'000'000;
 constexpr Range kAmount = {0, kMaxAmount};
 constexpr Range kMultiplier = {-kMaxAmount, kMaxAmount};
 
@@ -57,7 +59,7 @@ class Reader {
     }
     const Place top{root, "the file"};
     const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
-    if (fault_.empty() && version != 2) fail("it is of version {}, only 2 can be read", version);
+    if (fault_.empty() && version != 3) fail("it is of version {}, only 3 can be read", version);
     read_about(top);
     read_problem(top);
     if (fault_.empty()) read_solution(top);
@@ -309,6 +311,7 @@ class Reader {
         result.rounds.push_back(read_round(p));
       }
     });
+    if (has(place, "sweep")) result.sweep = integer(place, "sweep", {1, kMaxStates});
     using Kind = place::Proof::Split::Kind;
     place::Proof::Split& split = result.split;
     const Range owners = Range::index(file_.problem.owners.size());
@@ -354,6 +357,10 @@ class Reader {
       limit.price = file_.problem.cost_of(number(row[2], kAmount, p, "price"));
       round.limits.push_back(limit);
     });
+    if (has(place, "again")) {
+      round.is_repeated = boolean(place, "again");
+      if (round.is_repeated) return round;
+    }
     each(place, "shares", [&](const Place& p) {
       const std::vector<const json*> pair = tuple(p.at, 2, p, "share");
       if (!fault_.empty()) return;

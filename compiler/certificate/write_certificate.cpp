@@ -30,7 +30,7 @@ class Writer {
   }
 
   std::string write() {
-    out_ = "{\"collage_certificate\": 2,\n\"model\": ";
+    out_ = "{\"collage_certificate\": 3,\n\"model\": ";
     text(names_.model);
     write_about();
     write_problem();
@@ -188,15 +188,19 @@ class Writer {
   }
 
   void write_round(const place::Proof::Round& round) {
-    if (round.is_repeated) {
+    if (round.is_repeated && round.limits.empty()) {
       out_ += "\"again\"";
       return;
     }
-    out_ += "{\"limits\": [";
+    out_ += round.is_repeated ? "{\"again\": true, \"limits\": [" : "{\"limits\": [";
     separated(round.limits, ",", [this](const place::Proof::LimitPrice& limit) {
       const bool is_memory = limit.of == place::Proof::LimitPrice::Of::Memory;
       put("[\"{}\",{},{}]", is_memory ? "memory" : "partitions", limit.owner.index, limit.price.count());
     });
+    if (round.is_repeated) {
+      out_ += "]}";
+      return;
+    }
     out_ += "],\n\"shares\": [";
     separated(round.shares, ",\n", [this](const place::Proof::Share& share) {
       put("[{},[", share.candidate.index);
@@ -214,6 +218,7 @@ class Writer {
     out_ += "{\"rounds\": [";
     separated(given.rounds, ",\n", [this](const place::Proof::Round& round) { write_round(round); });
     out_ += ']';
+    if (given.sweep > 0) put(", \"sweep\": {}", given.sweep);
     using Kind = place::Proof::Split::Kind;
     const place::Proof::Split& split = given.split;
     switch (split.kind) {

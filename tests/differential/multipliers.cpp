@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 
 namespace collage::place {
 
@@ -29,7 +29,7 @@ Proof random_proof(const Problem& problem, RandomSource& random) {
   bound.set(multipliers);
   Proof proof;
   proof.order = prepared.order.items();
-  proof.cases.push_back({{round_of(prepared, bound)}, {}});
+  proof.cases.push_back({{round_of(prepared, bound)}, 0, {}});
   proof.bound = bound.lower();
   return proof;
 }

@@ -17,7 +17,10 @@ collage_test(matcher_random_test
 collage_test(certificate_random_test
   SOURCES
     differential/brute_force.cpp
+    differential/certificate_cases.cpp
+    differential/certificate_damage_test.cpp
     differential/certificate_random_test.cpp
+    differential/certificate_tampering_test.cpp
     differential/multipliers.cpp
     differential/random_problem.cpp
   DEPENDS collage::certificate collage::place)

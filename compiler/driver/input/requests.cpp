@@ -44,6 +44,7 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.forbid = options.forbid;
   settings.together = options.together;
   settings.search = search_options(options.max_states, options.budget);
+  settings.search.keeps_multipliers = !options.certificate.empty();
   settings.costs = cost_request(options);
   settings.cache = options.cache;
   settings.threads = options.threads;

@@ -83,13 +83,10 @@ class Restatement {
 void settle_bound(certificate::CertificateFile& file) {
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
-    const runtime::Result<certificate::Wide> shown = certificate::bound_of_proof(file);
-    if (!shown || *shown < 0) break;
-    const Cost bound = std::min(
-        file.solution.cost,
-        file.problem.cost_of(static_cast<int64_t>(std::min<certificate::Wide>(*shown, file.solution.cost.count()))));
-    const bool is_shown = bound >= file.proof.bound;
-    file.proof.bound = bound;
+    const std::optional<Cost> bound = certificate::shown_by_proof(file);
+    if (!bound) break;
+    const bool is_shown = *bound >= file.proof.bound;
+    file.proof.bound = *bound;
     if (is_shown) return;
   }
   file.proof = {};
@@ -116,10 +113,16 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
     Restatement restatement(*plan.problem, file.problem);
     for (CandidateId& c : file.solution.chosen) c = restatement.candidate(c);
   }
-  place::ProofBudget budget;
-  budget.max_seconds = input.options.max_seconds;
-  budget.stop = input.options.stop;
-  file.proof = place::prove_bound(file.problem, file.solution.cost, budget);
+  place::ProofOptions options;
+  options.max_seconds = input.options.max_seconds;
+  options.stop = input.options.stop;
+  // Those of another problem's candidates say nothing of these.
+  if (!plan.problem) options.multipliers = file.solution.multipliers.get();
+  options.judge = [&](const place::Proof& proof) {
+    file.proof = proof;
+    return certificate::shown_by_proof(file);
+  };
+  file.proof = place::prove_bound(file.problem, file.solution.cost, options);
   if (file.proof.exists()) settle_bound(file);
   file.solution.bound = std::min(file.solution.cost, std::max(plan.bound, file.proof.bound));
   file.solution.optimal = file.solution.bound == file.solution.cost;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/place/exact/beam_search.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 #include "compiler/place/exact/bound/tune_bound.h"
 
 namespace collage::place {
@@ -164,8 +165,8 @@ class Windows {
         runs[level].emplace(move_key(original, level), tuned.runs_of(m).front());
       }
     }
-    each_price(part, tuned.layout(), [&](ProblemValueId v, Position reader, FormatId format, PriceId price) {
-      const Position position = positions_[part.order[reader]];
+    for_each_price(part, tuned.layout(), [&](ProblemValueId v, ReaderId r, FormatId format, PriceId price) {
+      const Position position = positions_[part.order[part.values[v].readers[r]]];
       for (size_t level = 0; level < kLevels; ++level) {
         prices[level].emplace(price_key(values_[v], position, format, level), price);
       }
@@ -184,7 +185,8 @@ class Windows {
         break;
       }
     }
-    each_price(search_, bound_.layout(), [&](ProblemValueId v, Position reader, FormatId format, PriceId price) {
+    for_each_price(search_, bound_.layout(), [&](ProblemValueId v, ReaderId r, FormatId format, PriceId price) {
+      const Position reader = search_.values[v].readers[r];
       for (size_t level = 0; level < kLevels; ++level) {
         const auto known = prices[level].find(price_key(v, reader, format, level));
         if (known == prices[level].end()) continue;
@@ -204,22 +206,6 @@ class Windows {
     uint64_t hash = contexts_[level][std::max(Position(0), writer)];
     hash = mix(hash, reader.slot() - writer.slot());
     return mix(hash, format.slot());
-  }
-
-  template <typename Visit>
-  static void each_price(const IndexedProblem& search, const ChainLayout& layout, const Visit& visit) {
-    for (ProblemValueId v : search.values.ids()) {
-      const SearchValue& value = search.values[v];
-      for (ReaderId r : value.readers.ids()) {
-        const ChainLayout::Reader& reader = layout.values[v].readers[r];
-        if (!reader.first_price.is_valid()) continue;
-        PriceId price = reader.first_price;
-        for (FormatId format : search.conversions.formats(v, reader.wants)) {
-          visit(v, value.readers[r], format, price);
-          price = advance(price, 1);
-        }
-      }
-    }
   }
 
   const Problem& problem_;

@@ -3,13 +3,14 @@
 #include "compiler/place/exact/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/beam_search.h"
-#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 #include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/exact/periodic_start.h"
@@ -83,6 +84,10 @@ class OptimalSearch {
     solution.optimal = solution.cost == solution.bound;
     solution.is_limited = limits_.any_active();
     solution.states = budget_.states();
+    if (options_.keeps_multipliers) {
+      multipliers_.rounds.push_back(stated_round());
+      solution.multipliers = std::make_shared<FoundMultipliers>(std::move(multipliers_));
+    }
     return solution;
   }
 
@@ -222,6 +227,7 @@ class OptimalSearch {
     for (InstanceId i : exceeded) limits_.watch_nodes(i, chosen());
     // Candidates went because they were in no better solution than one that breaks limits.
     if (whole_ != nullptr) stage_ = std::move(whole_);
+    multipliers_ = {};
     if (!is_tuned_without_) tune_without_limits();
     has_new_stage_ = true;
     stage_->uses = uses_of_runs(limits_, stage_->search, stage_->chain);
@@ -336,10 +342,32 @@ class OptimalSearch {
       move = move_of[source(move)];
       COLLAGE_CHECK(move.is_valid(), "a candidate of the best solution is in no solution that is as good");
     }
+    if (options_.keeps_multipliers) multipliers_.rounds.push_back(stated_round());
     if (whole_ == nullptr) whole_ = std::move(stage_);
     stage_ = std::move(next);
     if (limits_.any_active()) tuner->tune_limits(tuned_limits());
     raise(std::min(best_.cost, this->lower()));
+  }
+
+  /// The multipliers of the stage, and the prices of limits.
+  Proof::Round stated_round() const {
+    using Of = Proof::LimitPrice::Of;
+    Proof::Round round = round_of(stage_->search, stage_->chain);
+    // Proofs know no limits at nodes: what constants pay for these counts for the instance.
+    const LimitPrices prices = limits_.prices_of_own_uses();
+    for (LimitId limit : limits_.limits().ids()) {
+      const SearchLimits::Limit& priced = limits_.limits()[limit];
+      if (prices[limit] <= 0 || priced.node.is_valid()) continue;
+      const auto ids = problem_.candidates.ids();
+      const auto user =
+          std::find_if(ids.begin(), ids.end(), [&](CandidateId c) { return limits_.own_uses(limit, c) > 0; });
+      if (user == ids.end()) continue;
+      const bool is_memory = priced.instance.is_valid();
+      const double unit = is_memory ? static_cast<double>(kPricedBytes) : 1;
+      round.limits.push_back({is_memory ? Of::Memory : Of::Partitions, problem_.candidates[*user].owner,
+                              problem_.cost_of(std::llround(prices[limit] * unit))});
+    }
+    return round;
   }
 
   /// The multipliers stay as they are: what is known of chains through runs ahead is kept from round to round.
@@ -368,6 +396,7 @@ class OptimalSearch {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Stage> whole_;  ///< with all candidates, once some went
   SearchLimits limits_;
+  FoundMultipliers multipliers_;  ///< of stages before, where they are to be kept
   Incumbent best_;
   Cost bound_;
   Bytes least_excess_;  ///< of the first solution that was refused in a round

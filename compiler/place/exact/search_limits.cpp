@@ -13,8 +13,7 @@ SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search,
       memory_(memory),
       counter_of_owner_(problem.owners.size()),
       instance_(problem.candidates.size()),
-      sure_(problem.candidates.size(), 0),
-      sure_at_(problem.candidates.size()),
+      sure_(problem.candidates.size()),
       working_(problem.candidates.size(), 0),
       live_(problem.candidates.size()) {
   for (int limit : search.counter_limits) {
@@ -26,41 +25,10 @@ SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search,
   if (memory == nullptr) return;
   for (InstanceId i : memory->instances().ids())
     limits_.push_back({{}, i, {}, {}, memory->instances()[i].bytes, false, 0});
-  count_bytes();
-}
-
-/// A constant surely takes room for each candidate that has it where these have a node in common: only one is chosen.
-void SearchLimits::count_bytes() {
-  struct Holders {
-    bool exist = false;
-    std::vector<NodeId> common;  ///< nodes that all have
-  };
-  using OfConstants = Table<ConstantId, Holders>;
-  Table<InstanceId, OfConstants> holders(memory_->instances().size(), OfConstants(problem_.constant_bytes.size()));
-  for (CandidateId c : problem_.candidates.ids()) {
-    instance_[c] = memory_->instance_of(c);
-    if (!instance_[c].is_valid()) continue;
-    working_[c] = memory_->working_bytes(c);
-    const Candidate& candidate = problem_.candidates[c];
-    for (ConstantId k : candidate.constants) {
-      Holders& known = holders[instance_[c]][k];
-      if (!known.exist) {
-        known = {true, candidate.nodes};
-      } else {
-        std::erase_if(known.common, [&](NodeId node) {
-          return !std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
-        });
-      }
-    }
-  }
-  for (CandidateId c : sure_.ids()) {
-    if (!instance_[c].is_valid()) continue;
-    for (ConstantId k : problem_.candidates[c].constants) {
-      const std::vector<NodeId>& common = holders[instance_[c]][k].common;
-      if (common.empty()) continue;
-      sure_[c] += problem_.constant_bytes[k];
-      sure_at_[c].emplace_back(common.front(), problem_.constant_bytes[k]);
-    }
+  sure_ = place::sure_bytes(problem, *memory);
+  for (CandidateId c : problem.candidates.ids()) {
+    instance_[c] = memory->instance_of(c);
+    if (instance_[c].is_valid()) working_[c] = memory->working_bytes(c);
   }
 }
 
@@ -155,7 +123,7 @@ int64_t SearchLimits::own_uses(LimitId limit, CandidateId candidate) const {
   const Limit& of = limits_[limit];
   if (of.counter.is_valid()) return counter_of_owner_[problem_.candidates[candidate].owner] == of.counter ? 1 : 0;
   if (instance_[candidate] != of.instance) return 0;
-  if (!of.within.is_valid()) return sure_[candidate];
+  if (!of.within.is_valid()) return sure_[candidate].all;
   int64_t bytes = 0;
   for (const LiveUse& use : live_[candidate]) bytes += use.limit == limit ? use.bytes : 0;
   return bytes;

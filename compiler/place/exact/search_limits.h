@@ -27,6 +27,7 @@
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/problem/quotient.h"
+#include "compiler/place/problem/sure_bytes.h"
 
 namespace collage::place {
 
@@ -64,9 +65,8 @@ class SearchLimits {
   void set_price(LimitId limit, double price);
   /// Without those of `within`.
   int64_t own_uses(LimitId limit, CandidateId candidate) const;
-  /// Sure bytes, each where the node is that all candidates with the constant have in common.
   const std::vector<std::pair<NodeId, int64_t>>& sure_bytes_at(CandidateId candidate) const {
-    return sure_at_[candidate];
+    return sure_[candidate].at;
   }
   /// What is held while a node runs.
   struct LiveUse {
@@ -86,12 +86,11 @@ class SearchLimits {
 
   /// The memory of which instance a candidate takes; none: no limited one.
   InstanceId instance_of(CandidateId candidate) const { return instance_[candidate]; }
-  int64_t sure_bytes(CandidateId candidate) const { return sure_[candidate]; }
+  int64_t sure_bytes(CandidateId candidate) const { return sure_[candidate].all; }
   int64_t working_bytes(CandidateId candidate) const { return working_[candidate]; }
   const MemoryLimits* memory() const { return memory_; }
 
  private:
-  void count_bytes();
   void limit_node(LimitId limit);
 
   const Problem& problem_;
@@ -100,8 +99,7 @@ class SearchLimits {
   Table<CounterId, LimitId> limit_of_counter_;
   Table<OwnerId, CounterId> counter_of_owner_;
   Table<CandidateId, InstanceId> instance_;
-  Table<CandidateId, int64_t> sure_;
-  Table<CandidateId, std::vector<std::pair<NodeId, int64_t>>> sure_at_;  ///< the same by node
+  Table<CandidateId, SureBytes> sure_;
   Table<CandidateId, int64_t> working_;
   Table<CandidateId, std::vector<LiveUse>> live_;
   std::optional<NodeGraph> graph_;  ///< once nodes are watched

@@ -40,6 +40,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -160,6 +161,8 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
+  /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made it.
+  std::shared_ptr<const struct FoundMultipliers> multipliers = nullptr;
 };
 
 }  // namespace collage::place

@@ -23,7 +23,9 @@
 //                  constant have a node in common); p per MiB, its products  demands, works with: those are held beside
 //                  with bytes rounded down for candidates, up for the limit  all constants
 //
-// What no case leaves out and no round excludes is split: its solutions are those of two more cases.
+// What no case leaves out and no round excludes is swept: all solutions of the case are looked at position by position, those
+// parts of solutions that are alike but once, and none whose cheapest chain, in some round since multipliers were last stated,
+// costs `bound` or more (certificate/sweep.h). Or it is split: its solutions are those of two more cases.
 //
 // Multipliers and prices of limits are parts of a picosecond, or of a picojoule: `scale` of them are one. So rounding them
 // costs no whole one, and a bound that is less than one below a cost meets it.
@@ -56,8 +58,8 @@ struct Proof {
   /// Prices that are not listed are zero; those of readers of model inputs, and of the reader right after the writer,
   /// always are. Which formats a reader may want follows from the candidates that are left.
   struct Round {
-    /// The multipliers of the round before, in the first round those that the case above ended with. Where a candidate
-    /// costs less or more now, its last run does.
+    /// The multipliers of the last round that states some, in the first round those that the case above ended with. So are
+    /// the prices of limits, unless it has its own. Where a candidate costs less or more now, its runs do in equal parts.
     bool is_repeated = false;
     std::vector<LimitPrice> limits;
     std::vector<Share> shares;  ///< ascending by candidate; candidates that are not listed cost by length
@@ -82,6 +84,8 @@ struct Proof {
   };
   struct Case {
     std::vector<Round> rounds;
+    /// Partial solutions that looking at all solutions of the case may take; 0: they are not looked at.
+    int64_t sweep = 0;
     Split split;
   };
 
@@ -91,6 +95,12 @@ struct Proof {
   int64_t scale = 1;
   Table<CaseId, Case> cases;
   Cost bound;  ///< not scaled
+};
+
+/// What a search ended with, for a proof to begin with: rounds that are not scaled. What one excludes by the cost of the plan,
+/// those after it say nothing of.
+struct FoundMultipliers {
+  std::vector<Proof::Round> rounds;
 };
 
 /// Prices of memory are of so many bytes.

@@ -2,6 +2,8 @@
 // See subproblem.h.
 #include "compiler/place/problem/subproblem.h"
 
+#include "compiler/place/problem/proof.h"
+
 namespace collage::place {
 
 std::vector<CandidateId> all_candidates(const Problem& problem) {
@@ -31,6 +33,12 @@ Problem part_of(const Problem& problem, const std::vector<CandidateId>& kept) {
 
 void name_whole(const std::vector<CandidateId>& kept, Solution& solution) {
   for (CandidateId& c : solution.chosen) c = kept[c.slot()];
+  if (solution.multipliers == nullptr) return;
+  FoundMultipliers whole = *solution.multipliers;
+  for (Proof::Round& round : whole.rounds) {
+    for (Proof::Share& share : round.shares) share.candidate = kept[share.candidate.slot()];
+  }
+  solution.multipliers = std::make_shared<FoundMultipliers>(std::move(whole));
 }
 
 }  // namespace collage::place

@@ -5,18 +5,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <exception>
-#include <new>
 
-#include "compiler/certificate/check_certificate.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/certificate/judge_file.h"
 #include "compiler/support/explain.h"
 #include "compiler/tools/command_line/app_text.h"
+#include "compiler/tools/command_line/guarded_main.h"
 
 namespace {
 
-using collage::support::Code;
-namespace certificate = collage::certificate;
+using collage::certificate::FileJudgement;
 using enum collage::tools::ExitCode;
 
 int run(int argc, char** argv) {
@@ -38,36 +35,15 @@ int run(int argc, char** argv) {
         "error: a certificate is needed: `collage-check-certificate FILE`\nRun with --help for more information.\n");
     return kWrongUsage;
   }
-  collage::support::SourceManager sources;
-  collage::support::Diagnostics diags(sources);
-  const auto refuse = [&](Code kind, const std::string& why) {
-    diags.error_at(kind, path, "{}", why);
-    fmt::print(stderr, "{}", diags.render());
-    return kInputError;
-  };
-  std::string why;
-  const std::optional<collage::support::FileId> id = sources.load(path, &why);
-  if (!id) return refuse(Code::CannotRead, "cannot read: " + why);
-  const collage::runtime::Result<certificate::CertificateFile> file = certificate::read_certificate(sources.text(*id));
-  if (!file) return refuse(Code::BadCertificate, file.message());
-  const collage::runtime::Result<certificate::Judgement> judgement = certificate::check_certificate(*file);
-  if (!judgement) return refuse(Code::CertificateRefuted, judgement.message());
-  fmt::print("{}", certificate::report(*file, *judgement));
-  return judgement->shows_claim(*file) ? kSuccess : kNotProven;
+  const FileJudgement judged = collage::certificate::judge_file(path);
+  fmt::print("{}", judged.report);
+  fmt::print(stderr, "{}", judged.diagnostics);
+  if (judged.verdict == FileJudgement::Verdict::Refused) return kInputError;
+  return judged.verdict == FileJudgement::Verdict::Proven ? kSuccess : kNotProven;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr,
-               "internal error: {}\nThis is a bug in collage-check-certificate, not in its input; please report it.\n",
-               error.what());
-    return kInternalError;
-  }
+  return collage::tools::guarded_main("collage-check-certificate", [&] { return run(argc, argv); });
 }

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <exception>
-#include <new>
 
-#include "compiler/certificate/check_certificate.h"
+#include "compiler/certificate/judge_file.h"
 #include "compiler/driver/commands/check_plan.h"
 #include "compiler/tools/command_line/app_text.h"
+#include "compiler/tools/command_line/guarded_main.h"
 
 namespace {
 
@@ -17,24 +16,13 @@ using collage::driver::PlanCheck;
 using enum collage::tools::ExitCode;
 
 int judge_alone(const std::string& path) {
-  namespace certificate = collage::certificate;
-  collage::support::SourceManager sources;
-  collage::support::Diagnostics diags(sources);
-  std::string why;
-  const std::optional<collage::support::FileId> id = sources.load(path, &why);
-  const auto refuse = [&](collage::support::Code code, const std::string& message) {
-    diags.error_at(code, path, "{}", message);
-    fmt::print(stderr, "{}", diags.render());
-    return kInputError;
-  };
-  if (!id) return refuse(collage::support::Code::CannotRead, "cannot read: " + why);
-  const auto file = certificate::read_certificate(sources.text(*id));
-  if (!file) return refuse(collage::support::Code::BadCertificate, file.message());
-  const auto judgement = certificate::check_certificate(*file);
-  if (!judgement) return refuse(collage::support::Code::CertificateRefuted, judgement.message());
+  using collage::certificate::FileJudgement;
+  const FileJudgement judged = collage::certificate::judge_file(path);
+  fmt::print(stderr, "{}", judged.diagnostics);
+  if (judged.verdict == FileJudgement::Verdict::Refused) return kInputError;
   fmt::print("{}trusted     that the problem is that of a model and rules: `collage-check-plan MODEL RULES… {}`\n",
-             certificate::report(*file, *judgement), path);
-  return judgement->shows_claim(*file) ? kSuccess : kNotProven;
+             judged.report, path);
+  return judged.verdict == FileJudgement::Verdict::Proven ? kSuccess : kNotProven;
 }
 
 int run(int argc, char** argv) {
@@ -68,14 +56,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-check-plan, not in its input; please report it.\n",
-               error.what());
-    return kInternalError;
-  }
+  return collage::tools::guarded_main("collage-check-plan", [&] { return run(argc, argv); });
 }

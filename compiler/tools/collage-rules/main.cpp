@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <functional>
 #include <iostream>
-#include <new>
 
 #include "compiler/passes/phases.h"
 #include "compiler/rules_tool/commands.h"
@@ -19,6 +17,7 @@
 #include "compiler/sema/build_rules.h"
 #include "compiler/support/explain.h"
 #include "compiler/tools/command_line/app_text.h"
+#include "compiler/tools/command_line/guarded_main.h"
 
 namespace {
 
@@ -131,14 +130,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-rules, not in its input; please report it.\n",
-               error.what());
-    return kInternalError;
-  }
+  return collage::tools::guarded_main("collage-rules", [&] { return run(argc, argv); });
 }

@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <exception>
-#include <new>
 
 #include "compiler/execution/bench_requests.h"
 #include "compiler/execution/faults.h"
@@ -17,6 +15,7 @@
 #include "compiler/support/write_file.h"
 #include "compiler/tools/collage-run/run_options.h"
 #include "compiler/tools/command_line/app_text.h"
+#include "compiler/tools/command_line/guarded_main.h"
 #include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
 #include "runtime/package/package.h"
@@ -188,17 +187,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    fmt::print(stderr, "error: standard output cannot be written\n");
-    return code == kSuccess ? kInputError : code;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug in collage-run, not in its input; please report it.\n",
-               error.what());
-    return kInternalError;
-  }
+  return collage::tools::guarded_main("collage-run", [&] { return run(argc, argv); });
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <exception>
-#include <new>
 #include <string_view>
 
 #include "compiler/driver/commands/commands.h"
@@ -13,6 +11,7 @@
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
+#include "compiler/tools/command_line/guarded_main.h"
 #include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
 
@@ -68,17 +67,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    fmt::print(stderr, "error: standard output cannot be written\n");
-    return code == kSuccess ? kInputError : code;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kInputError;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug in collagec, not in its input; please report it.\n",
-               error.what());
-    return kInternalError;
-  }
+  return collage::tools::guarded_main("collagec", [&] { return run(argc, argv); });
 }

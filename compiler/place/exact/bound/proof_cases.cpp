@@ -87,7 +87,7 @@ ProofCases::ProofCases(const Problem& problem)
       backend_(problem.owners.size()),
       instance_(problem.owners.size()),
       working_(problem.candidates.size(), 0),
-      sure_(problem.candidates.size(), 0) {
+      sure_(sure_bytes(problem, memory_)) {
   number_backends();
   for (CandidateId c : problem.candidates.ids()) {
     const OwnerId owner = problem.candidates[c].owner;
@@ -100,7 +100,6 @@ ProofCases::ProofCases(const Problem& problem)
       limits_.push_back({Proof::LimitPrice::Of::Memory, o});
     }
   }
-  find_sure_bytes();
 }
 
 void ProofCases::number_backends() {
@@ -115,39 +114,6 @@ void ProofCases::number_backends() {
     }
     backend_[o] = it->second;
     max_partitions_[it->second] = std::max<int64_t>(max_partitions_[it->second], *owner.max_partitions);
-  }
-}
-
-void ProofCases::find_sure_bytes() {
-  struct Holder {
-    CandidateId first;
-    std::vector<NodeId> common;
-  };
-  std::map<std::pair<InstanceId, ConstantId>, Holder> holders;
-  const auto is_counted = [&](CandidateId c) {
-    return problem_.candidates[c].cost < Cost::max() && instance_[problem_.candidates[c].owner].is_valid();
-  };
-  for (CandidateId c : sure_.ids()) {
-    if (!is_counted(c)) continue;
-    const Candidate& candidate = problem_.candidates[c];
-    for (ConstantId k : candidate.constants) {
-      Holder& holder = holders[{instance_[candidate.owner], k}];
-      if (!holder.first.is_valid()) {
-        holder = {c, candidate.nodes};
-        continue;
-      }
-      std::vector<NodeId> both;
-      std::set_intersection(holder.common.begin(), holder.common.end(), candidate.nodes.begin(), candidate.nodes.end(),
-                            std::back_inserter(both));
-      holder.common = std::move(both);
-    }
-  }
-  for (CandidateId c : sure_.ids()) {
-    if (!is_counted(c)) continue;
-    for (ConstantId k : problem_.candidates[c].constants) {
-      const bool is_sure = !holders.at({instance_[problem_.candidates[c].owner], k}).common.empty();
-      if (is_sure) sure_[c] += problem_.constant_bytes[k];
-    }
   }
 }
 
@@ -304,7 +270,7 @@ int64_t ProofCases::units(LimitId limit, CandidateId c) const {
   if (limits_[limit].of == Proof::LimitPrice::Of::Partitions) {
     return backend_[owner].is_valid() && backend_[owner] == backend_[limits_[limit].owner] ? 1 : 0;
   }
-  return instance_[owner].is_valid() && instance_[owner] == instance_[limits_[limit].owner] ? sure_[c] : 0;
+  return instance_[owner].is_valid() && instance_[owner] == instance_[limits_[limit].owner] ? sure_[c].all : 0;
 }
 
 int64_t ProofCases::allowed_units(LimitId limit) const {
@@ -312,6 +278,17 @@ int64_t ProofCases::allowed_units(LimitId limit) const {
   if (limits_[limit].of == Proof::LimitPrice::Of::Partitions) return max_partitions_[backend_[owner]];
   const InstanceId i = instance_[owner];
   return std::max<int64_t>(0, memory_.instances()[i].bytes - most_work_[i]);
+}
+
+std::optional<OwnerId> ProofCases::owner_of_limit(const Proof::LimitPrice& price) const {
+  for (const Limit& limit : limits_) {
+    if (limit.of != price.of) continue;
+    const bool is_same = price.of == Proof::LimitPrice::Of::Partitions
+                             ? backend_[limit.owner] == backend_[price.owner]
+                             : instance_[limit.owner] == instance_[price.owner];
+    if (is_same) return limit.owner;
+  }
+  return std::nullopt;
 }
 
 ProofCases::LimitId ProofCases::limit_of(const Proof::LimitPrice& price) const {

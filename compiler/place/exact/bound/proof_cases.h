@@ -7,6 +7,7 @@
 
 #include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/problem/proof.h"
+#include "compiler/place/problem/sure_bytes.h"
 
 namespace collage::place {
 
@@ -38,6 +39,8 @@ class ProofCases {
   };
   using LimitId = Id<Limit>;
   const Table<LimitId, Limit>& limits() const { return limits_; }
+  /// The owner that `limits` has for the limit that a price is of; nothing: there is no such limit.
+  std::optional<OwnerId> owner_of_limit(const Proof::LimitPrice& price) const;
   /// Units that a candidate surely adds.
   int64_t units(LimitId limit, CandidateId c) const;
   /// How many there may be. After `reduce`.
@@ -53,7 +56,6 @@ class ProofCases {
   using BackendId = Id<struct ProofBackendTag>;
 
   void number_backends();
-  void find_sure_bytes();
   bool force(const CaseOfProof& now);
   bool count_forced(const CaseOfProof& now);
   bool fits_beside_forced(CandidateId c) const;
@@ -67,7 +69,7 @@ class ProofCases {
   Table<BackendId, int64_t> max_partitions_;  // the largest of its owners
   Table<OwnerId, InstanceId> instance_;
   Table<CandidateId, int64_t> working_;
-  Table<CandidateId, int64_t> sure_;
+  Table<CandidateId, SureBytes> sure_;
   Table<LimitId, Limit> limits_;
   // Of the case that was reduced last.
   Table<NodeId, CandidateId> forced_at_;

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/proof_cases.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 
 namespace collage::place {
 

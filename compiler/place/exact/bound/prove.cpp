@@ -7,8 +7,9 @@
 #include <cmath>
 #include <memory>
 #include <queue>
-#include <variant>
+#include <utility>
 
+#include "compiler/place/exact/bound/proof_scale.h"
 #include "compiler/place/exact/bound/proof_split.h"
 #include "compiler/place/exact/bound/proof_stage.h"
 #include "compiler/place/exact/bound/tune_bound.h"
@@ -19,6 +20,7 @@ namespace {
 
 using Prices = std::vector<Proof::LimitPrice>;
 
+constexpr double kMostPrice = 1e15;
 constexpr int kStepsOfChunk = 50;  ///< between two looks at which candidates can go
 constexpr int kMostChunksOfRoot = 40;
 constexpr int kMostChunksOfCase = 4;
@@ -35,36 +37,27 @@ constexpr double kPriceFactorOfCase = 1.3;
 constexpr double kHeat = 0.1;
 /// Where it ends: of the cost, for each node.
 constexpr double kColdest = 1e-9;
-constexpr int64_t kMostScale = 1024;
-/// Scaled costs stay far below what counts as no cost at all in the bound.
-constexpr int64_t kMostScaledCost = int64_t{1} << 50;
 /// A chunk that raises the bound by less than this part of the gap is the last.
 constexpr int64_t kLeastGainDivisor = 50;
+/// Parts of solutions that the judge may look at, and the prices of limits at which it asks what they cost: of one that has used
+/// little of a limit the rest has more than it needs, of one that has used much it has to do with less.
+constexpr int64_t kStatesOfSweep = 200'000;
+constexpr double kPriceFactorsOfSweep[] = {0.25, 4, 32};
 /// Building the case anew is as much work as so many steps.
 constexpr uint64_t kStepsToBuild = 20;
 
-/// All costs times `scale`. Candidates that cost as much as the plan alone have none; conversions cost no more than it:
-/// what they cost beyond makes no difference.
-Problem scaled(const Problem& problem, int64_t scale, Cost most) {
-  Problem fine = problem;
-  for (Candidate& candidate : fine.candidates) {
-    candidate.cost = candidate.cost >= most ? Cost::max() : problem.cost_of(candidate.cost.count() * scale);
-  }
-  for (ProblemValue& value : fine.values) {
-    for (ConversionEdge& edge : value.conversions) {
-      if (edge.cost < Cost::max()) edge.cost = problem.cost_of(std::min(edge.cost, most).count() * scale);
-    }
-  }
-  for (Owner& owner : fine.owners) {
-    if (owner.joins) owner.joins = problem.cost_of(std::min(*owner.joins, most).count() * scale);
-  }
-  return fine;
-}
-
 class BoundProver {
  public:
-  BoundProver(const Problem& problem, Cost cost, const ProofBudget& budget)
-      : problem_(problem), cost_(cost), budget_(budget), cases_(problem), start_(Clock::now()) {}
+  /// `problem`, `cost` and `start`: scaled. `judge`: what a scaled proof shows, scaled.
+  BoundProver(const Problem& problem, Cost cost, const ProofOptions& options, std::vector<Proof::Round> start,
+              std::function<Cost(const Proof&)> judge)
+      : problem_(problem),
+        cost_(cost),
+        options_(options),
+        given_(std::move(start)),
+        judge_(std::move(judge)),
+        cases_(problem),
+        start_(Clock::now()) {}
 
   Proof run() {
     Waiting root;
@@ -86,6 +79,8 @@ class BoundProver {
     for (; !waiting_.empty(); waiting_.pop()) least_ = std::min(least_, waiting_.top().bound);
     proof_.order = order_.items();
     proof_.bound = least_;
+    // It has shown that, but as an answer to a higher claim.
+    if (swept_.exists() && swept_.bound > least_ && judge_(swept_) >= swept_.bound) return std::move(swept_);
     return std::move(proof_);
   }
 
@@ -113,9 +108,9 @@ class BoundProver {
   };
 
   bool is_spent() const {
-    if (proof_.cases.size() >= budget_.cases || work_ >= budget_.work) return true;
-    if (budget_.stop != nullptr && budget_.stop->load(std::memory_order_relaxed)) return true;
-    return budget_.max_seconds && std::chrono::duration<double>(Clock::now() - start_).count() > *budget_.max_seconds;
+    if (proof_.cases.size() >= options_.cases || work_ >= options_.work) return true;
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) return true;
+    return options_.max_seconds && std::chrono::duration<double>(Clock::now() - start_).count() > *options_.max_seconds;
   }
 
   bool is_first(const View& view) const { return view.now.at == Proof::CaseId(0); }
@@ -131,6 +126,10 @@ class BoundProver {
   /// Whether the case is settled: what it shows is in `least_` then.
   bool bound_case(View& view) {
     if (is_settled_by_candidates(view)) return true;
+    if (is_first(view) && !given_.empty()) {
+      if (begin_with_given(view)) return true;
+      return (tune(view)) || (price_limits(view) && tune(view));
+    }
     build(view);
     if (view.now.round) {
       set_round(*view.now.round, view.stage->search, view.stage->chain);
@@ -147,6 +146,27 @@ class BoundProver {
     if (tune(view)) return true;
     if (price_limits(view) && tune(view)) return true;
     return false;
+  }
+
+  /// With the multipliers that were given. Whether the case is settled.
+  bool begin_with_given(View& view) {
+    for (const Proof::Round& round : given_) {
+      view.prices.clear();
+      for (const Proof::LimitPrice& price : round.limits) {
+        const std::optional<OwnerId> owner = cases_.owner_of_limit(price);
+        if (owner) view.prices.push_back({price.of, *owner, price.price});
+      }
+      build(view);
+      set_round(round, view.stage->search, view.stage->chain);
+      if (is_closed(view)) return settle_with(view, stated(view));
+      const bool is_last = &round == &given_.back();
+      Proof::Round here = stated(view);
+      if (exclude(view) || is_last) view.described.rounds.push_back(std::move(here));
+      if (is_settled_by_candidates(view)) return true;
+    }
+    rebuild(view);
+    if (is_closed(view)) return settle_with(view, again(view));
+    return judge_ && sweep(view);
   }
 
   /// As the judge will: where nothing but empty or decided cases is left, rounds are not asked.
@@ -287,7 +307,7 @@ class BoundProver {
         }
         if (price >= 1) {
           const ProofCases::Limit& limit = cases_.limits()[l];
-          prices.push_back({limit.of, limit.owner, problem_.cost_of(std::llround(std::min(price, 1e15)))});
+          prices.push_back({limit.of, limit.owner, problem_.cost_of(std::llround(std::min(price, kMostPrice)))});
         }
       }
       if (prices.empty() && view.prices.empty()) return false;
@@ -321,6 +341,7 @@ class BoundProver {
       least_ = std::min(least_, view.stage->lower());
       return;
     }
+    if (is_first(view) && judge_ && sweep(view)) return;
     Proof::Split by = choose_split(cases_, view.now.state, *view.stage);
     if (by.kind == Proof::Split::Kind::None || is_spent()) {
       least_ = std::min(least_, view.stage->lower());
@@ -337,6 +358,36 @@ class BoundProver {
     view.described.split = std::move(by);
     waiting_.push(std::move(first));
     waiting_.push(std::move(second));
+  }
+
+  /// Whether looking at all solutions of the first case settles it.
+  bool sweep(View& view) {
+    Proof::Case swept = view.described;
+    swept.sweep = kStatesOfSweep;
+    for (const double factor : kPriceFactorsOfSweep) {
+      if (view.prices.empty()) break;
+      Proof::Round& round = swept.rounds.emplace_back();
+      round.is_repeated = true;
+      round.limits = view.prices;
+      for (Proof::LimitPrice& limit : round.limits) {
+        const double price = static_cast<double>(limit.price.count()) * factor;
+        limit.price = problem_.cost_of(std::llround(std::min(price, kMostPrice)));
+      }
+    }
+    Proof proof;
+    proof.order = order_.items();
+    proof.cases.push_back(swept);
+    proof.bound = cost_;
+    const Cost shown = judge_(proof);
+    if (shown >= cost_) {
+      view.described = std::move(swept);
+      return true;
+    }
+    if (!swept_.exists() || shown > swept_.bound) {
+      swept_ = std::move(proof);
+      swept_.bound = shown;
+    }
+    return false;
   }
 
   void divide(const Proof::Split& by, CaseOfProof& first, CaseOfProof& second) const {
@@ -378,11 +429,14 @@ class BoundProver {
 
   const Problem& problem_;
   const Cost cost_;
-  const ProofBudget& budget_;
+  const ProofOptions& options_;
+  const std::vector<Proof::Round> given_;
+  const std::function<Cost(const Proof&)> judge_;
   ProofCases cases_;
   Clock::time_point start_;
   Table<Position, NodeId> order_;
   Proof proof_;
+  Proof swept_;  ///< the best one with a sweep that does not show the cost
   std::priority_queue<Waiting> waiting_;
   Cost least_ = cost_;  ///< that settled cases show, and the cost
   uint64_t work_ = 0;
@@ -391,17 +445,19 @@ class BoundProver {
 
 }  // namespace
 
-Proof prove_bound(const Problem& problem, Cost cost, const ProofBudget& budget) {
-  int64_t scale = kMostScale;
-  while (scale > 1 && cost.count() > kMostScaledCost / scale) scale /= 2;
-  // What costs more than one less than the plan costs no less.
-  const Cost target = problem.cost_of((cost.count() - 1) * scale + 1);
-  const Problem fine = scaled(problem, scale, cost);
-  Proof proof = BoundProver(fine, target, budget).run();
-  proof.scale = scale;
-  const int64_t bound = proof.bound.count();
-  proof.bound = problem.cost_of(bound > 0 ? (bound + scale - 1) / scale : bound / scale);
-  return proof;
+Proof prove_bound(const Problem& problem, Cost cost, const ProofOptions& options) {
+  const ProofScale scale(cost);
+  std::vector<Proof::Round> start;
+  if (options.multipliers != nullptr) start = options.multipliers->rounds;
+  for (Proof::Round& round : start) round = scale.scaled(std::move(round));
+  std::function<Cost(const Proof&)> judge;
+  if (options.judge) {
+    judge = [&](const Proof& proof) {
+      return scale.scaled(options.judge(scale.stated(proof)).value_or(problem.cost_of(0)));
+    };
+  }
+  const Problem fine = scale.scaled(problem, cost);
+  return scale.stated(BoundProver(fine, scale.scaled(cost), options, std::move(start), std::move(judge)).run());
 }
 
 }  // namespace collage::place

@@ -9,9 +9,9 @@
 
 #include <vector>
 
-#include "compiler/place/exact/bound/certify.h"
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/bound/soft_min.h"
+#include "compiler/place/exact/bound/stated_multipliers.h"
 #include "compiler/place/exact/bound/tuned_limits.h"
 
 namespace collage::place {

@@ -15,6 +15,22 @@ Proof::Round round_of(const IndexedProblem& search, const ChainBound& chain);
 /// Sets them in a search among some of the candidates: what a round that repeats them means (problem/proof.h).
 void set_round(const Proof::Round& round, const IndexedProblem& search, ChainBound& chain);
 
+/// Calls `visit(value, reader, format, price)` for every price there is.
+template <typename Visit>
+void for_each_price(const IndexedProblem& search, const ChainLayout& layout, const Visit& visit) {
+  for (ProblemValueId v : search.values.ids()) {
+    for (ReaderId r : search.values[v].readers.ids()) {
+      const ChainLayout::Reader& reader = layout.values[v].readers[r];
+      if (!reader.first_price.is_valid()) continue;
+      PriceId price = reader.first_price;
+      for (FormatId format : search.conversions.formats(v, reader.wants)) {
+        visit(v, r, format, price);
+        price = advance(price, 1);
+      }
+    }
+  }
+}
+
 /// Which run and which price of one search is which of another that has some of its candidates: by run and by price of
 /// the latter, the former's, or none.
 struct Correspondence {
