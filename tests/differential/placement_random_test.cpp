@@ -10,6 +10,7 @@
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/optimal_search.h"
+#include "compiler/place/exact/search_limits.h"
 #include "compiler/place/strategies.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
@@ -154,6 +155,54 @@ TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
     ASSERT_EQ(least_verdict(problem, partial, covered).count(), limited.count()) << seed;
   }
   EXPECT_GT(binding, rounds(2'000) / 10);  // a memory that is never too small would test nothing
+}
+
+/// A cover that keeps all but memory limits; empty: chance found none.
+std::vector<CandidateId> random_cover(RandomSource& random, Problem problem) {
+  for (Owner& owner : problem.owners) owner.memory.reset();
+  Solution cover;
+  Table<NodeId, bool> covered(problem.node_count, false);
+  for (NodeId node : covered.ids()) {
+    if (covered[node]) continue;
+    std::vector<CandidateId> fits;
+    for (CandidateId c : problem.candidates.ids()) {
+      const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
+      if (nodes.front() == node && std::none_of(nodes.begin(), nodes.end(), [&](NodeId n) { return covered[n]; })) {
+        fits.push_back(c);
+      }
+    }
+    if (fits.empty()) return {};
+    cover.chosen.push_back(fits[random.below(fits.size())]);
+    for (NodeId n : problem.candidates[cover.chosen.back()].nodes) covered[n] = true;
+  }
+  return std::holds_alternative<Cost>(evaluate(problem, cover)) ? cover.chosen : std::vector<CandidateId>();
+}
+
+TEST(PlacementRandom, ValuesAcrossANodeAreInMemoryTogether) {
+  uint64_t looked_at = 0, tight = 0;
+  for (uint64_t seed = 0; seed < rounds(3'000); ++seed) {
+    RandomSource random(18'000'000 + seed);
+    const size_t nodes = 2 + random.below(10u);
+    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
+    add_memory(random, problem);
+    const std::vector<CandidateId> cover = random_cover(random, problem);
+    const MemoryLimits memory(problem);
+    const IndexedProblem search(problem);
+    SearchLimits limits(problem, search, &memory);
+    for (MemoryLimits::InstanceId i : memory.instances().ids()) limits.watch_nodes(i, cover);
+    for (LimitId limit : limits.limits().ids()) {
+      const SearchLimits::Limit& at = limits.limits()[limit];
+      if (!at.node.is_valid()) continue;
+      int64_t used = 0;
+      for (CandidateId c : cover) used += limits.own_uses(limit, c) + limits.own_uses(at.within, c);
+      const int64_t peak = memory.peak(at.instance, cover);
+      ASSERT_LE(used, peak) << seed;
+      ++looked_at;
+      tight += used == peak ? 1 : 0;
+    }
+  }
+  EXPECT_GT(looked_at, rounds(3'000) / 4);
+  EXPECT_GT(tight, looked_at / 10);
 }
 
 TEST(PlacementRandom, JoinedIntoRegions) {
