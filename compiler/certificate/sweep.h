@@ -12,9 +12,11 @@
 //
 // A partial solution goes where it costs `claimed` or more in some round (chain_pass.h): the shares of its runs up to its place,
 // the cheapest chain after these, and for each value that was written there phi, with the formats that are wanted of it by now,
-// less only what readers after the place pay. Whether all candidates run in some order is not asked: more is looked at than
-// there are solutions, which costs nothing of the bound but its height.
+// less only what readers after the place pay. Whether all candidates run in some order is not asked, nor what memory live values
+// take: that could only make the bound higher.
 #pragma once
+
+#include <memory>
 
 #include "compiler/certificate/chain_pass.h"
 #include "compiler/certificate/limit_prices.h"
