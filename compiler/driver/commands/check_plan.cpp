@@ -171,11 +171,13 @@ class PlanChecker {
     if (!made) return refuse(path, made.message());
     const bool is_measured = stated.about.is_measured;
     certificate::Comparison comparison;
-    // Rules that ask for it are measured, and what the host runs.
+    // Rules that ask for it are measured, by this machine or a program, and what the host runs.
     comparison.is_trusted = [&](place::CandidateId c) {
       const place::Problem& problem = candidates.built.problem;
-      return is_measured &&
-             (candidates.built.origin(c).measured || problem.owners[problem.candidates[c].owner].instance == "host");
+      const place::Owner& owner = problem.owners[problem.candidates[c].owner];
+      const ir::Backend* backend = input.rules.find(owner.backend);
+      const bool has_program = backend != nullptr && !backend->cost_program.empty();
+      return is_measured && (candidates.built.origin(c).measured || has_program || owner.instance == "host");
     };
     comparison.trusts_conversions = is_measured;
     const auto& options = stated.about.options;
