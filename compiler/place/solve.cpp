@@ -235,18 +235,22 @@ std::map<std::string, int64_t> excess_of(const Graph& graph, const BuiltProblem&
 std::optional<Solution> solve_limited(const Graph& graph, const BuiltProblem& built,
                                       const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                       const SearchOptions& options, std::string* why) {
-  Problem limited = built.problem;
+  SearchOptions own = options;
+  if (!own.excess) own.excess = [&](const Solution& one) { return excess_of(graph, built, limits, one); };
+  return solve(with_memory(built.problem, limits), strategy, own, why);
+}
+
+}  // namespace
+
+Problem with_memory(const Problem& problem, const std::vector<MemoryLimit>& limits) {
+  Problem limited = problem;
   for (const MemoryLimit& limit : limits) {
     for (Owner& owner : limited.owners) {
       if (owner.instance == limit.instance) owner.memory = static_cast<int64_t>(limit.bytes);
     }
   }
-  SearchOptions own = options;
-  if (!own.excess) own.excess = [&](const Solution& one) { return excess_of(graph, built, limits, one); };
-  return solve(limited, strategy, own, why);
+  return limited;
 }
-
-}  // namespace
 
 size_t memory_needed(const Graph& graph, const Placement& placement, const std::string& instance) {
   std::set<ValueId> constants;

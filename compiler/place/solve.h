@@ -21,6 +21,9 @@ namespace collage::place {
 /// alive there at once. The arenas of the runtime may need somewhat more, for gaps.
 size_t memory_needed(const ir::Graph& graph, const ir::Placement& placement, const std::string& instance);
 
+/// The problem in which owners have the memory that the limits leave them.
+Problem with_memory(const Problem& problem, const std::vector<MemoryLimit>& limits);
+
 /// As `solve` (with its `why`), within the limits as far as repair succeeds; where it does not, the plan that came
 /// closest to it is returned and building it fails with the reason.
 std::optional<Solution> solve_within_memory(const ir::Graph& graph, const BuiltProblem& built,

@@ -13,9 +13,12 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/objectives/objective.h"
+#include "compiler/place/schedule/flat_scheduler.h"
 #include "compiler/place/schedule/parallel_bound.h"
 #include "compiler/place/schedule/parallel_search.h"
+#include "compiler/place/schedule/quick_limits.h"
 #include "compiler/place/schedule/work_schedule.h"
+#include "compiler/place/strategies.h"
 #include "tests/differential/random_problem.h"
 #include "tests/unit/rounds.h"
 
@@ -68,6 +71,15 @@ void for_each_solution(const Problem& problem, const std::function<void(const So
   cover();
 }
 
+Problem without_limits(Problem problem) {
+  for (Owner& owner : problem.owners) {
+    owner.max_partitions.reset();
+    owner.memory.reset();
+    owner.conflicts.clear();
+  }
+  return problem;
+}
+
 /// Any order that respects what waits for what.
 std::vector<int> random_order(RandomSource& random, const std::vector<runtime::Task>& tasks) {
   std::vector<int> order;
@@ -90,22 +102,37 @@ struct Tally {
   int problems = 0;
   int found_best = 0;
   int bound_met = 0;
+  int none_found = 0;  ///< where the search did not start within the limits
 };
 
-void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
+enum class Memory { Unlimited, Limited };
+
+/// With limits, the search may also start from a solution of the problem without them.
+void check(uint64_t seed, const ScheduleValue& objective, Memory memory, Tally* tally) {
   RandomSource random(seed);
-  const Problem problem = random_problem(random, 1 + random.below(7u));
+  Problem problem = random_problem(random, 1 + random.below(7u));
+  if (memory == Memory::Limited) add_memory(random, problem);
   const runtime::Machine machine = random_machine(random);
-  const std::optional<Solution> start = search_optimal(problem);
+  std::optional<Solution> start = search_optimal(problem);
   if (!start) return;
+  if (memory == Memory::Limited && random.chance(50)) start = search_optimal(without_limits(problem));
+  const bool is_within = std::holds_alternative<Cost>(evaluate(problem, *start));
   const std::string name = "seed " + std::to_string(seed);
   SolutionScheduler scheduler(problem, machine);
   const ParallelResult found = search_parallel(problem, machine, objective, *start);
   const ParallelResult again = search_parallel(problem, machine, objective, *start);
   ASSERT_EQ(found.solution.chosen, again.solution.chosen) << name;
-  ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << name;
+  if (is_within) {
+    ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << name;
+  } else if (!std::holds_alternative<Cost>(evaluate(problem, found.solution))) {
+    ASSERT_EQ(found.solution.chosen, start->chosen) << name;
+    ++tally->none_found;
+    return;
+  }
   ASSERT_EQ(found.value.time(), objective.value(*scheduler.tasks(found.solution.chosen))) << name;
-  ASSERT_LE(found.value.time(), objective.value(*scheduler.tasks(start->chosen))) << name;
+  if (is_within) {
+    ASSERT_LE(found.value.time(), objective.value(*scheduler.tasks(start->chosen))) << name;
+  }
   Duration best = Duration::max(), least = Duration::max();
   for_each_solution(problem, [&](const Solution& solution) {
     const std::vector<runtime::Task> tasks = *scheduler.tasks(solution.chosen);
@@ -125,23 +152,107 @@ void check(uint64_t seed, const ScheduleValue& objective, Tally* tally) {
   tally->bound_met += found.bound.time() == best ? 1 : 0;
 }
 
-void check_all(const ScheduleValue& objective, uint64_t first_seed) {
+void check_all(const ScheduleValue& objective, Memory memory, uint64_t first_seed) {
   Tally tally;
   for (uint64_t seed = 0; seed < rounds(300); ++seed) {
-    check(first_seed + seed, objective, &tally);
+    check(first_seed + seed, objective, memory, &tally);
     if (::testing::Test::HasFatalFailure()) return;
   }
-  std::printf("%d problems: best found in %d, bound met in %d\n", tally.problems, tally.found_best, tally.bound_met);
-  EXPECT_GE(tally.found_best * 100, tally.problems * 95);
-  EXPECT_GE(tally.bound_met * 100, tally.problems * 40);
+  std::printf("%d problems: best found in %d, bound met in %d; nothing within limits in %d\n", tally.problems,
+              tally.found_best, tally.bound_met, tally.none_found);
+  EXPECT_GE(tally.found_best * 100, tally.problems * 98);
+  EXPECT_GE(tally.bound_met * 100, tally.problems * 50);
+  EXPECT_LE(tally.none_found * 100, tally.problems);
 }
 
 TEST(ParallelRandom, Makespan) {
-  check_all(*objective_makespan.schedule, 7'000'000);
+  check_all(*objective_makespan.schedule, Memory::Unlimited, 7'000'000);
 }
 
 TEST(ParallelRandom, Throughput) {
-  check_all(*objective_throughput.schedule, 8'000'000);
+  check_all(*objective_throughput.schedule, Memory::Unlimited, 8'000'000);
+}
+
+TEST(ParallelRandom, MakespanWithinMemory) {
+  check_all(*objective_makespan.schedule, Memory::Limited, 9'000'000);
+}
+
+TEST(ParallelRandom, ThroughputWithinMemory) {
+  check_all(*objective_throughput.schedule, Memory::Limited, 10'000'000);
+}
+
+TEST(ParallelRandom, FlatTasksTakeTheSameTime) {
+  int compared = 0;
+  for (uint64_t seed = 0; seed < rounds(100); ++seed) {
+    RandomSource random(11'000'000 + seed);
+    const Problem problem = random_problem(random, 1 + random.below(7u));
+    SolutionScheduler scheduler(problem, random_machine(random));
+    FlatScheduler flat(problem, scheduler);
+    for_each_solution(problem, [&](const Solution& solution) {
+      const std::vector<runtime::Task> tasks = *scheduler.tasks(solution.chosen);
+      FlatTasks* same = flat.tasks(solution.chosen);
+      ASSERT_NE(same, nullptr) << seed;
+      ASSERT_EQ(same->size(), tasks.size()) << seed;
+      ASSERT_EQ(same->makespan(), makespan(reordered(tasks, good_order(tasks)))) << seed;
+      Duration busiest, total;
+      for (Duration busy : busy_times(tasks)) busiest = std::max(busiest, busy);
+      for (const runtime::Task& task : tasks) total += task.length;
+      ASSERT_EQ(same->busiest(), busiest) << seed;
+      ASSERT_EQ(same->total(), total) << seed;
+      ++compared;
+    });
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+/// Solutions that break limits, too.
+TEST(ParallelRandom, QuickLimitsAgreeWithTheEvaluator) {
+  int admitted = 0, refused = 0;
+  for (uint64_t seed = 0; seed < rounds(100); ++seed) {
+    RandomSource random(12'000'000 + seed);
+    Problem problem = random_problem(random, 1 + random.below(7u));
+    add_memory(random, problem);
+    QuickLimits limits(problem);
+    for_each_solution(without_limits(problem), [&](const Solution& solution) {
+      const bool is_within = std::holds_alternative<Cost>(evaluate(problem, solution));
+      ASSERT_EQ(limits.admits(solution.chosen), is_within) << seed;
+      if (is_within) {
+        ASSERT_EQ(limits.excess(solution.chosen), 0) << seed;
+      }
+      ++(is_within ? admitted : refused);
+    });
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(admitted, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST(ParallelRandom, NeverWorseThanWhatItIsGiven) {
+  for (uint64_t seed = 0; seed < rounds(60); ++seed) {
+    RandomSource random(13'000'000 + seed);
+    Problem problem = random_problem(random, 8 + random.below(12u));
+    add_memory(random, problem);
+    const runtime::Machine machine = random_machine(random);
+    const std::optional<Solution> start = search_optimal(problem);
+    if (!start) continue;
+    std::vector<Solution> others;
+    for (const Strategy& strategy : compared_strategies(backend_names(problem))) {
+      std::optional<Solution> other = solve(problem, strategy);
+      if (other && std::holds_alternative<Cost>(evaluate(problem, *other))) others.push_back(std::move(*other));
+    }
+    SolutionScheduler scheduler(problem, machine);
+    for (const Objective* objective : all_objectives()) {
+      if (!objective->is_concurrent()) continue;
+      const ParallelResult found = search_parallel(problem, machine, *objective->schedule, *start, others);
+      ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << seed;
+      ASSERT_LE(found.bound, found.value) << seed;
+      for (const Solution& other : others) {
+        const std::optional<std::vector<runtime::Task>> tasks = scheduler.tasks(other.chosen);
+        ASSERT_LE(found.value.time(), objective->schedule->value(*tasks)) << seed << " " << objective->name;
+      }
+    }
+  }
 }
 
 TEST(ParallelRandom, AStopEndsTheSearch) {
@@ -160,7 +271,8 @@ TEST(ParallelRandom, AStopEndsTheSearch) {
       ++better;
       return true;
     };
-    const ParallelResult found = search_parallel(problem, machine, *objective_makespan.schedule, *start, options, fits);
+    const ParallelResult found =
+        search_parallel(problem, machine, *objective_makespan.schedule, *start, {}, options, fits);
     ASSERT_LE(better, 2) << seed;  // the second time, the same solution once more
     ASSERT_TRUE(std::holds_alternative<Cost>(evaluate(problem, found.solution))) << seed;
     ASSERT_LE(found.bound, found.value) << seed;

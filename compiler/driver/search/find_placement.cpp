@@ -142,22 +142,36 @@ Cost objective_value(const SearchInput& input, const ir::Placement& placement) {
 
 namespace {
 
+/// What the other strategies find, in the same memory. With a budget of time, those that do not search.
+std::vector<place::Solution> simpler_solutions(const SearchInput& input, const place::Strategy& strategy) {
+  std::vector<place::Solution> found;
+  for (const place::Strategy& other : place::compared_strategies(place::backend_names(input.built.problem))) {
+    if (other == strategy || (input.options.max_seconds && place::searches(other))) continue;
+    if (input.options.is_stopped()) break;
+    auto solution = place::solve_within_memory(input.graph, input.built, input.limits, other, input.options);
+    if (solution) found.push_back(std::move(*solution));
+  }
+  return found;
+}
+
 /// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
 Cost improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
   if (!place::is_exact(strategy)) return {};
-  auto fits = [&](const place::Solution& other) {
-    ir::Placement placement = placement_of(input, input.built, other);
+  const place::Problem limited = place::with_memory(input.built.problem, input.limits);
+  const auto fits = [&](const place::Solution& other) {
+    if (input.options.excess) return input.options.excess(other).empty();
+    const ir::Placement placement = placement_of(input, input.built, other);
     return std::all_of(input.limits.begin(), input.limits.end(), [&](const place::MemoryLimit& limit) {
       return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
     });
   };
-  place::ParallelResult found = place::search_parallel(input.built.problem, input.machine, *input.objective->schedule,
-                                                       *solution, input.options, fits);
+  place::ParallelResult found = place::search_parallel(limited, input.machine, *input.objective->schedule, *solution,
+                                                       simpler_solutions(input, strategy), input.options, fits);
   // Written down, ties between steps may fall differently: what was there before stays where that is better.
   const auto value = [&](const place::Solution& one) {
     return objective_value(input, placement_of(input, input.built, one));
   };
-  if (value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
+  if (!fits(*solution) || value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
   return found.bound;
 }
 

@@ -58,21 +58,6 @@ ProblemValueId link(const Problem& problem, NodeId writer, NodeId reader) {
 
 }  // namespace
 
-Problem weighted(const Problem& problem, const SolutionScheduler& scheduler, const Table<ResourceId, int>& weights) {
-  const auto times = [&](Cost cost, const std::vector<int>& held) {
-    int64_t factor = 0;
-    for (int resource : held) factor += weights[ResourceId(int64_t{resource})];
-    if (factor > 0 && cost.count() >= Cost::max().count() / factor) return Cost::max();
-    return problem.cost_of(cost.count() * factor);
-  };
-  Problem result = problem;
-  for (Candidate& candidate : result.candidates) candidate.cost = times(candidate.cost, scheduler.work_of(candidate));
-  for (ProblemValue& value : result.values) {
-    for (ConversionEdge& edge : value.conversions) edge.cost = times(edge.cost, scheduler.work_of(edge.from, edge.to));
-  }
-  return result;
-}
-
 std::vector<NodeId> longest_path(const Problem& problem, const Table<NodeId, Duration>& length) {
   Table<NodeId, Duration> best(problem.node_count);
   Table<NodeId, NodeId> before(problem.node_count);

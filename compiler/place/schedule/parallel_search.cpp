@@ -2,14 +2,17 @@
 #include "compiler/place/schedule/parallel_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/place/schedule/anneal.h"
+#include "compiler/place/schedule/flat_scheduler.h"
+#include "compiler/place/schedule/interval_bound.h"
 #include "compiler/place/schedule/parallel_bound.h"
+#include "compiler/place/schedule/quick_limits.h"
 #include "compiler/place/schedule/work_schedule.h"
 
 namespace collage::place {
@@ -18,13 +21,19 @@ namespace {
 using runtime::Machine;
 using runtime::Task;
 
-constexpr int kWeight = 256;             ///< that all resources have together
-constexpr size_t kTaskBudget = 400'000;  ///< tasks that the steps may schedule in all
-constexpr uint64_t kStateShare = 16;     ///< a weighted search may expand one part in so many of the states
+constexpr size_t kTaskBudget = 400'000;      ///< tasks that the steps may schedule in all
+constexpr size_t kAnnealBudget = 4'000'000;  ///< tasks that one annealing may schedule, less in small problems
+constexpr size_t kAnnealShare = 40;          ///< for each candidate and node
+constexpr double kCool = 0.001;              ///< at first; changes that cost this part of the value are taken often
+constexpr double kWarm = 0.004;
+constexpr int kLoadRounds = 3;
+constexpr double kMostlyPath = 9;  ///< weight of the path at first, where the bound by it alone is higher than by load
+constexpr double kMostlyLoad = 0.1;
+constexpr uint64_t kStateShare = 16;  ///< a weighted search may expand one part in so many of the states
 
-/// Searches of weighted problems: few where each takes long.
+/// Searches of priced problems: few where each takes long.
 int rounds_for(size_t node_count) {
-  return node_count <= 200 ? 32 : node_count <= 2000 ? 12 : 4;
+  return node_count <= 200 ? 12 : node_count <= 2000 ? 6 : 2;
 }
 
 using Chosen = std::vector<CandidateId>;
@@ -35,29 +44,56 @@ class ParallelSearch {
  public:
   ParallelSearch(const Problem& problem, const Machine& machine, const ScheduleValue& objective,
                  const SearchOptions& options, const std::function<bool(const Solution&)>& fits)
-      : problem_(problem), scheduler_(problem, machine), objective_(objective), options_(options), fits_(fits) {
+      : problem_(problem),
+        scheduler_(problem, machine),
+        flat_(problem, scheduler_),
+        limits_(problem),
+        objective_(objective),
+        options_(options),
+        fits_(fits) {
     options_.max_states = std::max<uint64_t>(options.max_states / kStateShare, 1);
     options_.tie_states = 0;
-    if (options.max_seconds) options_.max_seconds = *options.max_seconds / rounds_for(problem.node_count);
+    options_.excess = nullptr;  // a solution of a weighted problem need not be a plan
+    if (options.max_seconds)
+      options_.max_seconds = *options.max_seconds / (kLoadRounds + rounds_for(problem.node_count));
     for (CandidateId c : problem.candidates.ids()) by_nodes_[problem.candidates[c].nodes].push_back(c);
   }
 
-  ParallelResult run(const Solution& start) {
+  ParallelResult run(const Solution& start, const std::vector<Solution>& others) {
     best_ = start;
     states_ = start.states;
-    score_ = score(start.chosen).value_or(Score{Duration::max(), start.cost.time()});
+    const bool is_valid = holds(start);
+    score_ = Score{Duration::max(), Duration::max()};
+    if (is_valid) score_ = score(start.chosen).value_or(score_);
     remember(start.chosen);
-    search_weighted();
+    for (const Solution& other : others) {
+      consider(other.chosen);
+      remember(other.chosen);
+    }
+    std::vector<Solution> given;  // within the limits
+    if (score_.first < Duration::max()) given.push_back(best_);
+    if (is_valid) given.push_back(start);
+    IntervalBound loads(problem_, scheduler_);
+    search_priced(loads, kLoadRounds);
     search_chains();
     cross();
     improve();
-    if (objective_.is_bound_by_paths) bound_by_paths();
+    anneal_best(kCool, 1);
+    if (objective_.is_bound_by_paths && !is_closed()) {
+      const Duration by_load = bound_;
+      bound_by_paths();
+      IntervalBound intervals(loads, longest_found_path(), bound_ > by_load ? kMostlyPath : kMostlyLoad);
+      for (const auto& [score, chosen] : pool_) intervals.add(chosen);
+      search_priced(intervals, rounds_for(problem_.node_count));
+    }
+    anneal_best(kWarm, 2);
     // The stream of a throughput plan is laid out once, at the end: an input takes the busiest resource's time, or
     // more.
-    Duration value = objective_.value(*scheduler_.tasks(best_.chosen));
-    const Duration before = objective_.value(*scheduler_.tasks(start.chosen));
-    if (before < value) {
-      best_ = start;
+    Duration value = value_of(best_);
+    for (const Solution& one : given) {
+      const Duration before = value_of(one);
+      if (before >= value) continue;
+      best_ = one;
       value = before;
     }
     best_.states = states_;
@@ -68,13 +104,16 @@ class ParallelSearch {
   /// Smaller is better: the objective, then the sequential cost.
   using Score = std::pair<Duration, Duration>;
 
+  Duration value_of(const Solution& solution) {
+    const std::optional<std::vector<Task>> tasks = scheduler_.tasks(solution.chosen);
+    return tasks ? objective_.value(*tasks) : Duration::max();
+  }
+
   std::optional<Score> score(const Chosen& chosen) {
-    std::optional<std::vector<Task>> made = scheduler_.tasks(chosen);
-    scheduled_ += made ? made->size() : chosen.size();
-    if (!made) return std::nullopt;
-    Duration all;
-    for (const Task& task : *made) all += task.length;
-    return Score{objective_.estimate(*made), all};
+    FlatTasks* made = flat_.tasks(chosen);
+    scheduled_ += made != nullptr ? made->size() : chosen.size();
+    if (made == nullptr) return std::nullopt;
+    return Score{(made->*objective_.estimate)(), made->total()};
   }
 
   /// Takes the solution if it is better than the best and within all limits.
@@ -96,78 +135,41 @@ class ParallelSearch {
     return true;
   }
 
-  /// Multiplicative weights: what is busy in the solution found weighs more in the next search. Instances of one device
-  /// take turns in being busy, so that every second round gives them equal weights.
-  void search_weighted() {
-    Table<ResourceId, double> share(scheduler_.resources().size(), 0.1);
-    for (const Candidate& candidate : problem_.candidates) {
-      for (int resource : scheduler_.work_of(candidate)) share[ResourceId(int64_t{resource})] = 1.0;
-    }
-    const int rounds = rounds_for(problem_.node_count);
-    for (int round = 0; round < rounds; ++round) {
-      if (round > 0 && options_.is_stopped()) return;  // the first one gives a bound
-      const Table<ResourceId, int> weights = whole(round % 2 == 0 ? equal_for_instances(share) : share);
-      std::optional<Solution> found = search_optimal(weighted(problem_, scheduler_, weights), options_);
+  bool is_closed() const { return bound_ >= score_.first; }
+
+  /// Exact searches of problems that are priced to make the solutions found so far expensive. Each gives a bound, and a
+  /// solution that others take over stretches of.
+  void search_priced(IntervalBound& prices, int rounds) {
+    prices.add(best_.chosen);
+    for (int round = 0; round < rounds && !is_closed(); ++round) {
+      if (bound_ > Duration() && options_.is_stopped()) return;  // the first one gives a bound
+      prices.weigh();
+      std::optional<Solution> found = search_optimal(prices.priced(), options_);
       if (!found) return;
       states_ += found->states;
-      bound_ = std::max(bound_, Duration::picoseconds((found->bound.time().ps() + kWeight - 1) / kWeight));
-      std::optional<std::vector<Task>> made = scheduler_.tasks(found->chosen);
+      bound_ = std::max(bound_, prices.time_of(found->bound));
+      if (!score(found->chosen)) return;
       consider(found->chosen);
-      if (!made) return;
       remember(found->chosen);
-      Table<ResourceId, Duration> busy(busy_times(*made));
-      busy.resize(share.size());
-      const double most = static_cast<double>(std::max_element(busy.begin(), busy.end())->ps());
-      if (most <= 0) return;
-      const double step = 2.0 / (1.0 + round);
-      for (ResourceId r : share.ids()) {
-        share[r] *= std::exp(step * (static_cast<double>(busy[r].ps()) / most - 0.5));
+      prices.add(found->chosen);
+    }
+  }
+
+  /// By the time that each node's partition takes for it.
+  std::vector<NodeId> longest_found_path() const {
+    Table<NodeId, Duration> length(problem_.node_count);
+    for (CandidateId c : best_.chosen) {
+      for (NodeId node : candidate(c).nodes) {
+        length[node] = time_per_node(candidate(c));
       }
     }
+    return longest_path(problem_, length);
   }
 
   void remember(const Chosen& chosen) {
     const auto is_it = [&](const auto& known) { return known.second == chosen; };
     if (std::any_of(pool_.begin(), pool_.end(), is_it)) return;
     if (std::optional<Score> found = score(chosen)) pool_.emplace_back(*found, chosen);
-  }
-
-  /// `npu[0]` and `npu[1]` get their mean, so do their queues and links.
-  Table<ResourceId, double> equal_for_instances(const Table<ResourceId, double>& share) const {
-    const auto device = [](std::string name) {
-      std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
-      return name;
-    };
-    std::map<std::string, std::pair<double, int>> sums;
-    for (ResourceId r : share.ids()) {
-      auto& [sum, count] = sums[device(scheduler_.resources()[r.slot()])];
-      sum += share[r];
-      ++count;
-    }
-    Table<ResourceId, double> result;
-    for (const std::string& name : scheduler_.resources()) {
-      const auto& [sum, count] = sums.at(device(name));
-      result.push_back(sum / count);
-    }
-    return result;
-  }
-
-  /// Whole weights that add up to kWeight: each rounded down, the rest to the largest, one each, over and over.
-  static Table<ResourceId, int> whole(const Table<ResourceId, double>& share) {
-    double all = 0;
-    for (double one : share) all += one;
-    Table<ResourceId, int> weights;
-    int rest = kWeight;
-    for (double one : share) {
-      weights.push_back(static_cast<int>(kWeight * one / all));
-      rest -= weights.back();
-    }
-    std::vector<ResourceId> order(share.ids().begin(), share.ids().end());
-    std::stable_sort(order.begin(), order.end(), [&](ResourceId a, ResourceId b) { return share[a] > share[b]; });
-    const double largest = share[order.front()];
-    while (order.size() > 1 && share[order.back()] < largest / 2) order.pop_back();
-    for (size_t i = 0; rest > 0; i = (i + 1) % order.size(), --rest) ++weights[order[i]];
-    return weights;
   }
 
   /// Each node of a chain reads a value of the one before.
@@ -219,6 +221,22 @@ class ParallelSearch {
     scheduled_ = 0;
     while (!is_spent()) {
       if (!move_group() && !bring_in()) return;
+    }
+  }
+
+  /// Annealing from the best solution; what it finds and all limits admit is taken.
+  void anneal_best(double temperature, uint64_t seed) {
+    if (is_closed() || options_.is_stopped()) return;
+    std::vector<Chosen> others;
+    for (const auto& [score, chosen] : pool_) others.push_back(chosen);
+    AnnealOptions options;
+    options.tasks = std::min(kAnnealBudget, kAnnealShare * problem_.candidates.size() * problem_.node_count);
+    options.temperature = temperature;
+    options.seed = seed;
+    options.is_stopped = [&] { return options_.is_stopped(); };
+    std::vector<Chosen> found = anneal(problem_, flat_, limits_, objective_, best_.chosen, others, options);
+    for (size_t back = 1; back <= found.size(); back *= 2) {
+      if (consider(found[found.size() - back]) || options_.is_stopped()) return;
     }
   }
 
@@ -393,19 +411,16 @@ class ParallelSearch {
 
   /// Two paths: the longest by the cheapest share of each node, and by the shares of the solution found.
   void bound_by_paths() {
-    Table<NodeId, Duration> cheapest(problem_.node_count, Duration::max()), found = cheapest;
-    const auto share = [](const Candidate& c) {
-      return Duration::picoseconds(c.cost.time().ps() / static_cast<int64_t>(c.nodes.size()));
-    };
+    Table<NodeId, Duration> cheapest(problem_.node_count, Duration::max());
     for (const Candidate& c : problem_.candidates) {
-      for (NodeId node : c.nodes) cheapest[node] = std::min(cheapest[node], share(c));
+      for (NodeId node : c.nodes) cheapest[node] = std::min(cheapest[node], time_per_node(c));
     }
-    for (CandidateId c : best_.chosen) {
-      for (NodeId node : candidate(c).nodes) found[node] = share(candidate(c));
-    }
-    for (const Table<NodeId, Duration>* lengths : {&cheapest, &found}) {
-      bound_ = std::max(bound_, path_bound(problem_, longest_path(problem_, *lengths)));
-    }
+    bound_ = std::max(bound_, path_bound(problem_, longest_path(problem_, cheapest)));
+    bound_ = std::max(bound_, path_bound(problem_, longest_found_path()));
+  }
+
+  static Duration time_per_node(const Candidate& c) {
+    return Duration::picoseconds(c.cost.time().ps() / static_cast<int64_t>(c.nodes.size()));
   }
 
   const Candidate& candidate(CandidateId c) const { return problem_.candidates[c]; }
@@ -413,6 +428,8 @@ class ParallelSearch {
 
   const Problem& problem_;
   SolutionScheduler scheduler_;
+  FlatScheduler flat_;
+  QuickLimits limits_;
   const ScheduleValue& objective_;
   SearchOptions options_;
   const std::function<bool(const Solution&)>& fits_;
@@ -430,9 +447,9 @@ class ParallelSearch {
 }  // namespace
 
 ParallelResult search_parallel(const Problem& problem, const Machine& machine, const ScheduleValue& objective,
-                               const Solution& start, const SearchOptions& options,
+                               const Solution& start, const std::vector<Solution>& others, const SearchOptions& options,
                                const std::function<bool(const Solution&)>& fits) {
-  return ParallelSearch(problem, machine, objective, options, fits).run(start);
+  return ParallelSearch(problem, machine, objective, options, fits).run(start, others);
 }
 
 }  // namespace collage::place

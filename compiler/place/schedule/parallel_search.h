@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placements for makespan and for throughput, where resources work side by side. Not exact: what is found comes with a
-// proven bound (parallel_bound.h) and the gap between the two.
+// proven bound and the gap between the two.
 //
-// The search starts from the sequential optimum, which it never makes worse, and takes the best of
-//   - the exact searches of weighted problems, whose weights move towards the busiest resources: each search also gives
-//     a bound, and the weights are those that raise it;
+// The search starts from the sequential optimum and what simpler strategies find, never makes these worse, and takes the
+// best of
+//   - the exact searches of priced problems (interval_bound.h): each also gives a bound, and its solution makes the next
+//     prices;
 //   - the exact search among candidates of chains, which keep apart what could run side by side;
 //   - mixtures of these, a stretch of nodes from one and the rest from another;
 //   - steps from the best so far: a partition, a chain of them or all of a device's from one on move to another owner;
-//     a candidate comes in for all that overlap it.
+//     a candidate comes in for all that overlap it;
+//   - annealing from the best so far (anneal.h), cool at first, and warmer once more with all solutions known.
+// The bound is the best of the priced problems' and of a path's (parallel_bound.h). Limits of the problem are kept
+// throughout; priced searches know them, so they raise the bound as well.
 // Work is bounded by numbers of searches and of scheduled tasks, never by time: the same problem, the same answer.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/problem.h"
@@ -28,10 +33,12 @@ struct ParallelResult {
   Cost bound;         ///< proven: no solution has less
 };
 
-/// `start` is a solution within all limits. `fits` says whether another one is within those that the problem does not
-/// know; empty: all are.
+/// `start` covers every node; if it breaks limits, any solution that keeps them is better. `others` are solutions that
+/// the result is not worse than, as far as they keep the limits. `fits` says whether a solution is within limits that
+/// the problem does not know; empty: all are.
 ParallelResult search_parallel(const Problem& problem, const runtime::Machine& machine, const ScheduleValue& objective,
-                               const Solution& start, const SearchOptions& options = {},
+                               const Solution& start, const std::vector<Solution>& others = {},
+                               const SearchOptions& options = {},
                                const std::function<bool(const Solution&)>& fits = {});
 
 }  // namespace collage::place

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "compiler/place/schedule/flat_tasks.h"
 #include "runtime/core/duration.h"
 #include "runtime/core/schedule.h"
 
@@ -13,7 +14,7 @@ struct ScheduleValue {
   /// What the tasks take: less is better.
   runtime::Duration (*value)(const std::vector<runtime::Task>& tasks);
   /// At most `value`, and quick to compute: the search compares solutions by it.
-  runtime::Duration (*estimate)(const std::vector<runtime::Task>& tasks);
+  runtime::Duration (FlatTasks::*estimate)();
   /// Whether no value is less than the time of the longest path of tasks.
   bool is_bound_by_paths = false;
 };
