@@ -9,7 +9,7 @@
 namespace collage::place {
 namespace {
 
-constexpr int kWeight = 5040;  ///< that an interval's resources have together: divided by 2 to 10 without a rest
+constexpr int kWeight = 840;  ///< that an interval's resources have together: divided by 2 to 8 without a rest
 constexpr int kSteps = 200;
 constexpr double kStep = 0.3;
 constexpr size_t kMaxRanges = 60'000;  ///< intervals allowed for all nodes together
@@ -17,10 +17,11 @@ constexpr size_t kMaxSolutions = 16;   ///< that the weights look at
 constexpr double kUnusedWeight = 0.1;  ///< at first, of a resource that only copies hold, beside 1
 constexpr double kLeastWeight = 1e-7;
 
-Cost times(const Problem& problem, Cost cost, int64_t factor) {
+/// At least 1: of solutions that weigh nothing, the one with the least work is the cheapest.
+Cost priced_at(const Problem& problem, Cost cost, int64_t factor) {
   if (cost >= Cost::max()) return Cost::max();
   if (factor > 0 && cost.count() >= Cost::max().count() / factor) return Cost::max();
-  return problem.cost_of(cost.count() * factor);
+  return problem.cost_of(std::max<int64_t>(cost.count() * factor, 1));
 }
 
 }  // namespace
@@ -285,15 +286,14 @@ Problem IntervalBound::priced() const {
     bool is_on_path = false;
     const Range range = range_of(candidate, &is_on_path);
     const std::vector<int>& held = scheduler_.work_of(candidate);
-    const Cost cost =
-        times(problem_, candidate.cost,
-              is_on_path ? least(weights, with_path(held), range, &at) : least(weights, held, range, &at));
-    candidate.cost = std::max(cost, problem_.cost_of(1));  // the exact search expects work to cost something
+    candidate.cost =
+        priced_at(problem_, candidate.cost,
+                  is_on_path ? least(weights, with_path(held), range, &at) : least(weights, held, range, &at));
   }
   for (ProblemValue& value : result.values) {
     const Range range = range_of(value);
     for (ConversionEdge& edge : value.conversions) {
-      edge.cost = times(problem_, edge.cost, least(weights, scheduler_.work_of(edge.from, edge.to), range, &at));
+      edge.cost = priced_at(problem_, edge.cost, least(weights, scheduler_.work_of(edge.from, edge.to), range, &at));
     }
   }
   if (path_.empty()) return result;
@@ -307,7 +307,7 @@ Problem IntervalBound::priced() const {
     copy.is_output = k == path_.size();
     if (k < path_.size()) copy.readers = {path_[k]};
     copy.conversions = original.conversions;
-    for (ConversionEdge& edge : copy.conversions) edge.cost = times(problem_, edge.cost, weight);
+    for (ConversionEdge& edge : copy.conversions) edge.cost = priced_at(problem_, edge.cost, weight);
     const ProblemValueId id = result.values.add(std::move(copy));
     for (Candidate& candidate : result.candidates) {
       const auto holds = [&](NodeId node) {
@@ -328,8 +328,10 @@ Problem IntervalBound::priced() const {
 }
 
 Duration IntervalBound::time_of(Cost bound) const {
-  const int64_t added = static_cast<int64_t>(problem_.node_count);  // by candidates that weigh nothing, one each
-  return Duration::picoseconds(std::max<int64_t>(bound.time().ps() - added + kWeight - 1, 0) / kWeight);
+  // What weighs nothing costs 1: at most every node, and every format of every value, on the path twice.
+  const size_t added = problem_.node_count + 2 * problem_.values.size() * problem_.formats.size();
+  return Duration::picoseconds(std::max<int64_t>(bound.time().ps() - static_cast<int64_t>(added) + kWeight - 1, 0) /
+                               kWeight);
 }
 
 }  // namespace collage::place
