@@ -137,13 +137,6 @@ class ParallelSearch {
 
   bool is_closed() const { return bound_ >= score_.first; }
 
-  /// Whether the solution of a priced problem is one of the problem. Where it is not, its bound is not trusted either.
-  bool is_whole(const Solution& solution) const {
-    const auto is_known = [&](CandidateId c) { return problem_.candidates.holds(c); };
-    return std::all_of(solution.chosen.begin(), solution.chosen.end(), is_known) &&
-           std::holds_alternative<Cost>(evaluate(problem_, solution));
-  }
-
   /// Exact searches of problems that are priced to make the solutions found so far expensive. Each gives a bound, and a
   /// solution that others take over stretches of.
   void search_priced(IntervalBound& prices, int rounds) {
@@ -152,7 +145,7 @@ class ParallelSearch {
       if (bound_ > Duration() && options_.is_stopped()) return;  // the first one gives a bound
       prices.weigh();
       std::optional<Solution> found = search_optimal(prices.priced(), options_);
-      if (!found || !is_whole(*found)) return;
+      if (!found) return;
       states_ += found->states;
       bound_ = std::max(bound_, prices.time_of(found->bound));
       if (!score(found->chosen)) return;
