@@ -23,8 +23,8 @@ std::optional<ModelRequest> read_model_request(const Options& options, support::
 
 /// What lists or explains candidates shows all of their costs.
 CostRequest cost_request(const Options& options) {
-  CostRequest costs{options.costs, options.measure_all, options.cost_db, options.measure_timeout,
-                    !options.keep_disturbed, !options.ignore_rivals};
+  CostRequest costs{options.costs,           options.measure_all,     options.cost_db,
+                    options.measure_timeout, !options.keep_disturbed, !options.ignore_rivals};
   costs.measures_all |= options.compare || !options.diff_placements.empty() || !options.why.empty() ||
                         !options.why_not.empty() || options.emit == Emit::Candidates;
   return costs;

@@ -62,7 +62,8 @@ class Packages : public ::testing::Test {
 
   std::string write(const Program& program) {
     const std::string file = path("m.collage");
-    const runtime::Status status = runtime::write_package(file, {program.built.plan, program.jit, kThreads, "text", ""});
+    const runtime::Status status =
+        runtime::write_package(file, {program.built.plan, program.jit, kThreads, "text", ""});
     EXPECT_TRUE(status) << status.message();
     return file;
   }
