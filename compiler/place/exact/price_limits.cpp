@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace collage::place {
 namespace {
@@ -17,8 +16,6 @@ constexpr int kNarrowings = 7;
 constexpr double kGolden = 0.6180339887498949;
 /// A bound that rises by less than this part of itself does not rise.
 constexpr double kLeastRise = 1e-7;
-constexpr int kMaxSteps = 10;
-constexpr double kCoolings[] = {1, 0.25, 0.06};
 
 }  // namespace
 
@@ -84,9 +81,7 @@ void LimitPricer::set(const Prices& prices) {
   extras_.resize(extras.size(), 0);
   Multipliers multipliers = chain_.multipliers();
   for (RunId r : extras.ids()) {
-    const int64_t more = extras[r] - extras_[r];
-    multipliers.shares[r] += more;
-    shifted_[r] += more;
+    multipliers.shares[r] += extras[r] - extras_[r];
   }
   extras_ = std::move(extras);
   chain_.set(std::move(multipliers));
@@ -143,78 +138,15 @@ void LimitPricer::raise(LimitId limit) {
   }
 }
 
-/// How the smoothed bound grows with price * capacity of each active limit.
-LimitPricer::Prices LimitPricer::slope(BoundTuner& tuner, double cooling) const {
-  const Table<MoveId, double> chances = tuner.chances(cooling);
-  Prices slope(best_.size(), 0);
-  for (LimitId r : slope.ids()) {
-    const SearchLimits::Limit& limit = limits_.limits()[r];
-    if (!limit.is_active || limit.within.is_valid()) continue;
-    double used = 0;
-    for (MoveId m : chances.ids()) {
-      if (chances[m] > 0) used += chances[m] * static_cast<double>(limits_.own_uses(r, search_.moves[m].source));
-    }
-    slope[r] = used / static_cast<double>(std::max<int64_t>(1, limit.capacity)) - 1;
-    if (slope[r] < 0 && best_[r] <= 0) slope[r] = 0;
-  }
-  return slope;
-}
-
-/// False: the bound does not rise that way.
-bool LimitPricer::raise_along(const Prices& slope) {
-  const Prices from = best_;
-  const double before = bound_;
-  const auto at_step = [&](double step) {
-    Prices prices = from;
-    for (LimitId r : prices.ids()) {
-      const double capacity = static_cast<double>(std::max<int64_t>(1, limits_.limits()[r].capacity));
-      prices[r] = std::max(0.0, prices[r] + step * slope[r] / capacity);
-    }
-    return at(prices);
-  };
-  double step = std::abs(bound_) * kFirstPart;
-  double value = at_step(step);
-  // Longer while it rises, else shorter until it does.
-  if (value > before) {
-    for (int i = 0; i < kMaxSteps; ++i) {
-      step *= 2;
-      const double next = at_step(step);
-      if (next <= value) break;
-      value = next;
-    }
-  } else {
-    for (int i = 0; i < kMaxSteps && bound_ <= before; ++i) {
-      step /= kGrowth;
-      at_step(step);
-    }
-  }
-  return bound_ > before + std::abs(before) * kLeastRise;
-}
-
-void LimitPricer::raise_bound(BoundTuner& tuner) {
-  shifted_.assign(chain_.runs().size(), 0);
+void LimitPricer::raise_bound() {
   best_.clear();
-  size_t active = 0;
-  for (const SearchLimits::Limit& limit : limits_.limits()) {
-    best_.push_back(limit.price);
-    active += limit.is_active && !limit.within.is_valid() ? 1 : 0;
-  }
+  for (const SearchLimits::Limit& limit : limits_.limits()) best_.push_back(limit.price);
   bound_ = -1e300;
   bound_ = at(best_);
   for (LimitId r : best_.ids()) {
-    if (limits_.limits()[r].is_active && !limits_.limits()[r].within.is_valid()) raise(r);
+    if (limits_.limits()[r].is_active && !limits_.limits()[r].node.is_valid()) raise(r);
   }
   set(best_);
-  tuner.shift(shifted_);
-  // Where the slope at the tuner's temperature leads nowhere, one that sees less far may.
-  size_t cooling = 0;
-  for (int step = 0; active > 1 && step < kMaxSteps && cooling < std::size(kCoolings); ++step) {
-    shifted_.assign(chain_.runs().size(), 0);
-    const bool rises = raise_along(slope(tuner, kCoolings[cooling]));
-    set(best_);
-    tuner.shift(shifted_);
-    if (!rises) ++cooling;
-  }
 }
 
 }  // namespace collage::place

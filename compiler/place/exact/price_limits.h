@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prices for active limits (search_limits.h): those at which the bound is highest.
 //
-// With the multipliers as they are, the bound is a concave function of the prices, and one pass computes it. First each
-// price alone: it grows until the bound falls, then the interval is narrowed. Several limits together: where no price
-// alone raises the bound, two together may. So steps follow the slope of the smoothed bound (soft_min.h),
-//
-//     of limit r:  expected use of r / capacity(r) - 1        in units of price(r) * capacity(r)
-//
-// as far as the bound rises. Bytes at nodes keep the prices that they have: the tuner changes these (tune_bound.h).
+// With the multipliers as they are, the bound is a concave function of the prices, and one pass computes it. Each price
+// alone: it grows until the bound falls, then the interval is narrowed. Bytes at nodes keep the prices that they have.
+// The tuner goes on from there, with all prices and multipliers together (tune_bound.h).
 #pragma once
 
 #include "compiler/place/exact/bound/relaxation_bound.h"
-#include "compiler/place/exact/bound/tune_bound.h"
 #include "compiler/place/exact/search_limits.h"
 
 namespace collage::place {
@@ -34,8 +29,8 @@ class LimitPricer {
   LimitPricer(SearchLimits& limits, const RunUses& uses, IndexedProblem& search, ChainBound& chain, RunExtras& extras)
       : limits_(limits), uses_(uses), search_(search), chain_(chain), extras_(extras) {}
 
-  /// Sets the prices of all active limits. The multipliers change by the prices, and `tuner` is shifted with them.
-  void raise_bound(BoundTuner& tuner);
+  /// Sets the prices of all active limits. The multipliers change by the prices.
+  void raise_bound();
 
  private:
   using Prices = LimitPrices;
@@ -43,15 +38,12 @@ class LimitPricer {
   /// The bound at these prices.
   double at(const Prices& prices);
   void raise(LimitId limit);
-  bool raise_along(const Prices& slope);
-  Prices slope(BoundTuner& tuner, double cooling) const;
 
   SearchLimits& limits_;
   const RunUses& uses_;
   IndexedProblem& search_;
   ChainBound& chain_;
   RunExtras& extras_;
-  Table<RunId, int64_t> shifted_;  ///< since `raise_bound` began
   Prices best_;
   double bound_ = 0;  ///< at these
 };

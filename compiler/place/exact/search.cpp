@@ -235,8 +235,7 @@ class OptimalSearch {
     if (starts_) {
       for (const Solution& known : starts_()) start_from(known);
     }
-    BoundTuner tuner(stage_->search, stage_->chain);
-    LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound(tuner);
+    LimitPricer(limits_, stage_->uses, stage_->search, stage_->chain, stage_->extras).raise_bound();
     if (!best_.exists() && limits_.memory_is_active()) {
       // Nothing where memory is limited: not good, but it fits.
       const Bytes nothing(memory_->instances().size(), 0);

@@ -25,8 +25,6 @@ constexpr double kCoolingFactor = 0.6;
 constexpr double kStartingHeat = 0.4;
 /// A level goes on while it gains more than this part of what smoothing hides.
 constexpr double kMinGainOfLevel = 0.25;
-/// Of the bound for each node: what `chances` looks at before anything was tuned.
-constexpr double kChanceTemperature = 0.01;
 
 }  // namespace
 
@@ -117,23 +115,6 @@ bool BoundTuner::ascend(Cost upper, int steps) {
   if (limits_.uses != nullptr) credit_ = limits_.set(limits_.prices = best_prices);
   bound_.set(std::move(best_multipliers));
   return temperature_ > coldest;
-}
-
-void BoundTuner::shift(const Table<RunId, int64_t>& more) {
-  for (RunId r : more.ids()) point_.shares[r] += static_cast<double>(more[r]);
-}
-
-Table<MoveId, double> BoundTuner::chances(double cooling) {
-  const double nodes = static_cast<double>(std::max<size_t>(1, problem_.node_count));
-  const double cold = kChanceTemperature * std::abs(static_cast<double>(bound_.lower().count())) / nodes;
-  smooth_.evaluate(point_, std::max(1.0, cooling * (temperature_ > 0 ? temperature_ : cold)), slope_);
-  Table<MoveId, double> chances;
-  for (MoveId m : problem_.moves.ids()) {
-    double sum = 0;
-    for (RunId r : bound_.runs_of(m)) sum += slope_.shares[r];
-    chances.push_back(sum / static_cast<double>(bound_.runs_of(m).size()));
-  }
-  return chances;
 }
 
 void BoundTuner::step(double temperature) {

@@ -35,10 +35,6 @@ class BoundTuner {
   /// so low that more steps will hardly gain.
   bool ascend(Cost upper, int steps);
   double temperature() const { return temperature_; }
-  /// Goes on where the costs of candidates have changed: by so much for each run, as the multipliers that are set have.
-  void shift(const Table<RunId, int64_t>& more);
-  /// How likely each move is in the chains that count at the temperature times `cooling`.
-  Table<MoveId, double> chances(double cooling);
 
  private:
   void step(double temperature);
