@@ -108,14 +108,14 @@ void add_limits(const Compilation& compilation, const Candidates& candidates, co
   if (!report.has_bound) return;
   for (const BindingLimit& limit : binding_limits(compilation.search_input(candidates), plan)) {
     std::string text;
-    switch (limit.kind) {
-      case BindingLimit::Kind::MaxPartitions:
-        text = fmt::format("`max partitions {}` of {}", limit.amount, limit.of);
+    switch (limit.what.kind) {
+      case LimitKind::MaxPartitions:
+        text = fmt::format("`max partitions {}` of {}", limit.amount, limit.what.of);
         break;
-      case BindingLimit::Kind::Memory:
-        text = fmt::format("memory {} of {}", size_text(static_cast<size_t>(limit.amount)), limit.of);
+      case LimitKind::Memory:
+        text = fmt::format("memory {} of {}", size_text(static_cast<size_t>(limit.amount)), limit.what.of);
         break;
-      case BindingLimit::Kind::Conflicts: text = fmt::format("`conflicts` of {}", limit.of); break;
+      case LimitKind::Conflicts: text = fmt::format("`conflicts` of {}", limit.what.of); break;
     }
     if (const std::string where = location_text(limit.span, sources); !where.empty()) text += " (" + where + ")";
     report.limits.emplace_back(text, limit.gain);

@@ -49,31 +49,20 @@ std::string size_text(size_t bytes) {
 
 Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
                       const std::string& backend) {
-  auto built = std::make_shared<BuiltProblem>(explained.input.built);
-  keep_on(nodes, backend, built.get());
-  const SearchInput& in = explained.input;
-  SearchInput input{in.graph, *built, in.rules, in.written, in.limits, in.options};
+  LiftedSearch search = without_limits(explained.input, {});
+  keep_on(nodes, backend, search.built.get());
   Alternative alternative;
-  alternative.plan = find_placement(input, explained.strategy, &alternative.why_none);
-  alternative.built = std::move(built);
+  alternative.plan = find_placement(search.input, explained.strategy, &alternative.why_none);
+  alternative.built = std::move(search.built);
   return alternative;
 }
 
 std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
                                            const std::vector<NodeId>& nodes, const std::string& backend) {
-  BuiltProblem built = explained.input.built;
-  keep_on(nodes, backend, &built);
-  const SearchInput& in = explained.input;
-  SearchInput input{in.graph, built, in.rules, in.written, in.limits, in.options};
-  for (Limit limit : limits) {
-    if (limit == Limit::Memory) input.limits.clear();
-    for (place::Owner& owner : built.problem.owners) {
-      if (limit == Limit::MaxPartitions) owner.max_partitions.reset();
-      if (limit == Limit::Conflicts) owner.conflicts.clear();
-    }
-  }
+  LiftedSearch search = without_limits(explained.input, limits);
+  keep_on(nodes, backend, search.built.get());
   std::string why;
-  return find_placement(input, explained.strategy, &why);
+  return find_placement(search.input, explained.strategy, &why);
 }
 
 std::string over_memory(const ExplainedPlacement& explained, const Alternative& alternative) {

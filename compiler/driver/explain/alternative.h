@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/driver/search/find_placement.h"
+#include "compiler/driver/search/lift_limits.h"
 
 namespace collage::driver {
 
@@ -32,8 +33,6 @@ struct Alternative {
 Alternative plan_with(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
                       const std::string& backend);
 
-/// Limits that do not come from rules. Lifting one shows what it costs.
-enum class Limit { Memory, MaxPartitions, Conflicts };
 /// The plan without these limits, and with `nodes` on `backend` if there are any.
 std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
                                            const std::vector<ir::NodeId>& nodes, const std::string& backend);

@@ -2,68 +2,43 @@
 #include "compiler/driver/search/binding_limits.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace collage::driver {
 namespace {
 
-class LimitLifter {
- public:
-  LimitLifter(const SearchInput& input, const FoundPlacement& plan)
-      : asked_(input), problem_(input.priced != nullptr ? *input.priced : input.built), plan_(plan) {}
-
-  std::vector<BindingLimit> run() {
-    for (const std::string& backend : place::backend_names(problem_.problem)) {
-      const ir::Backend* rules = asked_.rules.find(backend);
-      if (rules == nullptr) continue;
-      if (rules->max_partitions) {
-        lift({BindingLimit::Kind::MaxPartitions, backend, *rules->max_partitions, rules->max_partitions_span, {}},
-             [&](place::Owner& owner) {
-               if (owner.backend == backend) owner.max_partitions.reset();
-             });
-      }
-      if (!rules->conflicts.empty()) {
-        lift({BindingLimit::Kind::Conflicts, backend, 0, rules->span, {}}, [&](place::Owner& owner) {
-          if (owner.backend == backend) owner.conflicts.clear();
-        });
-      }
+/// Limits of rules that are active, then those of memory.
+std::vector<BindingLimit> limits_of(const SearchInput& input) {
+  std::vector<BindingLimit> limits;
+  for (const std::string& backend : place::backend_names(input.built.problem)) {
+    const ir::Backend* rules = input.rules.find(backend);
+    if (rules == nullptr) continue;
+    if (rules->max_partitions) {
+      limits.push_back({{LimitKind::MaxPartitions, backend}, *rules->max_partitions, rules->max_partitions_span, {}});
     }
-    for (const place::MemoryLimit& limit : asked_.limits) {
-      lift({BindingLimit::Kind::Memory, limit.instance, static_cast<int64_t>(limit.bytes), {}, {}}, nullptr);
-    }
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const BindingLimit& a, const BindingLimit& b) { return a.gain > b.gain; });
-    return std::move(found_);
+    if (!rules->conflicts.empty()) limits.push_back({{LimitKind::Conflicts, backend}, 0, rules->span, {}});
   }
-
- private:
-  void lift(BindingLimit limit, const std::function<void(place::Owner&)>& change) {
-    place::BuiltProblem free = problem_;
-    SearchInput input = asked_;
-    input.options.is_probe = true;
-    input.listener = nullptr;
-    if (change) {
-      for (place::Owner& owner : free.problem.owners) change(owner);
-    } else {
-      std::erase_if(input.limits, [&](const place::MemoryLimit& one) { return one.instance == limit.of; });
-    }
-    const auto solution = solve(input, free, place::Strategy{}, nullptr);
-    if (!solution || solution->cost >= plan_.solution.cost) return;
-    limit.gain = plan_.solution.cost - solution->cost;
-    found_.push_back(std::move(limit));
+  for (const place::MemoryLimit& memory : input.limits) {
+    limits.push_back({{LimitKind::Memory, memory.instance}, static_cast<int64_t>(memory.bytes), {}, {}});
   }
-
-  const SearchInput& asked_;
-  const place::BuiltProblem& problem_;
-  const FoundPlacement& plan_;
-  std::vector<BindingLimit> found_;
-};
+  return limits;
+}
 
 }  // namespace
 
 std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan) {
   if (!plan.solution.is_limited || input.objective->is_concurrent()) return {};
-  return LimitLifter(input, plan).run();
+  std::vector<BindingLimit> binding;
+  for (BindingLimit& limit : limits_of(input)) {
+    LiftedSearch lifted = without_limits(input, {limit.what});
+    lifted.input.options.is_probe = true;
+    const auto solution = solve(lifted.input, *lifted.built, place::Strategy{});
+    if (!solution || solution->cost >= plan.solution.cost) continue;
+    limit.gain = plan.solution.cost - solution->cost;
+    binding.push_back(std::move(limit));
+  }
+  std::stable_sort(binding.begin(), binding.end(),
+                   [](const BindingLimit& a, const BindingLimit& b) { return a.gain > b.gain; });
+  return binding;
 }
 
 }  // namespace collage::driver

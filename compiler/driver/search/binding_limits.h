@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "compiler/driver/search/find_placement.h"
+#include "compiler/driver/search/lift_limits.h"
 
 namespace collage::driver {
 
 /// A limit without which there is a cheaper plan.
 struct BindingLimit {
-  enum class Kind { MaxPartitions, Memory, Conflicts };
-  Kind kind = Kind::MaxPartitions;
-  std::string of;        ///< backend; Memory: instance
+  Limit what;
   int64_t amount = 0;    ///< partitions, bytes
   support::Span span{};  ///< of `max partitions`; of the backend's name for conflicts
   Cost gain;             ///< at least: what the plan would cost less

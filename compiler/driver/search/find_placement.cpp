@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/driver/input/written_partitions.h"
+#include "compiler/driver/search/lift_limits.h"
 #include "compiler/place/build/coalesce.h"
 #include "compiler/place/build/priced.h"
 #include "compiler/place/build/to_placement.h"
@@ -43,19 +44,18 @@ bool has_denied_sets(const SearchInput& input) {
   });
 }
 
-/// A plan that keeps all limits but those that `lift` takes away.
+/// A plan that keeps all other limits.
 std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
-                                             void (*lift)(place::Owner&)) {
-  place::BuiltProblem built = input.built;
-  for (place::Owner& owner : built.problem.owners) lift(owner);
-  return place::solve_within_memory(input.graph, built, input.limits, strategy, input.options);
+                                             LimitKind kind) {
+  const LiftedSearch lifted = without_limits(input, {{kind}});
+  return solve(lifted.input, *lifted.built, strategy);
 }
 
 /// The limit of backends without which there would be a plan; empty if it is none of them alone.
 std::string deciding_limit(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
   const auto owner_of = [&](place::CandidateId c) { return problem.candidates[c].owner; };
-  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.max_partitions.reset(); })) {
+  if (auto free = solve_without(input, strategy, LimitKind::MaxPartitions)) {
     std::map<std::string, int> counts;
     for (place::CandidateId c : free->chosen) {
       const place::Owner& owner = problem.owners[owner_of(c)];
@@ -65,7 +65,7 @@ std::string deciding_limit(const SearchInput& input, const place::Strategy& stra
       }
     }
   }
-  if (auto free = solve_without(input, strategy, [](place::Owner& owner) { owner.conflicts.clear(); })) {
+  if (auto free = solve_without(input, strategy, LimitKind::Conflicts)) {
     for (place::CandidateId a : free->chosen) {
       const place::Owner& owner = problem.owners[owner_of(a)];
       for (place::CandidateId b : free->chosen) {

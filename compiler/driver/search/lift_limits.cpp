@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/search/lift_limits.h"
+
+namespace collage::driver {
+
+LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& limits) {
+  auto built = std::make_unique<place::BuiltProblem>(asked.priced != nullptr ? *asked.priced : asked.built);
+  SearchInput input{.graph = asked.graph,
+                    .built = *built,
+                    .rules = asked.rules,
+                    .written = asked.written,
+                    .limits = asked.limits,
+                    .options = asked.options,
+                    .objective = asked.objective,
+                    .machine = asked.machine,
+                    .cache = asked.cache,
+                    .targets = asked.targets};
+  for (const Limit& limit : limits) {
+    const auto is_meant = [&](const std::string& name) { return limit.of.empty() || limit.of == name; };
+    if (limit.kind == LimitKind::Memory) {
+      std::erase_if(input.limits, [&](const place::MemoryLimit& one) { return is_meant(one.instance); });
+      continue;
+    }
+    for (place::Owner& owner : built->problem.owners) {
+      if (!is_meant(owner.backend)) continue;
+      if (limit.kind == LimitKind::MaxPartitions) owner.max_partitions.reset();
+      if (limit.kind == LimitKind::Conflicts) owner.conflicts.clear();
+    }
+  }
+  return {std::move(built), std::move(input)};
+}
+
+}  // namespace collage::driver
