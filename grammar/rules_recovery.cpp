@@ -166,18 +166,51 @@ static Expected name_expected(std::span<const parser::symbol_kind_type> kinds) {
   return expected;
 }
 
+/// `A, B or C`
+static std::string alternatives(std::span<const std::string> names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
 /// `, expected A, B or C`; empty for a long list.
 static std::string listed(const Expected& expected) {
   constexpr size_t kMaxNamed = 7;
-  const std::vector<std::string>& names = expected.tokens;
-  if (names.size() > kMaxNamed) {
-    return expected.optional.empty() ? "" : fmt::format(", expected {} or the next statement", expected.optional);
+  if (expected.tokens.empty()) return "";
+  if (expected.tokens.size() <= kMaxNamed) return ", expected " + alternatives(expected.tokens);
+  return expected.optional.empty() ? "" : fmt::format(", expected {} or the next statement", expected.optional);
+}
+
+/// The keywords that fulfil the condition, in quotes.
+template <typename Condition>
+static std::vector<std::string> keywords_where(Condition condition) {
+  std::vector<std::string> names;
+  for (const syntax::Keyword& keyword : syntax::kKeywords) {
+    if (condition(keyword)) names.push_back(fmt::format("`{}`", keyword.spelling));
   }
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? ", expected " : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return names;
+}
+
+/// Where the word belongs that is not expected here, or else what the open block takes; empty if neither helps.
+static std::string place_hint(const ScanState& state, parser::symbol_kind_type found, const Expected& expected) {
+  using syntax::Keyword;
+  const unsigned open = state.brackets.empty() ? syntax::InFile : unsigned{state.brackets.back().block};
+  const Keyword* word = keyword_of(found);
+  if (word == nullptr && found == kind_of::S_IDENT && expected.closes_block) {
+    const auto statements = keywords_where([&](const Keyword& k) { return (k.starts & open) != 0; });
+    return statements.empty() ? "" : "a statement here starts with " + alternatives(statements);
   }
-  return text;
+  if (word == nullptr || (word->starts & open) != 0) return "";
+  if ((word->starts & syntax::InFile) != 0) {
+    return fmt::format("`{}` stands outside of all blocks: is a `}}` missing?", word->spelling);
+  }
+  const auto homes = keywords_where([&](const Keyword& k) {
+    if (word->starts != syntax::Nowhere) return (k.opens & word->starts) != 0;
+    return fmt::format(" {} ", k.inside).find(fmt::format(" {} ", word->spelling)) != std::string::npos;
+  });
+  constexpr size_t kMaxHomes = 3;
+  if (homes.empty() || homes.size() > kMaxHomes) return "";
+  return fmt::format("`{}` belongs to {}", word->spelling, alternatives(homes));
 }
 
 /// What is written in place of a spelling that other languages have; empty if the token is none.
@@ -249,9 +282,10 @@ void parser::report_syntax_error(const context& where) const {
   if (names.tokens == std::vector<std::string>{"a number"} && after_rules) {
     message = "`rules` takes the version of the language: the file starts with `rules 1`";
   }
-  state.error(Code::SyntaxError, where.location(), message,
-              found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "",
-              hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)}));
+  const std::string near = found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "";
+  std::string hint = hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)});
+  if (hint.empty() && near.empty()) hint = place_hint(state, found, names);
+  state.error(Code::SyntaxError, where.location(), message, near, hint);
 }
 
 }  // namespace collage::grammar::rules
