@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 
 #include "compiler/support/check.h"
 #include "compiler/syntax/rules_keywords.h"
@@ -95,6 +96,14 @@ bool begins_let(std::string_view after) {
   return after.starts_with('(') || (after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>"));
 }
 
+/// `workspace NAME =`: no statement of a file without workspaces goes on like that after a name.
+bool begins_workspace(std::string_view after) {
+  const std::string_view name = next_lexeme(&after);
+  const bool is_name = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+  after.remove_prefix(blanks(after));
+  return is_name && after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
+}
+
 /// `if … then`, before the statement ends.
 bool begins_conditional(std::string_view after) {
   constexpr size_t kFarthest = 4096;
@@ -112,6 +121,7 @@ bool begins_conditional(std::string_view after) {
 bool is_the_keyword(const ScanState& state, std::string_view word) {
   std::string_view after = state.text.substr(state.end);
   if (word == "let") return begins_let(after);
+  if (word == "workspace") return begins_workspace(after);
   if (word == "semantics") return next_lexeme(&after).starts_with('"');
   return begins_conditional(after);
 }
@@ -187,6 +197,23 @@ double real(ScanState& state, std::string_view text) {
   return value;
 }
 
+/// The number that `text` spells in this unit. One without point and exponent is exact, or an error.
+NumberAst literal(ScanState& state, std::string_view text, std::string unit) {
+  NumberAst ast{real(state, text), std::move(unit), state.span(), std::nullopt};
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return ast;
+  int64_t whole = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), whole).ec == std::errc()) {
+    ast.whole = whole;
+    return ast;
+  }
+  std::string_view digits = text.substr(std::min(text.find_first_not_of('0'), text.size()));
+  if (std::isfinite(ast.value) && fmt::format("{:.0f}", ast.value) != digits) {
+    state.error(Code::BadLiteral, ast.span,
+                fmt::format("`{}` does not fit 64 bits, and no double is equal to it: `{}` is the nearest", text, ast.value));
+  }
+  return ast;
+}
+
 /// Returns the length of the number alone in `8 us` or `8 in`; `*unit` is the text after it.
 size_t split_number(std::string_view text, std::string* unit) {
   size_t word = text.find_first_of(" \t");
@@ -257,7 +284,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                         return parser::make_STRING(std::string(yytext + 1, static_cast<size_t>(yyleng) - 2), yyextra->span()); }
 "."{DIGITS}           {
                         yyextra->foreign(yytext, "a number begins with a digit: `0.5`");
-                        return parser::make_NUMBER({real(*yyextra, std::string("0") + yytext), "", yyextra->span()}, yyextra->span()); }
+                        return parser::make_NUMBER({real(*yyextra, std::string("0") + yytext), "", yyextra->span(), std::nullopt}, yyextra->span()); }
 "."{DIGITS}[ \t]*{IDENT}   {
                         size_t length = std::string_view(yytext).find_first_not_of(".0123456789");
                         yyextra->foreign(std::string_view(yytext, length), "a number begins with a digit: `0.5`");
@@ -269,10 +296,10 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                           yyless(static_cast<int>(length));
                           unit.clear();
                         }
-                        return parser::make_NUMBER({real(*yyextra, std::string_view(text).substr(0, number)), unit, yyextra->span()}, yyextra->span()); }
+                        return parser::make_NUMBER({real(*yyextra, std::string_view(text).substr(0, number)), unit, yyextra->span(), std::nullopt}, yyextra->span()); }
 0[xX][0-9A-Fa-f]+     {
                         yyextra->foreign(yytext, "numbers are decimal");
-                        return parser::make_NUMBER({0, "", yyextra->span()}, yyextra->span()); }
+                        return parser::make_NUMBER({0, "", yyextra->span(), std::nullopt}, yyextra->span()); }
 
 {IDENT}               { return word(*yyextra, {yytext, static_cast<size_t>(yyleng)}); }
 {STRING}              {
@@ -284,7 +311,7 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                         check_utf8(*yyextra, text);
                         return parser::make_STRING(unquote(text, 3), yyextra->span()); }
 
-{NUMBER}              { return parser::make_NUMBER({real(*yyextra, yytext), "", yyextra->span()}, yyextra->span()); }
+{NUMBER}              { return parser::make_NUMBER(literal(*yyextra, {yytext, static_cast<size_t>(yyleng)}, ""), yyextra->span()); }
 {NUMBER}[ \t]*{IDENT}("/"{IDENT})? {
                         std::string unit;
                         std::string_view text(yytext, static_cast<size_t>(yyleng));
@@ -299,10 +326,10 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
                           keep = found != nullptr ? text.size() - (unit.size() - word.size()) : number;
                           unit = found != nullptr ? word : "";
                         }
-                        double value = real(*yyextra, text.substr(0, number));
+                        std::string digits(text.substr(0, number));
                         yyextra->end -= static_cast<uint32_t>(text.size() - keep);
                         yyless(static_cast<int>(keep));
-                        return parser::make_NUMBER({value, unit, yyextra->span()}, yyextra->span()); }
+                        return parser::make_NUMBER(literal(*yyextra, digits, unit), yyextra->span()); }
 
 \"\"\"([^"]|\"[^"]|\"\"[^"])* {
                         yyextra->error(Code::SyntaxError, yyextra->span(), "a string is not closed");

@@ -38,9 +38,21 @@ ExprAst binary(ScanState& state, ExprAst left, std::string op, Span op_span, Exp
 ExprAst number(NumberAst literal) {
   ExprAst expr;
   expr.number = literal.value;
+  expr.whole = literal.whole;
   expr.text = literal.unit;
   expr.span = literal.span;
   return expr;
+}
+
+std::string digits_of(const NumberAst& literal) {
+  return literal.whole ? fmt::format("{}", *literal.whole) : fmt::format("{}", literal.value);
+}
+
+ExprAst negative(ExprAst literal, Span span) {
+  literal.number = -literal.number;
+  if (literal.whole) literal.whole = -*literal.whole;
+  literal.span = span;
+  return literal;
 }
 
 PatternAst make_class(ScanState& state, PatternAst group, bool optional, PatternAst operands, Span span) {

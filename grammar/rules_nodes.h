@@ -26,6 +26,10 @@ ExprAst make(ScanState& state, ExprAst::Kind kind, std::string text, Span text_s
              Span span);
 ExprAst binary(ScanState& state, ExprAst left, std::string op, Span op_span, ExprAst right, Span span);
 ExprAst number(NumberAst literal);
+/// `12` of `%12`
+std::string digits_of(const NumberAst& literal);
+/// `-8`
+ExprAst negative(ExprAst literal, Span span);
 /// Builds `(Relu | Sigmoid)(operands)`: the alternatives were operator names.
 PatternAst make_class(ScanState& state, PatternAst group, bool optional, PatternAst operands, Span span);
 PatternAst make_op(Word name, bool optional, PatternAst operands, Span span);

@@ -2,7 +2,9 @@
 // Expressions of the rule language after sema: names resolved, types and units checked. Plain data; `match/` evaluates.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +69,8 @@ struct Expr {
   ExprType type = ExprType::Number;
   Unit unit = Unit::None;
   double number = 0;
-  std::string text;  ///< of names and strings; functions and operators have an id alone
+  std::optional<int64_t> whole;  ///< the exact value of a Number that is an integer
+  std::string text;              ///< of names and strings; functions and operators have an id alone
   FunctionId function{};
   QuantityId quantity{};
   ExprOp op{};

@@ -19,6 +19,13 @@ const AttrDecl* Backend::find_attr(std::string_view attr) const {
   return nullptr;
 }
 
+const NamedMemory* Backend::find_memory(std::string_view name) const {
+  if (devices.empty()) return nullptr;
+  const std::vector<NamedMemory>& memories = devices.front().memories;
+  auto found = std::find_if(memories.begin(), memories.end(), [&](const NamedMemory& m) { return m.name == name; });
+  return found == memories.end() ? nullptr : &*found;
+}
+
 const Rewrite* Backend::find_rewrite(std::string_view rewrite) const {
   auto it = std::find_if(rewrites.begin(), rewrites.end(), [&](const Rewrite& r) { return r.name == rewrite; });
   return it == rewrites.end() ? nullptr : &*it;

@@ -33,6 +33,15 @@ struct Link {
   support::Span span;
 };
 
+/// `memory sram 512 KiB`: beside the one that values lie in.
+struct NamedMemory {
+  std::string name;
+  double bytes = 0;
+  support::Span span;
+
+  friend bool operator==(const NamedMemory& a, const NamedMemory& b) { return a.name == b.name && a.bytes == b.bytes; }
+};
+
 struct DeviceDecl {
   std::string name;
   int count = 1;
@@ -44,6 +53,7 @@ struct DeviceDecl {
   Duration launch{};                      ///< what every launch costs
   std::optional<double> scratch_bytes{};  ///< memory beside the arithmetic, for one tile at a time
   std::optional<Precision> precision{};   ///< of rules that state none
+  std::vector<NamedMemory> memories{};    ///< for workspaces
 };
 
 /// `switch pcie { link host bandwidth 16 GB/s }`: joins links, and holds no bytes.
@@ -78,6 +88,7 @@ struct Clause {
   std::vector<std::variant<std::string, Expr>> reason;  ///< pieces of the message; empty: the condition's own text
   std::string source;                                   ///< the condition as written
   support::Span span;
+  bool is_workspace = false;  ///< `workspace sram = EXPR`, as EXPR <= size: what speaks of an absent capture counts 0
 };
 
 /// `needs "onednn" >= "2.6"`, `needs other`
@@ -308,6 +319,8 @@ struct Backend {
   /// What a launch costs beside what `partition` says. Devices of a backend have the same, and as much scratch.
   Duration device_launch() const { return devices.empty() ? Duration() : devices.front().launch; }
   std::optional<double> scratch_bytes() const { return devices.empty() ? std::nullopt : devices.front().scratch_bytes; }
+  /// Null if its devices have no memory of this name.
+  const NamedMemory* find_memory(std::string_view name) const;
 };
 
 /// `NHWC f16`, `any`: what a clause without `as` asks for, the backend's defaults included.

@@ -32,30 +32,34 @@ std::vector<ValueId> values_of(const Graph& graph, const ir::Capture& capture, c
 Evaluated failed(std::string why) {
   return {std::nullopt, std::move(why)};
 }
-Evaluated number(double n) {
+Evaluated number(Number n) {
   return {EvalValue(n), ""};
 }
 Evaluated boolean(bool b) {
   return {EvalValue(b), ""};
 }
 
-std::vector<double> elements_of(const ir::Tensor& tensor) {
-  std::vector<double> elements;
+std::vector<Number> elements_of(const ir::Tensor& tensor) {
+  std::vector<Number> elements;
   elements.reserve(static_cast<size_t>(tensor.count()));
   runtime::TensorView view = tensor.view();
-  for (int64_t i = 0; i < tensor.count(); ++i) elements.push_back(runtime::element_as_double(view, i));
+  const bool is_whole = !runtime::is_float(tensor.dtype());
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    elements.push_back(is_whole ? Number(runtime::element_as_int(view, i))
+                                : Number(runtime::element_as_double(view, i)));
+  }
   return elements;
 }
 
-double as_number(const EvalValue& value) {
-  if (const double* n = std::get_if<double>(&value)) return *n;
+Number as_number(const EvalValue& value) {
+  if (const Number* n = std::get_if<Number>(&value)) return *n;
   if (const bool* b = std::get_if<bool>(&value)) return *b ? 1 : 0;
   return std::nan("");
 }
 
 bool as_bool(const EvalValue& value) {
   if (const bool* b = std::get_if<bool>(&value)) return *b;
-  if (const double* n = std::get_if<double>(&value)) return *n != 0 && !std::isnan(*n);
+  if (const Number* n = std::get_if<Number>(&value)) return *n != 0 && !n->is_nan();
   return false;
 }
 
@@ -63,12 +67,10 @@ namespace {
 
 EvalValue from_attribute(const runtime::AttrValue& attr) {
   struct Visitor {
-    EvalValue operator()(int64_t i) const { return static_cast<double>(i); }
-    EvalValue operator()(double d) const { return d; }
+    EvalValue operator()(int64_t i) const { return Number(i); }
+    EvalValue operator()(double d) const { return Number(d); }
     EvalValue operator()(const std::string& s) const { return s; }
-    EvalValue operator()(const runtime::Ints& ints) const {
-      return NumberList(std::vector<double>(ints.begin(), ints.end()));
-    }
+    EvalValue operator()(const runtime::Ints& ints) const { return NumberList(ints); }
     EvalValue operator()(const runtime::Floats& floats) const { return NumberList(floats); }
     EvalValue operator()(const runtime::Strings&) const { return Binding{}; }
     EvalValue operator()(const ir::Tensor& tensor) const { return NumberList(elements_of(tensor)); }
@@ -89,7 +91,7 @@ class Evaluator {
 
   Evaluated eval(const Expr& expr) {
     switch (expr.kind) {
-      case ExprKind::Number: return number(expr.number);
+      case ExprKind::Number: return expr.whole ? number(*expr.whole) : number(expr.number);
       case ExprKind::String: return {EvalValue(expr.text), ""};
       case ExprKind::DType: return {EvalValue(expr.dtype), ""};
       case ExprKind::Bool: return boolean(expr.number != 0);
@@ -167,11 +169,15 @@ class Evaluator {
     Evaluated operand = eval(expr.args.at(0));
     if (!operand) return operand;
     bool is_minus = expr.op == ExprOp::Negate;
-    if (auto* list = std::get_if<NumberList>(&*operand.value)) {
-      for (double& item : list->items) item = is_minus ? -item : item == 0 ? 1 : 0;
-      return operand;
+    auto* list = std::get_if<NumberList>(&*operand.value);
+    if (list == nullptr && !is_minus) return boolean(!as_bool(*operand.value));
+    NumberList one(std::vector<Number>(1, as_number(*operand.value)));
+    for (Number& item : (list != nullptr ? *list : one).items) {
+      const std::optional<Number> result = is_minus ? negated(item) : Number(item == 0 ? 1 : 0);
+      if (!result) return failed(fmt::format("`-({})` does not fit 64 bits", to_text(item)));
+      item = *result;
     }
-    return is_minus ? number(-as_number(*operand.value)) : boolean(!as_bool(*operand.value));
+    return list != nullptr ? operand : number(one.items[0]);
   }
 
   Evaluated binary(const Expr& expr) {
@@ -201,32 +207,34 @@ class Evaluator {
       case ExprOp::In: return is_in(left, right);
       default: break;
     }
-    double result = number_operator(expr.op)(as_number(left), as_number(right));
-    return expr.type == ir::ExprType::Bool ? boolean(result != 0) : number(result);
+    const Number a = as_number(left), b = as_number(right);
+    const std::optional<Number> result = number_operator(expr.op)(a, b);
+    if (!result) return failed(why_no_value(expr.op, a, b));
+    return expr.type == ir::ExprType::Bool ? boolean(*result != 0) : number(*result);
   }
 
   static Evaluated on_lists(const Expr& expr, const EvalValue& left, const EvalValue& right) {
     auto as_list = [](const EvalValue& value) {
       const auto* list = std::get_if<NumberList>(&value);
-      return list != nullptr ? *list : NumberList({as_number(value)});
+      return list != nullptr ? *list : NumberList(std::vector<Number>(1, as_number(value)));
     };
-    NumberOperator run = number_operator(expr.op);
-    if (run == nullptr) return failed(fmt::format("`{}` does not go with lists", ir::spelling_of(expr.op)));
+    if (number_operator(expr.op) == nullptr)
+      return failed(fmt::format("`{}` does not go with lists", ir::spelling_of(expr.op)));
     std::string why;
-    auto result = combine(as_list(left), as_list(right), run, &why);
+    auto result = combine(as_list(left), as_list(right), expr.op, &why);
     if (!result) return failed(std::move(why));
     return {EvalValue(std::move(*result)), ""};
   }
 
   Evaluated each_in(const EvalValue& value, const Expr& items) {
     NumberList list = std::get<NumberList>(value);
-    std::vector<double> wanted;
+    std::vector<Number> wanted;
     for (const Expr& item : items.args) {
       Evaluated candidate = eval(item);
       if (!candidate) return candidate;
       wanted.push_back(as_number(*candidate.value));
     }
-    for (double& item : list.items) item = std::find(wanted.begin(), wanted.end(), item) != wanted.end() ? 1 : 0;
+    for (Number& item : list.items) item = std::find(wanted.begin(), wanted.end(), item) != wanted.end() ? 1 : 0;
     return {EvalValue(std::move(list)), ""};
   }
 
@@ -246,7 +254,7 @@ class Evaluator {
   }
 
   Evaluated list(const Expr& expr) {
-    std::vector<double> numbers;
+    std::vector<Number> numbers;
     for (const Expr& item : expr.args) {
       Evaluated element = eval(item);
       if (!element) return element;
@@ -269,11 +277,6 @@ class Evaluator {
 
   const EvalContext& context_;
 };
-
-std::string number_text(double n) {
-  if (std::abs(n) < 0x1p53 && n == std::floor(n)) return std::to_string(static_cast<int64_t>(n));
-  return fmt::format("{:.6g}", n);
-}
 
 }  // namespace
 
@@ -315,13 +318,13 @@ Evaluated evaluate(const Expr& expr, const EvalContext& context) {
 std::string to_text(const EvalValue& value, ir::Unit unit) {
   struct Visitor {
     ir::Unit unit;
-    std::string operator()(double n) const {
-      if (unit == ir::Unit::Time) return runtime::human(ir::Duration::seconds(n));
-      if (unit == ir::Unit::Bytes) return number_text(n) + " B";
-      if (unit == ir::Unit::Energy) return number_text(n) + " J";
-      if (unit == ir::Unit::Power) return number_text(n) + " W";
-      if (unit == ir::Unit::Rate) return number_text(n) + " B/s";
-      return number_text(n);
+    std::string operator()(const Number& n) const {
+      if (unit == ir::Unit::Time) return runtime::human(ir::Duration::seconds(n.real()));
+      if (unit == ir::Unit::Bytes) return to_text(n) + " B";
+      if (unit == ir::Unit::Energy) return to_text(n) + " J";
+      if (unit == ir::Unit::Power) return to_text(n) + " W";
+      if (unit == ir::Unit::Rate) return to_text(n) + " B/s";
+      return to_text(n);
     }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(const std::string& s) const { return s; }
@@ -330,7 +333,7 @@ std::string to_text(const EvalValue& value, ir::Unit unit) {
       constexpr size_t kMaxShown = 16;
       std::string text;
       for (size_t i = 0; i < std::min(list.items.size(), kMaxShown); ++i)
-        text += (text.empty() ? "" : ", ") + number_text(list.items[i]);
+        text += (text.empty() ? "" : ", ") + to_text(list.items[i]);
       if (list.items.size() > kMaxShown) text += fmt::format(", … {} more", list.items.size() - kMaxShown);
       return "[" + text + "]";
     }
@@ -403,7 +406,7 @@ std::optional<bool> decided(const Expr& expr, const EvalContext& context) {
 }  // namespace
 
 bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message) {
-  const bool depends_on_absent = mentions_absent(clause.condition, context);
+  const bool depends_on_absent = !clause.is_workspace && mentions_absent(clause.condition, context);
   if (depends_on_absent && decided(clause.condition, context).value_or(true)) return true;
   Evaluated condition = evaluate(clause.condition, context);
   if (!depends_on_absent && condition && as_bool(*condition.value)) return true;
@@ -419,12 +422,14 @@ std::optional<double> evaluate_cost(const Expr& expr, const EvalContext& context
     *why = "its cost is unknown: " + cost.why;
     return std::nullopt;
   }
-  double seconds = as_number(*cost.value);
-  if (std::isfinite(seconds) && seconds >= 0) return seconds;
-  *why = std::isnan(seconds) ? "its cost is not a number"
-         : std::isinf(seconds)
-             ? "its cost is infinite"
-             : fmt::format("its cost is negative: {}", runtime::human(ir::Duration::seconds(seconds)));
+  // Sums of such costs would not fit a Duration.
+  constexpr double kMostSeconds = 1e5;
+  double seconds = as_number(*cost.value).real();
+  if (seconds >= 0 && seconds <= kMostSeconds) return seconds;
+  *why = std::isnan(seconds)   ? "its cost is not a number"
+         : std::isinf(seconds) ? "its cost is infinite"
+         : seconds > 0         ? fmt::format("its cost of {:.6g} s is above {:.0f} s", seconds, kMostSeconds)
+                       : fmt::format("its cost is negative: {}", runtime::human(ir::Duration::seconds(seconds)));
   return std::nullopt;
 }
 

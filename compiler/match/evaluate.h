@@ -2,7 +2,7 @@
 // Evaluates expressions of the rule language on a match: predicates, messages and costs.
 //
 // Evaluation never crashes. An expression without a value (a dimension that does not exist, an attribute that the node
-// lacks) fails with a reason; arithmetic follows IEEE, so that a division by zero ends as infinity or NaN, which `evaluate_cost` refuses.
+// lacks, a division by zero, an integer that does not fit 64 bits) fails with a reason.
 // A capture that is absent in this match costs 0, and a `where` whose truth depends on it holds: `false and unknown` is
 // false, `true or unknown` is true, `true and unknown` is unknown.
 #pragma once
@@ -52,7 +52,7 @@ struct EvalContext {
   const Environment* environment = nullptr;
 };
 
-using EvalValue = std::variant<double, bool, std::string, DType, NumberList, Binding>;
+using EvalValue = std::variant<Number, bool, std::string, DType, NumberList, Binding>;
 
 struct Evaluated {
   std::optional<EvalValue> value;
@@ -65,13 +65,13 @@ struct Evaluated {
 std::vector<ValueId> values_of(const Graph& graph, const ir::Capture& capture, const Binding& binding);
 
 Evaluated failed(std::string why);
-Evaluated number(double n);
+Evaluated number(Number n);
 Evaluated boolean(bool b);
 
 /// A truth value is 0 or 1; NaN for values that are not numbers.
-double as_number(const EvalValue& value);
+Number as_number(const EvalValue& value);
 bool as_bool(const EvalValue& value);
-std::vector<double> elements_of(const ir::Tensor& tensor);
+std::vector<Number> elements_of(const ir::Tensor& tensor);
 
 Evaluated evaluate(const ir::Expr& expr, const EvalContext& context);
 

@@ -19,32 +19,34 @@ using OperandKind = TemplateOperand::Kind;
 
 /// As the operator wants it, or nothing: 2.5 is no int.
 std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrKind kind) {
-  auto is_whole = [](double n) { return n == std::floor(n) && std::abs(n) < 0x1p62; };
-  const bool* truth = std::get_if<bool>(&value);
-  const double* number = std::get_if<double>(&value);
-  double plain = truth != nullptr ? (*truth ? 1 : 0) : number != nullptr ? *number : 0;
-  bool is_number = truth != nullptr || number != nullptr;
-  const auto* numbers = std::get_if<NumberList>(&value);
-  const std::vector<double>* list = numbers != nullptr ? &numbers->items : nullptr;
+  const bool is_number = std::holds_alternative<bool>(value) || std::holds_alternative<Number>(value);
+  const auto* list = std::get_if<NumberList>(&value);
   switch (kind) {
     case ir::AttrKind::Int:
-      if (!is_number || !is_whole(plain)) return std::nullopt;
-      return static_cast<int64_t>(plain);
+      if (const auto whole = is_number ? to_whole(as_number(value)) : std::nullopt) return *whole;
+      return std::nullopt;
     case ir::AttrKind::Float:
       if (!is_number) return std::nullopt;
-      return plain;
+      return as_number(value).real();
     case ir::AttrKind::String:
       if (const auto* text = std::get_if<std::string>(&value)) return *text;
       return std::nullopt;
     case ir::AttrKind::Ints: {
-      if (list == nullptr || !std::all_of(list->begin(), list->end(), is_whole)) return std::nullopt;
+      if (list == nullptr) return std::nullopt;
       runtime::Ints ints;
-      for (double n : *list) ints.push_back(static_cast<int64_t>(n));
+      for (const Number& n : list->items) {
+        const std::optional<int64_t> whole = to_whole(n);
+        if (!whole) return std::nullopt;
+        ints.push_back(*whole);
+      }
       return ints;
     }
-    case ir::AttrKind::Floats:
+    case ir::AttrKind::Floats: {
       if (list == nullptr) return std::nullopt;
-      return runtime::Floats(list->begin(), list->end());
+      runtime::Floats floats;
+      for (const Number& n : list->items) floats.push_back(n.real());
+      return floats;
+    }
     case ir::AttrKind::Strings:
     case ir::AttrKind::Tensor: break;
   }

@@ -10,50 +10,32 @@ namespace collage::match {
 namespace {
 
 /// How two numbers become one; a NaN stays.
-NumberOperator joiner(Reduction how) {
+ir::NumberOperator joiner(Reduction how) {
+  using N = const Number&;
   switch (how) {
-    case Reduction::Sum: return [](double a, double b) { return a + b; };
-    case Reduction::Product: return [](double a, double b) { return a * b; };
-    case Reduction::Min: return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
-    case Reduction::Max: return [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
+    case Reduction::Sum: return ir::number_operator(ir::ExprOp::Add);
+    case Reduction::Product: return ir::number_operator(ir::ExprOp::Multiply);
+    case Reduction::Min: return [](N a, N b) { return std::optional(a < b || a.is_nan() ? a : b); };
+    case Reduction::Max: return [](N a, N b) { return std::optional(a > b || a.is_nan() ? a : b); };
   }
   return nullptr;
 }
+
+constexpr std::string_view kEmptyList = "an empty list has no smallest or largest element";
+constexpr std::string_view kTooLarge = "the sum or product of a list does not fit 64 bits";
 
 bool has_neutral(Reduction how) {
   return how == Reduction::Sum || how == Reduction::Product;
 }
 
-double neutral(Reduction how) {
+Number neutral(Reduction how) {
   return how == Reduction::Product ? 1 : 0;
 }
 
 }  // namespace
 
-NumberOperator number_operator(ir::ExprOp op) {
-  using ir::ExprOp;
-  switch (op) {
-    case ExprOp::Add: return [](double a, double b) { return a + b; };
-    case ExprOp::Subtract: return [](double a, double b) { return a - b; };
-    case ExprOp::Multiply: return [](double a, double b) { return a * b; };
-    case ExprOp::Divide: return [](double a, double b) { return a / b; };
-    case ExprOp::Remainder: return [](double a, double b) { return std::fmod(a, b); };
-    case ExprOp::Less: return [](double a, double b) { return a < b ? 1.0 : 0.0; };
-    case ExprOp::LessEqual: return [](double a, double b) { return a <= b ? 1.0 : 0.0; };
-    case ExprOp::Greater: return [](double a, double b) { return a > b ? 1.0 : 0.0; };
-    case ExprOp::GreaterEqual: return [](double a, double b) { return a >= b ? 1.0 : 0.0; };
-    case ExprOp::Equal: return [](double a, double b) { return a == b ? 1.0 : 0.0; };
-    case ExprOp::NotEqual: return [](double a, double b) { return a != b ? 1.0 : 0.0; };
-    case ExprOp::And: return [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; };
-    case ExprOp::Or: return [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; };
-    case ExprOp::Negate:
-    case ExprOp::Not:
-    case ExprOp::In: return nullptr;
-  }
-  return nullptr;
-}
-
-std::optional<NumberList> combine(const NumberList& a, const NumberList& b, NumberOperator op, std::string* why) {
+std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op, std::string* why) {
+  const ir::NumberOperator run = ir::number_operator(op);
   // Elements of one list that go with each element of the other.
   auto per_first_index = [](const NumberList& few, const NumberList& many) -> size_t {
     bool fits = few.shape.size() == 1 && many.shape.size() > 1 && many.shape[0] == few.shape[0] && many.shape[0] > 0;
@@ -82,18 +64,27 @@ std::optional<NumberList> combine(const NumberList& a, const NumberList& b, Numb
   result.shape = shaped.shape;
   result.items.reserve(shaped.items.size());
   for (size_t i = 0; i < shaped.items.size(); ++i) {
-    double left = a.items[a.items.size() == 1 ? 0 : i / step_a];
-    double right = b.items[b.items.size() == 1 ? 0 : i / step_b];
-    result.items.push_back(op(left, right));
+    const Number& left = a.items[a.items.size() == 1 ? 0 : i / step_a];
+    const Number& right = b.items[b.items.size() == 1 ? 0 : i / step_b];
+    const std::optional<Number> item = run(left, right);
+    if (!item) {
+      *why = ir::why_no_value(op, left, right);
+      return std::nullopt;
+    }
+    result.items.push_back(*item);
   }
   return result;
 }
 
-std::optional<double> reduce(Reduction how, const NumberList& list) {
-  if (list.items.empty() && !has_neutral(how)) return std::nullopt;
-  NumberOperator join = joiner(how);
-  double result = has_neutral(how) ? neutral(how) : list.items[0];
-  for (size_t i = has_neutral(how) ? 0 : 1; i < list.items.size(); ++i) result = join(result, list.items[i]);
+std::optional<Number> reduce(Reduction how, const NumberList& list, std::string* why) {
+  if (list.items.empty() && !has_neutral(how)) {
+    *why = kEmptyList;
+    return std::nullopt;
+  }
+  ir::NumberOperator join = joiner(how);
+  std::optional<Number> result = has_neutral(how) ? neutral(how) : list.items[0];
+  for (size_t i = has_neutral(how) ? 0 : 1; result && i < list.items.size(); ++i) result = join(*result, list.items[i]);
+  if (!result) *why = kTooLarge;
   return result;
 }
 
@@ -109,15 +100,20 @@ std::optional<NumberList> reduce_per(Reduction how, const NumberList& list, doub
   size_t inner = 1;
   for (size_t i = dim + 1; i < list.shape.size(); ++i) inner *= static_cast<size_t>(list.shape[i]);
   if (list.items.empty() && !has_neutral(how) && extent > 0) {
-    *why = "an empty list has no smallest or largest element";
+    *why = kEmptyList;
     return std::nullopt;
   }
-  NumberOperator join = joiner(how);
-  std::vector<double> results(extent, neutral(how));
+  ir::NumberOperator join = joiner(how);
+  std::vector<Number> results(extent, neutral(how));
   std::vector<bool> is_started(extent, has_neutral(how));
   for (size_t i = 0; i < list.items.size(); ++i) {
     size_t index = i / inner % extent;
-    results[index] = is_started[index] ? join(results[index], list.items[i]) : list.items[i];
+    const std::optional<Number> next = is_started[index] ? join(results[index], list.items[i]) : list.items[i];
+    if (!next) {
+      *why = kTooLarge;
+      return std::nullopt;
+    }
+    results[index] = *next;
     is_started[index] = true;
   }
   return NumberList(std::move(results));

@@ -7,35 +7,36 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/expr.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/number.h"
 
 namespace collage::match {
 
+using ir::Number;
+
 struct NumberList {
-  std::vector<double> items;
+  std::vector<Number> items;
   ir::Shape shape;  ///< of as many elements
 
   NumberList() = default;
-  NumberList(std::vector<double> numbers)  // NOLINT: implicit on purpose
+  explicit NumberList(std::vector<Number> numbers)
       : items(std::move(numbers)), shape{static_cast<int64_t>(items.size())} {}
+  template <typename T>
+  explicit NumberList(const std::vector<T>& numbers)
+      : NumberList(std::vector<Number>(numbers.begin(), numbers.end())) {}
 
   /// Compares the elements: the shape does not count.
   friend bool operator==(const NumberList& a, const NumberList& b) { return a.items == b.items; }
 };
 
-/// `a OP b` of two numbers: arithmetic, or a comparison or `and`, `or`, which give 0 and 1. Null for other operators.
-using NumberOperator = double (*)(double a, double b);
-NumberOperator number_operator(ir::ExprOp op);
-
 /// Element by element. A list of one element goes with every other; a plain list of n with one of shape [n, …], per
-/// index of its first axis. Returns nullopt if the shapes do not fit, and `*why` has them.
-std::optional<NumberList> combine(const NumberList& a, const NumberList& b, NumberOperator op, std::string* why);
+/// index of its first axis. Returns nullopt if the shapes do not fit or some element has no value, and `*why` has the reason.
+std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op, std::string* why);
 
 enum class Reduction { Sum, Product, Min, Max };
 
-/// Returns nullopt for the smallest or largest of an empty list.
-std::optional<double> reduce(Reduction how, const NumberList& list);
+/// Returns nullopt for the smallest or largest of an empty list, and for a sum or product that does not fit 64 bits.
+std::optional<Number> reduce(Reduction how, const NumberList& list, std::string* why);
 
 /// For each index of the axis the sum, … over all others.
 ///

@@ -15,23 +15,30 @@ namespace {
 
 using ir::NodeId;
 
-bool is_whole(double number) {
-  return number == std::floor(number) && std::abs(number) < 0x1p53;
+/// An integer, and a double without fraction as far as doubles are exact.
+bool is_whole(const ir::Number& number) {
+  return number.is_whole() || (number.real() == std::floor(number.real()) && std::abs(number.real()) < 0x1p53);
 }
 
 /// Numbers that are whole become integers.
 runtime::AttrValue to_attribute(const match::EvalValue& value) {
   struct Visitor {
-    runtime::AttrValue operator()(double number) const {
-      if (is_whole(number)) return static_cast<int64_t>(number);
-      return number;
+    runtime::AttrValue operator()(const ir::Number& number) const {
+      if (is_whole(number)) return *ir::to_whole(number);
+      return number.real();
     }
     runtime::AttrValue operator()(bool truth) const { return int64_t{truth}; }
     runtime::AttrValue operator()(const std::string& text) const { return text; }
     runtime::AttrValue operator()(runtime::DType dtype) const { return std::string(name_of(dtype)); }
     runtime::AttrValue operator()(const match::NumberList& list) const {
-      if (!std::all_of(list.items.begin(), list.items.end(), is_whole)) return runtime::Floats(list.items);
-      return runtime::Ints(list.items.begin(), list.items.end());
+      if (std::all_of(list.items.begin(), list.items.end(), is_whole)) {
+        runtime::Ints ints;
+        for (const ir::Number& number : list.items) ints.push_back(*ir::to_whole(number));
+        return ints;
+      }
+      runtime::Floats floats;
+      for (const ir::Number& number : list.items) floats.push_back(number.real());
+      return floats;
     }
     runtime::AttrValue operator()(const match::Binding&) const { return std::string(); }
   };

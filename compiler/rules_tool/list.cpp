@@ -80,6 +80,7 @@ Json devices(const ir::Backend& backend) {
     if (device.power) entry["power_w"] = number(*device.power);
     if (device.memory_bytes) entry["memory_bytes"] = number(*device.memory_bytes);
     if (device.scratch_bytes) entry["scratch_bytes"] = number(*device.scratch_bytes);
+    for (const ir::NamedMemory& memory : device.memories) entry["memories"][memory.name] = number(memory.bytes);
     if (device.launch > ir::Duration()) entry["launch_ps"] = device.launch.ps();
     if (device.precision) entry["precision"] = runtime::name_of(*device.precision);
     entry["links"] = links_of(device.links);

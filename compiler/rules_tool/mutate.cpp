@@ -80,8 +80,8 @@ class FamilyMutation {
   void leave_out(size_t clause) {
     if (is_noticed(variant([clause](ir::Rule& rule) { erase(rule, clause); }))) return;
     const ir::Clause& left_out = *clauses_of(rule_)[clause];
-    auto error = diags_.error(Code::UntestedClause, left_out.span, "no test of `{}` fails without `where {}`",
-                              rule_.family, left_out.source);
+    auto error = diags_.error(Code::UntestedClause, left_out.span, "no test of `{}` fails without `{}{}`", rule_.family,
+                              left_out.is_workspace ? "" : "where ", left_out.source);
     if (!note_near_miss(clause, error)) error.note("write a `test no` whose model breaks this clause and no other");
   }
 
@@ -115,6 +115,7 @@ class FamilyMutation {
   }
 
   void move_bounds(size_t clause) {
+    if (clauses_of(rule_)[clause]->is_workspace) return;
     ir::Expr condition = clauses_of(rule_)[clause]->condition;
     std::vector<ir::Expr*> bounds;
     find_bounds(condition, &bounds);

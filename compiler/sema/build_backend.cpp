@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "compiler/ir/functions.h"
 #include "compiler/sema/build_clauses.h"
 #include "compiler/sema/build_format.h"
 #include "compiler/sema/check_expr.h"
@@ -58,19 +59,42 @@ std::string units_of(Unit unit) {
   return text;
 }
 
-/// A literal of the unit, positive or (where allowed) zero.
-std::optional<double> quantity(const NumberAst& ast, Unit unit, bool allows_zero, std::string_view what,
-                               std::string_view example, Diagnostics& diags) {
+/// A kind of number that devices and links state, and what it can be.
+struct QuantityRow {
+  std::string_view what;
+  Unit unit = Unit::None;
+  std::string_view example;
+  double least = 0;  ///< below this it must be 0, if that is allowed
+  double most = 0;
+  std::string_view limits;  ///< both, in words
+  bool allows_zero = false;
+};
+
+// No plan with costs near the largest ones is of use, and sums of them fit the search's 64 bits.
+constexpr QuantityRow kMemory{"the memory", Unit::Bytes, "8 MiB", 1, 0x1p62, "from 1 B to 2^62 B"};
+constexpr QuantityRow kScratch{"the scratch", Unit::Bytes, "512 KiB", 1, 0x1p62, "from 1 B to 2^62 B"};
+constexpr QuantityRow kBandwidth{"a bandwidth", Unit::Rate, "4 GB/s", 1e3, 1e18, "from 1 KB/s to 10^18 B/s"};
+constexpr QuantityRow kLatency{"a latency", Unit::Time, "8 us", 0, 1e3, "at most 1000 s", true};
+constexpr QuantityRow kLaunch{"`launch`", Unit::Time, "2 us", 0, 1e3, "at most 1000 s", true};
+constexpr QuantityRow kByteEnergy{"the energy of a byte", Unit::Energy, "20 pJ", 0, 1, "at most 1 J", true};
+constexpr QuantityRow kPower{"a power", Unit::Power, "2 W", 0, 1e9, "at most 10^9 W", true};
+
+/// A literal of the row's unit, within its limits.
+std::optional<double> quantity(const NumberAst& ast, const QuantityRow& row, Diagnostics& diags) {
   Unit found;
   double value = si_value(ast.value, ast.unit, &found);
-  if (found != unit) {
-    auto error = diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", what, example);
+  if (found != row.unit) {
+    auto error = diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", row.what, row.example);
     std::string_view word = word_after(ast.span, diags);
-    if (ast.unit.empty() && !word.empty()) error.note("`{}` is no unit; units are {}", word, units_of(unit));
+    if (ast.unit.empty() && !word.empty()) error.note("`{}` is no unit; units are {}", word, units_of(row.unit));
     return std::nullopt;
   }
-  if (!(value > 0) && !(allows_zero && value == 0)) {
-    diags.error(Code::BadDevice, ast.span, "{} must be positive", what);
+  if (!(value > 0) && !(row.allows_zero && value == 0)) {
+    diags.error(Code::BadDevice, ast.span, "{} must be positive", row.what);
+    return std::nullopt;
+  }
+  if (value < row.least || value > row.most) {
+    diags.error(Code::BadDevice, ast.span, "{} must be {}", row.what, row.limits);
     return std::nullopt;
   }
   return value;
@@ -110,15 +134,15 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
       link->duplex = true;
     } else if (name == "bandwidth" && property.value) {
       has_bandwidth = true;
-      auto value = quantity(*property.value, Unit::Rate, false, "a bandwidth", "4 GB/s", diags);
+      auto value = quantity(*property.value, kBandwidth, diags);
       ok = ok && value;
       if (value) link->bytes_per_second = *value;
     } else if (name == "latency" && property.value) {
-      auto value = quantity(*property.value, Unit::Time, true, "a latency", "8 us", diags);
+      auto value = quantity(*property.value, kLatency, diags);
       ok = ok && value;
       if (value) link->latency = ir::Duration::seconds(*value);
     } else if (name == "energy" && property.value) {
-      link->joules_per_byte = quantity(*property.value, Unit::Energy, true, "the energy of a byte", "20 pJ", diags);
+      link->joules_per_byte = quantity(*property.value, kByteEnergy, diags);
       ok = ok && link->joules_per_byte;
     } else if (before != nullptr && before->value && before->value->unit.empty() && !property.value) {
       // `latency 8 uz`: the number was reported to need a unit.
@@ -136,7 +160,7 @@ bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) 
 bool build_power(const std::vector<NumberAst>& asts, std::string_view what, std::optional<double>* power,
                  Diagnostics& diags) {
   if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), what, diags)) return false;
-  if (!asts.empty()) *power = quantity(asts[0], Unit::Power, true, "a power", "2 W", diags);
+  if (!asts.empty()) *power = quantity(asts[0], kPower, diags);
   return asts.empty() || power->has_value();
 }
 
@@ -158,7 +182,7 @@ bool build_links(const std::vector<syntax::LinkAst>& asts, std::vector<ir::Link>
 bool build_launch(const std::vector<NumberAst>& asts, std::string_view what, ir::Duration* launch, Diagnostics& diags) {
   if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), what, diags)) return false;
   if (asts.empty()) return true;
-  auto seconds = quantity(asts[0], Unit::Time, true, "`launch`", "2 us", diags);
+  auto seconds = quantity(asts[0], kLaunch, diags);
   if (seconds) *launch = ir::Duration::seconds(*seconds);
   return seconds.has_value();
 }
@@ -166,12 +190,37 @@ bool build_launch(const std::vector<NumberAst>& asts, std::string_view what, ir:
 bool build_scratch(const std::vector<NumberAst>& asts, ir::DeviceDecl* device, Diagnostics& diags) {
   if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), "the scratch of a device", diags)) return false;
   if (asts.empty()) return true;
-  device->scratch_bytes = quantity(asts[0], Unit::Bytes, false, "the scratch", "512 KiB", diags);
+  device->scratch_bytes = quantity(asts[0], kScratch, diags);
   if (device->scratch_bytes && device->memory_bytes && *device->scratch_bytes > *device->memory_bytes) {
     return diags.error(Code::BadDevice, asts[0].span, "the scratch is larger than the memory of `{}`", device->name)
         .note("it holds a part of what lies in the memory: a tile");
   }
   return device->scratch_bytes.has_value();
+}
+
+/// `memory sram 512 KiB`
+bool build_memories(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnostics& diags) {
+  bool ok = true;
+  for (const auto& [name, size] : ast.named_memories) {
+    const std::string& text = name.text;
+    auto first = std::find_if(device->memories.begin(), device->memories.end(),
+                              [&](const ir::NamedMemory& other) { return other.name == text; });
+    if (first != device->memories.end()) {
+      ok = diags.error(Code::DuplicateName, name.span, "memory `{}` is declared twice", text)
+               .note(first->span, "the first is here");
+      continue;
+    }
+    if (ir::find_quantity(text) != nullptr || runtime::parse_dtype(text)) {
+      auto error = diags.error(Code::DuplicateName, name.span, "`{}` has a meaning in expressions", text);
+      if (text == "scratch") error.note("`scratch 512 KiB` declares the scratch, which can hold a workspace too");
+      ok = false;
+      continue;
+    }
+    const std::optional<double> bytes = quantity(size, kMemory, diags);
+    ok = ok && bytes;
+    device->memories.push_back({text, bytes.value_or(1), name.span});
+  }
+  return ok;
 }
 
 /// Rules are matched once for all devices of a backend, so these do not differ in what rules see.
@@ -181,6 +230,7 @@ bool check_alike(const std::vector<ir::DeviceDecl>& devices, Diagnostics& diags)
     const std::string_view what = device.launch != first.launch                 ? "launch"
                                   : device.scratch_bytes != first.scratch_bytes ? "scratch"
                                   : device.precision != first.precision         ? "precision"
+                                  : device.memories != first.memories           ? "memory"
                                                                                 : "";
     if (what.empty()) continue;
     return diags
@@ -206,12 +256,13 @@ bool build_device(const syntax::DeviceAst& ast, ir::DeviceDecl* device, Diagnost
   }
   ok = once(spans_of(ast.memories, [](const NumberAst& n) { return n.span; }), "the memory of a device", diags) && ok;
   if (!ast.memories.empty()) {
-    device->memory_bytes = quantity(ast.memories[0], Unit::Bytes, false, "the memory", "8 MiB", diags);
+    device->memory_bytes = quantity(ast.memories[0], kMemory, diags);
     ok = ok && device->memory_bytes;
   }
   ok = build_power(ast.powers, "the power of a device", &device->power, diags) && ok;
   ok = build_launch(ast.launches, "the launch of a device", &device->launch, diags) && ok;
   ok = build_scratch(ast.scratches, device, diags) && ok;
+  ok = build_memories(ast, device, diags) && ok;
   ok = build_precision(ast.precisions, &device->precision, diags) && ok;
   ok = build_links(ast.links, &device->links, diags) && ok;
   for (const Word& queue : ast.queues) device->queues.push_back(queue.text);
@@ -238,8 +289,8 @@ std::optional<runtime::AttrValue> attr_value(const syntax::ExprAst& ast, const i
   double value = si_value(ast.number, ast.text, &unit);
   if (unit != attr.unit) return wrong();
   if (!attr.is_integer) return value;
-  if (value != std::floor(value) || std::abs(value) > 9e15) return wrong();
-  return static_cast<int64_t>(value);
+  const std::optional<int64_t> whole = whole_value(ast);
+  return whole ? std::optional<runtime::AttrValue>(*whole) : wrong();
 }
 
 bool build_attr(const syntax::AttrDeclAst& ast, ir::AttrDecl* attr, Diagnostics& diags) {
@@ -462,6 +513,11 @@ bool build_backend(const BackendAst& ast, const NamedParts& named, ir::Backend* 
     if (const ir::AttrDecl* first = backend->find_attr(attr_ast.name.text)) {
       ok = diags.error(Code::DuplicateName, attr_ast.name.span, "attribute `{}` is declared twice", attr_ast.name.text)
                .note(first->span, "the first is here");
+      continue;
+    }
+    if (const ir::NamedMemory* memory = backend->find_memory(attr_ast.name.text)) {
+      ok = diags.error(Code::DuplicateName, attr_ast.name.span, "`{}` is a memory of the device", attr_ast.name.text)
+               .note(memory->span, "it is declared here");
       continue;
     }
     ir::AttrDecl attr;

@@ -2,7 +2,6 @@
 #include "compiler/sema/build_clauses.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/sema/expand_named.h"
 
@@ -47,9 +46,7 @@ bool build_knob_value(const ExprAst& ast, ir::Knob* knob, Diagnostics& diags) {
   bool is_bool = ast.kind == Kind::Name && (ast.text == "true" || ast.text == "false");
   if (ast.kind == Kind::Number) {
     type = ir::ExprType::Number;
-    double number = si_value(ast.number, ast.text, &unit);
-    bool is_whole = unit == ir::Unit::None && number == std::floor(number) && std::abs(number) < 9e15;
-    value = is_whole ? runtime::AttrValue(static_cast<int64_t>(number)) : runtime::AttrValue(number);
+    value = literal_value(ast, &unit);
   } else if (is_bool) {
     type = ir::ExprType::Bool;
     value = int64_t{ast.text == "true"};
@@ -137,6 +134,69 @@ bool build_clause(const ExprAst& condition, const std::optional<syntax::MessageA
   clause.condition = std::move(*checked);
   clauses->push_back(std::move(clause));
   return true;
+}
+
+namespace {
+
+/// The size of a memory of the backend's devices, or an error.
+std::optional<double> size_of_memory(const Word& name, const ExprScope& scope, Diagnostics& diags) {
+  const ir::Backend& backend = *scope.backend;
+  const bool is_scratch = name.text == "scratch" && backend.scratch_bytes();
+  const ir::NamedMemory* memory = backend.find_memory(name.text);
+  if (is_scratch || memory != nullptr) {
+    if (scope.used_attrs != nullptr) scope.used_attrs->insert(is_scratch ? kScratchUse : kMemoryUse + name.text);
+    return is_scratch ? *backend.scratch_bytes() : memory->bytes;
+  }
+  std::vector<std::string> known;
+  if (backend.scratch_bytes()) known.emplace_back("scratch");
+  if (!backend.devices.empty()) {
+    for (const ir::NamedMemory& other : backend.devices.front().memories) known.push_back(other.name);
+  }
+  diags.error(Code::UnknownName, name.span, "no device of this backend has a memory `{}`", name.text)
+      .did_you_mean(support::closest(name.text, known))
+      .note("`memory {} 512 KiB` in the device", name.text == "scratch" ? "sram" : name.text);
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool build_workspaces(const std::vector<syntax::WorkspaceAst>& asts, const ExprScope& scope,
+                      std::vector<ir::Clause>* clauses, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::WorkspaceAst& ast : asts) {
+    auto first = std::find_if(asts.begin(), asts.end(),
+                              [&](const syntax::WorkspaceAst& other) { return other.memory.text == ast.memory.text; });
+    if (&*first != &ast) {
+      ok = diags.error(Code::DuplicateName, ast.memory.span, "the workspace in `{}` is stated twice", ast.memory.text)
+               .note(first->memory.span, "the first is here");
+      continue;
+    }
+    const std::optional<double> size = size_of_memory(ast.memory, scope, diags);
+    auto bytes = check_expr_of(ast.bytes, scope, ir::ExprType::Number, ir::Unit::Bytes, "a workspace", diags);
+    ok = ok && size && bytes;
+    if (!size || !bytes) continue;
+    if (bytes->kind == ir::Expr::Kind::Number && bytes->number > *size) {
+      ok = diags.error(Code::IncompleteRule, ast.bytes.span, "the workspace never fits: `{}` has {:.0f} B",
+                       ast.memory.text, *size);
+      continue;
+    }
+    ir::Expr limit;
+    limit.unit = ir::Unit::Bytes;
+    limit.number = *size;
+    limit.span = ast.memory.span;
+    ir::Clause clause;
+    clause.is_workspace = true;
+    clause.span = ast.span;
+    clause.source = squeeze(diags.sources().text(ast.span));
+    clause.reason = {"needs ", *bytes, fmt::format(" in `{}`, which has {:.0f} B", ast.memory.text, *size)};
+    clause.condition.kind = ir::Expr::Kind::Binary;
+    clause.condition.type = ir::ExprType::Bool;
+    clause.condition.op = ir::ExprOp::LessEqual;
+    clause.condition.span = ast.span;
+    clause.condition.args = {std::move(*bytes), std::move(limit)};
+    clauses->push_back(std::move(clause));
+  }
+  return ok;
 }
 
 bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule, std::vector<ir::Knob>* knobs,

@@ -22,6 +22,9 @@ bool build_message(const syntax::MessageAst& ast, const ExprScope& scope, Messag
                    support::Diagnostics& diags);
 bool build_clause(const syntax::ExprAst& condition, const std::optional<syntax::MessageAst>& reason,
                   const ExprScope& scope, std::vector<ir::Clause>* clauses, support::Diagnostics& diags);
+/// `workspace MEMORY = EXPR`, each as the clause EXPR <= size.
+bool build_workspaces(const std::vector<syntax::WorkspaceAst>& asts, const ExprScope& scope,
+                      std::vector<ir::Clause>* clauses, support::Diagnostics& diags);
 bool build_knobs(const std::vector<syntax::KnobAst>& asts, const ir::Rule& rule, std::vector<ir::Knob>* knobs,
                  support::Diagnostics& diags);
 

@@ -140,6 +140,7 @@ class RuleBuilder {
     for (const syntax::WhereAst& ast : ast_.clauses) {
       ok = build_clause(ast.condition, ast.reason, scope(&knobs_), &all, diags_) && ok;
     }
+    ok = build_workspaces(ast_.workspaces, scope(&knobs_), &all, diags_) && ok;
     for (ir::Clause& clause : all) {
       std::vector<ir::Clause>& target = ir::refers_to_knobs(clause.condition) ? knob_clauses_ : rule_.clauses;
       target.push_back(std::move(clause));
@@ -439,6 +440,7 @@ class RuleBuilder {
     for (const syntax::WhereAst& where : ast.clauses) {
       ok = build_clause(where.condition, where.reason, own, &kernel.clauses, diags_) && ok;
     }
+    ok = build_workspaces(ast.workspaces, own, &kernel.clauses, diags_) && ok;
     ok = cost(ast.costs, own, &kernel) && ok;
     if (!ast.lowerings.empty()) ok = lowering(ast.lowerings[0], own, &kernel.lowering) && ok;
     ok = kernel_formats(ast, own, &kernel) && ok;

@@ -50,9 +50,7 @@ std::optional<runtime::AttrValue> literal(const syntax::ExprAst& ast, support::D
   if (ast.kind == Kind::String || ast.kind == Kind::Name) return ast.text;
   if (ast.kind == Kind::Number) {
     ir::Unit unit;
-    double number = si_value(ast.number, ast.text, &unit);
-    bool is_whole = unit == ir::Unit::None && number == std::floor(number) && std::abs(number) < 9e15;
-    return is_whole ? runtime::AttrValue(static_cast<int64_t>(number)) : runtime::AttrValue(number);
+    return literal_value(ast, &unit);
   }
   return diags.error(Code::BadKnob, ast.span, "a value of a knob must be a number, a bool or a string");
 }

@@ -109,6 +109,12 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
                    backend.devices.front().name)
           .note("a cost may count `tiles` or be `double_buffered(load, work)`, a condition may compare with `scratch`");
     }
+    for (const ir::NamedMemory& memory :
+         backend.devices.empty() ? std::vector<ir::NamedMemory>() : backend.devices.front().memories) {
+      if (used_attrs.count(kMemoryUse + memory.name) != 0) continue;
+      diags.warning(Code::UnusedName, memory.span, "memory `{}` is never used", memory.name)
+          .note("`workspace {} = EXPR` in a rule or kernel says what it takes there", memory.name);
+    }
   }
   if (const ir::Backend* first = into.find(backend.name)) {
     return diags.error(Code::DuplicateName, backend.span, "backend `{}` is declared twice", backend.name)

@@ -98,8 +98,11 @@ class TemplateBuilder {
   }
 
   std::optional<TemplateOperand> number(const syntax::NumberAst& ast) {
-    if (ast.unit.empty()) return TemplateOperand{TemplateOperand::Kind::Number, -1, ast.value};
-    return diags_.error(Code::UnitMismatch, ast.span, "a constant of a model is a plain number");
+    if (!ast.unit.empty()) return diags_.error(Code::UnitMismatch, ast.span, "a constant of a model is a plain number");
+    constexpr int64_t kExact = int64_t{1} << 53;
+    if (ast.whole && *ast.whole > kExact)
+      return diags_.error(Code::BadLiteral, ast.span, "a constant that a rule makes is whole up to {}", kExact);
+    return TemplateOperand{TemplateOperand::Kind::Number, -1, ast.value};
   }
 
   std::optional<TemplateOperand> choice(const TemplateAst& ast) {

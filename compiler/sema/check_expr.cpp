@@ -99,6 +99,9 @@ Expr ExprChecker::without_text(const ExprAst& ast, Expr::Kind kind, ExprType typ
 Checked ExprChecker::number(const ExprAst& ast) {
   Expr expr = without_text(ast, Expr::Kind::Number, ExprType::Number);
   expr.number = si_value(ast.number, ast.text, &expr.unit);
+  if (expr.unit == Unit::None) expr.whole = ast.whole;
+  // A product below this is exact.
+  if (expr.unit == Unit::Bytes && ast.whole && expr.number < 0x1p53) expr.whole = static_cast<int64_t>(expr.number);
   return expr;
 }
 
@@ -144,6 +147,18 @@ double si_value(double number, std::string_view unit_text, ir::Unit* unit) {
   }
   *unit = Unit::None;
   return number;
+}
+
+std::optional<int64_t> whole_value(const syntax::ExprAst& ast) {
+  if (ast.whole) return ast.whole;
+  bool is_whole = ast.number == std::floor(ast.number) && ast.number >= -0x1p63 && ast.number < 0x1p63;
+  return is_whole ? std::optional(static_cast<int64_t>(ast.number)) : std::nullopt;
+}
+
+runtime::AttrValue literal_value(const syntax::ExprAst& ast, ir::Unit* unit) {
+  const double number = si_value(ast.number, ast.text, unit);
+  const std::optional<int64_t> whole = *unit == Unit::None ? whole_value(ast) : std::nullopt;
+  return whole ? runtime::AttrValue(*whole) : runtime::AttrValue(number);
 }
 
 std::optional<ir::Expr> check_expr(const syntax::ExprAst& ast, const ExprScope& scope, support::Diagnostics& diags) {

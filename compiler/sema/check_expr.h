@@ -25,6 +25,8 @@ namespace collage::sema {
 
 /// No name of an attribute.
 inline constexpr const char* kScratchUse = "scratch of the device";
+/// Before the name of a memory.
+inline constexpr const char* kMemoryUse = "memory ";
 
 struct ExprFrame;
 
@@ -52,7 +54,7 @@ struct ExprScope {
   bool allows_launch = false;
 
   std::set<int>* used_captures = nullptr;       ///< filled where given
-  std::set<std::string>* used_attrs = nullptr;  ///< kScratchUse among them where the device's scratch is used
+  std::set<std::string>* used_attrs = nullptr;  ///< and kScratchUse, kMemoryUse with a name
   std::set<std::string>* used_knobs = nullptr;
 };
 
@@ -79,6 +81,11 @@ std::optional<CheckedCost> check_cost(const syntax::CostAst& ast, const ExprScop
 
 /// Units that a number may take along, as written.
 std::vector<std::pair<std::string_view, ir::Unit>> unit_words();
+
+/// The value of a literal of Kind::Number, with its unit: an integer where it has no unit and is one.
+runtime::AttrValue literal_value(const syntax::ExprAst& ast, ir::Unit* unit);
+/// The integer that a literal is, exact where it is written without point and exponent; nullopt if it is none of 64 bits.
+std::optional<int64_t> whole_value(const syntax::ExprAst& ast);
 
 /// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.
 double si_value(double number, std::string_view unit_text, ir::Unit* unit);

@@ -88,6 +88,8 @@ Checked ExprChecker::name(const ExprAst& ast) {
     if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(word);
     return expr;
   }
+  if (const ir::NamedMemory* memory = scope_.backend != nullptr ? scope_.backend->find_memory(word) : nullptr)
+    return size_of(*memory, ast);
   if (const ir::QuantityDef* quantity = ir::find_quantity(word); quantity != nullptr) {
     if (is_allowed(*quantity)) {
       if (quantity->scope == ir::QuantityDef::Scope::WithScratch) note_scratch();
@@ -104,6 +106,14 @@ Checked ExprChecker::name(const ExprAst& ast) {
     error.did_you_mean(support::closest(word, names()));
   }
   return std::nullopt;
+}
+
+Expr ExprChecker::size_of(const ir::NamedMemory& memory, const ExprAst& ast) {
+  if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(kMemoryUse + memory.name);
+  Expr expr = without_text(ast, Expr::Kind::Number, ExprType::Number);
+  expr.number = memory.bytes;
+  expr.unit = Unit::Bytes;
+  return expr;
 }
 
 bool ExprChecker::is_allowed(const ir::QuantityDef& quantity) const {
@@ -150,6 +160,9 @@ std::vector<std::string> ExprChecker::names() const {
   }
   if (scope_.backend != nullptr) {
     for (const ir::AttrDecl& attr : scope_.backend->attrs) all.push_back(attr.name);
+    if (!scope_.backend->devices.empty()) {
+      for (const ir::NamedMemory& memory : scope_.backend->devices.front().memories) all.push_back(memory.name);
+    }
   }
   if (!scope_.variable.empty()) all.push_back(scope_.variable);
   if (scope_.inside != nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "compiler/ir/number.h"
 #include "compiler/sema/expr_checker.h"
 
 namespace collage::sema {
@@ -15,6 +16,28 @@ using Checked = std::optional<Expr>;
 namespace {
 
 constexpr std::string_view kElementwise = "`all(…)`, `any(…)` and `count(…)` compare element by element";
+
+/// The value of literals and arithmetic on them; nothing for other expressions.
+std::optional<ir::Number> literal_result(const Expr& expr) {
+  if (expr.kind == Expr::Kind::Number) return expr.whole ? ir::Number(*expr.whole) : ir::Number(expr.number);
+  const bool is_arithmetic = (expr.kind == Expr::Kind::Unary || expr.kind == Expr::Kind::Binary) &&
+                             expr.type == ExprType::Number && expr.args.at(0).type == ExprType::Number;
+  if (!is_arithmetic) return std::nullopt;
+  const std::optional<ir::Number> first = literal_result(expr.args[0]);
+  if (expr.kind == Expr::Kind::Unary) return first ? ir::negated(*first) : std::nullopt;
+  const std::optional<ir::Number> second = first ? literal_result(expr.args.at(1)) : std::nullopt;
+  return second ? ir::number_operator(expr.op)(*first, *second) : std::nullopt;
+}
+
+/// Why an operation on literals has no value, or one with a literal divisor; empty otherwise.
+std::string why_never(const Expr& expr) {
+  const std::optional<ir::Number> second = literal_result(expr.args.at(1));
+  const bool divides = expr.op == ir::ExprOp::Divide || expr.op == ir::ExprOp::Remainder;
+  if (divides && second && *second == 0) return fmt::format("`{}` divides by zero", ir::spelling_of(expr.op));
+  const std::optional<ir::Number> first = second ? literal_result(expr.args[0]) : std::nullopt;
+  if (!first || ir::number_operator(expr.op)(*first, *second)) return "";
+  return ir::why_no_value(expr.op, *first, *second);
+}
 
 }  // namespace
 
@@ -110,7 +133,8 @@ Checked ExprChecker::binary(const ExprAst& ast) {
   Expr expr = without_text(ast, Expr::Kind::Binary, ExprType::Bool);
   expr.op = ir::find_binary(op).value();
   bool ok = true;
-  bool each = elementwise_ && (is_list(*left) || (is_list(*right) && !is_set));
+  const bool computes = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
+  bool each = elementwise_ && !computes && (is_list(*left) || (is_list(*right) && !is_set));
   if (each) expr.type = ExprType::Bools;
   if (op == "and" || op == "or") {
     ok = both(ast, *left, *right, ExprType::Bool, ExprType::Bools);
@@ -136,6 +160,9 @@ Checked ExprChecker::binary(const ExprAst& ast) {
   if (!ok) return std::nullopt;
   expr.args.push_back(std::move(*left));
   expr.args.push_back(std::move(*right));
+  const bool is_arithmetic = expr.type == ExprType::Number || expr.type == ExprType::Numbers;
+  if (const std::string why = is_arithmetic ? why_never(expr) : ""; !why.empty())
+    diags_.warning(Code::BadLiteral, ast.text_span, "{}", why);
   return expr;
 }
 

@@ -5,6 +5,7 @@
 // Expressions and patterns are at most kMaxDepth deep, so recursion over them is safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ struct NumberAst {
   double value = 0;
   std::string unit;
   Span span;
+  std::optional<int64_t> whole;  ///< the exact value, where neither a point nor an exponent is written and it fits
 };
 
 struct ExprAst {
@@ -50,6 +52,7 @@ struct ExprAst {
   };
   Kind kind = Kind::Number;
   double number = 0;
+  std::optional<int64_t> whole;  ///< as in NumberAst
   std::string text;
   Span text_span;  ///< of the function's, attribute's or operator's name
   std::vector<ExprAst> args;
@@ -136,6 +139,7 @@ struct DeviceAst {
   Word name;
   std::optional<NumberAst> count;
   std::vector<NumberAst> memories;
+  std::vector<std::pair<Word, NumberAst>> named_memories;
   std::vector<LinkAst> links;
   std::vector<Word> queues;
   std::vector<NumberAst> powers;
@@ -262,6 +266,13 @@ struct KnobAst {
   std::vector<ExprAst> values;
 };
 
+/// `workspace sram = bytes(x) + 4 KiB`
+struct WorkspaceAst {
+  Word memory;
+  ExprAst bytes;
+  Span span;
+};
+
 /// What a rule and each of its kernels may state.
 struct KernelAst {
   Word name;
@@ -270,6 +281,7 @@ struct KernelAst {
   std::vector<WhereAst> clauses;
   std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
+  std::vector<WorkspaceAst> workspaces;
   std::vector<CostAst> costs;
   std::vector<LowerAst> lowerings;
   std::optional<Word> definition;  ///< `kernel NAME(args)`: the rest is what `def kernel` says
@@ -330,6 +342,7 @@ struct RuleAst {
   std::vector<SplitAst> splits;
   std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
+  std::vector<WorkspaceAst> workspaces;
   std::vector<CostAst> costs;
   std::vector<ExprAst> energies;
   std::vector<Word> precisions;

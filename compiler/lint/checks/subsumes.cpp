@@ -167,7 +167,7 @@ class RuleCover {
     for (const ir::Clause& clause : general_.clauses) {
       bool counts = mentions_only(clause.condition, [&](int capture) { return mapping.count(capture) != 0; });
       // A part about names that are there can decide alone: `present(high) and value(high) == 6`.
-      if (!counts && is_composite(clause.condition)) return false;
+      if (!counts && (clause.is_workspace || is_composite(clause.condition))) return false;
       if (counts && !conditions.imply(before, translated(clause.condition, mapping))) return false;
     }
     if (formats(general_, mapping) != formats(special_, identity)) return false;

@@ -199,6 +199,15 @@ bool Conditions::imply(const ExprList& before, const Expr& condition) const {
   return has_no_case(literals, nullptr, 0);
 }
 
+/// True if the expression is a division whose divisor may be 0.
+bool Conditions::divides_by_zero(const Expr& expr) const {
+  if (expr.op != ExprOp::Divide && expr.op != ExprOp::Remainder) return false;
+  return std::any_of(settings_.begin(), settings_.end(), [&](const Settings& settings) {
+    const Range divisor = range_of(expr.args.at(1), settings, nullptr);
+    return divisor.low <= 0 && divisor.high >= 0;
+  });
+}
+
 bool Conditions::always_evaluates(const Expr& expr, const ExprList& before,
                                   const std::vector<std::string>& evaluated) const {
   std::string text = text_of(expr, facts_.names);
@@ -211,8 +220,10 @@ bool Conditions::always_evaluates(const Expr& expr, const ExprList& before,
     case Kind::Capture:
     case Kind::BackendAttr: return true;
     case Kind::Unary:
-    case Kind::Binary:
     case Kind::List: break;
+    case Kind::Binary:
+      if (divides_by_zero(expr)) return false;
+      break;
     case Kind::Call: {
       if (ir::function_def(expr.function).has(ir::Total)) break;
       auto index = expr.function == ir::FunctionId::dim ? constant_of(expr.args[1], {}) : std::nullopt;

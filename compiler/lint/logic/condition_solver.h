@@ -25,6 +25,7 @@ class Conditions {
   bool imply(const ExprList& before, const ir::Expr& condition) const;
 
  private:
+  bool divides_by_zero(const ir::Expr& expr) const;
   bool always_evaluates(const ir::Expr& expr, const ExprList& before, const std::vector<std::string>& evaluated) const;
   bool has_no_case(const std::vector<Literal>& literals, const ir::Expr* capture, double most_rank) const;
 

@@ -13,6 +13,17 @@ namespace collage::lint {
 using ir::ExprOp;
 using Kind = ir::Expr::Kind;
 
+namespace {
+
+/// Nothing for results without a value, and where a double may stand for several integers.
+std::optional<double> exact(double number) {
+  constexpr double kLargest = 0x1p52;
+  bool may_be_inexact = number == std::floor(number) && std::abs(number) > kLargest;
+  return std::isfinite(number) && !may_be_inexact ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 CaptureNames names_of(const ir::Rule& rule) {
   CaptureNames names;
   for (const ir::Capture& capture : rule.captures) names.push_back(capture.name);
@@ -28,6 +39,7 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
   };
   if (auto number = constant_of(expr, settings)) return fmt::format("{}", *number);
   switch (expr.kind) {
+    case Kind::Number: return expr.whole ? fmt::format("{}", *expr.whole) : fmt::format("{}", expr.number);
     case Kind::String: return "\"" + expr.text + "\"";
     case Kind::DType: return std::string(runtime::name_of(expr.dtype));
     case Kind::Capture: {
@@ -55,12 +67,12 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
 
 std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings) {
   switch (expr.kind) {
-    case Kind::Number: return expr.number;
-    case Kind::Bool: return expr.number;
+    case Kind::Number:
+    case Kind::Bool: return exact(expr.number);
     case Kind::BackendAttr: {
       auto set = settings.find(expr.text);
       if (set == settings.end()) return std::nullopt;
-      if (const int64_t* i = std::get_if<int64_t>(&set->second)) return static_cast<double>(*i);
+      if (const int64_t* i = std::get_if<int64_t>(&set->second)) return exact(static_cast<double>(*i));
       if (const double* d = std::get_if<double>(&set->second)) return *d;
       return std::nullopt;
     }
@@ -75,11 +87,11 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
       auto b = constant_of(expr.args.at(1), settings);
       if (!a || !b) return std::nullopt;
       switch (expr.op) {
-        case ExprOp::Add: return *a + *b;
-        case ExprOp::Subtract: return *a - *b;
-        case ExprOp::Multiply: return *a * *b;
-        case ExprOp::Divide: return *a / *b;
-        case ExprOp::Remainder: return std::fmod(*a, *b);
+        case ExprOp::Add: return exact(*a + *b);
+        case ExprOp::Subtract: return exact(*a - *b);
+        case ExprOp::Multiply: return exact(*a * *b);
+        case ExprOp::Divide: return exact(*a / *b);
+        case ExprOp::Remainder: return exact(std::fmod(*a, *b));
         default: return std::nullopt;
       }
     }

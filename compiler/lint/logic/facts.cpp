@@ -192,7 +192,8 @@ std::optional<NumberFacts::Linear> Facts::linear(const Expr& expr) {
       if (!other) continue;
       Linear product;
       if (*factor != 0) product.add(*other, *factor);
-      return product;
+      constexpr double kExact = 0x1p52;
+      if (std::abs(product.constant) <= kExact) return product;
     }
   }
   return Linear{{{number(expr), 1}}, 0};

@@ -18,21 +18,22 @@ const NumberList* list_of(const Call& call) {
 
 /// How many elements are not 0.
 size_t count_true(const NumberList& list) {
-  return list.items.size() - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), 0.0));
+  return list.items.size() - static_cast<size_t>(std::count(list.items.begin(), list.items.end(), Number(0)));
 }
 
 Evaluated joined(const Call& call, Reduction how) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(as_number(call.args[0]));
-  std::optional<double> result = reduce(how, *list);
-  return result ? number(*result) : failed("an empty list has no smallest or largest element");
+  std::string why;
+  std::optional<Number> result = reduce(how, *list, &why);
+  return result ? number(*result) : failed(std::move(why));
 }
 
 Evaluated joined_per(const Call& call, Reduction how) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(0);
   std::string why;
-  auto result = reduce_per(how, *list, as_number(call.args[1]), &why);
+  auto result = reduce_per(how, *list, as_number(call.args[1]).real(), &why);
   if (!result) return failed(std::move(why));
   return {EvalValue(std::move(*result)), ""};
 }
@@ -41,14 +42,14 @@ Evaluated joined_per(const Call& call, Reduction how) {
 
 Evaluated eval_len(const Call& call) {
   const NumberList* list = list_of(call);
-  return number(list == nullptr ? 0 : static_cast<double>(list->items.size()));
+  return number(list == nullptr ? 0 : list->items.size());
 }
 
 Evaluated eval_at(const Call& call) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(0);
   auto size = static_cast<double>(list->items.size());
-  double index = as_number(call.args[1]);
+  double index = as_number(call.args[1]).real();
   double at = index < 0 ? index + size : index;
   if (at >= 0 && at < size) return number(list->items[static_cast<size_t>(at)]);
   return failed(fmt::format("a list of {} has no element {:g}", size, index));
@@ -56,9 +57,13 @@ Evaluated eval_at(const Call& call) {
 
 Evaluated eval_abs_each(const Call& call) {
   const NumberList* list = list_of(call);
-  if (list == nullptr) return number(std::abs(as_number(call.args[0])));
+  if (list == nullptr) return number(as_number(call.args[0]));
   NumberList magnitudes = *list;
-  for (double& item : magnitudes.items) item = std::abs(item);
+  for (Number& item : magnitudes.items) {
+    const std::optional<Number> size = magnitude(item);
+    if (!size) return failed(fmt::format("the magnitude of {} does not fit 64 bits", to_text(item)));
+    item = *size;
+  }
   return {EvalValue(std::move(magnitudes)), ""};
 }
 
@@ -75,7 +80,7 @@ Evaluated eval_any(const Call& call) {
 Evaluated eval_count(const Call& call) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(as_bool(call.args[0]) ? 1 : 0);
-  return number(static_cast<double>(count_true(*list)));
+  return number(count_true(*list));
 }
 
 Evaluated eval_sum(const Call& call) {

@@ -76,33 +76,31 @@ Evaluated eval_dtype(const Call& call) {
 Evaluated eval_shape(const Call& call) {
   return of_value(call, [](const ir::Value& value) {
     const ir::Shape& shape = value.type.shape;
-    return Evaluated{EvalValue(NumberList(std::vector<double>(shape.begin(), shape.end()))), ""};
+    return Evaluated{EvalValue(NumberList(shape)), ""};
   });
 }
 
 Evaluated eval_rank(const Call& call) {
-  return of_value(call, [](const ir::Value& value) { return number(static_cast<double>(value.type.shape.size())); });
+  return of_value(call, [](const ir::Value& value) { return number(value.type.shape.size()); });
 }
 
 Evaluated eval_dim(const Call& call) {
   return of_value(call, [&](const ir::Value& value) {
     const ir::Shape& shape = value.type.shape;
-    double index = as_number(call.args[1]);
+    double index = as_number(call.args[1]).real();
     auto rank = static_cast<double>(shape.size());
     double at = index < 0 ? index + rank : index;
-    if (at >= 0 && at < rank) return number(static_cast<double>(shape[static_cast<size_t>(at)]));
+    if (at >= 0 && at < rank) return number(shape[static_cast<size_t>(at)]);
     return failed(fmt::format("`%{}` has {} dimensions, none with index {:g}", value.name, shape.size(), index));
   });
 }
 
 Evaluated eval_elems(const Call& call) {
-  return of_value(call, [](const ir::Value& value) {
-    return number(static_cast<double>(runtime::element_count(value.type.shape)));
-  });
+  return of_value(call, [](const ir::Value& value) { return number(runtime::element_count(value.type.shape)); });
 }
 
 Evaluated eval_bytes(const Call& call) {
-  return of_value(call, [](const ir::Value& value) { return number(static_cast<double>(value.type.bytes())); });
+  return of_value(call, [](const ir::Value& value) { return number(value.type.bytes()); });
 }
 
 Evaluated eval_is_const(const Call& call) {
@@ -119,16 +117,14 @@ Evaluated eval_is_output(const Call& call) {
 }
 
 Evaluated eval_uses(const Call& call) {
-  return of_value(call, [](const ir::Value& value) {
-    return number(static_cast<double>(value.uses.size() + (value.is_output ? 1 : 0)));
-  });
+  return of_value(call, [](const ir::Value& value) { return number(value.uses.size() + (value.is_output ? 1 : 0)); });
 }
 
 Evaluated eval_value(const Call& call) {
   return of_value(call, [](const ir::Value& value) {
     if (!value.is_constant() || runtime::element_count(value.type.shape) != 1)
       return failed(fmt::format("`%{}` is not a constant of one element", value.name));
-    return number(runtime::element_as_double(value.constant->data.view(), 0));
+    return number(elements_of(value.constant->data)[0]);
   });
 }
 

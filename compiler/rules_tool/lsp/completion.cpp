@@ -149,6 +149,7 @@ class Completer {
     names_of("attr", ItemKind::Property);
     names_of("knob", ItemKind::Property);
     names_of("let", ItemKind::Function);
+    names_of("memory", ItemKind::Property);
     if (const Statement* rule = scope_.around("rule")) {
       size_t family = rule->find("for");
       if (family + 1 < rule->tokens.size()) add(rule->tokens[family + 1].text, ItemKind::Variable, "operator");
@@ -176,7 +177,8 @@ class Completer {
       }
       words({"elementwise", "broadcast", "injective", "reduction", "contraction", "opaque", "any_op"}, ItemKind::Class);
     }
-    bool is_expression = head == "where" || head == "cost" || head == "lower" || head == "let" || head == "energy";
+    bool is_expression = head == "where" || head == "cost" || head == "lower" || head == "let" || head == "energy" ||
+                         head == "workspace";
     if (head == "where") names_of("def", ItemKind::Function);
     if (is_expression || holds_condition) expression();
     if (head == "rule" || head == "never") operators();

@@ -157,7 +157,7 @@ class Resolver {
         {"def", Symbol::Kind::Definition},        {"let", Symbol::Kind::Definition},
         {"rewrite", Symbol::Kind::Definition},    {"rule", Symbol::Kind::Definition},
         {"device", Symbol::Kind::Device},         {"switch", Symbol::Kind::Device},
-        {"backend", Symbol::Kind::Backend}};
+        {"memory", Symbol::Kind::Device},         {"backend", Symbol::Kind::Backend}};
     // A device is often called like its backend: a link goes to the device.
     const Statement* statement = scope_.statement();
     for (const auto& [head, kind] : kinds) {
@@ -242,6 +242,12 @@ std::vector<const Statement*> Scope::declared(std::string_view head) const {
   auto add = [&](const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
       if (statement.head == head) found.push_back(&statement);
+      // Memories stand inside devices, and have a name or only a size.
+      if (head != "memory" || statement.head != "device") continue;
+      for (const Statement& inner : statement.inner) {
+        const bool has_name = inner.name() != nullptr && inner.name()->kind == FormatToken::Kind::Name;
+        if (inner.head == head && has_name) found.push_back(&inner);
+      }
     }
   };
   for (auto it = chain_.rbegin(); it != chain_.rend(); ++it) {
@@ -298,7 +304,7 @@ std::optional<support::Span> definition_of(const Document& document, std::string
   for (const Capture& capture : scope.captures()) {
     if (capture.name == name) return capture.span;
   }
-  for (std::string_view head : {"attr", "knob", "def", "let"}) {
+  for (std::string_view head : {"attr", "knob", "def", "let", "memory"}) {
     for (const Statement* statement : scope.declared(head)) {
       if (statement->name() != nullptr && statement->name()->is(name)) return statement->name()->span;
     }

@@ -329,6 +329,9 @@ def completion(client):
     named = head.replace("  rule r", '  let cycles(n) = n / 2\n  def where whole(x) = rank(x) == 4 else "rank"\n  rule r')
     assert "cycles" in client.labels(named + "    let half = cy<HERE>") and "let" in words
     assert client.labels(named + "    where who<HERE>") == ["whole"]
+    with_memory = head.replace("  attr lanes", "  device npu { memory 1 MiB memory tcm 64 KiB }\n  attr lanes")
+    assert client.labels(with_memory + "    where tc<HERE>") == ["tcm"]
+    assert client.labels(with_memory + "    workspace tcm = byt<HERE>") == ["bytes"]
     assert client.labels(head + "    // wh<HERE>") == []
     assert client.labels(head + '    test ok "wh<HERE>') == []
     client.stop()

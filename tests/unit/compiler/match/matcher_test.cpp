@@ -182,12 +182,15 @@ TEST(Match, CostsThatAreNoTimes) {
   Case negative;
   negative.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost (elems(v) - 5) * 1 us lower \"l\"");
   EXPECT_EQ(negative.refusals(), (Sets{"its cost is negative: -1 us"}));
-  Case nan;
-  nan.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost 0 us / (elems(v) - 4) lower \"l\"");
-  EXPECT_EQ(nan.refusals(), (Sets{"its cost is not a number"}));
+  Case divided;
+  divided.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost 0 us / (elems(v) - 4) lower \"l\"");
+  EXPECT_EQ(divided.refusals(), (Sets{"its cost is unknown: `0 / 0` divides by zero"}));
   Case infinite;
-  infinite.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost 1 us / (elems(v) - 4) lower \"l\"");
+  infinite.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost elems(v) * 1e308 s lower \"l\"");
   EXPECT_EQ(infinite.refusals(), (Sets{"its cost is infinite"}));
+  Case absurd;
+  absurd.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) cost elems(v) * 1e30 s lower \"l\"");
+  EXPECT_EQ(absurd.refusals(), (Sets{"its cost of 4e+30 s is above 100000 s"}));
 }
 
 TEST(Match, QuantitiesOfOneMatch) {
