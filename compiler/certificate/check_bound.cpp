@@ -318,7 +318,7 @@ class Judge {
     std::unordered_map<uint64_t, std::vector<CandidateId>> alike;
     for (CandidateId c : problem_.candidates.ids()) {
       if (candidate(c).cost >= place::Cost::max() || !is_convex(c)) continue;
-      if (candidate(c).cost.count() * scale_ >= claimed_) {
+      if (Wide{candidate(c).cost.count()} * scale_ >= claimed_) {
         has_excluded_ = true;
         continue;
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/certificate/check_certificate.h"
 
@@ -33,6 +34,7 @@ class Checker {
       if (!owner.joins || !owner.max_partitions) continue;
       return Status::error(fmt::format("`{}` joins regions and limits partitions", owner.backend));
     }
+    if (Status status = check_counters(); !status) return status;
     for (place::ProblemValueId v : problem_.values.ids()) {
       if (Status status = check_value(v); !status) return status;
     }
@@ -43,6 +45,19 @@ class Checker {
   }
 
  private:
+  /// The limit is one of the backend.
+  Status check_counters() const {
+    std::map<std::string, int> limits;
+    for (const place::Owner& owner : problem_.owners) {
+      if (!owner.max_partitions) continue;
+      const auto [it, is_new] = limits.emplace(owner.backend, *owner.max_partitions);
+      if (is_new || it->second == *owner.max_partitions) continue;
+      return Status::error(fmt::format("`{}` has two limits of partitions: {} and {}", owner.backend, it->second,
+                                       *owner.max_partitions));
+    }
+    return Status::ok();
+  }
+
   Status check_value(place::ProblemValueId v) {
     const place::ProblemValue& value = problem_.values[v];
     if (!ascends(value.readers)) {

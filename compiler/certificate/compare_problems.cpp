@@ -96,6 +96,20 @@ class ProblemComparer {
       if (stated.conflicts != made.conflicts) return says("`conflicts with`");
       if (stated.joins != made.joins) return says("what joining regions saves");
     }
+    return added_owners();
+  }
+
+  /// Those of partitions of the placement file: nothing that the search is limited by can come from there.
+  std::string added_owners() const {
+    const place::OwnerId first_added = made_.problem.owners.next_id();
+    for (place::OwnerId o = first_added; o < stated_.problem.owners.next_id(); o = support::advance(o, 1)) {
+      const place::Owner& added = stated_.problem.owners[o];
+      const bool is_known = std::any_of(made_.problem.owners.begin(), made_.problem.owners.end(),
+                                        [&](const place::Owner& made) { return made.backend == added.backend; });
+      if (is_known || added.max_partitions || added.memory || added.joins || !added.conflicts.empty()) {
+        return fmt::format("`{}` of `{}` is not a device that a placement file can add", added.instance, added.backend);
+      }
+    }
     return "";
   }
 
@@ -117,10 +131,11 @@ class ProblemComparer {
       return fmt::format("{} has {} bytes, and the certificate says {}", name, made.bytes, stated.bytes);
     }
     const auto edges = [&](const ProblemValue& of) {
-      std::map<std::pair<place::FormatId, place::FormatId>, int64_t> costs;
+      std::vector<std::tuple<place::FormatId, place::FormatId, int64_t>> costs;
       for (const place::ConversionEdge& edge : of.conversions) {
-        costs[{edge.from, edge.to}] = comparison_.trusts_conversions ? 0 : edge.cost.count();
+        costs.emplace_back(edge.from, edge.to, comparison_.trusts_conversions ? 0 : edge.cost.count());
       }
+      std::sort(costs.begin(), costs.end());
       return costs;
     };
     if (edges(stated) != edges(made)) return "the conversions of " + name + " are not those that the rules give";

@@ -23,11 +23,13 @@ runtime::Result<LimitPrices> LimitPrices::of(const place::Problem& problem, cons
     if (limit.of == place::Proof::LimitPrice::Of::Partitions) {
       const Limits::CounterId counter = limits.counter_of(limit.owner);
       if (!counter.is_valid()) return Status::error("a price for a limit of partitions that there is not");
-      prices.of_partition_[counter] += price;
+      if (prices.of_partition_[counter] != 0) return Status::error("a limit of partitions has two prices");
+      prices.of_partition_[counter] = price;
     } else {
       const Limits::InstanceId instance = limits.instance_of(limit.owner);
       if (!instance.is_valid()) return Status::error("a price for a limit of memory that there is not");
-      prices.of_memory_[instance] += price;
+      if (prices.of_memory_[instance] != 0) return Status::error("a limit of memory has two prices");
+      prices.of_memory_[instance] = price;
     }
   }
   return prices;
@@ -43,7 +45,7 @@ Wide LimitPrices::priced_cost(CandidateId c, int64_t scale) const {
     more += of_memory_[instance] * limits_->sure_bytes(c) / place::kPricedBytes;
   }
   // Less is no more than a weaker bound.
-  return candidate.cost.count() * scale + std::min(more, kMostOfLimits);
+  return Wide{candidate.cost.count()} * scale + std::min(more, kMostOfLimits);
 }
 
 Wide LimitPrices::credit(const Table<Limits::InstanceId, Wide>& rooms) const {

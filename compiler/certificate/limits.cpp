@@ -77,7 +77,7 @@ void Limits::find_sure_bytes() {
     }
   });
   for_each([&](CandidateId c, const std::optional<std::vector<NodeId>>& nodes, ConstantId constant) {
-    if (!nodes->empty()) sure_[c] += problem_.constant_bytes[constant];
+    if (!nodes->empty()) sure_[c] = std::min(kMostSureBytes, sure_[c] + problem_.constant_bytes[constant]);
   });
 }
 

@@ -19,6 +19,8 @@ using support::Table;
 
 class Limits {
  public:
+  static constexpr Wide kMostSureBytes = Wide{1} << 60;
+
   explicit Limits(const place::Problem& problem);
 
   /// A backend whose owners state a limit of partitions; an instance with a limit of memory.
@@ -39,7 +41,8 @@ class Limits {
 
   /// What a candidate holds while it runs beside constants: what it makes and what it reads.
   Wide working_bytes(CandidateId candidate) const { return working_[candidate]; }
-  /// Of its constants those that no second candidate could hold there: all that have one meet in a node.
+  /// Of its constants those that no second candidate could hold there: all that have one meet in a node. Not more than
+  /// `kMostSureBytes`, so that products with prices fit.
   Wide sure_bytes(CandidateId candidate) const { return sure_[candidate]; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace collage::certificate {
 namespace {
@@ -65,7 +66,17 @@ struct HashOfKey {
   }
 };
 
-using Layer = std::unordered_map<std::vector<int64_t>, std::vector<Partial>, HashOfKey>;
+/// Partial solutions that end at one place. They are expanded in the order in which they came, whatever the hashes.
+struct Layer {
+  std::unordered_map<std::vector<int64_t>, size_t, HashOfKey> place_of_key;
+  std::vector<std::vector<Partial>> alike;
+
+  std::vector<Partial>& with(std::vector<int64_t>&& key) {
+    const auto [it, is_new] = place_of_key.emplace(std::move(key), alike.size());
+    if (is_new) alike.emplace_back();
+    return alike[it->second];
+  }
+};
 
 class Sweeper {
  public:
@@ -112,12 +123,12 @@ class Sweeper {
     first.paid.assign(input_.rounds.size(), 0);
     keep(std::move(first));
     for (Position at : beginning_at_.ids()) {
-      for (const auto& [key, alike] : layers_[at]) {
+      const Layer layer = std::exchange(layers_[at], {});
+      for (const std::vector<Partial>& alike : layer.alike) {
         for (const Partial& partial : alike) expand(partial);
       }
-      Layer().swap(layers_[at]);
     }
-    for (const auto& [key, alike] : layers_.back()) {
+    for (const std::vector<Partial>& alike : layers_.back().alike) {
       for (const Partial& whole : alike) least_ = std::min(least_, whole.cost);
     }
     return least_;
@@ -335,7 +346,7 @@ class Sweeper {
       if (open.is_settled || is_untouched) continue;
       key.insert(key.end(), {open.value.index, open.written.index, static_cast<int64_t>(open.wanted)});
     }
-    std::vector<Partial>& alike = layers_[partial.place][std::move(key)];
+    std::vector<Partial>& alike = layers_[partial.place].with(std::move(key));
     const auto replaces = [](const Partial& a, const Partial& b) {
       return a.cost <= b.cost && uses_no_more(a.matters, b.matters);
     };

@@ -269,9 +269,29 @@ const Tampering kTamperings[] = {
     {"no partition is allowed", "are allowed",
      [](RandomSource& random, Case& c) {
        const place::CandidateId chosen = random.pick(c.solution.chosen);
-       place::Owner& owner = c.problem.owners[c.problem.candidates[chosen].owner];
-       owner.max_partitions = 0;
+       const place::Owner& owner = c.problem.owners[c.problem.candidates[chosen].owner];
+       for (place::Owner& other : c.problem.owners) {
+         if (other.max_partitions && other.backend == owner.backend) other.max_partitions = 0;
+       }
+       c.problem.owners[c.problem.candidates[chosen].owner].max_partitions = 0;
        return !owner.joins;
+     }},
+    {"a backend has two limits of partitions", "has two limits of partitions",
+     [](RandomSource& random, Case& c) {
+       place::Owner& owner = random.pick(c.problem.owners);
+       if (owner.joins) return false;
+       if (!owner.max_partitions) owner.max_partitions = 5;
+       place::Owner other = owner;
+       other.max_partitions = *owner.max_partitions + 1;
+       c.problem.owners.push_back(std::move(other));
+       return true;
+     }},
+    {"a limit has two prices", "has two prices",
+     [](RandomSource&, Case& c) {
+       if (!with_limit(c, 7)) return false;
+       std::vector<Proof::LimitPrice>& limits = first_round(c).limits;
+       limits.push_back(limits.front());
+       return true;
      }},
     {"two owners may not meet", "may not be in one plan",
      [](RandomSource& random, Case& c) {

@@ -10,6 +10,7 @@
 
 #include "compiler/certificate/check_certificate.h"
 #include "compiler/certificate/compare_problems.h"
+#include "compiler/driver/commands/stated_costs.h"
 #include "compiler/driver/input/stated_options.h"
 #include "compiler/driver/search/certificate.h"
 #include "runtime/package/content_hash.h"
@@ -154,6 +155,8 @@ class PlanChecker {
     passes::PassOptions passes;
     passes.disabled = request.passes.disabled;
     if (compilation == nullptr || !compilation->run_passes(passes, diags)) return false;
+    StatedCosts costs(stated, compilation->graph());
+    if (stated.about.is_measured && request.settings.objective->price == nullptr) compilation->take_costs_from(costs);
     StageClock clock;
     const Output output;
     Command command{request, output, sources, diags, clock, *compilation};
@@ -162,22 +165,20 @@ class PlanChecker {
     if (std::string why = other_files(stated.about.files, files_read(sources, model_path), {}); !why.empty()) {
       return refuse(path, why);
     }
-    return compare(stated, *candidates, compilation->search_input(*candidates), path, result);
+    return compare(stated, *candidates, compilation->search_input(*candidates), costs.not_found(), path, result);
   }
 
   bool compare(const CertificateFile& stated, const Candidates& candidates, const SearchInput& input,
-               const std::string& path, PlanCheck& result) {
+               size_t not_measured, const std::string& path, PlanCheck& result) {
     const runtime::Result<CertificateFile> made = certificate::read_certificate(to_json(stated_problem(input)));
     if (!made) return refuse(path, made.message());
     const bool is_measured = stated.about.is_measured;
     certificate::Comparison comparison;
-    // Rules that ask for it are measured, by this machine or a program, and what the host runs.
+    // Rules that ask for it are measured, and what the host runs.
     comparison.is_trusted = [&](place::CandidateId c) {
       const place::Problem& problem = candidates.built.problem;
       const place::Owner& owner = problem.owners[problem.candidates[c].owner];
-      const ir::Backend* backend = input.rules.find(owner.backend);
-      const bool has_program = backend != nullptr && !backend->cost_program.empty();
-      return is_measured && (candidates.built.origin(c).measured || has_program || owner.instance == "host");
+      return is_measured && (candidates.built.origin(c).measured || owner.backend == place::kHostBackend);
     };
     comparison.trusts_conversions = is_measured;
     const auto& options = stated.about.options;
@@ -197,6 +198,10 @@ class PlanChecker {
       result.text +=
           fmt::format("            {} measured costs of candidates, and those of conversions: as it states them\n",
                       compared.trusted_costs);
+      if (not_measured > 0) {
+        result.text +=
+            fmt::format("            {} candidates that could not be measured: as it leaves them out\n", not_measured);
+      }
     }
     if (compared.added > 0) {
       result.text +=

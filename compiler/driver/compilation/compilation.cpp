@@ -169,7 +169,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
                                                               const ir::Placement* offered,
                                                               support::Diagnostics& diags) {
   if (!resolve_constraints(diags)) return std::nullopt;
-  open_costs_once(diags);
+  if (given_costs_ == nullptr) open_costs_once(diags);
   if (!matches_) {
     matches_.emplace();
     for (const place::ActiveBackend& active : active_) matches_->push_back(place::match_rules(graph(), active));
@@ -178,13 +178,13 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.matches = &*matches_;
   options.constraints = all_constraints();
   options.fixed = &written;
-  options.costs = costs_->source.get();
+  options.costs = given_costs_ != nullptr ? given_costs_ : costs_->source.get();
   options.offered = offered;
   options.has_code = codegen::has_code;
   // Schedules and energies know candidates, not how they are joined.
   options.lists_regions = !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
-  if (options.costs != nullptr && measures_lazily()) {
+  if (costs_ && costs_->source != nullptr && measures_lazily()) {
     lazy.machine = measure::machine_limits(settings_.threads);
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
@@ -194,7 +194,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
-  if (costs_->source) warn_of_refused(settings_, costs_->source->take_refused(), diags);
+  if (costs_ && costs_->source) warn_of_refused(settings_, costs_->source->take_refused(), diags);
   if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
   return built;
 }

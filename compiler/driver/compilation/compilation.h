@@ -90,7 +90,9 @@ class Compilation {
   support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
-  /// The same, to measure more.
+  /// Makes `find_candidates` take costs from there, all at once, instead of measuring. The source outlives the compilation.
+  void take_costs_from(place::CostSource& source) { given_costs_ = &source; }
+  /// As `costs`, to measure more.
   measure::MeasuredCosts* measuring() { return costs_ ? costs_->source.get() : nullptr; }
 
  private:
@@ -124,7 +126,8 @@ class Compilation {
   /// Of the graph after the passes: rules are matched once, for however many problems.
   std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
   RewriteCounts rewrites_;
-  std::optional<Costs> costs_;  ///< absent until they are needed
+  std::optional<Costs> costs_;                ///< absent until they are needed
+  place::CostSource* given_costs_ = nullptr;  ///< instead of these
 };
 
 }  // namespace collage::driver

@@ -80,7 +80,7 @@ def kinds():
     yield "claim: optimal, and no proof", "certificate", lambda c: (claim_all(c), c.update(proof=None))
     yield "proof: shows more than the cost", "certificate", lambda c: c["proof"].update(bound=c["plan"]["cost"] + 1)
     yield "proof: no case", "certificate", lambda c: c["proof"].update(cases=[])
-    yield "proof: cases without rounds", "certificate", lambda c: [case.update(rounds=[]) for case in c["proof"]["cases"]]
+    yield "proof: cases without rounds", "certificate", without_rounds
     yield "proof: an order with a node twice", "certificate", lambda c: c["proof"]["order"].append(c["proof"]["order"][0])
     yield "proof: a scale of zero", "certificate", lambda c: c["proof"].update(scale=0)
     yield "proof: of the best plan, for a worse one", "certificate", worse_plan
@@ -101,6 +101,9 @@ def kinds():
     yield "problem: an output flag added", "plan", lambda c: c["values"][0].update(output=not c["values"][0]["output"])
     yield "problem: bytes of a value", "plan", lambda c: c["values"][0].update(bytes=c["values"][0]["bytes"] + 64)
     yield "problem: cheaper conversions", "plan", lambda c: [edge.__setitem__(2, 0) for table in c["conversions"] for edge in table]
+    yield "problem: a conversion twice, first for nothing", "plan", lambda c: [table.insert(0, [edge[0], edge[1], 0]) for table in c["conversions"] for edge in table[:1]]
+    yield "problem: an owner of a known device added", "plan", lambda c: c["owners"].append(dict(c["owners"][-1], memory=0))
+    yield "proof: a price of a limit twice", "certificate", price_twice
     yield "problem: a limit of partitions", "plan", lambda c: c["owners"][-1].update(max_partitions=1000)
     yield "problem: more memory", "plan", lambda c: c["owners"][-1].update(memory=1 << 50)
     yield "problem: another backend's name", "plan", lambda c: c["owners"][-1].update(backend="other")
@@ -114,6 +117,17 @@ def worse_plan(c):
     c["plan"] = {"chosen": chosen, "cost": sum(c["candidates"][i]["cost"] for i in chosen)}
     claim_all(c)
     c["proof"]["bound"] = c["plan"]["cost"]
+
+
+def without_rounds(c):
+    for case in c["proof"]["cases"]:
+        case["rounds"] = []
+        case.pop("sweep", None)
+
+
+def price_twice(c):
+    limits = next(r["limits"] for case in c["proof"]["cases"] for r in case["rounds"] if isinstance(r, dict) and r.get("limits"))
+    limits.append(limits[0])
 
 
 def other_cost(c):
