@@ -14,7 +14,7 @@ What is missing or fails is shown with its reason. `peak` is the best that the p
 (fma_peak). The last table has a line for each network: how many times as long as `optimal` the best other strategy and the best peer
 take. That is the geometric mean of the ratios within the rounds, with its 95 % interval (bootstrap over the rounds). After it, how many
 times as long as predicted each strategy takes in each network, which of these are off by more than 10 %, and where `optimal` is more
-than 2 % slower than another strategy.
+than 2 % slower than another strategy: by the whole interval, or perhaps.
 
 On a virtual machine whose host is busy, rounds during which more than --stolen percent of the processor time was taken away are
 repeated as a whole, for all contenders alike; the report says how many were.
@@ -283,9 +283,14 @@ def print_predictions(networks):
     every = [ratio for rows in ratios.values() for ratio in rows.values()]
     good = sum(abs(ratio - 1) <= MOST_ERROR for ratio in every)
     print(f"\n{good} of {len(every)} predictions within {100 * MOST_ERROR:.0f} %, geometric mean {geometric_mean(every):.3f}")
-    lost = [f"{network['name']} {ratio['ratio']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" for network in networks
-            if (ratio := network.get("best_other_over_optimal")) and ratio["ratio"] < 1 - MOST_LOSS]
-    print(f"optimal more than {100 * MOST_LOSS:.0f} % slower than another strategy: {', '.join(lost) or 'nowhere'}")
+    lost = {True: [], False: []}  # by whether the whole interval says so
+    for network in networks:
+        ratio = network.get("best_other_over_optimal")
+        if ratio and ratio["ratio"] < 1 - MOST_LOSS:
+            text = f"{network['name']} {ratio['ratio']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"
+            lost[ratio["high"] < 1 - MOST_LOSS].append(text)
+    print(f"optimal more than {100 * MOST_LOSS:.0f} % slower than another strategy: {', '.join(lost[True]) or 'nowhere'}; "
+          f"perhaps: {', '.join(lost[False]) or 'nowhere'}")
 
 
 def main():

@@ -18,6 +18,13 @@ struct TimedRun {
   std::vector<runtime::Tensor> outputs;
 };
 
+/// Several plans are timed in turn, each for so many runs.
+inline constexpr int kRunsOfTurn = 3;
+
+/// Runs a plan, uncounted, until the threads of those that ran before it disturb it no more. They spin for about 10 ms after their last
+/// loop, and a plan with threads of its own would compete with them.
+runtime::Status settle(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
+
 /// One run. The executor's observer is replaced.
 runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
 

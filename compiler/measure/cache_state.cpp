@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 
 #include "runtime/core/host_capabilities.h"
@@ -16,11 +17,12 @@ constexpr std::string_view kBefore = "// ", kAfter = " MiB are read between runs
 constexpr int64_t kMebibyte = 1 << 20;
 /// What a candidate with fewer bytes of weights reads of them takes no time.
 constexpr size_t kLeastWeights = 16 << 10;
-/// Networks with so many MiB of weights sweep so many. More than the last makes no difference: they come from memory.
+/// Networks with so many MiB of weights sweep so many. More than the last makes no difference: they come from memory, whatever
+/// share of a large last cache this machine has.
 constexpr struct {
   int64_t weights;
   int swept;
-} kSteps[] = {{8, 16}, {40, 64}};
+} kSteps[] = {{8, 16}, {40, 64}, {160, 256}};
 
 size_t weights_of(const ir::Graph& graph, const ir::Partition& candidate) {
   std::set<ir::ValueId> constants;
@@ -70,7 +72,7 @@ int cache_state_of(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mebibytes);
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   const bool is_good = error == std::errc() && text.starts_with(kAfter);
-  return is_good ? std::clamp(mebibytes, 0, kSteps[1].swept) : 0;
+  return is_good ? std::clamp(mebibytes, 0, std::rbegin(kSteps)->swept) : 0;
 }
 
 CacheSweeper::CacheSweeper(runtime::Executor& executor, int threads, int mebibytes, SweepMemory& memory)

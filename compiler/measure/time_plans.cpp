@@ -9,16 +9,16 @@
 #include "compiler/execution/time_plan.h"
 #include "compiler/measure/build_text.h"
 #include "runtime/exec/executor.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::measure {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmUps = 3;
-constexpr int kLeastRuns = 7;
-constexpr int kMostRuns = 101;
-constexpr double kMostSeconds = 4;      ///< of timed runs, once there are enough
+constexpr int kLeastTurns = 3;
+constexpr int kMostTurns = 34;
+constexpr double kMostSeconds = 4;      ///< of turns, once there are enough
 constexpr double kEnoughError = 0.003;  ///< of each ratio
 
 struct Contender {
@@ -69,11 +69,21 @@ std::unique_ptr<Contender> load_contender(const std::string& text, const plan::P
   return contender;
 }
 
-void run_once(Contender& contender, bool counts) {
-  auto run = execution::time_run(*contender.executor, contender.built.inputs);
-  if (!run) {
-    contender.failure = run.message();
-  } else if (counts) {
+double elapsed_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void take_turn(Contender& contender) {
+  if (runtime::Status status = execution::settle(*contender.executor, contender.built.inputs); !status) {
+    contender.failure = status.message();
+    return;
+  }
+  for (int r = 0; r < execution::kRunsOfTurn; ++r) {
+    auto run = execution::time_run(*contender.executor, contender.built.inputs);
+    if (!run) {
+      contender.failure = run.message();
+      return;
+    }
     contender.seconds.push_back(run->latency);
   }
 }
@@ -92,24 +102,22 @@ std::vector<Measurement> time_plans(const std::vector<std::string>& plans, const
     }
     return list;
   };
-  for (int r = 0; r < kWarmUps; ++r) {
-    for (Contender* contender : running()) run_once(*contender, false);
-  }
   const Clock::time_point start = Clock::now();
-  for (int r = 0; r < kMostRuns; ++r) {
+  for (int t = 0; t < kMostTurns; ++t) {
     std::vector<Contender*> turn = running();
     if (turn.empty() || !contenders[0]->failure.empty()) break;
     // Each is first as often as any other: what ran before it decides what it finds in the caches.
-    std::rotate(turn.begin(), turn.begin() + r % static_cast<int>(turn.size()), turn.end());
-    for (Contender* contender : turn) run_once(*contender, true);
-    if (r + 1 < kLeastRuns) continue;
+    std::rotate(turn.begin(), turn.begin() + t % static_cast<int>(turn.size()), turn.end());
+    for (Contender* contender : turn) take_turn(*contender);
+    if (t + 1 < kLeastTurns) continue;
     turn = running();
     const bool is_precise = std::all_of(turn.begin(), turn.end(), [&](const Contender* one) {
       const Estimate ratio = ratio_of(*one, *contenders[0]);
       return ratio.error <= kEnoughError;
     });
-    if (is_precise || std::chrono::duration<double>(Clock::now() - start).count() > kMostSeconds) break;
+    if (is_precise || elapsed_since(start) > kMostSeconds) break;
   }
+  runtime::end_idle_openmp_threads();
   std::vector<Measurement> measured;
   const Contender& base = *contenders[0];
   const double whole = base.failure.empty() && !base.seconds.empty() ? estimate_of(base.seconds).median : 0;

@@ -65,7 +65,8 @@ class FakeMachine {
           &open_problem, &open, [&](const Problem& problem, bool is_probe) { return solve(problem, is_probe); },
           [&](const std::vector<OpenCostId>& items) { return ask(items); }, options);
       below += outcome.below;
-      if (outcome.finished || outcome.asked == 0) return last;
+      could_save = outcome.could_save;
+      if (outcome.finished || outcome.asked == 0) return solve(open_problem, false);
     }
   }
 
@@ -76,6 +77,7 @@ class FakeMachine {
   Table<OpenCostId, bool> cannot_run;
   std::set<OpenCostId> asked;
   size_t below = 0;
+  double could_save = 0;
   std::optional<Solution> last;
 
  private:
@@ -132,6 +134,9 @@ Tally compare(uint64_t first_seed, uint64_t count, const LazyOptions& options, M
     const int64_t cost = std::get<Cost>(evaluate(problem, *found)).count();
     tally.found += cost;
     tally.best += expected->cost.count();
+    for (CandidateId c : found->chosen)
+      EXPECT_TRUE(machine.asked.contains(machine.open.of_candidate[c])) << "seed " << seed;
+    EXPECT_LE(machine.could_save, options.tolerance) << "seed " << seed;
     // Bounds that are fitted may hide a plan; floors do not.
     if (!options.fits) {
       EXPECT_EQ(found->cost.count(), cost) << "seed " << seed;
@@ -173,6 +178,11 @@ TEST(LazyCosts, WhatIsKnownOfAKindSavesQuestions) {
   const Tally learning = compare(30'000, rounds(500), {}, low);
   EXPECT_LT(learning.asked, alone.asked);
   EXPECT_LE(static_cast<double>(learning.found), 1.005 * static_cast<double>(learning.best));
+  LazyOptions tolerant;
+  tolerant.tolerance = 0.1;
+  const Tally careless = compare(30'000, rounds(500), tolerant, low);
+  EXPECT_LT(careless.asked, learning.asked);
+  EXPECT_LE(static_cast<double>(careless.found), 1.1 * static_cast<double>(careless.best));
 }
 
 TEST(LazyCosts, BoundsThatAreTooHighAreLowered) {

@@ -39,6 +39,7 @@ void add_search(const Compilation& compilation, const FoundPlacement& found, Rep
 void add_costs(const measure::MeasuringStats& stats, const place::LazyStats& lazy, Report& report) {
   report.costs = costs_line(stats, lazy);
   report.not_needed = lazy.not_needed;
+  report.could_save = lazy.could_save;
   report.measured = stats.measured;
   report.runs = stats.runs;
   report.compiled = stats.compiled;

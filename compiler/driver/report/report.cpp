@@ -238,10 +238,10 @@ nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placem
   for (const BackendRow& row : report.backends) {
     if (!row.refused.empty()) json["refused"][row.backend] = row.refused;
   }
-  json["candidates"] = {{"total", report.candidates},     {"distinct", report.distinct},
-                        {"measured", report.measured},    {"runs", report.runs},
-                        {"compiled", report.compiled},    {"cached", report.cached},
-                        {"not_needed", report.not_needed}};
+  json["candidates"] = {{"total", report.candidates},      {"distinct", report.distinct},
+                        {"measured", report.measured},     {"runs", report.runs},
+                        {"compiled", report.compiled},     {"cached", report.cached},
+                        {"not_needed", report.not_needed}, {"could_save", report.could_save}};
   json["search"] = {{"seconds", report.search_seconds}, {"states", report.states}};
   return json;
 }

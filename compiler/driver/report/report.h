@@ -44,7 +44,8 @@ struct Report {
   size_t runs = 0;        ///< timed ones, of those
   size_t compiled = 0;    ///< kernels, for those
   size_t cached = 0;      ///< and those known from before
-  size_t not_needed = 0;  ///< and those that the proof does not need
+  size_t not_needed = 0;  ///< and those that were not measured
+  double could_save = 0;  ///< of the plan's cost: what those could, at their bounds
   const place::Objective* objective = place::default_objective();
   Cost value;          ///< of the objective
   Duration predicted;  ///< latency: the steps in sequence

@@ -23,12 +23,15 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
                             int runs) {
-  for (int r = -execution::kWarmUpRuns; r < runs; ++r) {
+  for (int done = 0; done < runs; done += execution::kRunsOfTurn) {
     for (PlanRunner* runner : runners) {
-      runtime::Result<execution::TimedRun> run = execution::time_run(*runner->executor, inputs);
-      if (!run) return run.status();
-      runner->outputs = std::move(run->outputs);
-      if (r >= 0) runner->seconds.push_back(run->latency);
+      if (runtime::Status status = execution::settle(*runner->executor, inputs); !status) return status;
+      for (int r = done; r < std::min(runs, done + execution::kRunsOfTurn); ++r) {
+        runtime::Result<execution::TimedRun> run = execution::time_run(*runner->executor, inputs);
+        if (!run) return run.status();
+        runner->outputs = std::move(run->outputs);
+        runner->seconds.push_back(run->latency);
+      }
     }
   }
   return runtime::Status::ok();

@@ -94,6 +94,9 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
   if (stats.answered > 0) text += fmt::format(", {} by programs", stats.answered);
   if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
+  constexpr double kLeastShown = 0.0005;
+  if (lazy.not_needed > 0 && lazy.could_save >= kLeastShown)
+    text += fmt::format(" (could save {:.1f} %, by bounds)", 100 * lazy.could_save);
   text += fmt::format("   {:.1f} s", stats.seconds);
   if (stats.measured > 0) text += fmt::format("   {} runs, {} kernels compiled", stats.runs, stats.compiled);
   if (lazy.rounds > 0) text += fmt::format(", {} rounds", lazy.rounds);

@@ -32,7 +32,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
 /// Warns of rows of the database that do not count: `ID: why`.
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags);
 
-/// `31 measured, 57 from cache, 224 not needed   2.1 s   410 runs, 26 kernels compiled`, and what failed. Empty if there
+/// `31 measured, 57 from cache, 224 not needed (could save 0.4 %, by bounds)   2.1 s   410 runs, 26 kernels compiled`, and what failed. Empty if there
 /// was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);
 

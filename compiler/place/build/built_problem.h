@@ -35,6 +35,7 @@ struct LazyStats {
   size_t rounds = 0;
   size_t not_needed = 0;  ///< distinct measurements that were not made
   size_t below = 0;       ///< costs that came out below their bound
+  double could_save = 0;  ///< of the plan's cost: what those could that were not measured, at their bounds
 };
 
 /// Candidates come and go by `add_candidate` and `keep_if` alone, so that each has its origin.

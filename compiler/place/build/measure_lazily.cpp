@@ -20,7 +20,7 @@ class LazyMeasurer {
         costs_(*builder.options.costs),
         lazy_(*builder.options.lazy),
         built_(builder.built) {
-    for (const ActiveBackend& active : builder.backends) runtimes_[active.backend->name] = active.backend->runtime;
+    for (const ActiveBackend& active : builder.backends) backends_[active.backend->name] = active.backend;
   }
 
   bool run() {
@@ -35,6 +35,7 @@ class LazyMeasurer {
           [&](const std::vector<OpenCostId>& items) { return ask(items); });
       built_.lazy.rounds += outcome.rounds;
       built_.lazy.below += outcome.below;
+      built_.lazy.could_save = outcome.could_save;
       is_finished = outcome.finished;
       if (!outcome.finished && outcome.asked == 0) is_finished = measure_all();
     }
@@ -123,9 +124,9 @@ class LazyMeasurer {
   }
 
   OpenCostId add_item(const Graph& graph, const ir::Partition& partition) {
-    const auto runtime = runtimes_.find(partition.backend);
-    const CostFloor floor = cost_floor(
-        graph, partition, runtime == runtimes_.end() ? ir::RuntimeKind::HostJit : runtime->second, lazy_.machine);
+    const auto backend = backends_.find(partition.backend);
+    const CostFloor floor =
+        cost_floor(graph, partition, backend == backends_.end() ? nullptr : backend->second, lazy_.machine);
     OpenCost item;
     item.floor = floor.floor;
     item.features = floor.features;
@@ -176,7 +177,7 @@ class LazyMeasurer {
   CostSource& costs_;
   const LazyMeasuring& lazy_;
   BuiltProblem& built_;
-  std::map<std::string, ir::RuntimeKind> runtimes_;
+  std::map<std::string, const ir::Backend*> backends_;
   std::map<std::string, CostKindId> kinds_;
   std::map<int, Duration> spreads_;  ///< by measurement
   HostChanges changes_;

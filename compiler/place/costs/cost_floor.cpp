@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "compiler/ir/generators.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::place {
@@ -18,8 +19,12 @@ using ir::ValueId;
 
 /// Calling a function and coming back.
 constexpr double kMinLaunchSeconds = 20e-9;
-/// Winograd's F(4x4, 3x3) multiplies a quarter of what the definition does; of larger tiles the error grows too much.
+/// Outputs of a tile along a dimension in Winograd's filtering, F(4x4, 3x3): of larger tiles the error grows too much.
+constexpr double kTile = 4;
+/// Of what is no plain convolution.
 constexpr double kMaxSavedFactor = 4;
+/// A tile of bf16 multiplies 16 times as many elements in a cycle as a vector of floats.
+constexpr double kTilesOverFloats = 16;
 /// Bytes multiply four times as fast as floats (VNNI), and some units twice that.
 constexpr double kBytesOverFloats = 8;
 
@@ -57,12 +62,17 @@ double share_inside(const Graph& graph, const ir::Node& node) {
   return share;
 }
 
-/// A convolution of 3x3 and more, stride 1: where a fast algorithm has something to save.
-bool can_save(const Graph& graph, const ir::Node& node) {
+/// How many times fewer products minimal filtering takes: k m against k + m - 1 for m outputs of k taps, where the stride is 1.
+double saved_by_filters(const Graph& graph, const ir::Node& node) {
   const auto& kernel = graph.value(node.inputs[1]).type.shape;
   const std::vector<int64_t> strides = ints_of(node, "strides");
-  if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; })) return false;
-  return kernel.size() > 2 && std::any_of(kernel.begin() + 2, kernel.end(), [](int64_t k) { return k > 1; });
+  if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; })) return 1;
+  double saved = 1;
+  for (size_t d = 2; d < kernel.size(); ++d) {
+    const auto taps = static_cast<double>(kernel[d]);
+    saved *= taps * kTile / (taps + kTile - 1);
+  }
+  return saved;
 }
 
 bool is_byte(const Graph& graph, ValueId value) {
@@ -70,8 +80,41 @@ bool is_byte(const Graph& graph, ValueId value) {
   return dtype == ir::DType::I8 || dtype == ir::DType::U8;
 }
 
+/// Elements of a convolution's input for each one that differs: by how much a Resize of the same candidate has enlarged it.
+double times_repeated(const Graph& graph, const ir::Node& conv, const std::vector<NodeId>& candidate) {
+  const NodeId producer = graph.value(conv.inputs[0]).producer;
+  if (!producer.is_valid() || !std::binary_search(candidate.begin(), candidate.end(), producer)) return 1;
+  const ir::Node& node = graph.node(producer);
+  if (node.op->name != "Resize") return 1;
+  const auto elements = [&](ValueId value) {
+    return static_cast<double>(runtime::element_count(graph.value(value).type.shape));
+  };
+  return std::max(1.0, elements(node.outputs[0]) / std::max(1.0, elements(node.inputs[0])));
+}
+
+/// What a kernel may do with fewer or faster multiplications than the definition has.
+struct Savings {
+  bool filters = false;  ///< minimal filtering
+  double rate = 1;       ///< to that of floats
+};
+
+Savings savings_of(const ir::Partition& candidate, NodeId node, const ir::Backend* backend) {
+  if (backend == nullptr) return {};
+  if (backend->runtime == ir::RuntimeKind::Plugin) return {true, 1};
+  for (const ir::ChosenMatch& match : candidate.matches) {
+    if (!match.is_found() || !std::binary_search(match.nodes.begin(), match.nodes.end(), node)) continue;
+    const ir::Kernel& kernel =
+        backend->rules[static_cast<size_t>(match.rule)].kernels[static_cast<size_t>(match.kernel)];
+    const std::optional<ir::Generator> generator = ir::find_generator(kernel.lowering.symbol);
+    if (backend->runtime != ir::RuntimeKind::HostJit || !generator) return {};
+    return {*generator == ir::Generator::Winograd, *generator == ir::Generator::AmxGemm ? kTilesOverFloats : 1};
+  }
+  return {};
+}
+
 /// Multiply-accumulates that cannot be left out, as those of floats.
-double macs_needed(const Graph& graph, NodeId id, bool may_save) {
+double macs_needed(const Graph& graph, NodeId id, const ir::Partition& candidate, const ir::Backend* backend) {
+  const Savings savings = savings_of(candidate, id, backend);
   const ir::Node& node = graph.node(id);
   double macs = ir::work_of(graph, id).macs;
   if (macs == 0) return 0;
@@ -79,12 +122,12 @@ double macs_needed(const Graph& graph, NodeId id, bool may_save) {
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v.is_valid() && is_byte(graph, v); });
   if (has_bytes) macs /= kBytesOverFloats;
   if (node.op->name == "Conv") {
-    macs *= share_inside(graph, node);
-    if (may_save && can_save(graph, node)) macs /= kMaxSavedFactor;
+    macs *= share_inside(graph, node) / times_repeated(graph, node, candidate.nodes);
+    if (savings.filters) macs /= saved_by_filters(graph, node);
   } else if (node.op->name != "MatMul" && node.op->name != "Gemm") {
     macs /= kMaxSavedFactor;  // transposed and others: taps between inputs, states that are zero
   }
-  return macs;
+  return macs / savings.rate;
 }
 
 /// Bytes of `value` that its reader or writer `id` cannot leave out: all, where it computes on every element.
@@ -166,10 +209,10 @@ CostFeatures features_of(const Graph& graph, const ir::Partition& candidate) {
 
 }  // namespace
 
-CostFloor cost_floor(const Graph& graph, const ir::Partition& candidate, ir::RuntimeKind runtime,
+CostFloor cost_floor(const Graph& graph, const ir::Partition& candidate, const ir::Backend* backend,
                      const MachineLimits& machine) {
   double macs = 0;
-  for (NodeId node : candidate.nodes) macs += macs_needed(graph, node, runtime == ir::RuntimeKind::Plugin);
+  for (NodeId node : candidate.nodes) macs += macs_needed(graph, node, candidate, backend);
   const double seconds = std::max({kMinLaunchSeconds, 2 * macs / machine.flops_per_second,
                                    least_bytes(graph, candidate.nodes) / machine.bytes_per_second});
   CostFloor result;

@@ -30,8 +30,9 @@ struct CostFloor {
   CostFeatures features;
 };
 
-/// `runtime`: of the candidate's backend; what a plugin computes with is not known.
-CostFloor cost_floor(const ir::Graph& graph, const ir::Partition& candidate, ir::RuntimeKind runtime,
+/// `backend`: of the candidate; null: the implicit host. What a plugin computes with is not known; of generated code the generator
+/// that its rule names says it.
+CostFloor cost_floor(const ir::Graph& graph, const ir::Partition& candidate, const ir::Backend* backend,
                      const MachineLimits& machine);
 
 }  // namespace collage::place

@@ -32,7 +32,8 @@ std::map<CostKindId, Kind> kinds_of(const OpenCosts& open) {
   return kinds;
 }
 
-Table<OpenCostId, Duration> bounds(const OpenCosts& open, const LazyOptions& options) {
+/// Where nothing is known of a kind, its floor is expected: what may be cheap is worth a look.
+Table<OpenCostId, Duration> costs_of(const OpenCosts& open, const LazyOptions& options, Unknown unknown) {
   std::map<CostKindId, Roofline> rooflines;
   std::map<CostKindId, double> least;
   for (const auto& [kind, known] : kinds_of(open)) {
@@ -48,8 +49,12 @@ Table<OpenCostId, Duration> bounds(const OpenCosts& open, const LazyOptions& opt
     const auto factor = least.find(item.kind);
     const Duration floor = factor == least.end() ? item.floor : scaled(item.floor, factor->second);
     const auto fitted = rooflines.find(item.kind);
-    result.push_back(fitted == rooflines.end() ? floor
-                                               : std::max(floor, fitted->second.bound(item.features, options.caution)));
+    if (fitted == rooflines.end()) {
+      result.push_back(floor);
+      continue;
+    }
+    const Duration bound = std::max(floor, fitted->second.bound(item.features, options.caution));
+    result.push_back(unknown == Unknown::AtBound ? bound : std::max(bound, fitted->second.expected(item.features)));
   }
   return result;
 }
@@ -96,8 +101,8 @@ std::vector<OpenCostId> worth_asking(const OpenCosts& open, const LazyOptions& o
 
 }  // namespace
 
-void put_costs(const OpenCosts& open, const LazyOptions& options, Problem* problem) {
-  const Table<OpenCostId, Duration> cost = bounds(open, options);
+void put_costs(const OpenCosts& open, const LazyOptions& options, Unknown unknown, Problem* problem) {
+  const Table<OpenCostId, Duration> cost = costs_of(open, options, unknown);
   for (CandidateId c : open.of_candidate.ids()) {
     const OpenCostId item = open.of_candidate[c];
     if (item.is_valid()) problem->candidates[c].cost = Cost::time(cost[item]);
@@ -133,40 +138,105 @@ std::vector<OpenCostId> open_items_of(const Problem& problem, const OpenCosts& o
   return {items.begin(), items.end()};
 }
 
-LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveForCosts& solve, const AskForCosts& ask,
-                               const LazyOptions& options) {
-  LazyOutcome outcome;
-  // Any good plan shows what is worth knowing. Only the last search, and those after it shows more, need be exact.
-  for (bool is_probe = true;;) {
-    put_costs(*open, options, problem);
-    const std::optional<Solution> solution = solve(*problem, is_probe);
-    std::vector<OpenCostId> items;
-    if (solution) items = open_items_of(*problem, *open, *solution);
-    if (items.empty()) {
-      if (is_probe) {
-        is_probe = false;
-        continue;
-      }
-      outcome.finished = solution.has_value();
-      return outcome;
+namespace {
+
+/// One run of measure_best_plans.
+class Asking {
+ public:
+  Asking(Problem* problem, OpenCosts* open, const SolveForCosts& solve, const AskForCosts& ask,
+         const LazyOptions& options)
+      : problem_(*problem), open_(*open), solve_(solve), ask_(ask), options_(options) {}
+
+  LazyOutcome run() {
+    for (;;) {
+      const std::optional<Solution> best = settle(Unknown::AsExpected);
+      // Without fits that was by bounds already.
+      if (!best || !options_.fits) break;
+      const std::vector<OpenCostId> hopeful = hopeful_items(best->cost);
+      if (hopeful.empty() || !measure(hopeful)) break;
     }
-    is_probe = true;
-    const Table<OpenCostId, Duration> bound = bounds(*open, options);
-    items = worth_asking(*open, options, bound, std::move(items));
-    const std::vector<std::optional<Duration>> answers = ask(items);
-    ++outcome.rounds;
-    outcome.asked += items.size();
+    put_costs(open_, options_, Unknown::AsExpected, &problem_);
+    return outcome_;
+  }
+
+ private:
+  /// Asks until all of the best plan is known. Nothing: there is no plan, or something failed.
+  std::optional<Solution> settle(Unknown unknown) {
+    // Any good plan shows what is worth knowing. Only the last search, and those after it shows more, need be exact.
+    for (bool is_probe = true;;) {
+      put_costs(open_, options_, unknown, &problem_);
+      std::optional<Solution> solution = solve_(problem_, is_probe);
+      std::vector<OpenCostId> items;
+      if (solution) items = open_items_of(problem_, open_, *solution);
+      if (items.empty() && !is_probe) {
+        outcome_.finished = solution.has_value();
+        return solution;
+      }
+      is_probe = !items.empty();
+      if (is_probe && !measure(worth_asking(open_, options_, costs_of(open_, options_, unknown), std::move(items))))
+        return std::nullopt;
+    }
+  }
+
+  /// Of plans that would take less than `best` with all that is not known at its bound. Nothing: none would by more than the
+  /// tolerance.
+  std::vector<OpenCostId> hopeful_items(Cost best) {
+    put_costs(open_, options_, Unknown::AtBound, &problem_);
+    for (const bool is_probe : {true, false}) {
+      const std::optional<Solution> solution = solve_(problem_, is_probe);
+      if (!solution) continue;
+      const Duration gain = (best - solution->cost).time();
+      outcome_.could_save = best.time() > Duration() ? std::max(0.0, gain.seconds() / best.time().seconds()) : 0;
+      if (outcome_.could_save <= options_.tolerance) continue;
+      std::vector<OpenCostId> items = open_items_of(problem_, open_, *solution);
+      return worth_asking(open_, options_, costs_of(open_, options_, Unknown::AtBound), most_hopeful(std::move(items)));
+    }
+    return {};
+  }
+
+  /// Those whose bounds lie furthest below what they are expected to take: half of all that lies between.
+  std::vector<OpenCostId> most_hopeful(std::vector<OpenCostId> items) const {
+    const Table<OpenCostId, Duration> bound = costs_of(open_, options_, Unknown::AtBound);
+    const Table<OpenCostId, Duration> expected = costs_of(open_, options_, Unknown::AsExpected);
+    const auto slack = [&](OpenCostId item) { return expected[item] - bound[item]; };
+    std::stable_sort(items.begin(), items.end(), [&](OpenCostId a, OpenCostId b) { return slack(a) > slack(b); });
+    Duration sum, part;
+    for (OpenCostId item : items) sum += slack(item);
+    size_t count = 0;
+    while (count < items.size() && (count == 0 || part < scaled(sum, 0.5))) part += slack(items[count++]);
+    items.resize(count);
+    return items;
+  }
+
+  /// False: something failed.
+  bool measure(const std::vector<OpenCostId>& items) {
+    const Table<OpenCostId, Duration> bound = costs_of(open_, options_, Unknown::AtBound);
+    const std::vector<std::optional<Duration>> answers = ask_(items);
+    ++outcome_.rounds;
+    outcome_.asked += items.size();
     for (size_t a = 0; a < items.size(); ++a) {
-      OpenCost& item = open->items[items[a]];
+      OpenCost& item = open_.items[items[a]];
       item.cost = answers[a];
       item.failed = !answers[a];
-      if (answers[a] && *answers[a] < bound[items[a]]) ++outcome.below;
-      outcome.finished = outcome.finished && !item.failed;
+      if (answers[a] && *answers[a] < bound[items[a]]) ++outcome_.below;
+      outcome_.finished = outcome_.finished && !item.failed;
     }
-    if (outcome.finished) continue;
-    put_costs(*open, options, problem);
-    return outcome;
+    return outcome_.finished;
   }
+
+  Problem& problem_;
+  OpenCosts& open_;
+  const SolveForCosts& solve_;
+  const AskForCosts& ask_;
+  const LazyOptions& options_;
+  LazyOutcome outcome_;
+};
+
+}  // namespace
+
+LazyOutcome measure_best_plans(Problem* problem, OpenCosts* open, const SolveForCosts& solve, const AskForCosts& ask,
+                               const LazyOptions& options) {
+  return Asking(problem, open, solve, ask, options).run();
 }
 
 }  // namespace collage::place

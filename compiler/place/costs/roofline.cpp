@@ -82,6 +82,26 @@ double Roofline::seconds(const CostFeatures& features) const {
   return sum;
 }
 
+runtime::Duration Roofline::expected(const CostFeatures& features) const {
+  // A candidate that differs by a tenth in operations or bytes says half as much as one that is equal.
+  constexpr double kReach = 0.1;
+  const auto distance = [](double a, double b) {
+    return a == b ? 0 : std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0)));
+  };
+  const double predicted = seconds(features);
+  double sum = 1, weights = 1;
+  for (const Observation& one : known_) {
+    const double of_one = seconds(one.features);
+    if (of_one <= 0) continue;
+    const double far =
+        distance(one.features.operations, features.operations) + distance(one.features.bytes, features.bytes);
+    const double weight = 4 * std::exp2(-far / kReach);
+    sum += weight * one.cost.seconds() / of_one;
+    weights += weight;
+  }
+  return runtime::Duration::seconds(std::min(predicted, cap(features)) * sum / weights);
+}
+
 double Roofline::cap(const CostFeatures& features) const {
   double most = 0;
   for (const Observation& one : known_) {

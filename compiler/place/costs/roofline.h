@@ -33,6 +33,8 @@ class Roofline {
 
   bool is_known() const { return !known_.empty(); }
   double seconds(const CostFeatures& features) const;
+  /// What a candidate takes most likely: the prediction, corrected by what is known of very similar ones.
+  runtime::Duration expected(const CostFeatures& features) const;
   /// What a candidate takes at least: the prediction, lowered as far as the worst of the known ones lies below its own, and
   /// divided by 1 + `caution` / n^1.5 for n observations. 0 where nothing is known.
   runtime::Duration bound(const CostFeatures& features, double caution) const;

@@ -42,6 +42,8 @@ TEST(CacheState, GrowsWithTheWeights) {
   const int middle = swept_mebibytes(network(2048)), large = swept_mebibytes(network(4096));
   EXPECT_GT(middle, 0);
   EXPECT_GT(large, middle);
+  // More than a large last cache holds beside the weights of one product.
+  EXPECT_GE(swept_mebibytes(network(7168)), 256);
 }
 
 TEST(CacheState, IsInTheTextOfCandidatesWithWeights) {

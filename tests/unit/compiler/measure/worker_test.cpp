@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -14,6 +15,7 @@
 #include "compiler/measure/plan_text.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/measure/time_plans.h"
+#include "runtime/pool/pool.h"
 
 namespace collage::measure {
 namespace {
@@ -168,6 +170,22 @@ TEST(TimePlans, GivesEachItsReason) {
   EXPECT_NE(times[3].failure, "");
   EXPECT_TRUE(time_plans({"model", candidate_on("host")}, targets, {}).at(1).failed());
   EXPECT_TRUE(time_plans({}, targets, {}).empty());
+}
+
+ptrdiff_t threads_of_process() {
+  using Tasks = std::filesystem::directory_iterator;
+  return std::distance(Tasks("/proc/self/task"), Tasks());
+}
+
+TEST(TimePlans, EndsThreadsThatSpinAfterAnotherPlan) {
+  plan::PlanTargets targets;
+  targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
+  const ptrdiff_t before = threads_of_process();
+  ASSERT_TRUE(runtime::parallel_for(4, 1, 4, [](int64_t, int64_t, int) {}));
+  ASSERT_GT(threads_of_process(), before);
+  const std::vector<Measurement> times = time_plans({candidate_on("host"), candidate_on("host")}, targets, {});
+  EXPECT_FALSE(times.at(0).failed()) << times.at(0).failure;
+  EXPECT_LE(threads_of_process(), before);
 }
 
 TEST(TimeCandidate, AFallBackIsAFailureOfItsBackend) {

@@ -53,6 +53,18 @@ TEST(Roofline, WhatIsSmallerThanAllKnownMayTakeLess) {
   EXPECT_GT(fitted.bound({1.05e8, 1.05e6}, 0), Duration::seconds(9e-4));
 }
 
+TEST(Roofline, ExpectsWhatVerySimilarOnesTake) {
+  std::vector<Observation> known;
+  for (double operations : {1e6, 1e7, 1e8}) known.push_back(taking(operations / 1e11, operations, operations / 50));
+  known.push_back(taking(2 * 3e7 / 1e11, 3e7, 6e5));  // slower than the others
+  const Roofline fitted(known);
+  const double near = fitted.expected({3.1e7, 6e5}).seconds() / fitted.seconds({3.1e7, 6e5});
+  const double far = fitted.expected({5e6, 1e5}).seconds() / fitted.seconds({5e6, 1e5});
+  EXPECT_GT(near, 1.2);
+  EXPECT_NEAR(far, 1, 0.1);
+  EXPECT_GE(fitted.expected({5e6, 1e5}), fitted.bound({5e6, 1e5}, 1));
+}
+
 TEST(Roofline, TheErrorOfTheFitIsItsSlack) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> size(1e6, 1e8), factor(0.8, 1.4);
