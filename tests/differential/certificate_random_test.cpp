@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "tests/differential/brute_force.h"
@@ -66,12 +67,17 @@ TEST(CertificateRandom, ProofsNeverShowTooMuch) {
       Proof::Round round = place::random_proof(file.problem, random).cases.front().rounds.front();
       const bool is_repeated = random.chance(30);
       if (is_repeated) round = {true, {}, {}, {}};
+      std::set<std::string> priced;  // a limit has one price, whichever owner names it
       for (place::OwnerId o : file.problem.owners.ids()) {
         using Of = Proof::LimitPrice::Of;
         const place::Owner& owner = file.problem.owners[o];
         const Cost price = Cost::of(random.below(20) * (random.chance(50) ? 1 : 1'000'000), Cost::Unit::Seconds);
-        if (owner.max_partitions && random.chance(30)) round.limits.push_back({Of::Partitions, o, price});
-        if (owner.memory && random.chance(30)) round.limits.push_back({Of::Memory, o, price});
+        if (owner.max_partitions && random.chance(30) && priced.insert("partitions of " + owner.backend).second) {
+          round.limits.push_back({Of::Partitions, o, price});
+        }
+        if (owner.memory && random.chance(30) && priced.insert("memory of " + owner.instance).second) {
+          round.limits.push_back({Of::Memory, o, price});
+        }
       }
       if (!round.limits.empty()) round.shares.clear();  // they would have to add up to other costs
       for (Proof::Share& share : round.shares) {

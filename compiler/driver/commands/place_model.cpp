@@ -61,6 +61,11 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   place::Strategy strategy = compilation.strategy();
   const bool evolves = place::is_measured(strategy);
   if (evolves) strategy = place::Strategy{};
+  if (evolves && !command.request.placement.consider.empty()) {
+    return command.diags
+        .error_at(Code::BadOption, "--candidate-placement", "it is compared by its cost, and `evolve` compares times")
+        .note("`--placement FILE` follows it; `--strategy=optimal` compares it with the best");
+  }
   std::optional<FoundPlacement> found = compilation.find_placement(candidates, strategy, command.diags);
   if (!found) return std::nullopt;
   std::string considered, evolved;

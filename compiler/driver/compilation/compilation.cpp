@@ -84,6 +84,7 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
   for (const Activation& activation : activations_) {
     if (activation.absent.empty()) {
       active_.push_back(activation.active);
+      active_.back().has_code = codegen::has_code;
     } else if (settings_.is_strict) {
       good = diags.error_at(Code::BackendFailed, "--strict", "backend `{}` is absent: {}",
                             activation.active.backend->name, activation.absent);

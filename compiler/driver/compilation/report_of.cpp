@@ -116,7 +116,7 @@ void add_limits(const Compilation& compilation, const Candidates& candidates, co
       case LimitKind::Memory:
         text = fmt::format("memory {} of {}", size_text(static_cast<size_t>(limit.amount)), limit.what.of);
         break;
-      case LimitKind::Conflicts: text = fmt::format("`conflicts` of {}", limit.what.of); break;
+      case LimitKind::Conflicts: text = fmt::format("`conflicts with` of {}", limit.what.of); break;
     }
     if (const std::string where = location_text(limit.span, sources); !where.empty()) text += " (" + where + ")";
     report.limits.emplace_back(text, limit.gain);

@@ -294,22 +294,21 @@ class Answerer {
       return std::any_of(problem.owners.begin(), problem.owners.end(),
                          [&](const place::Owner& owner) { return owner.backend == name_ && has(owner); });
     };
-    auto blame_if = [&](LimitKind limit, const std::string& what) {
-      std::optional<FoundPlacement> free = plan_without(explained_, {{limit}}, {}, name_);
+    auto blame_if = [&](const Limit& limit, const std::string& what) {
+      std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.plan.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
       line("  {:<8}{}: without it this node would be there, the placement {}", "limit", what, human(free->predicted));
     };
     if (any_owner([](const place::Owner& owner) { return owner.max_partitions.has_value(); })) {
-      blame_if(LimitKind::MaxPartitions, max_partitions_text());
+      blame_if({LimitKind::MaxPartitions}, max_partitions_text());
     }
     if (any_owner([](const place::Owner& owner) { return !owner.conflicts.empty(); })) {
-      blame_if(LimitKind::Conflicts, conflicts_text());
+      blame_if({LimitKind::Conflicts}, conflicts_text());
     }
     for (const place::MemoryLimit& limit : explained_.input.limits) {
       if (!any_owner([&](const place::Owner& owner) { return owner.instance == limit.instance; })) continue;
-      blame_if(LimitKind::Memory, "memory of " + limit.instance);
-      break;
+      blame_if({LimitKind::Memory, limit.instance}, "memory of " + limit.instance);
     }
   }
 

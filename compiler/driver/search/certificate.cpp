@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "compiler/certificate/check_certificate.h"
 #include "compiler/place/exact/bound/prove.h"
@@ -24,7 +23,8 @@ certificate::Names names_of(const SearchInput& input) {
   return names;
 }
 
-/// States a candidate of one problem in terms of another of the same graph. The formats of both may be numbered differently.
+/// States a candidate of one problem in terms of another of the same graph. The formats of both may be numbered differently,
+/// their constants are numbered by the graph.
 class Restatement {
  public:
   Restatement(const Problem& from, Problem& to) : from_(from), to_(to) {}
@@ -39,12 +39,6 @@ class Restatement {
     for (CandidateId known : to_.candidates.ids()) {
       if (is_equal(to_.candidates[known], wanted)) return known;
     }
-    for (place::ConstantId& constant : wanted.constants) {
-      const auto [it, is_new] = constants_.try_emplace(constant, to_.constant_bytes.next_id());
-      if (is_new) to_.constant_bytes.push_back(from_.constant_bytes[constant]);
-      constant = it->second;
-    }
-    std::sort(wanted.constants.begin(), wanted.constants.end());
     return to_.candidates.add(std::move(wanted));
   }
 
@@ -76,7 +70,6 @@ class Restatement {
 
   const Problem& from_;
   Problem& to_;
-  std::map<place::ConstantId, place::ConstantId> constants_;  ///< that were added
 };
 
 /// States what the judge sees in the proof, which may be more than the prover saw; no proof where it sees none.
@@ -109,6 +102,7 @@ certificate::CertificateFile stated_problem(const SearchInput& input) {
 certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan) {
   certificate::CertificateFile file = stated_problem(input);
   file.solution = plan.solution;
+  for (const auto& [candidate, cost] : plan.measured_later) file.problem.candidates[candidate].cost = cost;
   if (plan.problem) {
     Restatement restatement(*plan.problem, file.problem);
     for (CandidateId& c : file.solution.chosen) c = restatement.candidate(c);

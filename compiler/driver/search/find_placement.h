@@ -47,6 +47,8 @@ struct FoundPlacement {
   place::Solution solution;                ///< what it was made of, before partitions were joined
   /// Of which these are; null: that of the input.
   std::shared_ptr<const place::Problem> problem = nullptr;
+  /// Costs of chosen candidates that the search did without.
+  std::vector<std::pair<place::CandidateId, Cost>> measured_later{};
   std::vector<place::MeasuredPart> measured;  ///< of those, the ones whose cost was measured
   Cost predicted;  ///< what the objective says of the placement, by code that the searches do not share
   Cost bound;

@@ -21,10 +21,14 @@ LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& 
       std::erase_if(input.limits, [&](const place::MemoryLimit& one) { return is_meant(one.instance); });
       continue;
     }
-    for (place::Owner& owner : built->problem.owners) {
-      if (!is_meant(owner.backend)) continue;
-      if (limit.kind == LimitKind::MaxPartitions) owner.max_partitions.reset();
-      if (limit.kind == LimitKind::Conflicts) owner.conflicts.clear();
+    place::Problem& problem = built->problem;
+    for (place::Owner& owner : problem.owners) {
+      const bool is_owner_meant = is_meant(owner.backend);
+      if (limit.kind == LimitKind::MaxPartitions && is_owner_meant) owner.max_partitions.reset();
+      if (limit.kind != LimitKind::Conflicts) continue;
+      // Both sides list a conflict, whichever backend states it.
+      std::erase_if(owner.conflicts,
+                    [&](place::OwnerId other) { return is_owner_meant || is_meant(problem.owners[other].backend); });
     }
   }
   return {std::move(built), std::move(input)};

@@ -14,6 +14,10 @@ namespace {
 using place::CandidateId;
 using place::Strategy;
 
+/// Predictions of whole plans are wrong by up to that much.
+constexpr double kRivalMargin = 0.1;
+/// A rival has to be faster by that much.
+constexpr double kLeastGain = 0.01;
 /// More would take longer to compile than they are likely to gain.
 constexpr size_t kMostRivals = 3;
 
@@ -65,8 +69,9 @@ std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& bes
   return rivals;
 }
 
-/// The plan with the costs that the search did without. Nothing: a part of it cannot be measured.
-std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& plan,
+/// The plan with the costs that the search did without, and what all plans cost at least as `bound` was that before. Nothing:
+/// a part of it cannot be measured.
+std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& plan, Cost bound,
                                                   measure::MeasuredCosts& costs) {
   std::vector<CandidateId> unmeasured;
   std::vector<ir::Partition> partitions;
@@ -76,16 +81,23 @@ std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, cons
     partitions.push_back(place::candidate_partition(input.graph, input.built, c));
   }
   place::BuiltProblem built = input.built;
+  std::vector<std::pair<CandidateId, Cost>> measured_later;
+  Cost below;
   const std::vector<place::MeasuredCost> answers = costs.measure(input.graph, partitions);
   for (size_t a = 0; a < answers.size(); ++a) {
     if (!answers[a].cost) return std::nullopt;
-    built.problem.candidates[unmeasured[a]].cost = Cost::time(*answers[a].cost);
+    Cost& cost = built.problem.candidates[unmeasured[a]].cost;
+    const Cost measured = Cost::time(*answers[a].cost);
+    if (measured < cost) below += cost - measured;
+    cost = measured;
+    measured_later.emplace_back(unmeasured[a], measured);
   }
   const SearchInput priced{input.graph,     built,         input.rules, input.written,  input.limits, input.options,
                            input.objective, input.machine, nullptr,     input.listener, input.cache,  input.targets};
   FoundPlacement found = to_found_placement(priced, plan.solution);
   found.solution.cost = found.predicted;
-  found.problem = std::make_shared<const place::Problem>(std::move(built.problem));
+  found.measured_later = std::move(measured_later);
+  found.bound = std::min(found.predicted, bound - below);
   return found;
 }
 
@@ -116,11 +128,10 @@ FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measur
   }
   report->text += ", timed in turn";
   if (fastest == 0) return best;
-  std::optional<FoundPlacement> taken = with_measured_costs(input, rivals[fastest - 1].plan, costs);
+  std::optional<FoundPlacement> taken = with_measured_costs(input, rivals[fastest - 1].plan, best.bound, costs);
   if (!taken) return best;
   report->is_taken = true;
   report->text += fmt::format(": {} is built", rivals[fastest - 1].strategy);
-  taken->bound = best.bound;
   taken->optimal = false;
   taken->states = best.states;
   taken->seconds = best.seconds;

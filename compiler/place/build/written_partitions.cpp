@@ -327,7 +327,7 @@ class WrittenPartitions {
     std::sort(members.reads.begin(), members.reads.end());
     if (!formats_fit(partition, members, "host")) return false;
     bool is_written = partition.cost > Duration();
-    Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes);
+    Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes, builder_.options.has_code);
     CandidateOrigin origin;
     origin.fixed = id;
     origin.measured = builder_.measures() && !is_written;

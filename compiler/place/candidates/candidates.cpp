@@ -92,7 +92,8 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
     bool states_cost = std::any_of(members.units.begin(), members.units.end(), [&](UnitId unit) {
       return kernel_of(*active.backend, found, unit).cost.has_value();
     });
-    if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit) return host_cost(graph, members.nodes);
+    if (!states_cost && active.backend->runtime == ir::RuntimeKind::HostJit)
+      return host_cost(graph, members.nodes, active.has_code);
     return active.backend->device_launch() + policy.launch + Duration::seconds(members.cost);
   }
   match::Quantities quantities = match::quantities_of(graph, members.nodes, active.backend);

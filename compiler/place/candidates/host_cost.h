@@ -3,19 +3,16 @@
 // i8 and u8 and where there is no code, of the reference kernels. `measured` costs replace it.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/place/formats/active_backend.h"
 #include "runtime/core/duration.h"
 
 namespace collage::place {
 
-/// Returns whether code is generated for a node.
-using HasCode = std::function<bool(const ir::Graph& graph, ir::NodeId node)>;
-
 /// launch + max(arithmetic / peak, bytes / bandwidth), for nodes (ascending) that run as one partition. Those without code
-/// take what their reference kernels do; without `has_code` all have code.
-runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code = {});
+/// take what their reference kernels do; with an empty `has_code` all have code.
+runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code);
 
 }  // namespace collage::place

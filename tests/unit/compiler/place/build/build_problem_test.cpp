@@ -54,7 +54,7 @@ TEST(BuildProblem, EveryInstanceAndTheHost) {
       << place::print_candidates(setup.graph, *built);
   EXPECT_TRUE(has_line(setup, *built,
                        fmt::format("host host {{a}} {} reads %x: host writes %a: host",
-                                   runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)})))));
+                                   runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)}, {})))));
 }
 
 TEST(BuildProblem, TheHostIsSlowWhereItCallsReferenceKernels) {
@@ -62,8 +62,8 @@ TEST(BuildProblem, TheHostIsSlowWhereItCallsReferenceKernels) {
   setup.model("(%x: f32[1000], %s: f32[]) -> (%r: f32[1000], %q: u8[1000])",
               "  %r = Relu(%x)\n  %q = QuantizeLinear(%x, %s)\n");
   // 1 us and 8000 B / (10 GB/s), against 1 us and 3000 operations at 0.4 GFLOP/s.
-  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)})), "1.8us");
-  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(1)})), "8.5us");
+  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)}, {})), "1.8us");
+  EXPECT_EQ(runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(1)}, {})), "8.5us");
 }
 
 TEST(BuildProblem, RulesOfABackendNamedHostComeFirst) {
@@ -478,7 +478,7 @@ TEST(Fixed, TheHostRunsAnything) {
   auto built = setup.problem();
   ASSERT_TRUE(built) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, {kFirst, kSecond}));
+  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, {kFirst, kSecond}, {}));
 }
 
 std::string error_of(Case& setup) {
@@ -616,7 +616,7 @@ TEST(Fixed, TheHostRunsWhatItsRulesWereNotFoundToCover) {
   ASSERT_TRUE(built) << setup.diags.render();
   EXPECT_TRUE(setup.diags.records().empty()) << setup.diags.render();
   ASSERT_EQ(built->problem.candidates.size(), 1u);
-  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, all));
+  EXPECT_EQ(built->problem.candidates[0].cost.time(), place::host_cost(setup.graph, all, {}));
   EXPECT_FALSE(built->origin(0).backend.is_valid());
 }
 
