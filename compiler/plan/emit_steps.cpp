@@ -36,6 +36,7 @@ class StepEmitter {
   void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost, int lane = 0);
   bool provide(ValueId value, const Format& format, support::Span span, const std::string& where);
   bool emit(size_t index);
+  runtime::KernelCall uncompiled_call(const ir::Partition& partition);
   bool emit_as_placed(size_t index, runtime::Step step);
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
@@ -143,10 +144,22 @@ bool StepEmitter::provide(ValueId value, const Format& format, support::Span spa
                                    context_.graph.value(value).name, ir::to_string(format)));
 }
 
+/// What a host partition reads and makes: steps that overlap are ordered by that, generated code or not.
+runtime::KernelCall StepEmitter::uncompiled_call(const ir::Partition& partition) {
+  runtime::KernelCall call;
+  for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *boundary) {
+      if (context_.graph.value(entry.value).is_constant()) continue;
+      call.buffers.push_back(buffers_.of(entry.value, context_.canonical(entry.format, entry.value)));
+    }
+  }
+  return call;
+}
+
 bool StepEmitter::emit(size_t index) {
   const ir::Partition& partition = context_.placement.partitions[index];
   if (context_.jit == nullptr && partition.instance == "host") {
-    return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), {}});
+    return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), {uncompiled_call(partition)}});
   }
   const BackendTarget& backend = *context_.targets.find_backend(partition.backend);
   std::optional<std::string> refusal;

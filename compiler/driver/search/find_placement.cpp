@@ -182,6 +182,28 @@ namespace {
 /// Whether partitions are joined after the search where their backend wants it.
 enum class Joins { Yes, No };
 
+struct JoinedPlacement {
+  ir::Placement placement;
+  Cost time;  ///< one after the other, before partitions were joined
+};
+
+/// The placement of a solution, which may be one of the problem without some of its limits.
+JoinedPlacement joined_placement(const SearchInput& input, const place::Solution& solution, Joins joins) {
+  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
+  ir::Placement placement = placement_of(input, built, solution);
+  const Cost time = checked(place::evaluate(input.graph, placement));
+  if (joins == Joins::Yes && !input.objective->keeps_partitions_apart) {
+    place::coalesce(
+        input.graph, placement, [&](const ir::Partition& p) { return may_join(input, p); },
+        !has_denied_sets(input)
+            ? place::MayHold()
+            : [&](const std::string& backend,
+                  const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
+  }
+  keep_written_names(input.written, placement);
+  return {std::move(placement), time};
+}
+
 FoundPlacement to_found_placement(const SearchInput& input, const place::Solution& solution, Joins joins) {
   const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
   FoundPlacement plan;
@@ -193,21 +215,17 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   plan.chosen = solution.chosen;
   plan.states = solution.states;
   plan.is_known = solution.is_known;
-  plan.placement = placement_of(input, built, solution);
-  const Cost time = checked(place::evaluate(input.graph, plan.placement));
-  const Cost additive = input.priced != nullptr ? checked(place::evaluate(input.priced->problem, solution)) : time;
-  if (joins == Joins::Yes && !input.objective->keeps_partitions_apart) {
-    place::coalesce(
-        input.graph, plan.placement, [&](const ir::Partition& p) { return may_join(input, p); },
-        !has_denied_sets(input)
-            ? place::MayHold()
-            : [&](const std::string& backend,
-                  const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
-  }
-  keep_written_names(input.written, plan.placement);
+  JoinedPlacement joined = joined_placement(input, solution, joins);
+  plan.placement = std::move(joined.placement);
   checked(place::evaluate(input.graph, plan.placement));
   const bool overlaps = input.objective->is_concurrent();
-  plan.predicted = overlaps ? objective_value(input, plan.placement) : additive;
+  if (overlaps) {
+    plan.predicted = objective_value(input, plan.placement);
+  } else if (input.priced != nullptr) {
+    plan.predicted = checked(place::evaluate(input.priced->problem, solution));
+  } else {
+    plan.predicted = joined.time;
+  }
   plan.optimal = overlaps ? plan.predicted == plan.bound : solution.optimal;
   plan.solution = solution;
   return plan;
@@ -227,7 +245,7 @@ std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Pla
 std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const place::Solution& solution) {
   std::vector<plan::DeviceMemory> devices;
   for (Joins joins : {Joins::Yes, Joins::No}) {
-    devices = exceeded(input, to_found_placement(input, solution, joins).placement);
+    devices = exceeded(input, joined_placement(input, solution, joins).placement);
     if (devices.empty()) break;
   }
   std::map<std::string, int64_t> excess;
