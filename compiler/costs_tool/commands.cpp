@@ -28,10 +28,9 @@ bool is_among(const std::vector<T>& list, const T& value) {
 bool passes(const Filter& filter, const CostRow& row) {
   if (!is_among(filter.states, state_of(row))) return false;
   if (!filter.backends.empty() && !is_among(filter.backends, provenance_of(row).backend)) return false;
-  const bool is_foreign = !row.environment.starts_with(measure::describe_machine() + "\n") &&
-                          !row.environment.starts_with("exec ");  // of a program, which answers the same everywhere
-  if (filter.only_foreign && !is_foreign) return false;
-  const auto age = static_cast<double>(std::time(nullptr) - row.measurement.date);
+  if (filter.only_foreign && measure::parse_environment(row.environment).holds_here()) return false;
+  if (filter.older_days == 0) return true;
+  const double age = static_cast<double>(std::time(nullptr)) - static_cast<double>(row.measurement.date);
   return age >= filter.older_days * 24 * 3600;
 }
 
@@ -82,8 +81,12 @@ std::string details_of(const CostRow& row) {
       fmt::format("cost        {}\nbackend     {}\nstate       {}\n", row.id(), from.backend, state_of(row));
   if (std::string remark = remark_of(row); !remark.empty()) text += fmt::format("because     {}\n", remark);
   text += fmt::format("takes       {}, spread {}, {} runs\n", cost_text(row), human(measured.spread), measured.runs);
-  text += fmt::format("measured    {}\nprocessor   {}\nthreads     {}\nbuild       {}\n", date_text(measured.date),
-                      from.processor, from.threads, from.build);
+  text += fmt::format("measured    {}\n", date_text(measured.date));
+  if (from.program.empty()) {
+    text += fmt::format("processor   {}\nthreads     {}\nbuild       {}\n", from.processor, from.threads, from.build);
+  } else {
+    text += fmt::format("by          {}\n", from.program);
+  }
   return text + row.candidate + (row.candidate.ends_with('\n') ? "" : "\n");
 }
 
@@ -177,12 +180,12 @@ bool prune_costs(const CostsRequest& request, Diagnostics& diags) {
   if (request.filter.is_any())
     return diags.error_at(Code::BadOption, "costs prune", "it needs to be said what goes")
         .note("for example `--older 30`, `--state disturbed`, `--foreign`, or `--backend NAME`");
-  const auto rows = rows_of(request.database, request.filter, diags);
+  const auto rows = rows_of(request.database, request.filter, diags);  // an error if there is no database
   if (!rows) return false;
   if (request.is_dry) return print_in(request.form, *rows), true;
   auto database = CostDatabase::open(request.database);
   if (!database) return diags.error_at(Code::CostDatabase, request.database, "{}", database.message());
-  auto removed = (*database)->remove(*rows);
+  auto removed = (*database)->remove_if([&](const CostRow& row) { return passes(request.filter, row); });
   if (!removed) return diags.error_at(Code::CostDatabase, request.database, "{}", removed.message());
   fmt::print("{} removed\n", *removed);
   return true;

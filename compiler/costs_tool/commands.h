@@ -33,13 +33,13 @@ struct CostsRequest {
 };
 
 bool list_costs(const CostsRequest& request, support::Diagnostics& diags);
-/// Everything that is known of rows, by their ids or the beginnings of these.
+/// Prints everything that is known of rows, by their ids or the beginnings of these.
 bool show_costs(const CostsRequest& request, support::Diagnostics& diags);
-/// To a file, as CSV or as JSON by its name, or to standard output.
+/// Writes costs to a file, as CSV or as JSON by its name, or to standard output.
 bool export_costs(const CostsRequest& request, support::Diagnostics& diags);
-/// From files that `export_costs` wrote: all rows of all files, or none.
+/// Reads costs from files that `export_costs` wrote: all rows of all files, or none.
 bool import_costs(const CostsRequest& request, support::SourceManager& sources, support::Diagnostics& diags);
-/// From other databases.
+/// Reads costs from other databases.
 bool merge_costs(const CostsRequest& request, support::Diagnostics& diags);
 bool prune_costs(const CostsRequest& request, support::Diagnostics& diags);
 

@@ -23,7 +23,7 @@ using support::Span;
 constexpr const char* kMagic = "collage_costs";
 constexpr int kVersion = 1;
 
-/// What a number of a row looks like to a reader.
+/// Returns nullopt for a text that is no number of a row.
 std::optional<int64_t> whole_number(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -31,7 +31,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-/// Whether all numbers of a row are possible; an error at the row otherwise.
+/// Returns whether all numbers of a row are possible; an error at the row otherwise.
 bool check(const CostRow& row, Span span, Diagnostics& diags) {
   if (row.environment.empty() || row.candidate.empty())
     return diags.error(Code::BadCostFile, span, "a cost without its environment or candidate");
@@ -49,6 +49,10 @@ std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file,
         std::find_if(fields().begin(), fields().end(), [&](const Field& f) { return f.name == name.text; });
     if (known == fields().end()) {
       diags.error(Code::BadCostFile, span_of(name), "unknown column `{}`", name.text);
+      return std::nullopt;
+    }
+    if (std::find(columns.begin(), columns.end(), &*known) != columns.end()) {
+      diags.error(Code::BadCostFile, span_of(name), "column `{}` is named twice", name.text);
       return std::nullopt;
     }
     columns.push_back(&*known);
@@ -75,8 +79,8 @@ std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file,
       } else if (std::optional<int64_t> number = whole_number(record[c].text)) {
         columns[c]->set_number(row, *number);
       } else {
-        is_read = diags.error(Code::BadCostFile, span_of(record[c]), "`{}` is no whole number for {}", record[c].text,
-                              columns[c]->name);
+        is_read = diags.error(Code::BadCostFile, span_of(record[c]), "`{}` is no whole number of 64 bits for {}",
+                              record[c].text, columns[c]->name);
       }
     }
     is_good = is_read && check(row, all, diags) && is_good;
@@ -85,7 +89,7 @@ std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file,
   return rows;
 }
 
-/// Where the objects in the list of costs begin and end: the parser of JSON does not say.
+/// Returns where the objects in the list of costs begin and end: the parser of JSON does not say.
 std::vector<Span> objects_in_list(std::string_view text, FileId file) {
   std::vector<Span> spans;
   int depth = 0;
@@ -106,7 +110,7 @@ std::vector<Span> objects_in_list(std::string_view text, FileId file) {
   return spans;
 }
 
-/// The value of a key of an object, or the whole object.
+/// Returns the place of the value of a key of an object, or of the object.
 Span value_span(std::string_view text, Span object, std::string_view key) {
   const std::string quoted = fmt::format("\"{}\":", key);
   const size_t at = text.substr(0, object.end).find(quoted, object.begin);
@@ -114,6 +118,15 @@ Span value_span(std::string_view text, Span object, std::string_view key) {
   const size_t begin = text.find_first_not_of(" \n", at + quoted.size());
   const size_t end = text.find_first_of(",}\n", begin);
   return {object.file, static_cast<uint32_t>(begin), static_cast<uint32_t>(std::min(end, text.size()))};
+}
+
+bool is_whole_number(const Json& value) {
+  return value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
+}
+
+/// Returns what a message says of a value, which may be of any depth.
+std::string short_text(const Json& value) {
+  return value.is_structured() ? fmt::format("an {}", value.type_name()) : fmt::format("`{}`", value.dump());
 }
 
 std::optional<std::vector<CostRow>> read_json(std::string_view text, FileId file, Diagnostics& diags) {
@@ -144,9 +157,9 @@ std::optional<std::vector<CostRow>> read_json(std::string_view text, FileId file
       const auto found = object.is_object() ? object.find(field.name) : object.end();
       if (found == object.end()) {
         is_read = diags.error(Code::BadCostFile, {file, span.begin, span.begin + 1}, "a cost without `{}`", field.name);
-      } else if (field.is_number ? !found->is_number_integer() : !found->is_string()) {
-        is_read = diags.error(Code::BadCostFile, value_span(text, span, field.name), "`{}` is no {} for {}",
-                              found->dump(), field.is_number ? "whole number" : "text", field.name);
+      } else if (field.is_number ? !is_whole_number(*found) : !found->is_string()) {
+        is_read = diags.error(Code::BadCostFile, value_span(text, span, field.name), "{} is no {} for {}",
+                              short_text(*found), field.is_number ? "whole number of 64 bits" : "text", field.name);
       } else if (field.is_number) {
         field.set_number(row, found->get<int64_t>());
       } else {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/measure/environment.h"
+
 namespace collage::costs_tool {
 namespace {
 
@@ -19,10 +21,6 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     text = end == std::string_view::npos ? "" : text.substr(end + 1);
   }
   return lines;
-}
-
-std::string_view after(std::string_view text, std::string_view start) {
-  return text.starts_with(start) ? text.substr(start.size()) : text;
 }
 
 bool is_letter(char c) {
@@ -51,20 +49,13 @@ std::string what_of(std::string_view candidate) {
 }  // namespace
 
 Provenance provenance_of(const measure::CostRow& row) {
-  Provenance made;
-  const std::vector<std::string_view> lines = lines_of(row.environment);
-  for (std::string_view line : lines) {
-    if (line.starts_with("cpu ")) made.processor = after(line.substr(0, line.find(" features")), "cpu ");
-    if (line.starts_with("collage ")) made.build = line;
-    if (line.starts_with("threads ")) made.threads = after(line, "threads ");
-  }
-  if (!lines.empty()) made.backend = lines.back().substr(0, lines.back().find(' '));
-  made.what = what_of(row.candidate);
-  return made;
+  const measure::Environment environment = measure::parse_environment(row.environment);
+  return {std::string(environment.backend()),   what_of(row.candidate), environment.program,
+          std::string(environment.processor()), environment.build,      environment.threads};
 }
 
 std::string date_text(int64_t date) {
-  if (date <= 0) return "-";
+  if (date <= 0 || date > measure::kLastDate) return "-";
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(date)));
 }
 

@@ -11,6 +11,7 @@ namespace collage::costs_tool {
 struct Provenance {
   std::string backend;    ///< `onednn`
   std::string what;       ///< `Conv, Relu -> f32[1, 64, 56, 56]`
+  std::string program;    ///< that answered it, of `cost exec`; what follows is then empty
   std::string processor;  ///< its name, without the list of features
   std::string build;      ///< versions of Collage, LLVM and the libraries
   std::string threads;
@@ -21,7 +22,7 @@ Provenance provenance_of(const measure::CostRow& row);
 /// `2026-11-23 17:04`, in UTC; `-` where it is not known.
 std::string date_text(int64_t date);
 
-/// `good`, `disturbed`, `failed`, or `refused`: whether a compiler uses the row.
+/// Returns `good`, `disturbed`, `failed`, or `refused`, which compilers do not use.
 std::string state_of(const measure::CostRow& row);
 
 }  // namespace collage::costs_tool

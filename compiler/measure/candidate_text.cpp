@@ -96,11 +96,14 @@ class CandidateGraph {
 
 }  // namespace
 
+bool tells_elements(const runtime::Tensor& constant) {
+  return constant.count() <= (runtime::is_float(constant.dtype()) ? kSmallFloats : kSmallIntegers);
+}
+
 ir::Constant untrained_constant(const ir::Constant& constant) {
   ir::Constant made;
   made.data = constant.data;
-  const bool is_float = runtime::is_float(made.data.dtype());
-  if (made.data.count() <= (is_float ? kSmallFloats : kSmallIntegers)) return made;
+  if (tells_elements(made.data)) return made;
   const bool can_be_random = made.data.dtype() == ir::DType::F32 || made.data.dtype() == ir::DType::F64;
   made.form = can_be_random ? ir::Constant::Form::Random : ir::Constant::Form::Splat;
   made.seed = 1;

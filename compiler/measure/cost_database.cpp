@@ -8,75 +8,24 @@
 #include <filesystem>
 #include <utility>
 
+#include "compiler/measure/cost_schema.h"
+#include "compiler/measure/sql_statement.h"
 #include "compiler/support/file_cache.h"
+#include "compiler/support/hash.h"
 
 namespace collage::measure {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kApplication = 0x436f6c67;  ///< "Colg", in the file's header
-constexpr int kSchema = 2;
-constexpr int kOldestSchema = 1;
 constexpr int kBusyMilliseconds = 10'000;
-
-constexpr const char* kTables = R"(
-  CREATE TABLE IF NOT EXISTS environment(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-  CREATE TABLE IF NOT EXISTS measurement(
-    environment INTEGER NOT NULL REFERENCES environment(id), candidate TEXT NOT NULL,
-    cost_ps INTEGER NOT NULL, spread_ps INTEGER NOT NULL, runs INTEGER NOT NULL,
-    failure TEXT NOT NULL, timeout_ps INTEGER NOT NULL,
-    PRIMARY KEY(environment, candidate)) WITHOUT ROWID;
-)";
-
-/// From version 1 to 2.
-constexpr const char* kSecond = R"(
-  ALTER TABLE measurement ADD COLUMN date INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE measurement ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';
-  CREATE TABLE reference(machine TEXT PRIMARY KEY, reference_ps INTEGER NOT NULL, date INTEGER NOT NULL) WITHOUT ROWID;
-)";
-
-/// A prepared statement with its values bound in order.
-class Statement {
- public:
-  Statement(sqlite3* database, const char* text) { sqlite3_prepare_v2(database, text, -1, &statement_, nullptr); }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& bind(const std::string& text) {
-    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-    return *this;
-  }
-  Statement& bind(int64_t number) {
-    sqlite3_bind_int64(statement_, ++bound_, number);
-    return *this;
-  }
-  /// Advances to the next row; returns false after the last one.
-  bool step() { return result() == SQLITE_ROW; }
-  /// Returns whether it ran to its end.
-  bool run() { return result() == SQLITE_DONE; }
-  int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  bool is_number(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
-  bool is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
-  std::string text(int column) const {
-    const unsigned char* text = sqlite3_column_text(statement_, column);
-    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
-  }
-
- private:
-  int result() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
-
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0;
-};
 
 constexpr const char* kColumns = "cost_ps, spread_ps, runs, failure, timeout_ps, date, disturbance";
 constexpr const char* kColumnsOfFirst = "cost_ps, spread_ps, runs, failure, timeout_ps, 0, ''";
 
 /// Columns from `first` on, in the order of kColumns. SQLite reads a text as a number, 0 if need be, so that types are
 /// checked here.
-Measurement read_measurement(const Statement& row, int first, std::string* problem) {
+Measurement read_measurement(const SqlStatement& row, int first, std::string* problem) {
   constexpr const char* kNames[] = {"cost", "spread", "number of runs", "failure", "timeout", "date", "disturbance"};
   constexpr int kTexts[] = {3, 6};
   for (int column = 0; column < 7; ++column) {
@@ -99,49 +48,7 @@ Measurement read_measurement(const Statement& row, int first, std::string* probl
   return read;
 }
 
-std::optional<int64_t> pragma(sqlite3* database, const char* text) {
-  Statement statement(database, text);
-  if (!statement.step()) return std::nullopt;
-  return statement.number(0);
-}
-
-/// The version of a database of ours that is sound; 0 of an empty file.
-runtime::Result<int64_t> checked_schema(sqlite3* database) {
-  std::optional<int64_t> application = pragma(database, "PRAGMA application_id");
-  std::optional<int64_t> schema = pragma(database, "PRAGMA user_version");
-  std::optional<int64_t> tables = pragma(database, "SELECT count(*) FROM sqlite_master");
-  if (!application || !schema || !tables) return runtime::Status::error(sqlite3_errmsg(database));
-  if (*tables == 0 && *application == 0) return int64_t{0};
-  if (*application != kApplication) return runtime::Status::error("it belongs to another program");
-  if (*schema < kOldestSchema || *schema > kSchema) {
-    return runtime::Status::error(fmt::format("it has version {}, this program needs {}", *schema, kSchema));
-  }
-  Statement check(database, "PRAGMA quick_check(1)");
-  if (!check.step()) return runtime::Status::error(sqlite3_errmsg(database));
-  if (check.text(0) != "ok") return runtime::Status::error(check.text(0));
-  return *schema;
-}
-
-/// Makes what the newest version has. Another process may do the same at the same time.
-runtime::Status bring_up_to_date(sqlite3* database) {
-  runtime::Result<int64_t> schema = checked_schema(database);
-  if (!schema || *schema == kSchema) return schema.status();
-  const auto execute = [&](const std::string& text) {
-    return sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
-  };
-  if (!execute("BEGIN IMMEDIATE")) return runtime::Status::error(sqlite3_errmsg(database));
-  schema = checked_schema(database);
-  const bool is_done =
-      schema && (*schema == kSchema ||
-                 ((*schema != 0 || execute(kTables)) && execute(kSecond) &&
-                  execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, kSchema))));
-  if (is_done && execute("COMMIT")) return runtime::Status::ok();
-  runtime::Status failure = schema ? runtime::Status::error(sqlite3_errmsg(database)) : schema.status();
-  execute("ROLLBACK");
-  return failure;
-}
-
-/// Whether a new measurement takes the place of an old one.
+/// Returns whether a new measurement takes the place of an old one.
 bool is_replaced(const Measurement& old, const std::string& problem, const Measurement& made) {
   return !problem.empty() || (old.failed() && old.timeout > Duration()) || is_better(made, old);
 }
@@ -149,9 +56,7 @@ bool is_replaced(const Measurement& old, const std::string& problem, const Measu
 }  // namespace
 
 std::string short_hash(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  return fmt::format("{:010x}", hash >> 24);
+  return fmt::format("{:010x}", support::hash_bytes(text) >> 24);
 }
 
 std::string CostRow::id() const {
@@ -160,7 +65,8 @@ std::string CostRow::id() const {
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& path) {
-  std::error_code ignored;  // opening the file reports the error
+  if (path.empty()) return runtime::Status::error("it has no name");  // SQLite would make a temporary one
+  std::error_code ignored;                                            // opening the file reports the error
   if (path != ":memory:") fs::create_directories(fs::path(path).parent_path(), ignored);
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -176,6 +82,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open_to_read(const std::string& path) {
+  if (path.empty()) return runtime::Status::error("it has no name");
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
   std::unique_ptr<CostDatabase> made(new CostDatabase(database));
@@ -211,8 +118,8 @@ runtime::Status CostDatabase::in_transaction(Body&& body) {
 std::optional<int64_t> CostDatabase::environment_id(const std::string& text) {
   auto known = environments_.find(text);
   if (known != environments_.end()) return known->second;
-  Statement(database_, "INSERT OR IGNORE INTO environment(text) VALUES(?)").bind(text).step();
-  Statement query(database_, "SELECT id FROM environment WHERE text = ?");
+  SqlStatement(database_, "INSERT OR IGNORE INTO environment(text) VALUES(?)").bind(text).step();
+  SqlStatement query(database_, "SELECT id FROM environment WHERE text = ?");
   if (!query.bind(text).step()) return std::nullopt;
   return environments_[text] = query.number(0);
 }
@@ -222,7 +129,7 @@ std::optional<Measurement> CostDatabase::find(const std::string& environment, co
   std::optional<int64_t> id = environment_id(environment);
   if (!id) return std::nullopt;
   const std::string text = fmt::format("SELECT {} FROM measurement WHERE environment = ? AND candidate = ?", kColumns);
-  Statement query(database_, text.c_str());
+  SqlStatement query(database_, text.c_str());
   if (!query.bind(*id).bind(candidate).step()) return std::nullopt;
   std::string wrong;
   Measurement found = read_measurement(query, 0, &wrong);
@@ -241,7 +148,7 @@ CostDatabase::Stored CostDatabase::store_row(const std::string& environment, con
   if (!is_new && !is_replaced(old.value_or(Measurement()), problem, measurement)) return Stored::Known;
   const std::string text = fmt::format(
       "INSERT OR REPLACE INTO measurement(environment, candidate, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", kColumns);
-  const bool is_stored = Statement(database_, text.c_str())
+  const bool is_stored = SqlStatement(database_, text.c_str())
                              .bind(*id)
                              .bind(candidate)
                              .bind(measurement.cost.ps())
@@ -268,7 +175,7 @@ runtime::Result<std::vector<CostRow>> CostDatabase::rows() {
       "SELECT text, candidate, {} FROM measurement JOIN environment ON environment.id = measurement.environment "
       "ORDER BY text, candidate",
       has_dates_ ? kColumns : kColumnsOfFirst);
-  Statement query(database_, text.c_str());
+  SqlStatement query(database_, text.c_str());
   std::vector<CostRow> rows;
   while (query.step()) {
     CostRow& row = rows.emplace_back(CostRow{query.text(0), query.text(1), {}});
@@ -295,13 +202,16 @@ runtime::Result<Written> CostDatabase::write(const std::vector<CostRow>& rows) {
   return written;
 }
 
-runtime::Result<size_t> CostDatabase::remove(const std::vector<CostRow>& rows) {
+runtime::Result<size_t> CostDatabase::remove_if(const std::function<bool(const CostRow&)>& is_removed) {
   size_t removed = 0;
   runtime::Status status = in_transaction([&] {
-    for (const CostRow& row : rows) {
-      Statement statement(database_,
-                          "DELETE FROM measurement WHERE candidate = ? AND "
-                          "environment = (SELECT id FROM environment WHERE text = ?)");
+    const runtime::Result<std::vector<CostRow>> all = rows();
+    if (!all) return false;
+    for (const CostRow& row : *all) {
+      if (!is_removed(row)) continue;
+      SqlStatement statement(database_,
+                             "DELETE FROM measurement WHERE candidate = ? AND "
+                             "environment = (SELECT id FROM environment WHERE text = ?)");
       if (!statement.bind(row.candidate).bind(row.environment).run()) return false;
       removed += static_cast<size_t>(sqlite3_changes(database_));
     }
@@ -312,7 +222,7 @@ runtime::Result<size_t> CostDatabase::remove(const std::vector<CostRow>& rows) {
 }
 
 std::optional<Duration> CostDatabase::reference(const std::string& machine, int64_t oldest) {
-  Statement query(database_, "SELECT reference_ps FROM reference WHERE machine = ? AND date >= ?");
+  SqlStatement query(database_, "SELECT reference_ps FROM reference WHERE machine = ? AND date >= ?");
   if (!query.bind(machine).bind(oldest).step() || !query.is_number(0)) return std::nullopt;
   const Duration found = Duration::picoseconds(query.number(0));
   if (found <= Duration() || found > kMostCost) return std::nullopt;
@@ -322,7 +232,7 @@ std::optional<Duration> CostDatabase::reference(const std::string& machine, int6
 void CostDatabase::store_reference(const std::string& machine, Duration reference, int64_t date, int64_t oldest) {
   const std::optional<Duration> known = this->reference(machine, oldest);
   if (known && *known <= reference) return;
-  Statement(database_, "INSERT OR REPLACE INTO reference VALUES(?, ?, ?)")
+  SqlStatement(database_, "INSERT OR REPLACE INTO reference VALUES(?, ?, ?)")
       .bind(machine)
       .bind(reference.ps())
       .bind(date)

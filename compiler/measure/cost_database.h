@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,9 +72,9 @@ class CostDatabase {
   runtime::Result<std::vector<CostRow>> rows();
   /// As `store` for each, all or none.
   runtime::Result<Written> write(const std::vector<CostRow>& rows);
-  /// Removes these rows, all or none; returns how many there were. Texts of environments stay: other processes know them by
-  /// their numbers.
-  runtime::Result<size_t> remove(const std::vector<CostRow>& rows);
+  /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row between
+  /// the question and the removal. Texts of environments stay: other processes know them by their numbers.
+  runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed);
 
   /// What the reference kernel takes on a machine, if that is known and not older than `oldest`, a Unix time.
   std::optional<Duration> reference(const std::string& machine, int64_t oldest);

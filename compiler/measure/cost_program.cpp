@@ -5,37 +5,27 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "compiler/measure/cost_request.h"
-#include "compiler/measure/fingerprint.h"
+#include "compiler/measure/printable.h"
 
 namespace collage::measure {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLongestAnswer = 1 << 20;
 constexpr int kMostFailures = 3;  ///< of the program, in a row
-
-std::vector<std::string> words_of(const std::string& command) {
-  std::istringstream stream(command);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 struct Pipe {
   int read = -1, write = -1;
@@ -81,40 +71,86 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-/// In the child, before it becomes the program: only what is safe after a fork of a process with threads. It dies with the
-/// compiler, however that ends.
-[[noreturn]] void become(char* const* argv, const char* folder, int in, int out, int errors, int failure) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// In a child that leads a process group of its own: kills the group when nobody holds the other end of the pipe `alive` any
+/// more, however that comes about. Signals to the group do not end it.
+[[noreturn]] void watch(int alive) {
   ::setpgid(0, 0);
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::dup2(alive, STDIN_FILENO);
+  // Also the other end, and locks of the compiler.
+  if (::close_range(STDIN_FILENO + 1, ~0U, 0) != 0) {  // before Linux 5.9
+    for (long other = STDIN_FILENO + 1, end = ::sysconf(_SC_OPEN_MAX); other < end; ++other)
+      ::close(static_cast<int>(other));
+  }
+  // A shell holds less memory than a copy of the compiler.
+  char shell[] = "sh", option[] = "-c", script[] = "read -r line; kill -KILL 0";
+  char* const argv[] = {shell, option, script, nullptr};
+  ::execv("/bin/sh", argv);
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  ::kill(0, SIGKILL);
+  ::_exit(1);
+}
+
+/// The descriptors of a child that becomes the program.
+struct Ends {
+  int in, out, errors;
+  int failure;  ///< takes `errno` if it cannot become it; closed if it can
+};
+
+/// In the child, before it becomes the program: only what is safe after a fork of a process with threads. Until then it holds
+/// the pipe of the watching process open, which so cannot end the group before this process has joined it.
+[[noreturn]] void become(char* const* argv, const char* folder, pid_t group, const Ends& ends) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::dup2(in, STDIN_FILENO);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(errors, STDERR_FILENO);
-  if (::chdir(folder) == 0) ::execvp(argv[0], argv);
+  ::dup2(ends.in, STDIN_FILENO);
+  ::dup2(ends.out, STDOUT_FILENO);
+  ::dup2(ends.errors, STDERR_FILENO);
+  if (::setpgid(0, group) == 0 && ::chdir(folder) == 0) ::execvp(argv[0], argv);
   const int why = errno;
-  [[maybe_unused]] const ssize_t written = ::write(failure, &why, sizeof why);
+  [[maybe_unused]] const ssize_t written = ::write(ends.failure, &why, sizeof why);
   ::_exit(127);
+}
+
+void collect(pid_t process) {
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace
 
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream stream(command);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
 bool CostProgram::spawn(std::string* why) {
-  Pipe in, out, errors, failure;
+  Pipe in, out, errors, failure, alive;
   std::vector<std::string> words = words_of(options_.command);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string folder = options_.folder.empty() ? "." : options_.folder;
-  const bool opened = in.open() && out.open() && errors.open() && failure.open();
-  if (opened) process_ = ::fork();
-  if (opened && process_ == 0) become(argv.data(), folder.c_str(), in.read, out.write, errors.write, failure.write);
+  const bool opened = in.open() && out.open() && errors.open() && failure.open() && alive.open();
+  if (opened) watcher_ = ::fork();
+  if (opened && watcher_ == 0) watch(alive.read);
+  if (watcher_ > 0) {
+    ::setpgid(watcher_, watcher_);  // whoever is first
+    process_ = ::fork();
+    if (process_ == 0) become(argv.data(), folder.c_str(), watcher_, {in.read, out.write, errors.write, failure.write});
+  }
   int error = process_ < 0 ? errno : 0;
-  for (int* end : {&in.read, &out.write, &errors.write, &failure.write}) close_descriptor(end);
+  for (int* end : {&in.read, &out.write, &errors.write, &failure.write, &alive.read}) close_descriptor(end);
   to_ = in.write;
   from_ = out.read;
   errors_ = errors.read;
+  alive_ = alive.write;
   received_.clear();
   last_errors_.clear();
   int reported = 0;
@@ -132,28 +168,43 @@ void CostProgram::stop() {
   close_descriptor(&to_);
   close_descriptor(&from_);
   close_descriptor(&errors_);
-  if (process_ < 0) return;
   // One that reads to the end of its input may now end by itself.
-  bool ended = false;
+  bool ended = process_ < 0;
   for (int i = 0; i < 20 && !ended; ++i) {
     ended = ::waitpid(process_, nullptr, WNOHANG) != 0;
     if (!ended) ::usleep(10'000);
   }
-  ::kill(-process_, SIGKILL);  // whatever it has started
+  if (watcher_ > 0) ::kill(-watcher_, SIGKILL);  // whatever it has started
   if (!ended) {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+    ::kill(process_, SIGKILL);  // it may have left the group
+    collect(process_);
   }
-  process_ = -1;
+  if (watcher_ > 0) collect(watcher_);
+  close_descriptor(&alive_);
+  process_ = watcher_ = -1;
+}
+
+bool CostProgram::has_ended() const {
+  siginfo_t about{};
+  return ::waitid(P_PID, static_cast<id_t>(process_), &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid != 0;
 }
 
 void CostProgram::drain_errors() {
   constexpr size_t kKept = 4096;
+  constexpr int kMostBlocks = 16;  // what a pipe holds; more may come for ever
   std::array<char, 4096> block;
-  for (ssize_t got = 0; (got = ::read(errors_, block.data(), block.size())) > 0;) {
+  ssize_t got = 0;
+  for (int i = 0; i < kMostBlocks && (got = ::read(errors_, block.data(), block.size())) > 0; ++i) {
     last_errors_.append(block.data(), static_cast<size_t>(got));
     if (last_errors_.size() > kKept) last_errors_.erase(0, last_errors_.size() - kKept);
   }
+}
+
+std::string CostProgram::last_error_line() {
+  drain_errors();
+  std::string_view text = last_errors_;
+  text = text.substr(0, text.find_last_not_of("\r\n ") + 1);
+  return printable(text.substr(text.find_last_of("\r\n") + 1), 160);
 }
 
 std::string CostProgram::death() {
@@ -163,24 +214,14 @@ std::string CostProgram::death() {
     ended = ::waitpid(process_, &status, WNOHANG) == process_;
     if (!ended) ::usleep(10'000);
   }
-  drain_errors();
-  std::string said = last_errors_;
-  while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.pop_back();
-  said = said.substr(said.rfind('\n') + 1);
-  std::string how = "closed its output";
-  if (ended && WIFSIGNALED(status)) {
-    how = fmt::format("died of signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  } else if (ended) {
-    how = fmt::format("ended with exit code {}", WEXITSTATUS(status));
-  }
-  if (ended) {
-    ::kill(-process_, SIGKILL);
-    process_ = -1;
-  }
-  return said.empty() ? how : fmt::format("{}: {}", how, said.substr(0, 160));
+  if (!ended) return "closed its output";
+  process_ = -1;
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  return fmt::format("died of signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
 }
 
 bool CostProgram::converse(std::string line, std::string* answer, std::string* why) {
+  constexpr double kSliceSeconds = 0.1;  // a child of a program that has ended may hold its output open
   const NoBrokenPipe guard;
   const auto end = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
   std::array<char, 1 << 16> block;
@@ -200,10 +241,15 @@ bool CostProgram::converse(std::string line, std::string* answer, std::string* w
       return false;
     }
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
-    std::array<pollfd, 3> waiting{{{from_, POLLIN, 0}, {errors_, POLLIN, 0}, {line.empty() ? -1 : to_, POLLOUT, 0}}};
-    const int ready = left > 0 ? ::poll(waiting.data(), waiting.size(), static_cast<int>(left * 1000) + 1) : 0;
-    if (ready == 0) {
+    if (left <= 0) {
       *why = fmt::format("did not answer within {:g} s", options_.timeout_seconds);
+      return false;
+    }
+    const bool ended = has_ended();
+    std::array<pollfd, 3> waiting{{{from_, POLLIN, 0}, {errors_, POLLIN, 0}, {line.empty() ? -1 : to_, POLLOUT, 0}}};
+    ::poll(waiting.data(), waiting.size(), ended ? 0 : static_cast<int>(std::min(left, kSliceSeconds) * 1000) + 1);
+    if (ended && waiting[0].revents == 0) {
+      *why = death();
       return false;
     }
     if (waiting[2].revents != 0) {
@@ -225,54 +271,27 @@ bool CostProgram::converse(std::string line, std::string* answer, std::string* w
 }
 
 Measurement CostProgram::ask(const std::function<std::string(int64_t id)>& request) {
-  Measurement failed = failed_measurement("");
+  std::string why;
+  if (failures_ < kMostFailures) {
+    std::string answer;
+    const int64_t id = ++id_;
+    if ((process_ >= 0 || spawn(&why)) && converse(request(id), &answer, &why)) {
+      if (std::optional<Measurement> said = parse_cost_answer(answer, id, &why)) {
+        failures_ = 0;
+        return *said;
+      }
+    }
+    if (const std::string line = last_error_line(); !line.empty()) why += ": " + line;
+    stop();
+    last_failure_ = why;
+    ++failures_;
+  } else {
+    why = fmt::format("failed {} times in a row, at last it {}", failures_, last_failure_);
+  }
+  Measurement failed = failed_measurement("the cost program " + why);
   failed.lasting = false;
   failed.crashed = true;
-  if (failures_ == kMostFailures) {
-    failed.failure = fmt::format("the cost program failed {} times in a row, at last it {}", failures_, last_failure_);
-    return failed;
-  }
-  std::string why, answer;
-  const int64_t id = ++id_;
-  bool is_garbage = false;
-  Measurement measurement;
-  if ((process_ >= 0 || spawn(&why)) && converse(request(id), &answer, &why)) {
-    measurement = parse_cost_answer(answer, id, &is_garbage);
-    if (!is_garbage) {
-      failures_ = 0;
-      return measurement;
-    }
-    last_failure_ = "gave an answer that was none";
-  } else {
-    last_failure_ = why;
-    measurement = failed;
-    measurement.failure = "the cost program " + why;
-  }
-  stop();
-  ++failures_;
-  return measurement;
-}
-
-std::string describe_program(const std::string& command, const std::string& folder) {
-  std::string text = "exec " + command;
-  bool is_first = true;
-  for (const std::string& word : words_of(command)) {
-    std::vector<fs::path> places = {fs::path(folder.empty() ? "." : folder) / word};
-    if (is_first && word.find('/') == std::string::npos) {
-      places.clear();
-      const char* path = std::getenv("PATH");
-      std::istringstream folders(path == nullptr ? "" : path);
-      for (std::string one; std::getline(folders, one, ':');) places.push_back(fs::path(one) / word);
-    }
-    is_first = false;
-    std::error_code error;
-    for (const fs::path& place : places) {
-      if (!fs::is_regular_file(place, error)) continue;
-      text += fmt::format(" {:016x}", fingerprint(place.string()));
-      break;
-    }
-  }
-  return text;
+  return failed;
 }
 
 }  // namespace collage::measure

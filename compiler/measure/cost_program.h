@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of a program that says what candidates cost, for a device that is elsewhere: `cost exec "…"` of a rule file.
 // One process answers all requests, a line each (cost_request.h). Whatever it does, a request has an answer: a program that
-// dies, hangs or talks nonsense is ended, and the next request gets a new process.
+// dies, hangs or talks nonsense is ended, and the next request gets a new process. It ends with the compiler, however that ends,
+// and so does all that it starts in its process group: a process beside it watches the compiler.
 #pragma once
 
 #include <sys/types.h>
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "compiler/measure/measurement.h"
 
@@ -19,6 +21,9 @@ struct CostProgramOptions {
   double timeout_seconds = 10;  ///< for one answer, the start included
 };
 
+/// The words of a command, program first.
+std::vector<std::string> words_of(const std::string& command);
+
 class CostProgram {
  public:
   explicit CostProgram(CostProgramOptions options) : options_(std::move(options)) {}
@@ -26,21 +31,25 @@ class CostProgram {
   CostProgram(const CostProgram&) = delete;
   CostProgram& operator=(const CostProgram&) = delete;
 
-  /// Asks what `request` gives for the id of the next request. A failure that is the program's, not the candidate's, does
-  /// not last and counts as a crash. After three of these in a row the program is not asked any more.
+  /// Sends what `request` gives for the id of the next request, and returns what the answer says. A failure of the program, as
+  /// opposed to a refusal, is transient and counts as a crash; after three of these in a row the program is not asked any more.
   Measurement ask(const std::function<std::string(int64_t id)>& request);
 
  private:
   bool spawn(std::string* why);
-  /// Sends the line and waits for one in return. False: `*why` says what happened instead.
+  /// Sends the line and waits for one in return. Returns false if none came; `*why` says what happened instead.
   bool converse(std::string line, std::string* answer, std::string* why);
+  bool has_ended() const;
   void drain_errors();
-  /// How the process ended, with the last line that it wrote to its standard error.
+  std::string last_error_line();
+  /// Collects the process, and says how it ended.
   std::string death();
   void stop();
 
   CostProgramOptions options_;
   pid_t process_ = -1;
+  pid_t watcher_ = -1;  ///< leads the process group of `process_`
+  int alive_ = -1;      ///< while this is open, the watcher waits
   int to_ = -1, from_ = -1, errors_ = -1;
   std::string received_;  ///< after the last whole line
   std::string last_errors_;
@@ -48,9 +57,5 @@ class CostProgram {
   int failures_ = 0;  ///< of the program, in a row
   std::string last_failure_;
 };
-
-/// The command and what its words name: a file that changes makes another program, of which no cost is known. Words are looked
-/// up from `folder`, the first one also in PATH.
-std::string describe_program(const std::string& command, const std::string& folder);
 
 }  // namespace collage::measure

@@ -11,6 +11,8 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/match/attribute_value.h"
+#include "compiler/measure/candidate_text.h"
+#include "compiler/measure/printable.h"
 #include "runtime/core/storage.h"
 
 namespace collage::measure {
@@ -19,9 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ir::Graph;
 using ir::ValueId;
-
-/// Constants with more elements are weights: only their types are told.
-constexpr int64_t kMostElements = 64;
 
 Json elements_of(const runtime::Tensor& tensor) {
   const bool is_float = runtime::is_float(tensor.dtype());
@@ -38,7 +37,7 @@ Json elements_of(const runtime::Tensor& tensor) {
 
 Json json_of(const runtime::AttrValue& value) {
   if (const auto* tensor = std::get_if<runtime::Tensor>(&value))
-    return tensor->count() > kMostElements ? Json() : elements_of(*tensor);
+    return tells_elements(*tensor) ? elements_of(*tensor) : Json();
   return std::visit(
       [](const auto& held) {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, runtime::Tensor>) {
@@ -69,7 +68,7 @@ class ValueNames {
     Json made = {{"dtype", runtime::name_of(value.type.dtype)}, {"shape", value.type.shape}};
     if (!value.is_constant()) return made;
     made["constant"] = true;
-    if (value.constant->data.count() <= kMostElements) made["elements"] = elements_of(value.constant->data);
+    if (tells_elements(value.constant->data)) made["elements"] = elements_of(value.constant->data);
     return made;
   }
 
@@ -94,24 +93,6 @@ Json boundary(const std::vector<ir::BoundaryValue>& entries, ValueNames& names) 
     if (entry.format.storage) one["storage"] = runtime::to_string(*entry.format.storage);
     made.push_back(std::move(one));
   }
-  return made;
-}
-
-/// Printable, in one line, and not endless.
-std::string tidied(std::string text) {
-  constexpr size_t kMost = 200;
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
-  if (text.size() <= kMost) return text;
-  size_t end = kMost;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not inside a character
-  return text.substr(0, end) + "...";
-}
-
-Measurement unusable(const std::string& why) {
-  Measurement made = failed_measurement("the cost program " + why);
-  made.lasting = false;
-  made.crashed = true;
   return made;
 }
 
@@ -170,19 +151,20 @@ std::string cost_request(int64_t id, const Graph& graph, const ir::Partition& ca
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Measurement parse_cost_answer(const std::string& line, int64_t id, bool* is_garbage) {
-  *is_garbage = true;
+std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id, std::string* why) {
+  const auto unusable = [why](std::string what) {
+    *why = std::move(what);
+    return std::nullopt;
+  };
   const Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (answer.is_discarded())
-    return unusable(fmt::format("answered `{}`, which is not JSON", tidied(line.substr(0, 60))));
+  if (answer.is_discarded()) return unusable(fmt::format("answered `{}`, which is not JSON", printable(line, 60)));
   if (!answer.is_object()) return unusable("answered with JSON that is not an object");
   const auto answered = answer.find("id");
   if (answered == answer.end() || !answered->is_number_integer() || answered->get<int64_t>() != id)
     return unusable(fmt::format("answered another request than {}", id));
-  *is_garbage = false;
   if (const auto refused = answer.find("refused"); refused != answer.end()) {
     if (!refused->is_string()) return unusable("refused without a reason: `refused` is no text");
-    const std::string reason = tidied(refused->get<std::string>());
+    const std::string reason = printable(refused->get<std::string>());
     Measurement made =
         failed_measurement("refused by the cost program: " + (reason.empty() ? "no reason given" : reason));
     made.lasting = true;

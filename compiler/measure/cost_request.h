@@ -10,10 +10,11 @@
 //
 //     {"id": 1, "cost": 12.5, "unit": "us"}    or    {"id": 1, "refused": "no room for the weights"}
 //
-// Small constants have their elements, as `"elements": […]`. grammar/rules.md describes both for authors of programs.
+// Constants that are not weights have their elements (candidate_text.h), as `"elements": […]`. grammar/rules.md describes both for authors of programs.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "compiler/ir/placement.h"
@@ -26,11 +27,11 @@ namespace collage::measure {
 std::string cost_request(int64_t id, const ir::Graph& graph, const ir::Partition& candidate,
                          const place::ActiveBackend& active);
 
-/// What a line says in answer to request `id`. A line that says nothing that can be used is a failure that does not last; if it
-/// does not even answer this request, `*is_garbage` is set.
-Measurement parse_cost_answer(const std::string& line, int64_t id, bool* is_garbage);
+/// Returns the cost or the refusal of an answer to request `id`. Returns nullopt for an unusable answer; `*why` then goes on after
+/// "the cost program": `answered another request than 7`.
+std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id, std::string* why);
 
-/// The candidate as it is on the first of equal instances, which answers for all of them.
+/// Returns the candidate on the first of equal instances, which answers for all of them.
 ir::Partition on_first_instance(const ir::Partition& candidate);
 
 }  // namespace collage::measure

@@ -7,7 +7,7 @@
 
 namespace collage::measure {
 
-/// FNV-1a over 64 bits of what the file holds. It only has to change when the file does; nothing is looked up by it.
+/// A hash of what the file holds; that of nothing if it cannot be read.
 uint64_t fingerprint(const std::string& path);
 
 }  // namespace collage::measure

@@ -41,26 +41,31 @@ constexpr int64_t kReferenceSeconds = 30 * 24 * 3600;
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
     : options_(std::move(options)), worker_(options_.worker) {
-  std::string machine = fmt::format("{}\n{}\nthreads {}\n", describe_machine(), describe_build(options_.worker.program),
-                                    options_.threads);
-  std::string generated = fmt::format("{}numerics {}\n", machine, codegen::row_of(options_.code.numerics).name);
-  if (!options_.code.cpu.empty()) generated += fmt::format("code for {}\n", options_.code.cpu);
-  environments_[""] = generated + "host";
-  environment_of_plans_ = generated;
+  Environment machine;
+  machine.machine = describe_machine();
+  machine.build = describe_build(options_.worker.program);
+  machine.threads = std::to_string(options_.threads);
+  Environment generated = machine;
+  generated.numerics = codegen::row_of(options_.code.numerics).name;
+  generated.code_for = options_.code.cpu;
+  environments_[""] = to_text(generated.of("host"));
+  std::string plans;
   for (const place::ActiveBackend& active : backends) {
-    environment_of_plans_ += describe_backend(active) + "\n";
+    plans += describe_backend(active) + "\n";
     const std::string& command = active.backend->cost_program;
     if (!command.empty()) {
       const std::string folder = std::filesystem::path(active.backend->file).parent_path().string();
-      environments_[active.backend->name] = describe_program(command, folder) + "\n" + describe_backend(active);
+      Environment external;
+      external.program = describe_program(command, folder);
+      environments_[active.backend->name] = to_text(external.of(describe_backend(active)));
       external_[active.backend->name] = {
           active, std::make_unique<CostProgram>(CostProgramOptions{command, folder, options_.worker.timeout_seconds})};
       continue;
     }
     const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
-    environments_[active.backend->name] = (is_generated ? generated : machine) + describe_backend(active);
+    environments_[active.backend->name] = to_text((is_generated ? generated : machine).of(describe_backend(active)));
   }
-  environment_of_plans_ += "plans";
+  environment_of_plans_ = to_text(generated.of(plans + "plans"));
   send_reference();
 }
 

@@ -39,11 +39,16 @@ bool is_of_the_machine(std::string_view reason) {
 }
 
 std::string problem_of(const Measurement& measurement) {
-  const auto in_range = [](Duration duration) { return duration >= Duration() && duration <= kMostCost; };
+  const auto in_range = [](Duration duration, Duration most = kMostCost) {
+    return duration >= Duration() && duration <= most;
+  };
   if (measurement.runs < 0) return "negative number of runs " + std::to_string(measurement.runs);
   if (!in_range(measurement.cost)) return "impossible cost " + runtime::to_string(measurement.cost);
   if (!in_range(measurement.spread)) return "impossible spread " + runtime::to_string(measurement.spread);
-  if (!in_range(measurement.timeout)) return "impossible timeout " + runtime::to_string(measurement.timeout);
+  if (!in_range(measurement.timeout, kMostTimeout))
+    return "impossible timeout " + runtime::to_string(measurement.timeout);
+  if (measurement.date < 0 || measurement.date > kLastDate)
+    return "impossible date " + std::to_string(measurement.date);
   if (!measurement.failed() && measurement.cost == Duration()) return "a cost of 0";
   if (measurement.failed() && measurement.failure.empty()) return "neither runs nor a failure";
   return "";

@@ -34,8 +34,12 @@ struct Measurement {
 
 /// The most that a measurement may say: ten thousand seconds.
 inline constexpr Duration kMostCost = Duration::picoseconds(10'000'000'000'000'000);
+/// The longest time limit of a measurement: a million seconds.
+inline constexpr Duration kMostTimeout = Duration::picoseconds(1'000'000'000'000'000'000);
+/// The end of the year 9999.
+inline constexpr int64_t kLastDate = 253'402'300'799;
 
-/// What makes the numbers of a measurement impossible; empty: nothing.
+/// Returns what makes the numbers of a measurement impossible; empty: nothing.
 std::string problem_of(const Measurement& measurement);
 
 /// Returns whether a newer measurement says more of the candidate than one that was kept: nothing disturbed it, or less did.

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "compiler/support/hash.h"
+
 namespace collage::support {
 namespace {
 
@@ -34,16 +36,6 @@ struct Header {
   uint64_t value_bytes;
   uint64_t checksum;  ///< of key and value
 };
-
-/// FNV-1a over 64 bits, from any start.
-uint64_t hash_of(std::string_view bytes, uint64_t hash) {
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  return hash;
-}
-
-uint64_t checksum_of(std::string_view key_and_value) {
-  return hash_of(key_and_value, 0xcbf29ce484222325u);
-}
 
 /// An open file; closed at the end of its life.
 class Descriptor {
@@ -112,7 +104,7 @@ FileCache::~FileCache() {
 }
 
 std::string FileCache::file_of(std::string_view key) const {
-  const std::string name = fmt::format("{:016x}{:016x}", checksum_of(key), hash_of(key, key.size()));
+  const std::string name = fmt::format("{:016x}{:016x}", hash_bytes(key), hash_bytes(key, key.size()));
   return (fs::path(folder_) / name).string();
 }
 
@@ -129,7 +121,7 @@ std::optional<std::string> FileCache::find(std::string_view key) const {
     return std::nullopt;
   }
   std::string bytes(rest, '\0');
-  if (!read_all(file, bytes.data(), bytes.size()) || checksum_of(bytes) != header.checksum) return std::nullopt;
+  if (!read_all(file, bytes.data(), bytes.size()) || hash_bytes(bytes) != header.checksum) return std::nullopt;
   if (std::string_view(bytes).substr(0, key.size()) != key) return std::nullopt;
   ::futimens(file, nullptr);  // its last use
   return bytes.substr(key.size());
@@ -137,7 +129,7 @@ std::optional<std::string> FileCache::find(std::string_view key) const {
 
 void FileCache::keep(std::string_view key, std::string_view value) {
   const std::string content = std::string(key).append(value);
-  Header header{{}, key.size(), value.size(), checksum_of(content)};
+  Header header{{}, key.size(), value.size(), hash_bytes(content)};
   if (sizeof header + content.size() > most_bytes_ || !why_unusable().empty()) return;
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   const std::string path = file_of(key);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 
 #include "compiler/costs_tool/commands.h"
 #include "compiler/tools/command_line/app_text.h"
@@ -50,7 +51,12 @@ class CostsApp {
       fmt::print(stderr, "error: a command is needed: `collagec costs list`\nRun with --help for more information.\n");
       return kWrongUsage;
     }
-    if (request_.database.empty()) request_.database = measure::default_cost_database();
+    // As collagec's option, an empty name means that there is none.
+    request_.database = database_.value_or(measure::default_cost_database());
+    if (request_.database.empty()) {
+      fmt::print(stderr, "error: no database: `--cost-db FILE` names one\n");
+      return kWrongUsage;
+    }
     const bool is_good = command_();
     std::fflush(stdout);
     fmt::print(stderr, "{}", diags_.render());
@@ -60,7 +66,7 @@ class CostsApp {
  private:
   CLI::App* add(const char* name, const char* what, std::function<bool()> command) {
     CLI::App* added = app_.add_subcommand(name, what);
-    added->add_option("--cost-db", request_.database, "The database; as collagec's option")->type_name("FILE");
+    added->add_option("--cost-db", database_, "The database; as collagec's option")->type_name("FILE");
     added->callback([this, command] { command_ = command; });
     return added;
   }
@@ -84,6 +90,7 @@ class CostsApp {
 
   CLI::App app_{"lists, exchanges and removes measured costs", "collagec costs"};
   CostsRequest request_;
+  std::optional<std::string> database_;
   support::SourceManager sources_;
   support::Diagnostics diags_;
   std::function<bool()> command_;

@@ -198,12 +198,17 @@ TEST_F(DatabaseFile, RowsAreWrittenAndRemovedTogether) {
   ASSERT_TRUE(rows) << rows.message();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_NE((*rows)[0].id(), (*rows)[1].id());
-  auto removed = (*two)->remove({(*rows)[0]});
+  auto removed = (*two)->remove_if([&](const CostRow& row) { return row.id() == (*rows)[0].id(); });
   ASSERT_TRUE(removed) << removed.message();
   EXPECT_EQ(*removed, 1u);
   // The first one knew the environment by its number.
   EXPECT_EQ((*one)->store("here", "b", measured(400)), measured(400));
   EXPECT_EQ((*two)->find("here", "b"), measured(400));
+}
+
+TEST_F(DatabaseFile, AnEmptyPathIsAnError) {
+  EXPECT_FALSE(CostDatabase::open(""));
+  EXPECT_FALSE(CostDatabase::open_to_read(""));
 }
 
 TEST_F(DatabaseFile, AnImpossiblePathIsAnError) {

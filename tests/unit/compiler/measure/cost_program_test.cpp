@@ -169,13 +169,15 @@ TEST(CostProgram, NothingOfItIsLeft) {
   FAIL() << "the program's child is in state " << state;
 }
 
-TEST(DescribeProgram, ChangesWithItsFiles) {
-  const Script script("one");
-  const std::string before = describe_program("sh costs.sh", script.folder());
-  EXPECT_EQ(before, describe_program("sh costs.sh", script.folder()));
-  EXPECT_NE(before, describe_program("sh costs.sh --fast", script.folder()));
-  std::ofstream(script.folder() + "/costs.sh") << "two";
-  EXPECT_NE(before, describe_program("sh costs.sh", script.folder()));
+TEST(CostProgram, ItsChildMayHoldTheOutput) {
+  // The program is gone, though the pipe is open.
+  const Measurement failed = ask_once("sleep 60 & exit 3", 20);
+  EXPECT_EQ(failed.failure, "the cost program ended with exit code 3");
+}
+
+TEST(CostProgram, WhatItSaysIsPrintable) {
+  const Measurement failed = ask_once("printf 'all \\033[31mred\\377\\n' >&2; exit 1");
+  EXPECT_EQ(failed.failure, "the cost program ended with exit code 1: all  [31mred ");
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of other programs, which may hold anything, in messages of this one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace collage::measure {
+
+/// The text in one line of at most so many bytes and `...`: blanks in place of control characters, escape sequences for
+/// terminals among them, and of what is not UTF-8.
+std::string printable(std::string_view text, size_t most = 200);
+
+}  // namespace collage::measure
