@@ -32,10 +32,9 @@ class Chooser {
       AttrValues knobs = knobs_of(variant);
       context_.knobs = &knobs;
       std::optional<double> cost = try_variant();
-      if (cost && (!best || *cost < best->cost)) best = KernelChoice{0, knobs, *cost};
+      if (cost && (!best || *cost < best->cost) && has_meaning(knobs)) best = KernelChoice{0, knobs, *cost};
       if (!cost && failed_whatever_the_knobs_) break;
     }
-    if (best && !has_meaning(best->knobs)) best.reset();
     return best;
   }
 

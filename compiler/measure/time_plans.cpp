@@ -109,7 +109,7 @@ std::vector<Measurement> time_plans(const std::vector<std::string>& plans, const
     // Each is first as often as any other: what ran before it decides what it finds in the caches.
     std::rotate(turn.begin(), turn.begin() + t % static_cast<int>(turn.size()), turn.end());
     for (Contender* contender : turn) take_turn(*contender);
-    if (t + 1 < kLeastTurns) continue;
+    if (t + 1 < kLeastTurns || !contenders[0]->failure.empty()) continue;
     turn = running();
     const bool is_precise = std::all_of(turn.begin(), turn.end(), [&](const Contender* one) {
       const Estimate ratio = ratio_of(*one, *contenders[0]);

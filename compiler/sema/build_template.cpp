@@ -112,6 +112,10 @@ class TemplateBuilder {
     std::optional<TemplateOperand> yes = build(ast.operands[0]);
     std::optional<TemplateOperand> no = build(ast.operands[1]);
     if (!condition || !yes || !no) return std::nullopt;
+    for (size_t side : {0u, 1u}) {
+      if ((side == 0 ? yes : no)->kind != TemplateOperand::Kind::Rest) continue;
+      return diags_.error(scope_.code, ast.operands[side].span, "a list of operands cannot be a side of `if`");
+    }
     built_.choices.push_back({std::move(*condition), *yes, *no});
     return TemplateOperand{TemplateOperand::Kind::Choice, static_cast<int>(built_.choices.size()) - 1};
   }
