@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two roofs under which kernels run. Multiply-adds: independent chains of a = a * b + c that never leave the
-// registers, in the widest vectors of the processor unless said otherwise. Memory: sums over a buffer that no cache holds.
+// registers, in the widest vectors of the processor unless said otherwise. Memory: sums over a buffer that no cache
+// holds.
 #pragma once
 
 #include <cstdint>

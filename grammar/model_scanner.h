@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the generated scanner and parser of the model language share: the place in the text, and how to go on after an
-// error. One object per parse; nothing is global.
+// State that the generated scanner and parser of the model language share: the place in the text, and how to go on
+// after an error. One object per parse; nothing is global.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second half of the parser in rules.yy: the messages of syntax errors, and where parsing goes on. After an error tokens are
-// dropped up to a keyword that starts a statement of a block that is open (rules_keywords.def), or up to the end of the
-// block; blocks that open in between are dropped as a whole.
+// Second half of the parser in rules.yy: the messages of syntax errors, and where parsing goes on. After an error
+// tokens are dropped up to a keyword that starts a statement of a block that is open (rules_keywords.def), or up to the
+// end of the block; blocks that open in between are dropped as a whole.
 #include <fmt/format.h>
 
 #include <algorithm>

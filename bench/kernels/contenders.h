@@ -22,8 +22,8 @@ struct Contender {
   std::vector<double> seconds;  ///< of each round: the median of its runs, without conversions at its edges
 };
 
-/// The candidates of all active backends on this machine's processor, one for each backend, choice of formats and rules:
-/// what the placement search would choose from.
+/// The candidates of all active backends on this machine's processor, one for each backend, choice of formats and
+/// rules: what the placement search would choose from.
 std::vector<Contender> find_contenders(const Shape& shape, const ir::RuleSet& rules,
                                        const place::ActiveBackends& active, const plan::PlanTargets& targets,
                                        int threads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times every distinct convolution and matrix product of some models, alone, on each backend and in each layout that the
-// rule files offer. Contenders take turns, round after round, each round begins with another of them, and the peak of
-// the processor's multiply-adds is measured in every round. bench/kernels.py runs it and works out the table.
+// Times every distinct convolution and matrix product of some models, alone, on each backend and in each layout that
+// the rule files offer. Contenders take turns, round after round, each round begins with another of them, and the peak
+// of the processor's multiply-adds is measured in every round. bench/kernels.py runs it and works out the table.
 //
 //   kernels_bench MODEL… -r RULES… [--threads N] [--rounds N] [--budget SECONDS] [--list]
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers that most files include, compiled once for many targets (CollageLibrary.cmake). Only what never changes belongs here:
-// no header of this project.
+// Headers that most files include, compiled once for many targets (CollageLibrary.cmake). Only what never changes
+// belongs here: no header of this project.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the handles of include/collage/compiler.h. Handles share what they need of each other, so that they can
-// be freed in any order.
+// What stands for the handles of include/collage/compiler.h. Handles share what they need of each other, so that they
+// can be freed in any order.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which candidates the solutions of a case can have (problem/proof.h has the reasons), and whether there are solutions at
-// all.
+// Which candidates the solutions of a case can have (problem/proof.h has the reasons), and whether there are solutions
+// at all.
 #pragma once
 
 #include <vector>

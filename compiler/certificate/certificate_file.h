@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate file: a placement problem, the plan that was found for it, and a proof of a lower bound (problem/proof.h).
-// `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
+// The certificate file: a placement problem, the plan that was found for it, and a proof of a lower bound
+// (problem/proof.h). `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
 // JSON. Nodes, values, formats, owners, constants, candidates and cases go by their index. A COST is whole picoseconds,
 // null where there is none. Values of equal conversions share a table.
@@ -28,9 +28,9 @@
 //                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or "working": [OWNER, BYTES],
 //                           "then": [CASE, CASE]}, …]}}
 //
-// `claim` is what the search says of the plan. It may be more than the proof shows: that nothing was left to search, no one
-// can see from outside. `proof` is null where there is none, and `about`, what the problem was made from, where that is not
-// known. `collage-check-plan` makes the problem again from it.
+// `claim` is what the search says of the plan. It may be more than the proof shows: that nothing was left to search, no
+// one can see from outside. `proof` is null where there is none, and `about`, what the problem was made from, where
+// that is not known. `collage-check-plan` makes the problem again from it.
 #pragma once
 
 #include <string>

@@ -9,7 +9,6 @@
 
 namespace collage::certificate {
 
-using place::Candidate;
 using place::FormatId;
 using place::ProblemValue;
 using place::ValueFormat;
@@ -382,8 +381,8 @@ void ChainPass::backward() {
   }
 }
 
-/// The cheapest chain from a run's end to the beginning of the candidate's next run; `-kUnreachable` where it is too far
-/// to say.
+/// The cheapest chain from a run's end to the beginning of the candidate's next run; `-kUnreachable` where it is too
+/// far to say.
 Table<ChainPass::RunId, Wide> ChainPass::between_runs() const {
   Table<RunId, Wide> between(runs_.size(), -kUnreachable);
   // Runs that end alike ask for chains from the same place.

@@ -3,8 +3,8 @@
 // candidate.
 //
 // A candidate lies in the order as runs, its stretches of consecutive positions. Run j of candidate c costs kappa(c,
-// j), and these add up to what the candidate costs in the round. A reader r of value v that does not stand right after v's writer w
-// pays lambda(v, r, f) for the format f that it reads from outside, and v gets these back:
+// j), and these add up to what the candidate costs in the round. A reader r of value v that does not stand right after
+// v's writer w pays lambda(v, r, f) for the format f that it reads from outside, and v gets these back:
 //
 //     phi(v, w, f1) = min over sets F that hold f1, the outputs' format, and one choice of every other reader outside
 //     of
@@ -65,8 +65,8 @@ class ChainPass {
   ChainPass(const CertificateFile& file, const Order& order, const Table<EntryId, CandidateId>& candidates,
             const Table<EntryId, Wide>& costs);
 
-  /// What is wrong with the multipliers of the round. What a candidate costs beyond its shares its runs take in equal parts,
-  /// the last one what is left.
+  /// What is wrong with the multipliers of the round. What a candidate costs beyond its shares its runs take in equal
+  /// parts, the last one what is left.
   runtime::Status set(const place::Proof::Round& round);
 
   /// `kUnreachable`: no chain leads through.
@@ -88,7 +88,8 @@ class ChainPass {
   // Values. After `set`.
 
   Formats format_bit(ProblemValueId v, place::FormatId format) const { return bit(values_[v], format); }
-  /// What it costs to have the value in these formats, and as model outputs want it; `kUnreachable`: it cannot be had so.
+  /// What it costs to have the value in these formats, and as model outputs want it; `kUnreachable`: it cannot be had
+  /// so.
   Wide conversions(ProblemValueId v, place::FormatId written, Formats wanted) const;
   /// As a model input.
   WritingId input_writing(ProblemValueId v) const { return input_writings_[v]; }

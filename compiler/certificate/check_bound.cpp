@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // bound_of_proof of check_certificate.h: that no solution costs less than the claimed bound B.
 //
-// Case by case, as problem/proof.h describes them. In a round, where the cheapest chain through a candidate costs B or more
-// (chain_pass.h), so does every solution with it, and it takes no part in what follows: later rounds, and the two cases
-// into which the case is split. Where it is not split, the cheapest chain of a round counts: what costs less than B, or
-// nothing, would have to be such a chain. The least that a case shows is shown of the problem.
+// Case by case, as problem/proof.h describes them. In a round, where the cheapest chain through a candidate costs B or
+// more (chain_pass.h), so does every solution with it, and it takes no part in what follows: later rounds, and the two
+// cases into which the case is split. Where it is not split, the cheapest chain of a round counts: what costs less than
+// B, or nothing, would have to be such a chain. The least that a case shows is shown of the problem.
 //
-// Left out from the start beside what proof.h says: candidates without a cost, and candidates that are not convex, which no
-// plan can hold.
+// Left out from the start beside what proof.h says: candidates without a cost, and candidates that are not convex,
+// which no plan can hold.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // of the written problem and costs what the file says, and no solution of that problem costs less than `bound`.
 //
 // In the order of the checks: the problem follows problem.h; the plan covers every node once, runs in some order, keeps
-// to counts, conflicts and memory, its regions can be joined, and it costs what it says; the proof shows the bound that the
-// file gives it. What the search claims beyond that bound is not shown.
+// to counts, conflicts and memory, its regions can be joined, and it costs what it says; the proof shows the bound that
+// the file gives it. What the search claims beyond that bound is not shown.
 #pragma once
 
 #include <optional>

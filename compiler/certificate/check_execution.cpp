@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// check_execution of check_certificate.h. Memory is added up along the execution as problem.h describes it: for each instance
-// every value is alive over an interval of steps, so one sweep over the steps finds the peak.
+// check_execution of check_certificate.h. Memory is added up along the execution as problem.h describes it: for each
+// instance every value is alive over an interval of steps, so one sweep over the steps finds the peak.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -167,14 +167,15 @@ runtime::Result<Wide> saved_by_regions(const CertificateFile& file) {
   return saved(file, solution.chosen, solution.region);
 }
 
-/// All that hand something over are joined. Where these are no regions, they are without one of the hand-overs, whichever
-/// that is: the choice that saves most is looked at first, so the first one that holds is the best.
+/// All that hand something over are joined. Where these are no regions, they are without one of the hand-overs,
+/// whichever that is: the choice that saves most is looked at first, so the first one that holds is the best.
 Wide most_saved_by_regions(const CertificateFile& file, const std::vector<CandidateId>& chosen) {
-  constexpr size_t kMostChoices = 2'000;
+  constexpr size_t kMostChoices = 2'000, kMostJoins = 20'000'000;
   std::vector<CandidateId> units, others;
   for (CandidateId c : chosen) (is_unit(file, c) ? units : others).push_back(c);
   const std::vector<HandOver> all = hand_overs(file, units);
   if (all.empty()) return 0;
+  const size_t most_choices = std::clamp<size_t>(kMostJoins / (all.size() * all.size()), 1, kMostChoices);
   std::vector<CandidateId> parts = units;
   parts.insert(parts.end(), others.begin(), others.end());
   const auto regions_without = [&](const std::set<size_t>& without) {
@@ -186,7 +187,7 @@ Wide most_saved_by_regions(const CertificateFile& file, const std::vector<Candid
   std::set<std::set<size_t>> known;
   const Wide most = saving(file, parts, regions_without({}));
   choices.emplace(0, std::set<size_t>());
-  for (size_t looked_at = 0; looked_at < kMostChoices; ++looked_at) {
+  for (size_t looked_at = 0; looked_at < most_choices; ++looked_at) {
     const auto [lost, without] = *choices.begin();
     choices.erase(choices.begin());
     const std::vector<RegionId> regions = regions_without(without);

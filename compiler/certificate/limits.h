@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a problem as the judge of proofs needs them: what every candidate takes of each, all alone.
+// The limits of a problem as the judge of proofs needs them, and what each candidate takes of every limit.
 #pragma once
-
-#include <optional>
-#include <string>
 
 #include "compiler/certificate/certificate_file.h"
 #include "compiler/certificate/format_trees.h"

@@ -137,8 +137,8 @@ class Sweeper {
  private:
   const Candidate& candidate(EntryId i) const { return problem_.candidates[input_.candidates[i]]; }
 
-  /// The most that candidates which begin at a position or later can add, as a chain in which a candidate counts where it
-  /// begins.
+  /// The most that candidates which begin at a position or later can add, as a chain in which a candidate counts where
+  /// it begins.
   void find_most_left() {
     partitions_left_.assign(nodes_ + 1, Table<Limits::CounterId, int64_t>(input_.limits.counters(), 0));
     bytes_left_.assign(nodes_ + 1, Table<Limits::InstanceId, Wide>(input_.limits.instances(), 0));

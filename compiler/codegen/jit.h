@@ -73,9 +73,9 @@ struct LoweredReference {
   std::optional<SharedMemory> in_place = std::nullopt;
 };
 
-/// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the message of
-/// the reference kernels, unless -extent <= index < extent. Of several wrong indices the message names any one, where the
-/// reference kernels name the first: threads find them in no particular order.
+/// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the
+/// message of the reference kernels, unless -extent <= index < extent. Of several wrong indices the message names any
+/// one, where the reference kernels name the first: threads find them in no particular order.
 struct LoweredCheck {
   std::string op;  ///< whose index it is
   int temporary = -1;

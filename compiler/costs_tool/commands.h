@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of `collagec costs`. Each prints its result and returns false after errors in `diags`. All changes of a command
-// are one transaction, so that compilers may use the database at the same time.
+// The commands of `collagec costs`. Each prints its result and returns false after errors in `diags`. All changes of a
+// command are one transaction, so that compilers may use the database at the same time.
 #pragma once
 
 #include <string>

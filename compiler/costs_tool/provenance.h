@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a measured cost comes from, read out of the texts that are its key (measure/environment.h, measure/candidate_text.h).
+// Where a measured cost comes from, read out of the texts that are its key (measure/environment.h,
+// measure/candidate_text.h).
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--bench N --requests K`: how many requests a second a loaded model answers with K of them in flight, beside one at a time.
+// `--bench N --requests K`: how many requests a second a loaded model answers with K of them in flight, beside one at a
+// time.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,9 +26,9 @@ struct RequestsReport {
   double median() const;
 };
 
-/// Answers `runs` requests of `in_flight` at once, after a warm-up, then as many one at a time; twice in turn, of which the
-/// faster counts. The host's threads are divided among the requests, at least one for each. Returns nullopt after an error:
-/// one is that an answer differs from that of a run alone.
+/// Answers `runs` requests of `in_flight` at once, after a warm-up, then as many one at a time; twice in turn, of which
+/// the faster counts. The host's threads are divided among the requests, at least one for each. Returns nullopt after
+/// an error: one is that an answer differs from that of a run alone.
 std::optional<RequestsReport> bench_requests(const runtime::Plan& plan, std::shared_ptr<const runtime::Code> code,
                                              int threads, const RequestsRequest& request, int runs,
                                              const std::vector<runtime::Tensor>& inputs,

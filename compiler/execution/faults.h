@@ -12,8 +12,8 @@
 
 namespace collage::execution {
 
-/// A file of that name, or else the text itself, in the language of runtime/devices/faults/fault_spec.h. Warns of faults that
-/// no device of `spaces` can have. Returns null after an error.
+/// A file of that name, or else the text itself, in the language of runtime/devices/faults/fault_spec.h. Warns of
+/// faults that no device of `spaces` can have. Returns null after an error.
 std::shared_ptr<runtime::FaultInjector> read_faults(const std::string& file_or_text,
                                                     const std::vector<std::string>& spaces,
                                                     support::SourceManager& sources, support::Diagnostics& diags);

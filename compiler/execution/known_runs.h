@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan on the inputs whose results it has with it: whether it computes here what it computed where it was compiled.
+// Runs a plan on the inputs whose results it has with it: whether it computes here what it computed where it was
+// compiled.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,8 @@ struct KnownRunsReport {
   double difference = 0;     ///< the largest of all outputs: max|diff| / max|y|
 };
 
-/// Fails where an output differs by more than `tolerance`, and where the plan has no known runs. Returns nullopt after errors.
+/// Fails where an output differs by more than `tolerance`, and where the plan has no known runs. Returns nullopt after
+/// errors.
 std::optional<KnownRunsReport> check_known_runs(const runtime::Plan& plan, runtime::Executor& executor,
                                                 double tolerance, support::Diagnostics& diags);
 

@@ -37,10 +37,15 @@ runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vecto
   return run;
 }
 
+double quantile(std::vector<double> values, double fraction) {
+  const double place = fraction * static_cast<double>(values.size() - 1) + 0.5;
+  auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return quantile(std::move(values), 0.5);
 }
 
 }  // namespace collage::execution

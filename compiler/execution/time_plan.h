@@ -21,13 +21,15 @@ struct TimedRun {
 /// Several plans are timed in turn, each for so many runs.
 inline constexpr int kRunsOfTurn = 3;
 
-/// Runs a plan, uncounted, until the threads of those that ran before it disturb it no more. They spin for about 10 ms after their last
-/// loop, and a plan with threads of its own would compete with them.
+/// Runs a plan, uncounted, until the threads of those that ran before it disturb it no more. They spin for about 10 ms
+/// after their last loop, and a plan with threads of its own would compete with them.
 runtime::Status settle(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
 
 /// One run. The executor's observer is replaced.
 runtime::Result<TimedRun> time_run(runtime::Executor& executor, const std::vector<runtime::Tensor>& inputs);
 
+/// The value at a fraction, 0 to 1, of the sorted list. Not empty.
+double quantile(std::vector<double> values, double fraction);
 /// The middle one; of an even number the upper. Not empty.
 double median(std::vector<double> values);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a plan, step by step: what ran where and when, predicted and actual, what waited for what, and the memory that
-// was in use. `--trace` writes it for a viewer (trace_json.cpp), `--timeline` as text (trace_text.cpp).
+// One run of a plan, step by step: what ran where and when, predicted and actual, what waited for what, and the memory
+// that was in use. `--trace` writes it for a viewer (trace_json.cpp), `--timeline` as text (trace_text.cpp).
 //
-// Predicted and actual times are both on the clock of the event model (runtime/core/schedule.h), which starts each step as
-// soon as what it waits for is done and its tracks are free. Predicted lengths are the plan's; actual ones are measured for
-// steps of the host, and taken from the device's clock for steps of devices.
+// Predicted and actual times are both on the clock of the event model (runtime/core/schedule.h), which starts each step
+// as soon as what it waits for is done and its tracks are free. Predicted lengths are the plan's; actual ones are
+// measured for steps of the host, and taken from the device's clock for steps of devices.
 #pragma once
 
 #include <optional>
@@ -62,8 +62,8 @@ Trace make_trace(const runtime::Plan& plan, const runtime::Timeline& actual);
 std::optional<Trace> trace_model(const std::vector<runtime::Tensor>& inputs, runtime::Executor& executor,
                                  support::Diagnostics& diags);
 
-/// In the Trace Event Format, as Perfetto and chrome://tracing open it: a process each for predicted and actual times, a
-/// thread for each track, arrows from steps to those that wait for them, counters for the memory in use.
+/// In the Trace Event Format, as Perfetto and chrome://tracing open it: a process each for predicted and actual times,
+/// a thread for each track, arrows from steps to those that wait for them, counters for the memory in use.
 std::string to_trace_json(const Trace& trace);
 
 /// At most 100 columns wide.

@@ -17,8 +17,8 @@ struct Progress {
   std::string detail;  ///< what is worked on; of a search: cost, bound and gap
 };
 
-/// For each piece of work: `begin`, `progress` any number of times, `end`. Pieces do not overlap. Functions may be empty
-/// and are called by the thread that compiles.
+/// For each piece of work: `begin`, `progress` any number of times, `end`. Pieces do not overlap. Functions may be
+/// empty and are called by the thread that compiles.
 struct WorkListener {
   std::function<void(Work)> begin{};
   std::function<void(const Progress&)> progress{};

@@ -27,8 +27,8 @@ std::string element_name(int element);
 /// ONNX's element type for `dtype`.
 int element_of(runtime::DType dtype);
 
-/// How many elements; a dimension of 0 counts as 1 in the check against `kMostElements`. Returns nullopt for a shape that no
-/// tensor in a file can have.
+/// How many elements; a dimension of 0 counts as 1 in the check against `kMostElements`. Returns nullopt for a shape
+/// that no tensor in a file can have.
 std::optional<int64_t> element_count_of(const runtime::Shape& shape);
 
 /// Name, element type and shape, without elements.

@@ -47,8 +47,9 @@ class Number {
 /// The integer that the number is, if it is one of 64 bits; also of a double without fraction.
 std::optional<int64_t> to_whole(const Number& number);
 
-/// `a OP b`: arithmetic, or a comparison or `and`, `or`, which give 0 and 1. Integers give an integer, but for a quotient with
-/// a remainder. Returns nullopt for a division by zero, for an integer that does not fit 64 bits, and where doubles give none.
+/// `a OP b`: arithmetic, or a comparison or `and`, `or`, which give 0 and 1. Integers give an integer, but for a
+/// quotient with a remainder. Returns nullopt for a division by zero, for an integer that does not fit 64 bits, and
+/// where doubles give none.
 using NumberOperator = std::optional<Number> (*)(const Number& a, const Number& b);
 /// Null for other operators.
 NumberOperator number_operator(ExprOp op);

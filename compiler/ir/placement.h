@@ -23,7 +23,8 @@ using runtime::Duration;
 
 using runtime::Storage;
 
-/// How a tensor exists at a partition boundary: how it lies (core/stored_tensor.h), and where: `host` or an instance, `npu[0]`.
+/// How a tensor exists at a partition boundary: how it lies (core/stored_tensor.h), and where: `host` or an instance,
+/// `npu[0]`.
 struct Format : runtime::TensorForm {
   std::string space = "host";
 

@@ -52,7 +52,8 @@ std::optional<LoweringKind> find_lowering(std::string_view word);
 
 /// `host_jit`, `sim`
 std::string_view name_of(RuntimeKind kind);
-/// Returns whether what runs the partitions reads the backend's attribute of this name, as `realtime` of simulated ones.
+/// Returns whether what runs the partitions reads the backend's attribute of this name, as `realtime` of simulated
+/// ones.
 bool reads_attribute(RuntimeKind kind, std::string_view name);
 /// `host_jit`, `inline`, `sim`
 std::string_view name_of(LoweringKind kind);

@@ -7,8 +7,8 @@
 // A copy passes switches at once: it takes the sum of the latencies on its way plus bytes over the least bandwidth. It
 // does not pass devices or the host: what goes over their memory is several copies, which are the search's choice.
 //
-// Of several ways the one with the largest bandwidth counts, then the least latency, then the fewest links. A link works
-// in both directions, whichever end declares it.
+// Of several ways the one with the largest bandwidth counts, then the least latency, then the fewest links. A link
+// works in both directions, whichever end declares it.
 #pragma once
 
 #include <map>

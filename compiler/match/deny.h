@@ -2,7 +2,6 @@
 // `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "compiler/match/matcher.h"

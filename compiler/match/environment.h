@@ -21,8 +21,9 @@ struct Environment {
   std::function<std::string(std::string_view generator)> generator_refusal{};
 };
 
-/// Returns a number below, equal to or above zero if `a` is an older, the same or a newer version than `b`. A version is
-/// numbers separated by dots; missing numbers are 0, and text after a blank is ignored. Returns nullopt if one is no version.
+/// Returns a number below, equal to or above zero if `a` is an older, the same or a newer version than `b`. A version
+/// is numbers separated by dots; missing numbers are 0, and text after a blank is ignored. Returns nullopt if one is no
+/// version.
 std::optional<int> compare_versions(std::string_view a, std::string_view b);
 
 /// Why the need is not met; empty if it is.

@@ -78,8 +78,8 @@ Evaluated evaluate(const ir::Expr& expr, const EvalContext& context);
 /// Text of a value in messages: `f32`, `12`, `[1, 1]`, `4 us`, `%x`.
 std::string to_text(const EvalValue& value, ir::Unit unit);
 
-/// Whether the expression mentions a capture that is absent in this match, or a library where none is known. `present(b)`
-/// asks whether a capture is there, so it does not count as a mention.
+/// Whether the expression mentions a capture that is absent in this match, or a library where none is known.
+/// `present(b)` asks whether a capture is there, so it does not count as a mention.
 bool mentions_absent(const ir::Expr& expr, const EvalContext& context);
 
 /// Returns true if the clause holds. Otherwise `*message` is its reason, rendered with the values found.

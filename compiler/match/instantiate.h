@@ -36,8 +36,8 @@ struct BuiltTemplate {
   ir::TensorType type;           ///< of the result
 };
 
-/// `captures`: of the rule that the context is of. `dtype`: of the result that is wanted, for numbers. Returns nullopt with a reason in `*why`: an attribute has no value,
-/// operands do not fit.
+/// `captures`: of the rule that the context is of. `dtype`: of the result that is wanted, for numbers. Returns nullopt
+/// with a reason in `*why`: an attribute has no value, operands do not fit.
 std::optional<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
                                          const EvalContext& context, ir::DType dtype, std::string* why);
 

@@ -17,11 +17,13 @@ struct LoweringMisfit {
   support::Span span;  ///< of the argument
 };
 
-/// `context` has the bindings, quantities and knobs of the match. Returns nullopt if every argument has a value and fits.
+/// `context` has the bindings, quantities and knobs of the match. Returns nullopt if every argument has a value and
+/// fits.
 std::optional<LoweringMisfit> lowering_misfit(const ir::Lowering& lowering, const EvalContext& context);
 
-/// What the kernel computes for the match of `rule` rooted at `root`, by its `semantics`. Expects that it has some. Returns nullopt
-/// with a reason where they do not fit the match: operands that do not go together, another type than the result has.
+/// What the kernel computes for the match of `rule` rooted at `root`, by its `semantics`. Expects that it has some.
+/// Returns nullopt with a reason where they do not fit the match: operands that do not go together, another type than
+/// the result has.
 std::optional<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering, const EvalContext& context,
                                         NodeId root, std::string* why);
 

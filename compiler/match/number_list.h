@@ -30,7 +30,8 @@ struct NumberList {
 };
 
 /// Element by element. A list of one element goes with every other; a plain list of n with one of shape [n, …], per
-/// index of its first axis. Returns nullopt if the shapes do not fit or some element has no value, and `*why` has the reason.
+/// index of its first axis. Returns nullopt if the shapes do not fit or some element has no value, and `*why` has the
+/// reason.
 std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op, std::string* why);
 
 enum class Reduction { Sum, Product, Min, Max };

@@ -17,8 +17,8 @@ constexpr std::string_view kBefore = "// ", kAfter = " MiB are read between runs
 constexpr int64_t kMebibyte = 1 << 20;
 /// What a candidate with fewer bytes of weights reads of them takes no time.
 constexpr size_t kLeastWeights = 16 << 10;
-/// Networks with so many MiB of weights sweep so many. More than the last makes no difference: they come from memory, whatever
-/// share of a large last cache this machine has.
+/// Networks with so many MiB of weights sweep so many. More than the last makes no difference: they come from memory,
+/// whatever share of a large last cache this machine has.
 constexpr struct {
   int64_t weights;
   int swept;

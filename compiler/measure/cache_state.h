@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left in the caches when a partition of a network runs. Its inputs were just written. Its weights were read one run ago,
-// and as many bytes as the network has weights have passed since: those of a small network are still in the last cache, those of
-// a large one in memory. So a candidate with weights is timed after a sweep over as many bytes, and the text that is its key says
-// over how many.
+// What is left in the caches when a partition of a network runs. Its inputs were just written. Its weights were read
+// one run ago, and as many bytes as the network has weights have passed since: those of a small network are still in
+// the last cache, those of a large one in memory. So a candidate with weights is timed after a sweep over as many
+// bytes, and the text that is its key says over how many.
 //
 //     // 64 MiB are read between runs
 //     model @candidate(…) …
@@ -30,9 +30,9 @@ int cache_state_of(std::string_view text);
 /// Memory that is read to fill the caches; it grows as needed, and is best kept from candidate to candidate.
 using SweepMemory = std::vector<uint64_t>;
 
-/// Evicts all other data from the caches of the threads that run the kernels of an executor: from their private ones, and as far
-/// as `mebibytes` go from shared ones. Threads of another pool would go on spinning after the sweep, and take processors from
-/// the kernels that are timed.
+/// Evicts all other data from the caches of the threads that run the kernels of an executor: from their private ones,
+/// and as far as `mebibytes` go from shared ones. Threads of another pool would go on spinning after the sweep, and
+/// take processors from the kernels that are timed.
 class CacheSweeper {
  public:
   CacheSweeper(runtime::Executor& executor, int threads, int mebibytes, SweepMemory& memory);

@@ -22,7 +22,8 @@ std::string candidate_text(const ir::Graph& graph, const ir::Partition& candidat
 /// Returns whether a candidate's cost may depend on the elements of a constant. Of a weight only the type counts.
 bool tells_elements(const runtime::Tensor& constant);
 
-/// The constant, or if it is a weight, random numbers in its place. Shares the tensor: of a weight only the type is printed.
+/// The constant, or if it is a weight, random numbers in its place. Shares the tensor: of a weight only the type is
+/// printed.
 ir::Constant untrained_constant(const ir::Constant& constant);
 
 }  // namespace collage::measure

@@ -5,8 +5,8 @@
 //     measurement(environment, candidate, …)      the key is the candidate's whole text, so two are never confused
 //     reference(machine, …)                       what the reference kernel takes (reference_kernel.h)
 //
-// Rows are checked when they are read: one with impossible numbers, which only another program can have written, counts as
-// absent and is replaced by the next measurement.
+// Rows are checked when they are read: one with impossible numbers, which only another program can have written, counts
+// as absent and is replaced by the next measurement.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ class CostDatabase {
   runtime::Result<std::vector<CostRow>> rows();
   /// As `store` for each, all or none.
   runtime::Result<Written> write(const std::vector<CostRow>& rows);
-  /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row between
-  /// the question and the removal. Texts of environments stay: other processes know them by their numbers.
+  /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row
+  /// between the question and the removal. Texts of environments stay: other processes know them by their numbers.
   runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed);
 
   /// What the reference kernel takes on a machine, if that is known and not older than `oldest`, a Unix time.

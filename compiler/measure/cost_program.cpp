@@ -71,8 +71,8 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-/// In a child that leads a process group of its own: kills the group when nobody holds the other end of the pipe `alive` any
-/// more, however that comes about. Signals to the group do not end it.
+/// In a child that leads a process group of its own: kills the group when nobody holds the other end of the pipe
+/// `alive` any more, however that comes about. Signals to the group do not end it.
 [[noreturn]] void watch(int alive) {
   ::setpgid(0, 0);
   sigset_t all;
@@ -101,8 +101,8 @@ struct Ends {
   int failure;  ///< takes `errno` if it cannot become it; closed if it can
 };
 
-/// In the child, before it becomes the program: only what is safe after a fork of a process with threads. Until then it holds
-/// the pipe of the watching process open, which so cannot end the group before this process has joined it.
+/// In the child, before it becomes the program: only what is safe after a fork of a process with threads. Until then it
+/// holds the pipe of the watching process open, which so cannot end the group before this process has joined it.
 [[noreturn]] void become(char* const* argv, const char* folder, pid_t group, const Ends& ends) {
   sigset_t none;
   sigemptyset(&none);

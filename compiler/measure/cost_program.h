@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process of a program that says what candidates cost, for a device that is elsewhere: `cost exec "…"` of a rule file.
-// One process answers all requests, a line each (cost_request.h). Whatever it does, a request has an answer: a program that
-// dies, hangs or talks nonsense is ended, and the next request gets a new process. It ends with the compiler, however that ends,
-// and so does all that it starts in its process group: a process beside it watches the compiler.
+// The process of a program that says what candidates cost, for a device that is elsewhere: `cost exec "…"` of a rule
+// file. One process answers all requests, a line each (cost_request.h). Whatever it does, a request has an answer: a
+// program that dies, hangs or talks nonsense is ended, and the next request gets a new process. It ends with the
+// compiler, however that ends, and so does all that it starts in its process group: a process beside it watches the
+// compiler.
 #pragma once
 
 #include <sys/types.h>
@@ -31,8 +32,9 @@ class CostProgram {
   CostProgram(const CostProgram&) = delete;
   CostProgram& operator=(const CostProgram&) = delete;
 
-  /// Sends what `request` gives for the id of the next request, and returns what the answer says. A failure of the program, as
-  /// opposed to a refusal, is transient and counts as a crash; after three of these in a row the program is not asked any more.
+  /// Sends what `request` gives for the id of the next request, and returns what the answer says. A failure of the
+  /// program, as opposed to a refusal, is transient and counts as a crash; after three of these in a row the program is
+  /// not asked any more.
   Measurement ask(const std::function<std::string(int64_t id)>& request);
 
  private:

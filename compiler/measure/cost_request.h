@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a program that says what candidates cost (`cost exec "…"`), and what it answers: one line of JSON each.
+// What is asked of a program that says what candidates cost (`cost exec "…"`), and what it answers: one line of JSON
+// each.
 //
 //     {"id": 1, "backend": "npu", "device": "npu", "attributes": {"lanes": 8},
 //      "matches": ["conv:wide{tile=16}"],
@@ -10,7 +11,8 @@
 //
 //     {"id": 1, "cost": 12.5, "unit": "us"}    or    {"id": 1, "refused": "no room for the weights"}
 //
-// Constants that are not weights have their elements (candidate_text.h), as `"elements": […]`. grammar/rules.md describes both for authors of programs.
+// Constants that are not weights have their elements (candidate_text.h), as `"elements": […]`. grammar/rules.md
+// describes both for authors of programs.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,8 @@ namespace collage::measure {
 std::string cost_request(int64_t id, const ir::Graph& graph, const ir::Partition& candidate,
                          const place::ActiveBackend& active);
 
-/// Returns the cost or the refusal of an answer to request `id`. Returns nullopt for an unusable answer; `*why` then goes on after
-/// "the cost program": `answered another request than 7`.
+/// Returns the cost or the refusal of an answer to request `id`. Returns nullopt for an unusable answer; `*why` then
+/// goes on after "the cost program": `answered another request than 7`.
 std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id, std::string* why);
 
 /// Returns the candidate on the first of equal instances, which answers for all of them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measurement depends on besides the candidate: machine, build, number of threads, backend. As text it is the first half
-// of the key of a cost in the database.
+// What a measurement depends on besides the candidate: machine, build, number of threads, backend. As text it is the
+// first half of the key of a cost in the database.
 #pragma once
 
 #include <string>
@@ -46,8 +46,8 @@ std::string describe_build(const std::string& worker_program);
 /// One active backend: `host version 1 runtime host_jit {bandwidth = 1e+10, gflops = 180}`.
 std::string describe_backend(const place::ActiveBackend& active);
 
-/// A command and fingerprints of the files that its words name: a file that changes makes another program, of which no cost is
-/// known. Words are looked up from `folder`, the first one also in PATH.
+/// A command and fingerprints of the files that its words name: a file that changes makes another program, of which no
+/// cost is known. Words are looked up from `folder`, the first one also in PATH.
 std::string describe_program(const std::string& command, const std::string& folder);
 
 }  // namespace collage::measure

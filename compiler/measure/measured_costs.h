@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source of measured costs. Equal candidates are measured once; known costs come from memory or the database, the
-// others from the measuring process, one after another: two at once would disturb each other. Those of a backend whose rules say
-// `cost exec` come from its program.
+// others from the measuring process, one after another: two at once would disturb each other. Those of a backend whose
+// rules say `cost exec` come from its program.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ struct MeasuredCostsOptions {
   int threads = 1;
   codegen::CodeTarget code{};        ///< of generated code
   CostDatabase* database = nullptr;  ///< null: memory only
-  /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow now;
-  /// false: they are used.
+  /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow
+  /// now; false: they are used.
   bool repeats_disturbed = true;
   std::string lock_file;          ///< held while measuring (machine_lock.h); empty: none
   std::function<void()> waiting;  ///< called before waiting for it; may be empty
@@ -64,8 +64,8 @@ class MeasuredCosts : public place::CostSource {
   std::vector<place::MeasuredCost> measure(const ir::Graph& graph,
                                            const std::vector<ir::Partition>& candidates) override;
   std::vector<place::KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) override;
-  /// What whole plans take, in text (plan_text.h), timed beside each other (time_plans.h) unless the database knows it of just
-  /// these. A single failure if the measuring process failed.
+  /// What whole plans take, in text (plan_text.h), timed beside each other (time_plans.h) unless the database knows it
+  /// of just these. A single failure if the measuring process failed.
   std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
   const MeasuringStats& stats() const { return stats_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.

@@ -42,7 +42,8 @@ inline constexpr int64_t kLastDate = 253'402'300'799;
 /// Returns what makes the numbers of a measurement impossible; empty: nothing.
 std::string problem_of(const Measurement& measurement);
 
-/// Returns whether a newer measurement says more of the candidate than one that was kept: nothing disturbed it, or less did.
+/// Returns whether a newer measurement says more of the candidate than one that was kept: nothing disturbed it, or less
+/// did.
 bool is_better(const Measurement& newer, const Measurement& kept);
 
 /// Makes a failed measurement. It is lasting unless the reason concerns the machine.
@@ -59,7 +60,8 @@ Duration round_to_spread(Duration median, Duration spread);
 /// reports failures as text, so the text decides.
 bool is_of_the_machine(std::string_view reason);
 
-/// One line: `ok COST_PS SPREAD_PS RUNS COMPILED DISTURBANCE`, `no REASON`, or `later REASON` if the failure is not lasting.
+/// One line: `ok COST_PS SPREAD_PS RUNS COMPILED DISTURBANCE`, `no REASON`, or `later REASON` if the failure is not
+/// lasting.
 std::string to_line(const Measurement& measurement);
 /// Returns nullopt if the line has another form.
 std::optional<Measurement> parse_line(std::string_view line);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic that takes the same number of clock cycles whenever it runs, less than 0.1 ms: vectors are multiplied and added as fast as
-// the processor can, and no memory is used. Timed beside measurements it shows that the clock is slower than when it was
-// calibrated, that the thread does not have its processor, or that another thread of the same core, which may be of another
-// virtual machine, takes a part of its vector units: then whatever multiplies is slower by as much as a factor of two.
+// Arithmetic that takes the same number of clock cycles whenever it runs, less than 0.1 ms: vectors are multiplied and
+// added as fast as the processor can, and no memory is used. Timed beside measurements it shows that the clock is
+// slower than when it was calibrated, that the thread does not have its processor, or that another thread of the same
+// core, which may be of another virtual machine, takes a part of its vector units: then whatever multiplies is slower
+// by as much as a factor of two.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/execution/time_plan.h"
 #include "compiler/measure/build_text.h"
 #include "compiler/measure/cache_state.h"
 #include "compiler/measure/conditions.h"
@@ -28,11 +29,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The element at a fraction of a sorted list.
-double quantile(const std::vector<double>& sorted, double fraction) {
-  return sorted[static_cast<size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
 /// Timed runs. Runs during which the operating system gave a processor to another process, or the hypervisor to another
 /// machine, are kept apart, and count only if there are too few others.
 class Samples {
@@ -44,19 +40,17 @@ class Samples {
   /// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
   bool is_precise() const {
     constexpr double kRelativeError = 0.01;
-    std::vector<double> sorted = clean_;
-    std::sort(sorted.begin(), sorted.end());
-    double range = quantile(sorted, 0.75) - quantile(sorted, 0.25);
-    return 0.93 * range <= kRelativeError * quantile(sorted, 0.5) * std::sqrt(static_cast<double>(sorted.size()));
+    const double range = execution::quantile(clean_, 0.75) - execution::quantile(clean_, 0.25);
+    return 0.93 * range <= kRelativeError * execution::median(clean_) * std::sqrt(static_cast<double>(clean_.size()));
   }
 
   /// Expects at least one sample.
   Timing summary() const {
     constexpr int kFewest = 3;
-    std::vector<double> sorted = clean_;
-    if (!has_clean(kFewest)) sorted.insert(sorted.end(), disturbed_.begin(), disturbed_.end());
-    std::sort(sorted.begin(), sorted.end());
-    return {quantile(sorted, 0.5), quantile(sorted, 0.75) - quantile(sorted, 0.25), static_cast<int>(sorted.size())};
+    std::vector<double> runs = clean_;
+    if (!has_clean(kFewest)) runs.insert(runs.end(), disturbed_.begin(), disturbed_.end());
+    const double range = execution::quantile(runs, 0.75) - execution::quantile(runs, 0.25);
+    return {execution::median(runs), range, static_cast<int>(runs.size())};
   }
 
  private:
@@ -121,8 +115,7 @@ class LoadedPlan : public LoadedCandidate {
     runtime::Result<Timing> timing = time_runs(options);
     Conditions conditions = watch.so_far(options.threads);
     if (!references_.empty() && options.reference > Duration()) {
-      std::sort(references_.begin(), references_.end());
-      conditions.slowdown = quantile(references_, 0.5) / options.reference.seconds();
+      conditions.slowdown = execution::median(references_) / options.reference.seconds();
     }
     if (timing)
       timing->disturbance = disturbance_of(conditions, options.threads, runtime::host_capabilities().processors);

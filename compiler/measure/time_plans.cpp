@@ -28,11 +28,6 @@ struct Contender {
   std::string failure;
 };
 
-double quantile_of(std::vector<double> values, double fraction) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(fraction * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 struct Estimate {
   double median = 0;
   double error = 0;  ///< its standard error
@@ -40,8 +35,8 @@ struct Estimate {
 
 /// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
 Estimate estimate_of(const std::vector<double>& values) {
-  return {quantile_of(values, 0.5), 0.93 * (quantile_of(values, 0.75) - quantile_of(values, 0.25)) /
-                                        std::sqrt(static_cast<double>(values.size()))};
+  const double range = execution::quantile(values, 0.75) - execution::quantile(values, 0.25);
+  return {execution::median(values), 0.93 * range / std::sqrt(static_cast<double>(values.size()))};
 }
 
 /// Of the runs of `one` to those of `base`, in pairs.

@@ -9,8 +9,9 @@
 
 namespace collage::measure {
 
-/// One measurement for each plan (plan_text.h), end to end. That of the first is its median; of each other, that times the median
-/// of the ratios of their runs, and the spread is the error of that ratio. A plan that cannot be built or run has the reason.
+/// One measurement for each plan (plan_text.h), end to end. That of the first is its median; of each other, that times
+/// the median of the ratios of their runs, and the spread is the error of that ratio. A plan that cannot be built or
+/// run has the reason.
 std::vector<Measurement> time_plans(const std::vector<std::string>& plans, const plan::PlanTargets& targets,
                                     const TimingOptions& options);
 

@@ -88,8 +88,8 @@ class OrderSearch {
     return order;
   }
 
-  /// Visits all subsets of two or more, smaller numbers first, with all splits in two; first the one that keeps the order
-  /// from left to right.
+  /// Visits all subsets of two or more, smaller numbers first, with all splits in two; first the one that keeps the
+  /// order from left to right.
   template <typename Visit>
   static void for_each_split(Subset whole, Visit visit) {
     for (Subset s = 1; s <= whole; ++s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models in QDQ form, as exporters of quantised networks write them, compute in f32 on numbers that were integers, and round
-// the results to integers again. This pass writes them as operators on integers:
+// Models in QDQ form, as exporters of quantised networks write them, compute in f32 on numbers that were integers, and
+// round the results to integers again. This pass writes them as operators on integers:
 //
 //     %xf = DequantizeLinear(%x, %xs, %xz)   %wf = DequantizeLinear(%w, %ws, %wz)   %bf = DequantizeLinear(%b, %bs)
 //     %c = Conv(%xf, %wf, %bf)   %r = Relu(%c)   %y = QuantizeLinear(%r, %ys, %yz)
@@ -8,9 +8,10 @@
 //
 //     %xf = DequantizeLinear(%x, %s, %z)   %p = MaxPool(%xf)   %y = QuantizeLinear(%p, %s, %z)   =>   %y = MaxPool(%x)
 //
-// Conv, MatMul and Gemm; a Gemm with a bias becomes a convolution of pictures of one element. An activation joins where the
-// integers of %y stand for nothing that it cuts off. Sums are exact where f32 rounds them: a result can differ by one
-// step. What sums of 32 bits cannot hold stays as it is. A bias that is not in units of %xs * %ws is brought to them.
+// Conv, MatMul and Gemm; a Gemm with a bias becomes a convolution of pictures of one element. An activation joins where
+// the integers of %y stand for nothing that it cuts off. Sums are exact where f32 rounds them: a result can differ by
+// one step. What sums of 32 bits cannot hold stays as it is. A bias that is not in units of %xs * %ws is brought to
+// them.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -220,8 +221,8 @@ class QuantizedFinder {
   const Graph& graph_;
 };
 
-/// The DequantizeLinear before an operator that moves elements, or before the QuantizeLinear itself, where both conversions
-/// are the same: the integers can be moved as they are.
+/// The DequantizeLinear before an operator that moves elements, or before the QuantizeLinear itself, where both
+/// conversions are the same: the integers can be moved as they are.
 struct QuantizedMovement {
   NodeId movement;  ///< invalid: nothing stands between the conversions
   ValueId integers;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges nodes that compute the same: one operator with equal attributes on equal operands. Constants of up to 4 KiB are equal
-// if their elements are.
+// Merges nodes that compute the same: one operator with equal attributes on equal operands. Constants of up to 4 KiB
+// are equal if their elements are.
 //
 //     %d = Sub(%x, %m)   %e = Sub(%x, %m)   %y = Mul(%d, %e)     =>   %y = Mul(%d, %d)
 //
-// A pinned node and one whose result is a model output stay. A value that was computed twice then has two readers, which a pattern
-// may refuse; so it runs only where a phase lists it.
+// A pinned node and one whose result is a model output stay. A value that was computed twice then has two readers,
+// which a pattern may refuse; so it runs only where a phase lists it.
 #include <map>
 #include <string>
 #include <tuple>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: constants are resident, activations come and go in execution order, both must fit.
 //
-// Searches and greedy strategies keep the limits themselves (exact/search_limits.h), and ask for each whole solution what
-// its plan needs: a value may lie in two formats at once. What tvm finds is repaired: nodes whose constants earn the least
-// time per byte are banned from the device and it runs again, until the plan fits. So are plans that must keep partitions
-// which do not fit.
+// Searches and greedy strategies keep the limits themselves (exact/search_limits.h), and ask for each whole solution
+// what its plan needs: a value may lie in two formats at once. What tvm finds is repaired: nodes whose constants earn
+// the least time per byte are banned from the device and it runs again, until the plan fits. So are plans that must
+// keep partitions which do not fit.
 #pragma once
 
 #include <optional>

@@ -189,8 +189,8 @@ bool take_if_better(const std::optional<Solution>& rival, Solution& best) {
   return true;
 }
 
-/// Where limits kept the search from proving its solution: what simpler searches find, and what it finds without each of
-/// the backends that have limits, may be better. Each of these searches ends once it cannot be.
+/// Where limits kept the search from proving its solution: what simpler searches find, and what it finds without each
+/// of the backends that have limits, may be better. Each of these searches ends once it cannot be.
 void take_better_rival(const StrategyInput& input, Solution& best) {
   const Problem& problem = input.problem;
   SearchOptions options = input.options;

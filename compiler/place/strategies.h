@@ -2,8 +2,8 @@
 // The ways of placing that a user can ask for by name: the rows of strategies.def.
 //
 // Greedy ones pass over a candidate that overlaps, breaks a limit, would close a cycle or could not be fed. Where what
-// they took leaves no way to finish (a pin, say), they give up their last choices, twice as many each time, until there is
-// one.
+// they took leaves no way to finish (a pin, say), they give up their last choices, twice as many each time, until there
+// is one.
 #pragma once
 
 #include <optional>

@@ -197,9 +197,9 @@ void StepEmitter::add_result(size_t partition, ValueId value, const Format& form
   results.values.emplace_back(value, buffers_.of(value, format));
 }
 
-/// Where the placement has layouts that the code cannot read or write, or another storage, the code is on plain tensors,
-/// and conversions before the step, and before the first reader of a result, make up for it. They cost nothing of their
-/// own: the partition's cost has them.
+/// Where the placement has layouts that the code cannot read or write, or another storage, the code is on plain
+/// tensors, and conversions before the step, and before the first reader of a result, make up for it. They cost nothing
+/// of their own: the partition's cost has them.
 bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = context_.placement.partitions[index];
   const HostLowerer lowerer{context_.graph, context_.targets.threads, *context_.jit, buffers_};

@@ -20,8 +20,8 @@ class PartitionMatcher {
   explicit PartitionMatcher(const ir::Graph& graph) : graph_(graph) {}
 
   /// Finds disjoint matches of a backend, which has rules, that make up exactly `partition.nodes`, of the rules that it
-  /// names; of any rules where it names none. Returns nullopt if there are none, or none was found in a bounded number of
-  /// steps.
+  /// names; of any rules where it names none. Returns nullopt if there are none, or none was found in a bounded number
+  /// of steps.
   std::optional<std::vector<ir::ChosenMatch>> find(const BackendTarget& backend, const ir::Partition& partition);
 
  private:

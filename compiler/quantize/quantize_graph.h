@@ -39,8 +39,8 @@ struct ErrorGraph {
   std::vector<ComparedOutputs> compared;
 };
 
-/// The model as it is, and beside it each group of sites alone, quantised, with operands from the model: what it loses by
-/// itself. Groups are lists of sites.
+/// The model as it is, and beside it each group of sites alone, quantised, with operands from the model: what it loses
+/// by itself. Groups are lists of sites.
 ErrorGraph error_graph(const ir::Graph& graph, const QuantizableSites& sites, const Ranges& ranges,
                        const std::vector<std::vector<size_t>>& groups);
 

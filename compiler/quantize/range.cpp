@@ -15,8 +15,8 @@ void halve(std::vector<int64_t>& bins) {
   std::fill(bins.begin() + static_cast<std::ptrdiff_t>(half), bins.end(), 0);
 }
 
-/// Sum of p log(p / q) for the bins up to `kept`: p is what was seen, with everything beyond `kept` in the last bin; q spreads
-/// each of `levels` equal groups of bins evenly over the bins of it that are not empty.
+/// Sum of p log(p / q) for the bins up to `kept`: p is what was seen, with everything beyond `kept` in the last bin; q
+/// spreads each of `levels` equal groups of bins evenly over the bins of it that are not empty.
 double divergence(const std::vector<int64_t>& seen, size_t kept, size_t levels) {
   std::vector<double> p(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(kept));
   for (size_t i = kept; i < seen.size(); ++i) p.back() += static_cast<double>(seen[i]);

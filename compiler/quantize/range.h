@@ -6,7 +6,8 @@
 //     entropy      the part, symmetric around 0, of which the fewest bits are lost (least Kullback-Leibler divergence
 //                  between what was seen and what its integers stand for)
 //
-// Zeros are left out of the divergence: integers represent them exactly. Deterministic: the order of runs does not matter.
+// Zeros are left out of the divergence: integers represent them exactly. Deterministic: the order of runs does not
+// matter.
 #pragma once
 
 #include <array>

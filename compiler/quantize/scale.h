@@ -29,13 +29,13 @@ struct IntegerWeights {
   runtime::Tensor zero;    ///< i8, as `scale`
 };
 
-/// Quantises f32 weights whose channels are their dimension `axis`. `least_scales`, of each channel or empty: scales are not
-/// smaller. Returns nullopt where an element is NaN or infinite.
+/// Quantises f32 weights whose channels are their dimension `axis`. `least_scales`, of each channel or empty: scales
+/// are not smaller. Returns nullopt where an element is NaN or infinite.
 std::optional<IntegerWeights> quantize_weights(const runtime::Tensor& weights, size_t axis, WeightScales scales,
                                                const std::vector<double>& least_scales = {});
 
-/// The scales below which a bias would not fit the i32 of a sum in units of x_scale * w_scale, with as much room for the
-/// products. Returns nullopt where an element is NaN or infinite.
+/// The scales below which a bias would not fit the i32 of a sum in units of x_scale * w_scale, with as much room for
+/// the products. Returns nullopt where an element is NaN or infinite.
 std::optional<std::vector<double>> least_scales_for(const std::vector<double>& bias, double x_scale);
 
 /// round(bias / (x_scale * w_scale)) as i32. `w_scale`: one, or one for each element.

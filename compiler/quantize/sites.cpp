@@ -132,8 +132,8 @@ struct FloatWeights {
   size_t axis = 0;  ///< of the channels
 };
 
-/// In the form that the quantised operator wants. A Gemm with a bias becomes a convolution, which has one: its weights are
-/// [columns, rows, 1, 1].
+/// In the form that the quantised operator wants. A Gemm with a bias becomes a convolution, which has one: its weights
+/// are [columns, rows, 1, 1].
 FloatWeights weights_of(const Graph& graph, const Site& site) {
   const Node& node = graph.node(site.node);
   const Tensor& weight = *constant_f32_operand(graph, node, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a model in f32 can work on integers: operators that ONNX has a quantised form of, with the activation behind them.
+// Where a model in f32 can work on integers: operators that ONNX has a quantised form of, with the activation behind
+// them.
 //
 //     %c = Conv(%x, %w, %b)   %y = Relu(%c)     a site that reads %x and makes %y: the least integer of %y stands for 0
 //
@@ -48,7 +49,8 @@ struct QuantizableSites {
 };
 QuantizableSites quantizable_sites(const ir::Graph& graph, const Ranges& ranges, WeightScales scales);
 
-/// True for operators that only move or choose elements of their first operand, so that they run on integers as they are.
+/// True for operators that only move or choose elements of their first operand, so that they run on integers as they
+/// are.
 bool is_movement(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace collage::quantize

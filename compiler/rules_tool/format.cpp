@@ -55,7 +55,8 @@ class Breaker {
  private:
   static bool spans_lines(const FormatToken& token) { return token.text.find('\n') != std::string_view::npos; }
 
-  /// The `=` of `semantics "conv"(x, w) = …`: what the kernel computes stands on lines of its own where one is not enough.
+  /// The `=` of `semantics "conv"(x, w) = …`: what the kernel computes stands on lines of its own where one is not
+  /// enough.
   bool begins_meaning(size_t i) const {
     return tokens_[0]->is("semantics") && tokens_[i]->is("=") && tokens_[i]->depth == 0 && tokens_[i - 1]->is(")") &&
            std::none_of(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(i),

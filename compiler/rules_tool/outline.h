@@ -20,8 +20,8 @@ struct Statement {
   bool is_closed = false;        ///< its block is
   std::vector<Statement> inner;  ///< of its block; the tests of a rewrite
 
-  /// The word after the head: the name of a rule, a backend, a device, …; null where there is none. `def where NAME` and
-  /// `def kernel NAME` have another word between.
+  /// The word after the head: the name of a rule, a backend, a device, …; null where there is none. `def where NAME`
+  /// and `def kernel NAME` have another word between.
   const FormatToken* name() const {
     const bool has_kind = tokens.size() > 1 && head == "def" && (tokens[1].is("where") || tokens[1].is("kernel"));
     const size_t at = has_kind ? 2 : 1;

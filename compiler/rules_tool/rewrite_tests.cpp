@@ -79,7 +79,8 @@ class RewriteTestRun {
     return computes_the_same_for_others(graph);
   }
 
-  /// Gives each captured constant that the test writes as a number other numbers: those of the `when` and their neighbours.
+  /// Gives each captured constant that the test writes as a number other numbers: those of the `when` and their
+  /// neighbours.
   bool computes_the_same_for_others(const ir::Graph& graph) {
     std::vector<double> samples = {0, 1, 2, 3, -1, 0.5};
     for (const ir::Clause& clause : rewrite_.from.clauses) collect_numbers(clause.condition, &samples);

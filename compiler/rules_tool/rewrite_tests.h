@@ -2,9 +2,9 @@
 // Runs the tests of the rewrites of rule files: part of `collage-rules test`.
 //
 // `test ok` holds if the rewrite applies and the model then computes the same: both sides run on the reference kernels
-// with several kinds of random values (small whole numbers among them, zero included), constants of the test as well. What a
-// test gives a number but the rewrite takes in general, its captured constants, also has other values as far as the `when`
-// admits them.
+// with several kinds of random values (small whole numbers among them, zero included), constants of the test as well.
+// What a test gives a number but the rewrite takes in general, its captured constants, also has other values as far as
+// the `when` admits them.
 // `test no … because "text"` holds if it does not apply and a reason contains the text.
 #pragma once
 

@@ -54,8 +54,8 @@ class RuleTests {
 
   /// Holds the tests against `backend`, or a copy of it with other clauses. What fails is reported.
   RuleTestOutcome run(const ir::Backend& backend, support::Diagnostics& diags) const;
-  /// Does test `index` hold? If not, `diags` says why. `outcome`, where given, gets the kernels and denials that took part;
-  /// then lowerings are run, too (semantics_tests.h).
+  /// Does test `index` hold? If not, `diags` says why. `outcome`, where given, gets the kernels and denials that took
+  /// part; then lowerings are run, too (semantics_tests.h).
   bool holds(size_t index, const ir::Backend& backend, support::Diagnostics& diags,
              RuleTestOutcome* outcome = nullptr) const;
 
@@ -65,7 +65,8 @@ class RuleTests {
   std::vector<std::optional<ir::Graph>> models_;  ///< one per test; nullopt if it is malformed
 };
 
-/// Builds the models of all tests and looks for the nodes that they name, without running them. What is wrong is reported.
+/// Builds the models of all tests and looks for the nodes that they name, without running them. What is wrong is
+/// reported.
 void check_test_models(support::SourceManager& sources, const ir::RuleSet& rules, support::Diagnostics& diags);
 
 /// Names of rules, families and rewrites; empty: all of them.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/rules_tool/semantics_tests.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "compiler/ir/evaluate.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a lowering ask for what its pattern means? The pattern and the `semantics` of its kernel, with the arguments that the
-// lowering gives, run side by side on random values: part of a `test ok`.
+// Does a lowering ask for what its pattern means? The pattern and the `semantics` of its kernel, with the arguments
+// that the lowering gives, run side by side on random values: part of a `test ok`.
 #pragma once
 
 #include "compiler/match/matcher.h"
@@ -8,8 +8,8 @@
 
 namespace collage::rules_tool {
 
-/// True where the kernels of all matches of `test` that have `nodes` compute the same as the model, or have no semantics.
-/// What differs is reported. `first`, `end`: rules of the family.
+/// True where the kernels of all matches of `test` that have `nodes` compute the same as the model, or have no
+/// semantics. What differs is reported. `first`, `end`: rules of the family.
 bool lowerings_hold(const ir::Graph& graph, const ir::Backend& backend, size_t first, size_t end,
                     const ir::RuleTest& test, const std::vector<ir::NodeId>& nodes, support::Diagnostics& diags);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ir/cost_table.h"
 #include "compiler/sema/expr_checker.h"

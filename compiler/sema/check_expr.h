@@ -84,7 +84,8 @@ std::vector<std::pair<std::string_view, ir::Unit>> unit_words();
 
 /// The value of a literal of Kind::Number, with its unit: an integer where it has no unit and is one.
 runtime::AttrValue literal_value(const syntax::ExprAst& ast, ir::Unit* unit);
-/// The integer that a literal is, exact where it is written without point and exponent; nullopt if it is none of 64 bits.
+/// The integer that a literal is, exact where it is written without point and exponent; nullopt if it is none of 64
+/// bits.
 std::optional<int64_t> whole_value(const syntax::ExprAst& ast);
 
 /// Number and SI unit of a literal: `8 us` => 8e-6, Time; `2 KiB` => 2048, Bytes.

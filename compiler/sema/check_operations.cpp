@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "compiler/ir/number.h"
 #include "compiler/sema/expr_checker.h"

@@ -4,15 +4,14 @@
 //     def where aligned(x, n) = dim(x, 1) % n == 0
 //     where aligned(a, lanes)        =>   `dim(x, 1) % n == 0` with x: the capture `a`, n: the attribute `lanes`
 //
-// An argument is checked where it is written, a body where it stands: it sees its parameters, what the definitions around
-// it are called, the backend's attributes and quantities, and in a rule the names of its pattern. A mistake in a body is
-// shown there, with the use in a note.
+// An argument is checked where it is written, a body where it stands: it sees its parameters, what the definitions
+// around it are called, the backend's attributes and quantities, and in a rule the names of its pattern. A mistake in a
+// body is shown there, with the use in a note.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compiler/sema/check_expr.h"

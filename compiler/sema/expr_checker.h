@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check of one expression (check_expr.h), by subject: names (check_names.cpp), calls (check_calls.cpp), operators and lists
-// (check_operations.cpp). Included by these only.
+// The check of one expression (check_expr.h), by subject: names (check_names.cpp), calls (check_calls.cpp), operators
+// and lists (check_operations.cpp). Included by these only.
 #pragma once
 
 #include "compiler/ir/functions.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 
 #include "compiler/sema/build_rules.h"
 #include "compiler/syntax/parse_rules.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/named_parts.h"
 
-#include <algorithm>
-
 #include "compiler/ir/functions.h"
 #include "runtime/core/dtype.h"
 
@@ -13,15 +11,6 @@ using support::Code;
 using support::Diagnostics;
 using syntax::ExprAst;
 using syntax::Word;
-
-/// What the name means already; empty if it is free.
-std::string_view meaning_of(std::string_view name) {
-  if (ir::find_function(name) != nullptr) return "a function";
-  if (ir::find_quantity(name) != nullptr) return "a quantity";
-  if (runtime::parse_dtype(name)) return "a dtype";
-  if (name == "true" || name == "false") return "a truth value";
-  return "";
-}
 
 void collect_names(const ExprAst& ast, std::set<std::string>* names) {
   if (ast.kind == ExprAst::Kind::Name || ast.kind == ExprAst::Kind::Call) names->insert(ast.text);
@@ -53,11 +42,19 @@ void warn_unused_params(const syntax::NamedExprAst& ast, Diagnostics& diags) {
 
 }  // namespace
 
+std::string_view meaning_of_name(std::string_view name) {
+  if (ir::find_function(name) != nullptr) return "a function";
+  if (ir::find_quantity(name) != nullptr) return "a quantity";
+  if (runtime::parse_dtype(name)) return "a dtype";
+  if (name == "true" || name == "false") return "a truth value";
+  return "";
+}
+
 bool NamedParts::add(const std::vector<syntax::NamedExprAst>& expressions, Diagnostics& diags) {
   bool ok = true;
   for (const syntax::NamedExprAst& ast : expressions) {
     const std::string& name = ast.name.text;
-    if (std::string_view meaning = meaning_of(name); !meaning.empty()) {
+    if (std::string_view meaning = meaning_of_name(name); !meaning.empty()) {
       ok = diags.error(Code::DuplicateName, ast.name.span, "`{}` is {}", name, meaning);
     } else if (FoundExpr first = find_expr(name); first.ast != nullptr) {
       ok = diags.error(Code::DuplicateName, ast.name.span, "`{}` is declared twice", name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rule text gives names to besides patterns: expressions (`let`), conditions (`def where`), kernels (`def kernel`), and
-// what kernels compute (`semantics`).
+// What rule text gives names to besides patterns: expressions (`let`), conditions (`def where`), kernels (`def
+// kernel`), and what kernels compute (`semantics`).
 //
 //     let cycles(work, width) = work / width                    cost cycles(macs, lanes) * 1 ns
 //     def where aligned(x) = dim(x, 1) % 8 == 0 else "…"        where aligned(x)
@@ -20,6 +20,9 @@
 #include "compiler/syntax/rules_ast.h"
 
 namespace collage::sema {
+
+/// What a name means in every expression, as `a function`; empty if a file may declare it.
+std::string_view meaning_of_name(std::string_view name);
 
 class NamedParts {
  public:

@@ -11,8 +11,8 @@ namespace collage::support {
 /// Returns what a diagnostic means, an example of what causes it, and how to fix it.
 std::string explanation(Code code);
 
-/// Prints the explanation of a diagnostic, given its code or name. Returns false, after an error that names the nearest one, if
-/// there is no such diagnostic.
+/// Prints the explanation of a diagnostic, given its code or name. Returns false, after an error that names the nearest
+/// one, if there is no such diagnostic.
 bool explain(const std::string& code);
 
 }  // namespace collage::support

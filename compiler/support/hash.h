@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a over 64 bits: names and checksums of what lies in caches and databases. Files hold its values, so it never changes.
+// FNV-1a over 64 bits: names and checksums of what lies in caches and databases. Files hold its values, so it never
+// changes.
 #pragma once
 
 #include <cstdint>

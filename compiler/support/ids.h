@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed indices: a NodeId cannot be mistaken for a ValueId, and a table with one T per node takes only a NodeId as index.
+// Typed indices: a NodeId cannot be mistaken for a ValueId, and a table with one T per node takes only a NodeId as
+// index.
 //
 //     Id<Tag>         an index, or none (-1)
 //     Table<I, T>     a vector that is indexed by I

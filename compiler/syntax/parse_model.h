@@ -10,7 +10,8 @@
 
 namespace collage::syntax {
 
-/// Returns nullopt if the text has a syntax error; each statement is read on its own, so there may be several diagnostics.
+/// Returns nullopt if the text has a syntax error; each statement is read on its own, so there may be several
+/// diagnostics.
 std::optional<ModelAst> parse_model(const support::SourceManager& sources, support::FileId file,
                                     support::Diagnostics& diags);
 

@@ -295,8 +295,8 @@ struct KernelDefAst {
   KernelAst body;
 };
 
-/// Operators that are made of names: the right side of a rewrite, what a kernel computes. `Op(t, …) {attr = expr, …}`, a
-/// name, a number, or `if condition then t else t`.
+/// Operators that are made of names: the right side of a rewrite, what a kernel computes. `Op(t, …) {attr = expr, …}`,
+/// a name, a number, or `if condition then t else t`.
 struct TemplateAst {
   enum class Kind { Name, Op, Number, If };
   Kind kind = Kind::Name;

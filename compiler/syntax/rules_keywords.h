@@ -37,13 +37,13 @@ struct Keyword {
 
   bool may_be_name() const { return use == Use::MayBeName; }
   bool is_contextual() const { return use == Use::Contextual; }
-  /// A word that may be a name starts a statement only where the tokens after it say so; the scanner says so of one that
-  /// is contextual.
+  /// A word that may be a name starts a statement only where the tokens after it say so; the scanner says so of one
+  /// that is contextual.
   bool starts_statement() const { return starts != Nowhere && !may_be_name(); }
 };
 
-/// Blocks whose statements can come next where these are open, as a `}` may be missing. Outside of blocks all of them, so
-/// that a misspelt head does not hide what its block holds.
+/// Blocks whose statements can come next where these are open, as a `}` may be missing. Outside of blocks all of them,
+/// so that a misspelt head does not hide what its block holds.
 constexpr unsigned blocks_to_continue(unsigned open) {
   return open == Nowhere ? ~0U : open | InFile;
 }

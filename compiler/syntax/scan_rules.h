@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a rule file -> its tokens and comments, for tools that work on the text as it stands: the formatter, and an
-// editor's questions while a statement is half written. Broken text has tokens too; bytes that form no token are left out.
+// editor's questions while a statement is half written. Broken text has tokens too; bytes that form no token are left
+// out.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a `collage_executable` of the C interface is. The compiler library makes it, the runtime library runs it: both are of
-// the same version exactly (collage_build checks that), since this is no part of the ABI.
+// What a `collage_executable` of the C interface is. The compiler library makes it, the runtime library runs it: both
+// are of the same version exactly (collage_build checks that), since this is no part of the ABI.
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ class CompiledModel {
  public:
   CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
 
-  /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept as
-  /// long as one of them.
+  /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept
+  /// as long as one of them.
   Result<std::shared_ptr<Recovery>> recovery(int threads) const;
 
   Plan plan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a processor must have to run code that was generated for another one: the instruction sets among the features that
-// the kernel of the operating system reports.
+// What a processor must have to run code that was generated for another one: the instruction sets among the features
+// that the kernel of the operating system reports.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine's processor is and can do. Code generation takes vector widths from here (codegen/target/isa.h), cost
-// floors the peak rates (measure/machine_limits.h), the database of measured costs what identifies the machine
-// (measure/environment.h), measuring the size of the private cache (measure/time_candidate.h), and programs the number of
-// threads.
+// What this machine's processor is and can do. Code generation takes vector widths from here (codegen/target/isa.h),
+// cost floors the peak rates (measure/machine_limits.h), the database of measured costs what identifies the machine
+// (measure/environment.h), measuring the size of the private cache (measure/time_candidate.h), and programs the number
+// of threads.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct HostCapabilities {
   double bytes_per_second(int threads) const { return hertz * threads * bytes_per_cycle; }
 };
 
-/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Of what it does not report, the rates assume the best, the
-/// vectors the least.
+/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Of what it does not report, the rates assume the best,
+/// the vectors the least.
 HostCapabilities capabilities_from(std::string_view cpuinfo);
 
 /// This machine's, read once.

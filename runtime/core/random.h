@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of random elements, the same on every machine: constants of models (`random seed 7`), inputs that are not given.
+// Tensors of random elements, the same on every machine: constants of models (`random seed 7`), inputs that are not
+// given.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element format of a tensor in memory where it differs from the dtype that operators compute in: numbers of another
-// type, or integers that represent real numbers. A tensor without a Storage holds elements of its dtype.
+// The element format of a tensor in memory where it differs from the dtype that operators compute in: numbers of
+// another type, or integers that represent real numbers. A tensor without a Storage holds elements of its dtype.
 //
 //     f32 => f16              half the bytes, rounded
 //     i8  => i32              four times the bytes, exact

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a tensor lies in memory: the one description that formats of the compiler, buffers of a plan and tensors of a device
-// are made of.
+// How a tensor lies in memory: the one description that formats of the compiler, buffers of a plan and tensors of a
+// device are made of.
 #pragma once
 
 #include <compare>

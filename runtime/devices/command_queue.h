@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of commands that the host runs in place of a device: order, events and failures as device.h says. Commands run
-// in the thread that gives them, or in a thread of the queue.
+// A queue of commands that the host runs in place of a device: order, events and failures as device.h says. Commands
+// run in the thread that gives them, or in a thread of the queue.
 #pragma once
 
 #include <functional>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device interface: memory, queues of commands, events, time, faults. A device owns its memory; no host pointer ever
-// reaches a kernel that runs on it. The host is not a Device: the executor calls host kernels itself.
+// The device interface: memory, queues of commands, events, time, faults. A device owns its memory; no host pointer
+// ever reaches a kernel that runs on it. The host is not a Device: the executor calls host kernels itself.
 //
-// A command is given to a queue and may still run when the call returns. A queue runs its commands in the order in which
-// they were given; queues run beside each other and beside the host. An event is a point in a queue:
+// A command is given to a queue and may still run when the call returns. A queue runs its commands in the order in
+// which they were given; queues run beside each other and beside the host. An event is a point in a queue:
 //
 //     copy in   copy_in a    record e1
 //     compute   wait e1      launch a -> b    record e2
 //     host      other work ...                e2->wait()
 //
 // Failures: a command that cannot be right is refused at once, or fails when it runs; which of both is the device's
-// choice. After a failure the queue runs nothing more, and every event recorded after it has that failure, until `reset`.
-// Other queues go on.
+// choice. After a failure the queue runs nothing more, and every event recorded after it has that failure, until
+// `reset`. Other queues go on.
 //
 // Threads: functions of a device and of events may be called by several threads at once, those of one queue by one
 // thread at a time.

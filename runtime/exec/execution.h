@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Program: memory of its own, addresses, queues, a timeline. Any number of executions of one program run at once,
-// each in one thread at a time.
+// Runs a Program: memory of its own, addresses, queues, a timeline. Any number of executions of one program run at
+// once, each in one thread at a time.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,17 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// One run. Memory of the caller, in the order of Plan::inputs and Plan::outputs, of the bytes that the ports' buffers
-  /// have; an output overlaps nothing else. It is used in place where it is aligned to kTensorAlignment and the plan
-  /// permits it (PlanPort::is_apart); otherwise bytes are copied.
+  /// One run. Memory of the caller, in the order of Plan::inputs and Plan::outputs, of the bytes that the ports'
+  /// buffers have; an output overlaps nothing else. It is used in place where it is aligned to kTensorAlignment and the
+  /// plan permits it (PlanPort::is_apart); otherwise bytes are copied.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order. Elements of kept outputs are
-  /// not set.
+  /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order. Elements of kept outputs
+  /// are not set.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
 
-  /// From now on the input of each run is the output of the run before it, which stays where it is (kept_values.h). The next
-  /// run has its input from the caller as its start. Memory that a run is given for the output, and later for the input, is
-  /// not used: it may be null. Fails where the two are not equal tensors, or one of them is kept already.
+  /// From now on the input of each run is the output of the run before it, which stays where it is (kept_values.h). The
+  /// next run has its input from the caller as its start. Memory that a run is given for the output, and later for the
+  /// input, is not used: it may be null. Fails where the two are not equal tensors, or one of them is kept already.
   Status keep(size_t output, size_t input);
   /// The value of a kept output after the last run, copied into memory of the host.
   Status read_kept(size_t output, std::byte* to) const;
@@ -44,11 +44,11 @@ class Execution {
   /// Calls `observer` after every step of the next runs; an empty one turns this off. Steps then run one after another,
   /// and on copies of inputs, so that their times do not depend on the memory of the caller.
   void observe(StepRunner::Observer observer) { observer_ = std::move(observer); }
-  /// Calls `body(begin, end, part)` over [0, threads) on the threads that run the loops of kernels, not during a run: what
-  /// prepares their caches for one. Other threads would compete with them for the processors.
+  /// Calls `body(begin, end, part)` over [0, threads) on the threads that run the loops of kernels, not during a run:
+  /// what prepares their caches for one. Other threads would compete with them for the processors.
   Status on_threads(RangeFunction body, void* context) { return runner_->on_threads(body, context); }
-  /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check. Where
-  /// a port lies in memory of the caller, that memory must still be there.
+  /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check.
+  /// Where a port lies in memory of the caller, that memory must still be there.
   Result<Tensor> read(BufferId buffer) const;
   Duration device_time() const { return runner_->device_time(); }
   const Timeline& timeline() const { return runner_->timeline(); }

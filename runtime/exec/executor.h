@@ -12,7 +12,8 @@ namespace collage::runtime {
 
 class Executor {
  public:
-  /// `code` must outlive the executor. `threads` >= 1. `replanner`: asked when a device is lost; null: that is an error.
+  /// `code` must outlive the executor. `threads` >= 1. `replanner`: asked when a device is lost; null: that is an
+  /// error.
   static Result<std::unique_ptr<Executor>> load(const Plan& plan, const Code& code, int threads,
                                                 LoadOptions options = {},
                                                 std::shared_ptr<Replanner> replanner = nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that stays from run to run: an output is the input of the next run, as the cache of keys and values of a language
-// model is. It stays on its device where the output is copied from the device to which the input is copied, and nothing on
-// the host uses either; then it crosses no link:
+// A value that stays from run to run: an output is the input of the next run, as the cache of keys and values of a
+// language model is. It stays on its device where the output is copied from the device to which the input is copied,
+// and nothing on the host uses either; then it crosses no link:
 //
 //     copy in past -> a   …   copy out b -> present      =>   move kept[0] -> a   …   move b -> kept[1]; then they swap
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs and outputs in memory of the caller: where the bound steps hold the address of a port's buffer, so that a run can
-// put another one there.
+// Inputs and outputs in memory of the caller: where the bound steps hold the address of a port's buffer, so that a run
+// can put another one there.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace collage::runtime {
 
-/// True if the buffer of the port may be elsewhere for a run: no other buffer is made of its bytes, and no other port has
-/// it.
+/// True if the buffer of the port may be elsewhere for a run: no other buffer is made of its bytes, and no other port
+/// has it.
 bool may_lie_elsewhere(const Plan& plan, const PlanPort& port);
 
 class PortSlots {

@@ -24,15 +24,16 @@ namespace collage::runtime {
 struct LoadOptions {
   std::shared_ptr<FaultInjector> faults{};  ///< wraps the devices; null: as they are
   int retries = 2;                          ///< how often a command of a device that failed is given again, at most
-  /// Puts another device around each that is made, to watch what it is given; empty: none. Faults come from outside of it.
+  /// Puts another device around each that is made, to watch what it is given; empty: none. Faults come from outside of
+  /// it.
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap{};
 };
 
 class Program {
  public:
-  /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan, unless they lie
-  /// ready (Plan::host_constants). Transfers of devices with the attribute `checksum = 1` are checked, and those of all
-  /// devices where faults are injected.
+  /// `threads`: that each execution uses, at least 1. The constants of the host are copied out of the plan, unless they
+  /// lie ready (Plan::host_constants). Transfers of devices with the attribute `checksum = 1` are checked, and those of
+  /// all devices where faults are injected.
   static Result<std::shared_ptr<const Program>> load(Plan plan, std::shared_ptr<const Code> code, int threads,
                                                      LoadOptions options = {});
   /// Gives the constants on devices back.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when a device is lost: another program takes over, made by a Replanner, and the request is finished from its
-// inputs.
+// What happens when a device is lost: another program takes over, made by a Replanner, and the request is finished from
+// its inputs.
 //
 //     run on Program A: npu[0] is lost in step 7   =>   Replanner: Program B without npu[0]   =>   run on Program B
 //
@@ -17,8 +17,8 @@
 
 namespace collage::runtime {
 
-/// Finds a program for the same inputs and outputs that does without devices. The compiler searches again, a program that
-/// has no compiler moves partitions (PlanMover).
+/// Finds a program for the same inputs and outputs that does without devices. The compiler searches again, a program
+/// that has no compiler moves partitions (PlanMover).
 class Replanner {
  public:
   virtual ~Replanner() = default;
@@ -90,8 +90,8 @@ class RecoveringExecution {
   /// Where a device is lost while its memory is prepared, the replacement is prepared.
   static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery);
 
-  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, the run fails,
-  // and the next one starts from the caller's inputs.
+  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, the run
+  // fails, and the next one starts from the caller's inputs.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   Status keep(size_t output, size_t input);

@@ -124,8 +124,8 @@ class PlanRelocator {
     rename_partitions(from, space(to).name, "");
   }
 
-  /// Each value lies in the host's arena as in the device's, plainly; offsets grow by the largest ratio of the dtype to a
-  /// smaller storage, so that what shared no byte shares none.
+  /// Each value lies in the host's arena as in the device's, plainly; offsets grow by the largest ratio of the dtype to
+  /// a smaller storage, so that what shared no byte shares none.
   ///
   ///     npu[0]  a f16[64] at 0, b f16[64] at 128      =>   host  a f32[64] at 4096, b f32[64] at 4096 + 256
   Status move_to_host(int from) {

@@ -24,8 +24,8 @@ Result<Plan> without_devices(const Plan& plan, const std::vector<std::string>& l
 Result<std::map<std::string, int>> parse_instances(const std::string& text);
 
 /// As many plans as there are disjoint sets of instances for it, at least one; all the same but for the names of
-/// instances. `counts`: how many instances of each device there are, by name; others are as many as the plan uses. Where
-/// there are fewer than the plan uses, the plan goes without the others.
+/// instances. `counts`: how many instances of each device there are, by name; others are as many as the plan uses.
+/// Where there are fewer than the plan uses, the plan goes without the others.
 Result<std::vector<Plan>> plans_for_instances(const Plan& plan, const std::map<std::string, int>& counts);
 
 }  // namespace collage::runtime

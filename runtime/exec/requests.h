@@ -4,12 +4,12 @@
 //     submit ─→ [ waiting, at most `capacity` ] ─→ worker ─┬→ Recovery of npu[0]: an execution that is free ─→ future
 //                                               └→ worker ─┴→ Recovery of npu[1]: an execution that is free ─→ future
 //
-// Threads of the host are divided: `threads` / Program::threads() workers run at once, so that together they have no more
-// threads than that. More workers answer more requests a second; more threads in each answer one request sooner.
+// Threads of the host are divided: `threads` / Program::threads() workers run at once, so that together they have no
+// more threads than that. More workers answer more requests a second; more threads in each answer one request sooner.
 //
-// Where the model is loaded on several equal sets of devices (relocate.h), each request goes to the set that has the fewest
-// requests at the moment when a worker takes it, and of these to the one that has served the fewest. A set that loses a
-// device serves no more while another one is left: its request starts again there.
+// Where the model is loaded on several equal sets of devices (relocate.h), each request goes to the set that has the
+// fewest requests at the moment when a worker takes it, and of these to the one that has served the fewest. A set that
+// loses a device serves no more while another one is left: its request starts again there.
 #pragma once
 
 #include <condition_variable>

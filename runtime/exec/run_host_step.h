@@ -7,8 +7,8 @@
 
 namespace collage::runtime {
 
-/// What runs the loops of kernels: `count` threads, the workers', or OpenMP's if there are none. Workers may be OpenMP's
-/// threads, lent: steps that open parallel regions of OpenMP run outside of Workers::lend.
+/// What runs the loops of kernels: `count` threads, the workers', or OpenMP's if there are none. Workers may be
+/// OpenMP's threads, lent: steps that open parallel regions of OpenMP run outside of Workers::lend.
 struct HostThreads {
   int count = 1;
   Workers* workers = nullptr;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs bound steps, each as soon as what it needs is there: the host's in the calling thread and its pool, those of devices
-// on the queues of this execution. The host waits for a device only where a step of its own needs the result, and at the
-// end of the run.
+// Runs bound steps, each as soon as what it needs is there: the host's in the calling thread and its pool, those of
+// devices on the queues of this execution. The host waits for a device only where a step of its own needs the result,
+// and at the end of the run.
 //
-// Steps are given in plan order. In a concurrent plan the next step of each queue is given as soon as the steps before it
-// on the host are done, so that a host step which waits holds up nothing else: the order within a queue stays the plan's,
-// as in the event model (core/schedule.h).
+// Steps are given in plan order. In a concurrent plan the next step of each queue is given as soon as the steps before
+// it on the host are done, so that a host step which waits holds up nothing else: the order within a queue stays the
+// plan's, as in the event model (core/schedule.h).
 //
-// A command of a device that failed is given again, up to Program::retries() times for each step, where nothing of what it
-// reads can have been overwritten:
+// A command of a device that failed is given again, up to Program::retries() times for each step, where nothing of what
+// it reads can have been overwritten:
 //
 //     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
 #pragma once

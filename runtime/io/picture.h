@@ -9,7 +9,8 @@
 
 namespace collage::runtime {
 
-/// u8[H, W, C] with C = 1 (grey) or 3 (red, green, blue). Transparent pixels are blended with black. A damaged file is a failure.
+/// u8[H, W, C] with C = 1 (grey) or 3 (red, green, blue). Transparent pixels are blended with black. A damaged file is
+/// a failure.
 Result<Tensor> read_picture(const std::string& path);
 
 /// `picture` (u8[H, W, C]) as f32 of `shape`: [N, C, H, W] with N = 1, [C, H, W] or [H, W]. Resized where the sizes

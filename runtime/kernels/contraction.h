@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product of Gemm, MatMul and their integer variants: exact products, sums in Accumulator<T>, one rounding at
-// the end.
+// The matrix product of Gemm, MatMul and their integer variants: exact products, sums in Accumulator<T>, one rounding
+// at the end.
 #pragma once
 
 #include <algorithm>

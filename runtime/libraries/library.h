@@ -28,8 +28,8 @@ class LibraryKernel {
   /// own, so that both may run at once. Only after `load`; may be called while this one runs.
   virtual Result<std::unique_ptr<LibraryKernel>> share() const { return Status::error("the library shares nothing"); }
   /// `inputs` and `outputs` in the order of the program's, each in the layout that the program gives the value and
-  /// aligned to kTensorAlignment. No input overlaps an output. Must not be called concurrently; different kernels may run
-  /// at once.
+  /// aligned to kTensorAlignment. No input overlaps an output. Must not be called concurrently; different kernels may
+  /// run at once.
   virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   /// One line for each call that a run makes, without a line end: the primitive, how it is implemented, what was fused
   /// into it. For `--emit=plan` and tests.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of a section: XXH3 (128 bits) of the XXH3 of its blocks of 1 MiB, so that threads can share a long one. It finds
-// damage; it is no signature.
+// The hash of a section: XXH3 (128 bits) of the XXH3 of its blocks of 1 MiB, so that threads can share a long one. It
+// finds damage; it is no signature.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 //     placed      the placed model as text, for people
 //     constants   the host's constant region as it lies in memory, then other tensors: each at a multiple of 4096
 //
-// The file is mapped, and constants are used where they are: two processes share them. package_file.h describes the frame
-// around these sections.
+// The file is mapped, and constants are used where they are: two processes share them. package_file.h describes the
+// frame around these sections.
 #pragma once
 
 #include <memory>
@@ -32,8 +32,8 @@ struct Package {
 /// Writes beside `path`, then renames. What the processor must have is taken from the code, versions from this process.
 Status write_package(const std::string& path, const Package& package);
 
-/// Fails with the reason, which does not name the file, for anything but a whole package that this machine can run. Of a package that was read, the plan
-/// is valid, and its kernels are in its code.
+/// Fails with the reason, which does not name the file, for anything but a whole package that this machine can run. Of
+/// a package that was read, the plan is valid, and its kernels are in its code.
 Result<Package> read_package(const std::string& path);
 
 /// Whether bytes are the beginning of a package, of whatever version.

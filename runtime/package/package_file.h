@@ -8,8 +8,9 @@
 //     32   32   hash of the table, hexadecimal
 //     64        the table, JSON: [{"name", "offset", "bytes", "hash"}], then the sections
 //
-// A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the meaning of
-// a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h, core/external_functions.h).
+// A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the
+// meaning of a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h,
+// core/external_functions.h).
 #pragma once
 
 #include <cstddef>

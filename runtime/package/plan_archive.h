@@ -18,8 +18,8 @@ using TensorAt = std::function<Result<Tensor>(DType dtype, const Shape& shape, s
 
 nlohmann::json to_json(Plan plan, const PlaceTensor& place_tensor);
 
-/// Strict: every field is there, nothing else is, numbers fit. The plan is not validated otherwise. The failure names the
-/// field.
+/// Strict: every field is there, nothing else is, numbers fit. The plan is not validated otherwise. The failure names
+/// the field.
 Result<Plan> plan_from_json(const nlohmann::json& document, const TensorAt& tensor_at);
 
 }  // namespace collage::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of everything that a plan is made of, once: the writer and the reader of packages call `fields` with an archive
-// that takes the name and the place of each. A struct that gets a field no longer compiles here: name it, and count
-// kPackageVersion (package_file.h) up.
+// The fields of everything that a plan is made of, once: the writer and the reader of packages call `fields` with an
+// archive that takes the name and the place of each. A struct that gets a field no longer compiles here: name it, and
+// count kPackageVersion (package_file.h) up.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a file whose bytes are as written to a plan that this machine can run. Nothing of what the file says is believed: a
-// package may come from a program that is not ours.
+// From a file whose bytes are as written to a plan that this machine can run. Nothing of what the file says is
+// believed: a package may come from a program that is not ours.
 #include <unistd.h>
 
 #include <algorithm>

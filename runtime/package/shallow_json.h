@@ -8,8 +8,8 @@
 
 namespace collage::runtime {
 
-/// Returns nullopt for bytes that are not one whole document, or that nest deeper than any plan does. May throw what the
-/// standard library throws where memory ends.
+/// Returns nullopt for bytes that are not one whole document, or that nest deeper than any plan does. May throw what
+/// the standard library throws where memory ends.
 std::optional<nlohmann::json> parse_shallow(std::span<const char> bytes, nlohmann::json::input_format_t format);
 
 }  // namespace collage::runtime

@@ -66,8 +66,8 @@ struct ConstantInit {
   Tensor data;
 };
 
-/// A region as it is to lie in memory: its bytes, never written, at an address aligned to kTensorAlignment, and what keeps
-/// them there.
+/// A region as it is to lie in memory: its bytes, never written, at an address aligned to kTensorAlignment, and what
+/// keeps them there.
 struct ReadyRegion {
   std::shared_ptr<const std::byte> first;  ///< null: there is none
   size_t bytes = 0;
@@ -186,8 +186,8 @@ struct Plan {
   std::vector<KnownRun> known_runs{};  ///< to check it with, where it runs
 };
 
-/// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see exec/code.h), [begin, end)
-/// the part of the parallel loop to run.
+/// Compiled code: `buffers` as KernelCall says, `outside` the table of functions outside (see exec/code.h), [begin,
+/// end) the part of the parallel loop to run.
 using KernelFunction = void (*)(void* const* buffers, const void* const* outside, int64_t begin, int64_t end);
 
 }  // namespace collage::runtime

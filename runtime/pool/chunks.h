@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a parallel loop is divided among its threads while it runs: each thread has a range of its own, takes chunks from the
-// front of it, and when that is empty takes chunks that others have not begun.
+// How a parallel loop is divided among its threads while it runs: each thread has a range of its own, takes chunks from
+// the front of it, and when that is empty takes chunks that others have not begun.
 //
-// A thread that the system has stopped, because another program wants its processor, then delays the loop by the chunk that
-// it was in, and not by half of the loop. When nothing disturbs, each thread runs its own range, the same one in every loop
-// of this length: what the range before has left in its cache is there.
+// A thread that the system has stopped, because another program wants its processor, then delays the loop by the chunk
+// that it was in, and not by half of the loop. When nothing disturbs, each thread runs its own range, the same one in
+// every loop of this length: what the range before has left in its cache is there.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ class Chunks {
   /// None of the chunks has been taken. Expects 1 <= parts <= max(1, extent / grain), and no thread in `take`.
   void restart(int64_t extent, int64_t grain, int parts);
 
-  /// The next chunk for a part: of its own, else of another one's range. Empty when all have been taken. May be called from
-  /// several threads, each with its own part.
+  /// The next chunk for a part: of its own, else of another one's range. Empty when all have been taken. May be called
+  /// from several threads, each with its own part.
   std::optional<Range> take(int part);
 
  private:

@@ -15,10 +15,10 @@ class Workers;
 /// Most threads that a program can ask for.
 inline constexpr int kMostThreads = 1024;
 
-/// Runs [0, extent) on at most `threads` threads in contiguous chunks, none shorter than `grain` unless there is only one;
-/// each thread takes several of them, one after another. The chunks depend on the arguments only; which thread takes one does
-/// not. One part runs on the caller's thread, without the pool. An exception in a chunk becomes the failure; the others still
-/// run. Without `workers` on OpenMP's threads; otherwise on those, as many as they are.
+/// Runs [0, extent) on at most `threads` threads in contiguous chunks, none shorter than `grain` unless there is only
+/// one; each thread takes several of them, one after another. The chunks depend on the arguments only; which thread
+/// takes one does not. One part runs on the caller's thread, without the pool. An exception in a chunk becomes the
+/// failure; the others still run. Without `workers` on OpenMP's threads; otherwise on those, as many as they are.
 Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunction function, void* context,
                         Workers* workers = nullptr);
 
@@ -45,8 +45,8 @@ class ThreadScope {
   int before_;
 };
 
-/// Ends the threads of OpenMP that wait for the caller's next parallel region; that one starts new ones. Otherwise they go on
-/// spinning for about 10 ms after a region, and compete with whatever runs then. Not within a parallel region.
+/// Ends the threads of OpenMP that wait for the caller's next parallel region; that one starts new ones. Otherwise they
+/// go on spinning for about 10 ms after a region, and compete with whatever runs then. Not within a parallel region.
 void end_idle_openmp_threads();
 
 }  // namespace collage::runtime

@@ -12,8 +12,8 @@ struct Range {
   int64_t end = 0;
 };
 
-/// Runs [begin, end) of a loop. `part` counts from 0 and is below the number of threads: no two calls that run at once have
-/// the same.
+/// Runs [begin, end) of a loop. `part` counts from 0 and is below the number of threads: no two calls that run at once
+/// have the same.
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end, int part);
 
 /// Calls it. Returns nothing, or what it threw.

@@ -10,7 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLongestSpin = 10ms;
-/// Somebody who takes the processor for less is a thread of the kernel with a moment's work; a program takes milliseconds.
+/// Somebody who takes the processor for less is a thread of the kernel with a moment's work; a program takes
+/// milliseconds.
 constexpr auto kMoment = 300us;
 /// As long as this no long spin is tried after the processor was taken.
 constexpr auto kCrowded = 100ms;

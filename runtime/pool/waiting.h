@@ -6,8 +6,8 @@
 // - A spinning thread keeps its processor from other programs of this system, which then take turns with it in slices of
 //   milliseconds, also when the thread has work again.
 //
-// So a thread spins as long as nobody else wants its processor. It offers the processor again and again, and learns whether
-// it was taken, and for how long, from its involuntary context switches.
+// So a thread spins as long as nobody else wants its processor. It offers the processor again and again, and learns
+// whether it was taken, and for how long, from its involuntary context switches.
 #pragma once
 
 #include <chrono>

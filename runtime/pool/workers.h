@@ -4,8 +4,8 @@
 //   ends when its last chunk is done, even while a worker has not come yet;
 // - wait as pool/waiting.h says, whatever the environment of the process says.
 //
-// Beside libraries that use OpenMP the threads are OpenMP's, lent for a while: a second pool would compete with the first
-// one for the processors.
+// Beside libraries that use OpenMP the threads are OpenMP's, lent for a while: a second pool would compete with the
+// first one for the processors.
 //
 //     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's own loops, same threads
 #pragma once
@@ -28,17 +28,18 @@ class Workers {
  public:
   enum class From { Own, OpenMp };
 
-  /// The owner is one of `threads`; the others are started here. If the system refuses some, there are fewer. Those of OpenMP
-  /// come with `lend`.
+  /// The owner is one of `threads`; the others are started here. If the system refuses some, there are fewer. Those of
+  /// OpenMP come with `lend`.
   explicit Workers(int threads, From from = From::Own);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Returns what the body returns. While it runs, loops that it runs have the threads; it may open no parallel region of
-  /// OpenMP. Threads of our own need not be lent.
+  /// Returns what the body returns. While it runs, loops that it runs have the threads; it may open no parallel region
+  /// of OpenMP. Threads of our own need not be lent.
   Status lend(const std::function<Status()>& body);
-  /// As parallel_for_raw; where the threads are lent and it is not within `lend`, on the caller's thread alone. Not from within a loop of the same workers, nor from two threads at once.
+  /// As parallel_for_raw; where the threads are lent and it is not within `lend`, on the caller's thread alone. Not
+  /// from within a loop of the same workers, nor from two threads at once.
   Status run(int64_t extent, int64_t grain, RangeFunction function, void* context);
 
  private:

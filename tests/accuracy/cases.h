@@ -21,7 +21,8 @@ struct AccuracyCase {
 /// Sums, windows and normalisations.
 std::vector<AccuracyCase> kernel_cases();
 
-/// Every operator of one or two f32 operands that code generation treats as pointwise; what it does not know is not there.
+/// Every operator of one or two f32 operands that code generation treats as pointwise; what it does not know is not
+/// there.
 std::vector<AccuracyCase> pointwise_cases();
 
 }  // namespace collage::testing

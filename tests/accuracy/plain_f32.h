@@ -10,8 +10,8 @@
 
 namespace collage::testing {
 
-/// The result of the node. Returns nothing for operators that sum nothing: there the reference kernel, which rounds once, is
-/// the plain f32 result too.
+/// The result of the node. Returns nothing for operators that sum nothing: there the reference kernel, which rounds
+/// once, is the plain f32 result too.
 std::optional<runtime::Tensor> plain_f32(const ir::Node& node, const std::vector<runtime::Tensor>& inputs,
                                          const ir::Shape& result);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests of devices work with: every row of runtime/devices/device_list.def as it is, with the attribute
-// `realtime = 1`, with which queues of the simulation have threads, and both with transfers checked (devices/faults/). A
-// kind that does not know the attribute ignores it.
+// `realtime = 1`, with which queues of the simulation have threads, and both with transfers checked (devices/faults/).
+// A kind that does not know the attribute ignores it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates with damaged text are refused, or still true. COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
+// Certificates with damaged text are refused, or still true. COLLAGE_RANDOM_ROUNDS scales the number of problems (in
+// percent).
 #include <gtest/gtest.h>
 
 #include <algorithm>

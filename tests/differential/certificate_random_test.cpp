@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judge of certificates against the search and brute force: it finds the bound that the search claims, never more than
-// there is, and accepts what is right. COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
+// The judge of certificates against the search and brute force: it finds the bound that the search claims, never more
+// than there is, and accepts what is right. COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ TEST(CertificateRandom, AnyMultipliersProveWhatTheSearchSays) {
   EXPECT_GT(compared, rounds(4'000) / 2);
 }
 
-/// Rounds of any multipliers, any prices of limits, any splits, and any claim: what follows from a claim above the optimum is
-/// refused.
+/// Rounds of any multipliers, any prices of limits, any splits, and any claim: what follows from a claim above the
+/// optimum is refused.
 TEST(CertificateRandom, ProofsNeverShowTooMuch) {
   uint64_t tight = 0, all = 0;
   for (uint64_t seed = 0; seed < rounds(3'000); ++seed) {
@@ -123,7 +123,8 @@ TEST(CertificateRandom, ProofsNeverShowTooMuch) {
   EXPECT_GT(tight, all / 20);
 }
 
-/// A sweep alone, without multipliers, finds the optimum but for cycles, live values and regions, of which it knows less.
+/// A sweep alone, without multipliers, finds the optimum but for cycles, live values and regions, of which it knows
+/// less.
 TEST(CertificateRandom, SweepsShowWhatIsThere) {
   uint64_t exact = 0, all = 0;
   for (uint64_t seed = 0; seed < rounds(2'000); ++seed) {

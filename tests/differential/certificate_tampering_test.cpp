@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judge of certificates refuses every kind of tampering, each with its reason. COLLAGE_RANDOM_ROUNDS scales the number of
-// problems (in percent).
+// The judge of certificates refuses every kind of tampering, each with its reason. COLLAGE_RANDOM_ROUNDS scales the
+// number of problems (in percent).
 #include <gtest/gtest.h>
 
 #include <algorithm>

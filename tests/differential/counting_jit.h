@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's compiler, with a count of what it made: which kinds of kernels, in which layouts, or how often it left a node to
-// its reference kernel.
+// The host's compiler, with a count of what it made: which kinds of kernels, in which layouts, or how often it left a
+// node to its reference kernel.
 #pragma once
 
 #include <map>

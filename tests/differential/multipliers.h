@@ -7,8 +7,8 @@
 
 namespace collage::place {
 
-/// One round of multipliers drawn at random, with the bound that the chain bound finds for them. It does not exist where some
-/// candidate is out of the bound's reach.
+/// One round of multipliers drawn at random, with the bound that the chain bound finds for them. It does not exist
+/// where some candidate is out of the bound's reach.
 Proof random_proof(const Problem& problem, RandomSource& random);
 
 /// Candidates that cover every node once, and nothing else: they may form cycles, break limits, or lack conversions. No

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements on devices with little memory, from random models and rule files (random_case.h): whatever the strategy, the
-// plan of what was found fits, computes the reference's numbers, and no strategy is better than the exact one.
+// Placements on devices with little memory, from random models and rule files (random_case.h): whatever the strategy,
+// the plan of what was found fits, computes the reference's numbers, and no strategy is better than the exact one.
 //
 // COLLAGE_RANDOM_ROUNDS multiplies the number of cases, COLLAGE_RANDOM_SEED is the seed of the first one.
 #include <gtest/gtest.h>

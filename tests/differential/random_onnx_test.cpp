@@ -309,8 +309,8 @@ class Checker {
   std::vector<std::unique_ptr<Way>> ways_;
 };
 
-/// What the host's rules offer in both layouts, and what it has for plain tensors. With the channels last a global pool is
-/// a reduction.
+/// What the host's rules offer in both layouts, and what it has for plain tensors. With the channels last a global pool
+/// is a reduction.
 const std::vector<std::string> kInBothLayouts = {
     "AveragePool",   "Concat",  "Conv",      "Conv 1x1",   "Conv depthwise", "Conv grouped", "Conv grouped alike",
     "ConvTranspose", "MaxPool", "ReduceMax", "ReduceMean", "Resize",         "pointwise"};

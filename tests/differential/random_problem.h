@@ -52,7 +52,8 @@ Problem crossing_problem(RandomSource& random, size_t copies);
 /// cheaper than singletons.
 Problem ring_problem(RandomSource& random, size_t length);
 
-/// A random problem of which some owners join their candidates into regions: more expensive candidates, mostly single nodes.
+/// A random problem of which some owners join their candidates into regions: more expensive candidates, mostly single
+/// nodes.
 Problem joining_problem(RandomSource& random, size_t node_count);
 
 }  // namespace collage::place

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact search against every simpler way to decide, on random problems: it is never more expensive (B18 of BYOC's list,
-// success metric 3 of RFC 62). COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
+// The exact search against every simpler way to decide, on random problems: it is never more expensive (B18 of BYOC's
+// list, success metric 3 of RFC 62). COLLAGE_RANDOM_ROUNDS scales the number of problems (in percent).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host partition as C99 source that compiles alone: the same loop nests as the JIT's, as plain loops
 // (`--emit=c`). Weights are parameters; the text contains only tables and packed panels that the compiler computed. All
-// parameters are plain tensors, whatever layouts a placement has at the partition's boundary. The functions cannot fail: an
-// index out of range selects the first or last element.
+// parameters are plain tensors, whatever layouts a placement has at the partition's boundary. The functions cannot
+// fail: an index out of range selects the first or last element.
 //
 //     {%c = Conv(%x, %w), %y = Relu(%c)}  =>
 //     void p0(const void *restrict x, const void *restrict w, void *restrict y, void *restrict workspace)

@@ -15,7 +15,8 @@ constexpr int64_t kAmxGrainWork = 1 << 18;
 /// Most depth of a part of k, but for very deep products, whose code would become long.
 constexpr int64_t kPartDepth = 1024;
 constexpr int64_t kMostParts = 8;
-/// Bytes of split rows, of split weights, or of waiting sums, that stay in a second-level cache of 2 MB beside the others.
+/// Bytes of split rows, of split weights, or of waiting sums, that stay in a second-level cache of 2 MB beside the
+/// others.
 constexpr int64_t kRowBytes = 800 << 10;
 constexpr int64_t kWeightBytes = 800 << 10;
 constexpr int64_t kSumBytes = 1 << 20;
@@ -116,8 +117,8 @@ class AmxGemm {
   // Split rows lie as [block][step][part][row][pair], a pair of k and k + 16 of the step in a word.
   int64_t step_words() const { return parts_ * 2 * tile_rows_ * 16; }
 
-  /// Masks over all elements that a block has met: true where one was below the safe range, and false where one was beyond
-  /// it or no number.
+  /// Masks over all elements that a block has met: true where one was below the safe range, and false where one was
+  /// beyond it or no number.
   struct Watch {
     Expr small, tame;
   };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of f32 matrices on AMX, whose tiles multiply bf16 and add f32: both operands are split (split_weights.h), and
-// of their parts the products that count are summed in tiles, the small ones of all steps first:
+// Products of f32 matrices on AMX, whose tiles multiply bf16 and add f32: both operands are split (split_weights.h),
+// and of their parts the products that count are summed in tiles, the small ones of all steps first:
 //
 //     three parts   lo hi', mid hi', mid mid', hi mid', hi lo', hi hi'     error as of a sum of f32
 //     two parts     lo hi', hi lo', hi hi'                                 Numerics::Fast: 2^-14 of a product at most
 //
-// Weights are split when compiled. A task is a chunk of rows and a group of panels of columns. Part by part of k it splits
-// its rows into scratch memory, which then stays in the second-level cache while the weights pass by once. Sums of a block
-// of two tiles of rows and a panel wait in scratch memory from one part to the next.
+// Weights are split when compiled. A task is a chunk of rows and a group of panels of columns. Part by part of k it
+// splits its rows into scratch memory, which then stays in the second-level cache while the weights pass by once. Sums
+// of a block of two tiles of rows and a panel wait in scratch memory from one part to the next.
 //
 // A block with an element that is not safe for parts (`SafeRange`; Inf and NaN among them) takes fused multiply-adds
 // instead, with weights that its parts give back exactly, and stays with them: its sums may be special by then.

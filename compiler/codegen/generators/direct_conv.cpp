@@ -171,8 +171,8 @@ class DirectConv {
   /// The first block of a chunk of the only row.
   Expr first_block(const Expr& row) const { return div(mul(row, plan_.positions.blocks()), plan_.rows); }
 
-  /// What comes next and may be far away: the next panel's weights, each block fetching its share, and the positions after
-  /// those of the block, where they follow in memory.
+  /// What comes next and may be far away: the next panel's weights, each block fetching its share, and the positions
+  /// after those of the block, where they follow in memory.
   std::vector<Prefetch> next_lines(const BlockRun& run, const Expr& block, const Expr& tap,
                                    const BroadcastOperand& a) const {
     std::vector<Prefetch> prefetches;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of LSTM, GRU and RNN does to one vector of hidden units, after the products with the weights. The formulas
-// are those of the reference kernels (runtime/kernels/recurrent.cpp).
+// What a step of LSTM, GRU and RNN does to one vector of hidden units, after the products with the weights. The
+// formulas are those of the reference kernels (runtime/kernels/recurrent.cpp).
 #pragma once
 
 #include <string_view>

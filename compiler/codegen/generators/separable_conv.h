@@ -13,7 +13,8 @@
 
 namespace collage::codegen {
 
-/// Returns whether the generator takes the pair. Expects that `pointwise` alone reads what becomes of the other's result.
+/// Returns whether the generator takes the pair. Expects that `pointwise` alone reads what becomes of the other's
+/// result.
 bool takes_separable_conv(const ir::Graph& graph, ir::NodeId depthwise, ir::NodeId pointwise);
 
 /// The group's anchor is the pointwise convolution, its prologue the depthwise one, with any nodes between.

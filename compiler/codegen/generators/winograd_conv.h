@@ -10,8 +10,8 @@
 //
 // F(4, 3) in both dimensions has 36 products for 16 results, where direct convolution has 144.
 //
-// Rounding errors are about twice those of a plain sum. An Inf or NaN in the input reaches every result of the tiles that
-// read it, also those whose own window does not contain it.
+// Rounding errors are about twice those of a plain sum. An Inf or NaN in the input reaches every result of the tiles
+// that read it, also those whose own window does not contain it.
 #pragma once
 
 #include "compiler/codegen/kernel/conv_problem.h"

@@ -47,8 +47,8 @@ class Epilogue {
   bool is_heavy() const { return heavy_; }
   /// Computes the group's nodes and stores results with readers outside, for `lanes` neighbours at a position. `anchor`
   /// is the anchor's result there (null: no anchor); `mask` excludes lanes. With `offsets` the lanes are not
-  /// neighbours: they lie at these distances, as 32-bit patterns, from `inner`. Returns the lanes of all values that the
-  /// group makes.
+  /// neighbours: they lie at these distances, as 32-bit patterns, from `inner`. Returns the lanes of all values that
+  /// the group makes.
   std::map<ir::ValueId, Expr> at(const std::vector<Expr>& outer, const Expr& inner, int lanes, const Expr& anchor,
                                  const Expr& mask = nullptr, const Expr& offsets = nullptr);
 

@@ -25,8 +25,8 @@ struct Group {
   std::vector<ir::NodeId> between;  ///< pointwise nodes from the prologue's result to that operand, ascending
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
   std::optional<ir::Generator> generator = {};  ///< that a rule names for the anchor; none: the first that takes it
-  /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor is
-  /// the second.
+  /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor
+  /// is the second.
   ir::Shape rows;
 };
 

@@ -128,8 +128,8 @@ Expr negated(const Args& a, const Expr& mask) {
   return mask_op(Op::MaskXor, mask, always(a, mask->lanes));
 }
 
-// Integers are Float values too: those that a group computes are whole, and have the range of their type, so that they are
-// what an integer would be if it were loaded.
+// Integers are Float values too: those that a group computes are whole, and have the range of their type, so that they
+// are what an integer would be if it were loaded.
 Expr as_whole(const Args& a, double limit) {
   Expr whole = vector_copysign(a.nest, unary(Op::FFloor, vector_abs(a.nest, a.x())), a.x());
   whole = binary(Op::FAdd, whole, a.nest.zero(a.lanes()));

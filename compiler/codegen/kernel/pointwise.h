@@ -10,13 +10,13 @@
 
 namespace collage::codegen {
 
-/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on floats and booleans, many on
-/// i32 and i64; Cast also on smaller integers;
+/// Returns true if `pointwise_value` can compute the node's only result: a known operator, on floats and booleans, many
+/// on i32 and i64; Cast also on smaller integers;
 /// QuantizeLinear and DequantizeLinear.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
 
-/// Returns the number type of a nest that computes the node: the dtype of its numbers, of a Cast one that holds both sides;
-/// nullopt if it has none.
+/// Returns the number type of a nest that computes the node: the dtype of its numbers, of a Cast one that holds both
+/// sides; nullopt if it has none.
 std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId node);
 /// That of pointwise nodes in one group, which agree; f32 if none of them has any.
 Element group_number(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);

@@ -21,9 +21,9 @@ namespace collage::codegen {
 enum class RowRole { None, Wide, Narrow, Fold, Softmax, LayerNorm };
 RowRole row_role(const ir::Graph& graph, ir::NodeId node, const ir::Shape& rows);
 
-/// Returns the shape of the rows along which a reduction over the last dimension, a softmax or a layer normalisation works;
-/// nullopt for other nodes, and where rows are too short to fill vectors, too long to wait in the cache, or long but too few
-/// for all threads: those have lowerings of their own (lower/lower_rows.cpp, lower/lower_reduce.cpp).
+/// Returns the shape of the rows along which a reduction over the last dimension, a softmax or a layer normalisation
+/// works; nullopt for other nodes, and where rows are too short to fill vectors, too long to wait in the cache, or long
+/// but too few for all threads: those have lowerings of their own (lower/lower_rows.cpp, lower/lower_reduce.cpp).
 std::optional<ir::Shape> row_shape(const ir::Graph& graph, ir::NodeId node);
 
 /// Where a value of the rows lies that is not in a buffer of its own.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host detection by model number can name a wrong processor for new or virtual machines, while the feature bits are right:
-// the scheduling model is therefore chosen from the features.
+// Host detection by model number can name a wrong processor for new or virtual machines, while the feature bits are
+// right: the scheduling model is therefore chosen from the features.
 #include "compiler/codegen/llvm/detect_isa.h"
 
 #include <llvm/ADT/StringMap.h>

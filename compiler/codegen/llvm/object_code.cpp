@@ -37,8 +37,8 @@ constexpr llvm::Reloc::Model kRelocation = llvm::Reloc::PIC_;
 constexpr llvm::CodeModel::Model kCodeModel = llvm::CodeModel::Small;
 constexpr llvm::CodeGenOptLevel kLevel = llvm::CodeGenOptLevel::Default;
 
-/// COLLAGE_EMITTER is a digest of the sources of this folder and of the nests: a new emitter does not take over the code
-/// of an old one.
+/// COLLAGE_EMITTER is a digest of the sources of this folder and of the nests: a new emitter does not take over the
+/// code of an old one.
 std::string identity_of(const Isa& isa) {
   unsigned major = 0, minor = 0, patch = 0;
   LLVMGetVersion(&major, &minor, &patch);  // of the library that is loaded

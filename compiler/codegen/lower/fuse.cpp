@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Greedy, in ascending order of nodes: a pointwise node joins the group of one of its operands (an anchor's before a
 // pointwise one, a later before an earlier) if the shapes agree and no cycle of groups arises; then groups of its other
-// operands are merged under the same conditions. A node that works along rows (`row_program.h`) makes the pointwise group
-// of its operand a group over rows, which also takes what has one number per row.
+// operands are merged under the same conditions. A node that works along rows (`row_program.h`) makes the pointwise
+// group of its operand a group over rows, which also takes what has one number per row.
 #include "compiler/codegen/lower/fuse.h"
 
 #include <algorithm>
@@ -395,8 +395,8 @@ class Grouping {
     return false;
   }
 
-  // A kernel reads the operands of its anchor, and of what lies before that, from memory, so their producers cannot be in
-  // its epilogue.
+  // A kernel reads the operands of its anchor, and of what lies before that, from memory, so their producers cannot be
+  // in its epilogue.
   bool feeds_anchor(const std::vector<ir::NodeId>& producers, const Draft& of) const {
     std::vector<ir::NodeId> readers = of.between;
     readers.insert(readers.end(), {of.anchor, of.prologue});

@@ -2,8 +2,8 @@
 // Attention: MatMul(rows(MatMul(q, k)), v) in one pass over blocks of query rows, where `rows` is a softmax with the
 // scale and mask around it (`row_program.h`). A block's scores stay in scratch memory.
 //
-// Operands that Transpose nodes make are read through strides; what does not lie along the lanes is packed once per task,
-// a task being (batch and head, chunk of query rows).
+// Operands that Transpose nodes make are read through strides; what does not lie along the lanes is packed once per
+// task, a task being (batch and head, chunk of query rows).
 #include <algorithm>
 
 #include "compiler/codegen/generators/microkernel.h"

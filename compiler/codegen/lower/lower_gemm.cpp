@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatMul and Gemm. The result is cut into panels of columns and blocks of rows (`gemm_tiling.h`); the panel's part of B is
-// read in vectors, elements of A are broadcast.
+// MatMul and Gemm. The result is cut into panels of columns and blocks of rows (`gemm_tiling.h`); the panel's part of B
+// is read in vectors, elements of A are broadcast.
 //
 //   B constant: packed when compiled, [panel][k][column], zero-padded; leading dimensions of A fold into its rows.
 //   B computed: its rows are read unpacked; a transposed one is packed by each task.
@@ -159,8 +159,8 @@ class GemmLowering {
     return kernels;
   }
 
-  /// Rows of A that lie one after the other, times one constant B. Nothing if it is another product, or has weights that
-  /// are not safe to split.
+  /// Rows of A that lie one after the other, times one constant B. Nothing if it is another product, or has weights
+  /// that are not safe to split.
   std::vector<KernelSketch> run_on_tiles() {
     lanes_ = nest_.lanes();
     const bool has_rows = !p_.trans_a && (p_.is_gemm || p_.folded);
@@ -302,8 +302,8 @@ class GemmLowering {
     return p_.packed || !p_.trans_b ? 0 : static_cast<size_t>(p_.depth * width_) * nest_.number_bytes();
   }
 
-  /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since the
-  /// last call has taken their place in the second-level cache.
+  /// The next panel's part, cut over the row blocks of the chunk. Its weights come from far away: whatever ran since
+  /// the last call has taken their place in the second-level cache.
   std::vector<Prefetch> next_panel(const VectorOperand& b, const Expr& block, const DepthPart& part) const {
     if (!p_.packed || t_.panels.panels == 1) return {};
     const int64_t lines = part.depth * b.k_stride / kLineElements;

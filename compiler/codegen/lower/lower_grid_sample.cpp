@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GridSample of pictures. Lanes are neighbouring places of the grid: pixels and weights are computed once for all channels,
-// whose pixels are gathered. A task is a vector of places. As in the reference kernel
+// GridSample of pictures. Lanes are neighbouring places of the grid: pixels and weights are computed once for all
+// channels, whose pixels are gathered. A task is a vector of places. As in the reference kernel
 // (runtime/kernels/grid_sample.cpp), places that are NaN or infinite lie far outside.
 #include <algorithm>
 #include <array>

@@ -7,9 +7,9 @@
 //   ScatterElements  a copy of the data; then a task is a line of updates along the axis, in order
 //   ScatterND        a copy of the data; then a task is a piece of the part that a tuple selects, for all tuples in order
 //
-// No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into it
-// and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such indices any
-// one may be noted: which task writes last is not determined. Right constants need no check.
+// No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into
+// it and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such
+// indices any one may be noted: which task writes last is not determined. Right constants need no check.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QLinearConv and ConvInteger with constant weights. A first kernel writes the input with its pads, so that the second, the
-// convolution, has none:
+// QLinearConv and ConvInteger with constant weights. A first kernel writes the input with its pads, so that the second,
+// the convolution, has none:
 //
 //   one channel per group   f32, less the zero point; sums of at most 256 products of such numbers are exact
 //   other groups            four channels side by side, as u8: [image][group][4 channels][padded positions]; pads are the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QLinearMatMul and MatMulInteger with a constant matrix on the right: groups of four of the summed dimension, whose bytes
-// lie side by side in both operands.
+// QLinearMatMul and MatMulInteger with a constant matrix on the right: groups of four of the summed dimension, whose
+// bytes lie side by side in both operands.
 //
 //   a [m, k] bytes         =>  rows of whole groups, as u8; where they are that already, a itself
 //   b [k, n] constant      =>  [panel][term][group][column of the panel], four bytes each

@@ -2,10 +2,11 @@
 // Operators that work along contiguous rows: softmax, layer and instance normalisation. One task is one row; softmax
 // over another axis works on a vector of columns.
 //
-// A row of the last dimension is usually a group over rows instead, with its neighbours (kernel/row_program.h), which computes
-// softmax and layer normalisation by the same formulas. Here are those that it does not take (`row_shape`): along other axes
-// or several of them; long rows, whose exponentials wait in the result instead of memory that leaves the cache; a few long
-// rows, whose neighbours are better off with kernels that all threads share; and rows of less than a vector.
+// A row of the last dimension is usually a group over rows instead, with its neighbours (kernel/row_program.h), which
+// computes softmax and layer normalisation by the same formulas. Here are those that it does not take (`row_shape`):
+// along other axes or several of them; long rows, whose exponentials wait in the result instead of memory that leaves
+// the cache; a few long rows, whose neighbours are better off with kernels that all threads share; and rows of less
+// than a vector.
 #include <algorithm>
 #include <functional>
 #include <limits>

@@ -2,7 +2,8 @@
 // Windows that slide over each channel separately: depthwise convolution, MaxPool, AveragePool. One task is one row of
 // the output; lanes lie along the row, taps outside the input are masked.
 //
-// MaxPool of bytes: a first kernel writes them as f32, which holds them exactly; the windows' results become bytes again.
+// MaxPool of bytes: a first kernel writes them as f32, which holds them exactly; the windows' results become bytes
+// again.
 #include <algorithm>
 #include <functional>
 #include <limits>

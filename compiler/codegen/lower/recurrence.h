@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN as generated code sees them: operands and sizes, and the weights in the order of the kernels.
 //
-// Hidden units are cut into blocks of `width`, a multiple of the lanes; the last one is padded with zeros. All that belongs
-// to a block lies together: [direction][block][gate][width].
+// Hidden units are cut into blocks of `width`, a multiple of the lanes; the last one is padded with zeros. All that
+// belongs to a block lies together: [direction][block][gate][width].
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ struct Recurrence {
 };
 
 /// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: another dtype than f32;
-/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases, peepholes or lengths
-/// that are computed, or wrong lengths (that is an error, and a kernel cannot fail).
+/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases, peepholes or
+/// lengths that are computed, or wrong lengths (that is an error, and a kernel cannot fail).
 std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId id);
 
 /// Gates [first, first + count), whose products with the state are computed together.
@@ -62,8 +62,8 @@ runtime::Tensor pack_units(const Recurrence& r, const HiddenBlocks& blocks, int6
 /// W as the right operand of a product: [input][direction][block][gate][width].
 runtime::Tensor pack_input_weights(const Recurrence& r, const HiddenBlocks& blocks);
 
-/// What is added to the products with W, as `pack_units`: both halves of B, but of a GRU's last gate only W's where the reset
-/// gate multiplies the other. Expects a bias.
+/// What is added to the products with W, as `pack_units`: both halves of B, but of a GRU's last gate only W's where the
+/// reset gate multiplies the other. Expects a bias.
 runtime::Tensor pack_bias(const Recurrence& r, const HiddenBlocks& blocks);
 
 /// R as [direction][block][k][gate][width].

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activation functions as loop-IR expressions, for operators and for the cells of recurrent layers. Formulas and special
-// values are those of the reference kernels (runtime/kernels/activations.cpp, recurrent_spec.cpp). Errors in f32, where
-// the result is a normal number: at most 2 units in the last place for elu, selu and celu with their usual constants, 4 for
-// mish and the approximate gelu, 6 for the exact one. In f64 the exact gelu is a factor of 1 + erf, which cancels far below
-// zero.
+// Activation functions as loop-IR expressions, for operators and for the cells of recurrent layers. Formulas and
+// special values are those of the reference kernels (runtime/kernels/activations.cpp, recurrent_spec.cpp). Errors in
+// f32, where the result is a normal number: at most 2 units in the last place for elu, selu and celu with their usual
+// constants, 4 for mish and the approximate gelu, 6 for the exact one. In f64 the exact gelu is a factor of 1 + erf,
+// which cancels far below zero.
 #pragma once
 
 #include "compiler/codegen/nest/loop_nest.h"

@@ -80,7 +80,8 @@ Expr gather(int buffer, Expr index, Expr offsets, Expr mask = nullptr);
 /// Elements [index, index + lanes) of a type other than the buffer's; lanes that `mask` excludes are 0 and not read.
 Expr load_as(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
 
-/// Bytes [index, index + lanes) as 32-bit patterns, extended as I8 or U8; lanes that `mask` excludes are 0 and not read.
+/// Bytes [index, index + lanes) as 32-bit patterns, extended as I8 or U8; lanes that `mask` excludes are 0 and not
+/// read.
 Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask = nullptr);
 
 /// An i32 in each lane, times a factor of f32 in double, rounded to a whole number: halves to even.

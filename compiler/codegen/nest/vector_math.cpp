@@ -99,7 +99,8 @@ SplitPower split_power(Nest& nest, Expr x) {
           power_of_two(nest, binary(Op::BitSub, nest.constant_bits(0, lanes), rest))};
 }
 
-// log(x) = e ln 2 + log(1 + f), s = f / (2 + f), log(1 + f) = f - s (f - R(s^2)), R the rest of the series of 2 atanh(s).
+// log(x) = e ln 2 + log(1 + f), s = f / (2 + f), log(1 + f) = f - s (f - R(s^2)), R the rest of the series of 2
+// atanh(s).
 Expr double_log(Nest& nest, Expr x) {
   const int lanes = x->lanes;
   x = nest.let("x", x);
@@ -267,8 +268,8 @@ Expr vector_erf(Nest& nest, Expr x) {
   return nest.let("erf", select(binary(Op::FLess, magnitude, nest.constant(0.92F, lanes)), small, large));
 }
 
-// max(x, 0) + log(1 + u), u = exp(-|x|). With s = u / (2 + u): log(1 + u) = u - s (u - R(s^2)), where rounding of s counts
-// for a third at most.
+// max(x, 0) + log(1 + u), u = exp(-|x|). With s = u / (2 + u): log(1 + u) = u - s (u - R(s^2)), where rounding of s
+// counts for a third at most.
 Expr vector_softplus(Nest& nest, Expr x) {
   static constexpr float kPoly[] = {6.666641627e-01F, 4.002152805e-01F, 2.800179129e-01F, 2.801205947e-01F};
   int lanes = x->lanes;

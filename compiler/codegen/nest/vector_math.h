@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: at most 2 units
-// in the last place for exp, exp - 1, tanh, erf, sigmoid and softplus over all finite arguments, relative 3e-7 for log;
-// infinities and NaN as in IEEE. In f64, erf, sine and cosine are calls of the library, and the others are within 4e-15.
-// Shared parts become `let` statements of the nest's open block.
+// Elementary functions as loop-IR expressions: no library call in a loop. Errors against double precision: at most 2
+// units in the last place for exp, exp - 1, tanh, erf, sigmoid and softplus over all finite arguments, relative 3e-7
+// for log; infinities and NaN as in IEEE. In f64, erf, sine and cosine are calls of the library, and the others are
+// within 4e-15. Shared parts become `let` statements of the nest's open block.
 #pragma once
 
 #include "compiler/codegen/nest/loop_nest.h"

@@ -11,8 +11,9 @@
 
 namespace collage::codegen {
 
-/// A task packs `chunk_panels` panels of positions and multiplies them with `chunk_blocks` blocks of output channels. With
-/// several threads there are more tasks than threads where the panels allow, so that a thread that is stopped loses only one.
+/// A task packs `chunk_panels` panels of positions and multiplies them with `chunk_blocks` blocks of output channels.
+/// With several threads there are more tasks than threads where the panels allow, so that a thread that is stopped
+/// loses only one.
 struct ImplicitGemmPlan {
   BlockSize block;    ///< output channels x vectors of positions
   RowSplit channels;  ///< output channels of a group

@@ -54,8 +54,8 @@ Files files_read(const support::SourceManager& sources, const std::filesystem::p
   return files;
 }
 
-/// A file that was read and is not among those of the certificate, or the other way round, but for those that are still to be
-/// read; empty: there is none.
+/// A file that was read and is not among those of the certificate, or the other way round, but for those that are still
+/// to be read; empty: there is none.
 std::string other_files(const Files& stated, const Files& read, const std::vector<std::string>& later) {
   const auto has = [](const Files& files, const auto& file) {
     return std::find(files.begin(), files.end(), file) != files.end();

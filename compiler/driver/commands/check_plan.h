@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-check-plan MODEL RULES… CERTIFICATE`: what a certificate is about. Model and rules are compared with what it was
-// made from by their hashes, the problem is made again from them with the options that it states and compared with its own,
-// and plan and bound are judged (certificate/check_certificate.h). No search takes part.
+// `collage-check-plan MODEL RULES… CERTIFICATE`: what a certificate is about. Model and rules are compared with what it
+// was made from by their hashes, the problem is made again from them with the options that it states and compared with
+// its own, and plan and bound are judged (certificate/check_certificate.h). No search takes part.
 #pragma once
 
 #include <string>

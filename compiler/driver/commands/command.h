@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands work on, and the commands themselves. Each does one thing that the command line can ask for; after a
-// failure there are errors in `diags`.
+// What all commands work on, and the commands themselves. Each does one thing that the command line can ask for; after
+// a failure there are errors in `diags`.
 #pragma once
 
 #include <optional>
@@ -55,7 +55,8 @@ bool show_placed_model(const Command& command, const ir::Placement& placement);
 bool is_shown_after_build(const Request& request);
 void show_program(const Command& command, const ir::Placement& placement, const Program& program);
 
-/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found right.
+/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found
+/// right.
 std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Program& program);
 /// `--faults`. False after an error.
 bool read_faults(Command& command);
@@ -64,8 +65,8 @@ bool read_faults(Command& command);
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
 /// The candidates for the placement files of the request. Returns nullopt after errors.
 std::optional<Candidates> read_candidates(Command& command);
-/// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it cannot be
-/// followed, for the reason in `why`.
+/// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it
+/// cannot be followed, for the reason in `why`.
 std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
                                                          std::string* why);
 

@@ -38,8 +38,8 @@ std::string consider_candidate_placement(Command& command, const place::Strategy
   return to_string(verdict, found->predicted);
 }
 
-/// Writes the certificate of the plan that is built; what it proves beyond the search, the plan has as well. Returns nullopt
-/// after an error.
+/// Writes the certificate of the plan that is built; what it proves beyond the search, the plan has as well. Returns
+/// nullopt after an error.
 std::optional<std::string> certify(const Command& command, const SearchInput& input, FoundPlacement& plan) {
   const std::string& path = command.request.placement.certificate;
   if (path.empty()) return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler does about a lost device: it searches for a placement without it, and builds that. Matches, measured
-// costs and compiled code are kept, and the partitions that need no lost device are among the candidates.
+// What the compiler does about a lost device: it searches for a placement without it, and builds that. Matches,
+// measured costs and compiled code are kept, and the partitions that need no lost device are among the candidates.
 #pragma once
 
 #include <memory>

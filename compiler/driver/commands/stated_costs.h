@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measured costs that a certificate states, for making its problem again without a measurement. A candidate that the
-// certificate has not could not be measured, as it says.
+// The measured costs that a certificate states, for making its problem again without a measurement. A candidate that
+// the certificate has not could not be measured, as it says.
 #pragma once
 
 #include <map>

@@ -53,8 +53,8 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
 /// One more row, of a plan that was found otherwise.
 void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison);
 
-/// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results that
-/// differ from the reference are one.
+/// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results
+/// that differ from the reference are one.
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<execution::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 

@@ -53,8 +53,8 @@ class Compilation {
   std::optional<std::vector<passes::PassReport>> run_passes(const passes::PassOptions& options,
                                                             support::Diagnostics& diags);
 
-  /// After the passes: another form of the model, with the constraints of the settings on its nodes. What was made of the
-  /// former graph must not be used afterwards.
+  /// After the passes: another form of the model, with the constraints of the settings on its nodes. What was made of
+  /// the former graph must not be used afterwards.
   void replace_graph(ir::Graph graph, std::vector<place::Constraint> constraints);
 
   /// The problem with the partitions of `written` kept and those of `offered`, if not null, among the candidates.
@@ -90,7 +90,8 @@ class Compilation {
   support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
-  /// Makes `find_candidates` take costs from there, all at once, instead of measuring. The source outlives the compilation.
+  /// Makes `find_candidates` take costs from there, all at once, instead of measuring. The source outlives the
+  /// compilation.
   void take_costs_from(place::CostSource& source) { given_costs_ = &source; }
   /// As `costs`, to measure more.
   measure::MeasuredCosts* measuring() { return costs_ ? costs_->source.get() : nullptr; }

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "compiler/driver/explain/alternative.h"
 #include "compiler/driver/explain/explain_text.h"
 #include "compiler/driver/explain/frequent_refusals.h"
 #include "compiler/driver/report/candidate_stats.h"
 #include "compiler/driver/report/simulated.h"
+#include "compiler/driver/report/size_text.h"
 #include "compiler/driver/search/binding_limits.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/support/check.h"

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/driver/report/conversion_kind.h"
+#include "compiler/driver/report/size_text.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/support/check.h"
 
@@ -41,11 +42,6 @@ std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
 }
 
 }  // namespace
-
-std::string size_text(size_t bytes) {
-  double kib = static_cast<double>(bytes) / 1024;
-  return kib < 1024 ? fmt::format("{:.4g} KiB", kib) : fmt::format("{:.4g} MiB", kib / 1024);
-}
 
 Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
                       const std::string& backend) {

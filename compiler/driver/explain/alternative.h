@@ -54,7 +54,4 @@ bool has_candidate(const place::Problem& problem, ir::NodeId node, const std::st
 place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
                                 ir::NodeId node);
 
-/// `16 KiB`, `70.5 MiB`
-std::string size_text(size_t bytes);
-
 }  // namespace collage::driver

@@ -17,8 +17,8 @@ struct RuleFiles {
   ir::RuleSet rules;               ///< with phases that were checked
 };
 
-/// The folder of rules that is used where the user names none: the value of the environment variable COLLAGE_RULES (empty:
-/// no rules), else `share/collage/rules` of this installation or build. No path where there is none.
+/// The folder of rules that is used where the user names none: the value of the environment variable COLLAGE_RULES
+/// (empty: no rules), else `share/collage/rules` of this installation or build. No path where there is none.
 std::vector<std::string> default_rules();
 
 /// Returns null after errors.

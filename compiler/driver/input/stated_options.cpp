@@ -61,7 +61,9 @@ Values threads_of(const Request& request) {
 bool set_threads(const Values& values, Request& request) {
   if (values.size() != 1) return false;
   const std::string& text = values.front();
-  return std::from_chars(text.data(), text.data() + text.size(), request.settings.threads).ec == std::errc();
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, request.settings.threads);
+  return error == std::errc() && stop == end && request.settings.threads > 0;
 }
 
 Values numerics_of(const Request& request) {
@@ -71,6 +73,7 @@ Values numerics_of(const Request& request) {
 
 bool set_numerics(const Values& values, Request& request) {
   if (values.empty()) return true;
+  if (values.size() > 1) return false;
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(values.front());
   if (numerics) request.settings.code.numerics = *numerics;
   return numerics.has_value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options on which a placement problem depends, as a certificate states them: by flag, with the values that were given.
-// One table says which they are, how they are read back into a request, and what each means in words.
+// The options on which a placement problem depends, as a certificate states them: by flag, with the values that were
+// given. One table says which they are, how they are read back into a request, and what each means in words.
 #pragma once
 
 #include <string>

@@ -179,7 +179,8 @@ bool note_given_up(const TriedSites& before, const QuantizableModel& model, cons
   return true;
 }
 
-/// What partitions save once others are given up, and without those that save nothing any more, if the limits still hold.
+/// What partitions save once others are given up, and without those that save nothing any more, if the limits still
+/// hold.
 bool price_again(const ErrorLimits& limits, const ErrorMeter& meter, SiteTrials& trials, ChosenSites* chosen,
                  support::Diagnostics& diags) {
   const TriedSites before = chosen->best;

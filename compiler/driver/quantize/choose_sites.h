@@ -40,7 +40,8 @@ struct ChosenSites {
 /// Without limits. Returns nullopt after an error.
 std::optional<ChosenSites> cheapest_sites(SiteTrials& trials, size_t site_count);
 
-/// Takes sites away until the limits hold. In f32 they may not, which is an error if it is the accuracy. False after one.
+/// Takes sites away until the limits hold. In f32 they may not, which is an error if it is the accuracy. False after
+/// one.
 bool keep_within(const ErrorLimits& limits, const QuantizableModel& model, const ErrorMeter& meter, SiteTrials& trials,
                  ChosenSites* chosen, support::Diagnostics& diags);
 

@@ -8,8 +8,8 @@
 //      back to f32, and the rest is placed again. Of the last one, as many sites as the limit permits stay, those
 //      with the least noise first.
 //
-// Each step is a search of the whole model, so that costs of conversions, launches and copies count. The order of steps does
-// not depend on times, so that equal costs give equal results.
+// Each step is a search of the whole model, so that costs of conversions, launches and copies count. The order of steps
+// does not depend on times, so that equal costs give equal results.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@
 
 namespace collage::driver {
 
-/// After the passes; the compilation then has the quantised graph. `run`: scale and formats of input files, the inputs on
-/// which errors are measured if there are any, and labels. Returns nullopt after an error.
+/// After the passes; the compilation then has the quantised graph. `run`: scale and formats of input files, the inputs
+/// on which errors are measured if there are any, and labels. Returns nullopt after an error.
 std::optional<QuantizeReport> quantize_model(Compilation& compilation, const QuantizeRequest& request,
                                              const execution::RunRequest& run, support::Diagnostics& diags);
 

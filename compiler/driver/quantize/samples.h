@@ -29,8 +29,8 @@ class Samples {
   int64_t count_ = 0;
 };
 
-/// Every input needs as many samples; a folder stands for the files in it, by name. Scale and formats of files come from
-/// `request`. Returns nullopt after an error, reported at `option`: an element that is NaN or infinite is one.
+/// Every input needs as many samples; a folder stands for the files in it, by name. Scale and formats of files come
+/// from `request`. Returns nullopt after an error, reported at `option`: an element that is NaN or infinite is one.
 std::optional<Samples> read_samples(const std::vector<execution::NamedFile>& files,
                                     const execution::RunRequest& request, const execution::ModelPorts& model,
                                     const std::string& option, support::Diagnostics& diags);

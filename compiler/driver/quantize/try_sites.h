@@ -44,13 +44,13 @@ class SiteTrials {
   SiteTrials(Compilation& compilation, const QuantizableModel& model, std::vector<std::string> backends,
              support::Diagnostics& diags);
 
-  /// The best placement with these sites quantised; an impossible one where constraints want what only the other form can
-  /// do. Returns nullopt after an error in the constraints themselves.
+  /// The best placement with these sites quantised; an impossible one where constraints want what only the other form
+  /// can do. Returns nullopt after an error in the constraints themselves.
   std::optional<TriedSites> place(const std::vector<bool>& wanted);
   /// Reports why these sites have no placement.
   void explain(const TriedSites& impossible);
-  /// The same without sites that a backend would run which may not, and without those Adds that the host would run: it does
-  /// them in f32 just as well. What is left does not grow.
+  /// The same without sites that a backend would run which may not, and without those Adds that the host would run: it
+  /// does them in f32 just as well. What is left does not grow.
   std::optional<TriedSites> settle(std::vector<bool> wanted);
 
   /// Leaves the compilation with this graph.

@@ -44,7 +44,8 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
   return rows;
 }
 
-/// The lines of an answer: a head without indentation, then rows `  label   text` or, under the same label, `      text`.
+/// The lines of an answer: a head without indentation, then rows `  label   text` or, under the same label, `     
+/// text`.
 ordered_json answer_list(const std::string& text) {
   ordered_json answers = ordered_json::array();
   for (size_t at = 0; at < text.size();) {

@@ -10,8 +10,8 @@
 
 namespace collage::driver {
 
-/// Runs the first and the last graph of `history` on the reference kernels. Where they differ, the rows are those of the
-/// passes after which the results are others; without a difference there is one row per output. Empty if nothing
+/// Runs the first and the last graph of `history` on the reference kernels. Where they differ, the rows are those of
+/// the passes after which the results are others; without a difference there is one row per output. Empty if nothing
 /// changed the model, or the reference kernels cannot run it.
 std::vector<plan::CheckRow> check_passes(const std::vector<passes::PassSnapshot>& history,
                                          const std::vector<ir::Tensor>& inputs, double tolerance);

@@ -23,8 +23,8 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
                                       const plan::PlanTargets& targets, support::FileCache* cache,
                                       support::Diagnostics& diags);
 
-/// Runs all of them in turn, A A A B B B A A A …, so that a machine that slows down slows all of them down; `runs` times each, and each
-/// turn begins with runs that do not count (execution/time_plan.h). A failure ends it.
+/// Runs all of them in turn, A A A B B B A A A …, so that a machine that slows down slows all of them down; `runs`
+/// times each, and each turn begins with runs that do not count (execution/time_plan.h). A failure ends it.
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
                             int runs);
 

@@ -18,8 +18,8 @@ struct BindingLimit {
   Cost gain;             ///< at least: what the plan would cost less
 };
 
-/// Each limit lifted alone, with a short search that starts from nothing; most gain first. Empty for a plan that no limit
-/// has touched (`Solution::is_limited`) and for strategies that prove nothing.
+/// Each limit lifted alone, with a short search that starts from nothing; most gain first. Empty for a plan that no
+/// limit has touched (`Solution::is_limited`) and for strategies that prove nothing.
 std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan);
 
 }  // namespace collage::driver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--candidate-placement FILE`: a placement of the user's (placement_file.h) that the search may take, in parts or as it
-// is. Its partitions are among the candidates (BuildOptions::offered). Here it is held against the outcome as a whole:
-// followed as `--placement` would, the nodes that it does not name searched.
+// `--candidate-placement FILE`: a placement of the user's (placement_file.h) that the search may take, in parts or as
+// it is. Its partitions are among the candidates (BuildOptions::offered). Here it is held against the outcome as a
+// whole: followed as `--placement` would, the nodes that it does not name searched.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,9 @@ struct OfferVerdict {
 };
 
 /// What became of `offered`. `followed` is the outcome of following it, or nothing for the reason in `why_not`. Where
-/// it is predicted at no more than `found`, or above it by less than measured costs are uncertain by (place/costs/noise.h),
-/// it takes the place of that: ties are the user's, and a saved placement stays while costs are measured anew.
+/// it is predicted at no more than `found`, or above it by less than measured costs are uncertain by
+/// (place/costs/noise.h), it takes the place of that: ties are the user's, and a saved placement stays while costs are
+/// measured anew.
 OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, std::optional<FoundPlacement> followed,
                          const std::string& why_not, FoundPlacement* found);
 

@@ -23,8 +23,8 @@ certificate::Names names_of(const SearchInput& input) {
   return names;
 }
 
-/// States a candidate of one problem in terms of another of the same graph. The formats of both may be numbered differently,
-/// their constants are numbered by the graph.
+/// States a candidate of one problem in terms of another of the same graph. The formats of both may be numbered
+/// differently, their constants are numbered by the graph.
 class Restatement {
  public:
   Restatement(const Problem& from, Problem& to) : from_(from), to_(to) {}

@@ -24,16 +24,16 @@ struct Costs {
 /// Costs are measured where the settings say so, or leave the choice and an active rule file says `cost measured`.
 /// Without a database (none is wanted, or there is no home to keep one in) they are forgotten after this compilation. A
 /// database that cannot be used, or a measuring process that does not exist, is a warning. `rules`: the paths that
-/// `active` were read from; `cache`: of compiled code, for the measuring process; null: none. The listener lives as long
-/// as the costs.
+/// `active` were read from; `cache`: of compiled code, for the measuring process; null: none. The listener lives as
+/// long as the costs.
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
                  const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags);
 
 /// Warns of rows of the database that do not count: `ID: why`.
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags);
 
-/// `31 measured, 57 from cache, 224 not needed (could save 0.4 %, by bounds)   2.1 s   410 runs, 26 kernels compiled`, and what failed. Empty if there
-/// was nothing to measure.
+/// `31 measured, 57 from cache, 224 not needed (could save 0.4 %, by bounds)   2.1 s   410 runs, 26 kernels compiled`,
+/// and what failed. Empty if there was nothing to measure.
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy);
 
 }  // namespace collage::driver

@@ -30,14 +30,9 @@ constexpr int kMostFinalRuns = 21;
 /// One of many evaluations; a whole search may take as many states as it likes.
 constexpr uint64_t kMaxStates = 2'000;
 
-double quantile(std::vector<double> values, double fraction) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(fraction * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 /// Half the interquartile range.
 double spread(const std::vector<double>& seconds) {
-  return (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / 2;
+  return (execution::quantile(seconds, 0.75) - execution::quantile(seconds, 0.25)) / 2;
 }
 
 class PlanEvolution {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--strategy=evolve`: from the exact plan on by measuring whole plans (place/baselines/evolve.h), for what adding up costs
-// cannot see. The best is measured again, in turn with the plan it came from; it must be faster by more than the noise,
-// or that plan stays.
+// `--strategy=evolve`: from the exact plan on by measuring whole plans (place/baselines/evolve.h), for what adding up
+// costs cannot see. The best is measured again, in turn with the plan it came from; it must be faster by more than the
+// noise, or that plan stays.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ struct EvolveReport {
   double seconds = 0;       ///< that it took
 };
 
-/// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an error:
-/// the seed does not run.
+/// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an
+/// error: the seed does not run.
 std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
                                           const plan::PlanTargets& targets, const Settings& settings,
                                           const std::vector<execution::BoundInput>& inputs, EvolveReport* report,

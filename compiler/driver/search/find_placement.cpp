@@ -132,6 +132,19 @@ std::optional<place::Solution> solve(const SearchInput& input, const place::Buil
   return place::solve_within_memory(input.graph, built, input.limits, strategy, options, why);
 }
 
+SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built) {
+  return {.graph = input.graph,
+          .built = built,
+          .rules = input.rules,
+          .written = input.written,
+          .limits = input.limits,
+          .options = input.options,
+          .objective = input.objective,
+          .machine = input.machine,
+          .cache = input.cache,
+          .targets = input.targets};
+}
+
 Cost objective_value(const SearchInput& input, const ir::Placement& placement) {
   if (input.objective->is_concurrent()) {
     return Cost::time(input.objective->schedule->value(place::tasks_of(input.graph, placement, input.machine)));
@@ -174,10 +187,6 @@ Cost improve(const SearchInput& input, const place::Strategy& strategy, place::S
   if (!fits(*solution) || value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
   return found.bound;
 }
-
-}  // namespace
-
-namespace {
 
 /// Whether partitions are joined after the search where their backend wants it.
 enum class Joins { Yes, No };

@@ -41,6 +41,9 @@ struct SearchInput {
   const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
 };
 
+/// The same search of another problem of the graph, which has the prices of the objective; without a listener.
+SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
+
 struct FoundPlacement {
   ir::Placement placement;                 ///< after partitions were joined where their backend wants it
   std::vector<place::CandidateId> chosen;  ///< candidates of the problem, as the search chose them

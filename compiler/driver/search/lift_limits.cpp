@@ -5,16 +5,7 @@ namespace collage::driver {
 
 LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& limits) {
   auto built = std::make_unique<place::BuiltProblem>(asked.priced != nullptr ? *asked.priced : asked.built);
-  SearchInput input{.graph = asked.graph,
-                    .built = *built,
-                    .rules = asked.rules,
-                    .written = asked.written,
-                    .limits = asked.limits,
-                    .options = asked.options,
-                    .objective = asked.objective,
-                    .machine = asked.machine,
-                    .cache = asked.cache,
-                    .targets = asked.targets};
+  SearchInput input = with_problem(asked, *built);
   for (const Limit& limit : limits) {
     const auto is_meant = [&](const std::string& name) { return limit.of.empty() || limit.of == name; };
     if (limit.kind == LimitKind::Memory) {

@@ -69,8 +69,8 @@ std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& bes
   return rivals;
 }
 
-/// The plan with the costs that the search did without, and what all plans cost at least as `bound` was that before. Nothing:
-/// a part of it cannot be measured.
+/// The plan with the costs that the search did without, and what all plans cost at least as `bound` was that before.
+/// Nothing: a part of it cannot be measured.
 std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& plan, Cost bound,
                                                   measure::MeasuredCosts& costs) {
   std::vector<CandidateId> unmeasured;
@@ -92,9 +92,7 @@ std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, cons
     cost = measured;
     measured_later.emplace_back(unmeasured[a], measured);
   }
-  const SearchInput priced{input.graph,     built,         input.rules, input.written,  input.limits, input.options,
-                           input.objective, input.machine, nullptr,     input.listener, input.cache,  input.targets};
-  FoundPlacement found = to_found_placement(priced, plan.solution);
+  FoundPlacement found = to_found_placement(with_problem(input, built), plan.solution);
   found.solution.cost = found.predicted;
   found.measured_later = std::move(measured_later);
   found.bound = std::min(found.predicted, bound - below);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last word on a plan of measured costs. Costs of partitions do not add up exactly to what the whole takes, so a plan of one
-// backend, or of a simpler strategy, that is predicted to take hardly more may take less. Such rivals are timed as whole plans
-// beside the best one, in turn, in the measuring process, and one that is faster by more than the error takes its place. The database
-// keeps the times: the next compilation decides in the same way, without timing.
+// The last word on a plan of measured costs. Costs of partitions do not add up exactly to what the whole takes, so a
+// plan of one backend, or of a simpler strategy, that is predicted to take hardly more may take less. Such rivals are
+// timed as whole plans beside the best one, in turn, in the measuring process, and one that is faster by more than the
+// error takes its place. The database keeps the times: the next compilation decides in the same way, without timing.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that never run: another one of their rule can run wherever they can, in the same formats, and never costs more.
+// Kernels that never run: another one of their rule can run wherever they can, in the same formats, and never costs
+// more.
 //
 //     kernel fast { cost 1 us }   kernel slow { where rank(x) == 4  cost 2 us }     =>   `slow` never runs
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace collage::lint {
 namespace {
 
-/// Can a match that the clauses admit still be refused, because an argument of the lowering has no value or does not fit, or because
-/// the processor lacks what the generator that it names needs?
+/// Can a match that the clauses admit still be refused, because an argument of the lowering has no value or does not
+/// fit, or because the processor lacks what the generator that it names needs?
 bool may_refuse(const ir::Lowering& lowering) {
   const bool may_name_generator = lowering.kind == ir::LoweringKind::HostJit && lowering.span.is_valid();
   if (lowering.meaning || may_name_generator) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides quickly that two rules have no match in common, so that files of thousands of rules are not compared pair
-// by pair in full.
+// What decides quickly that two rules have no match in common, so that files of thousands of rules are not compared
+// pair by pair in full.
 //
 //     rule a { match y = Conv(x, w) where y.group == 1 … }   rule b { match c = Conv(v, k) where c.group == 2 … }
 //         =>   one pattern, and `$0.group` is 1 and 2

@@ -23,8 +23,8 @@ CaptureNames names_of(const ir::Rule& rule);
 /// `dim(x, 1) % 8 == 0` => `((dim(x,1)%8)==0)`
 std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Settings& settings = {});
 
-/// The value of an expression that is the same for every match: literals, settings, and arithmetic on them; nothing where it
-/// has none, or a double does not hold it exactly.
+/// The value of an expression that is the same for every match: literals, settings, and arithmetic on them; nothing
+/// where it has none, or a double does not hold it exactly.
 std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings);
 
 /// Returns whether the expression asks for a version. If nothing is known about the machine, every such condition

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a list of numbers. Where the list comes from a capture that is absent, the argument is one number instead:
-// what counts or picks elements is 0, and what joins them is that number.
+// Functions of a list of numbers. Where the list comes from a capture that is absent, the argument is one number
+// instead: what counts or picks elements is 0, and what joins them is that number.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the steps of building a problem work on. Each step is a function `bool step(ProblemBuilder&)` or `void` in a file
-// of its own; problem_builder.cpp says in which order they run.
+// What the steps of building a problem work on. Each step is a function `bool step(ProblemBuilder&)` or `void` in a
+// file of its own; problem_builder.cpp says in which order they run.
 #pragma once
 
 #include <optional>
@@ -31,8 +31,8 @@ class ProblemBuilder {
   /// Puts values with layouts into a space.
   std::vector<ValueFormat> with_space(const std::vector<ValueLayout>& list, const std::string& space);
 
-  /// After candidates went: the implicit host steps in, and pins and constraints are applied again. False after an error:
-  /// what went was the last candidate of a pinned or constrained node.
+  /// After candidates went: the implicit host steps in, and pins and constraints are applied again. False after an
+  /// error: what went was the last candidate of a pinned or constrained node.
   bool complete();
   /// Works out conversions and memory of the candidates that there are.
   void convert();

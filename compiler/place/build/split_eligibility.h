@@ -16,8 +16,8 @@
 
 namespace collage::place {
 
-/// Splits that the input fixes stay. Each of the others leaves a refusal for `--why`. `objection`: why the objective has
-/// none; empty where it may have them.
+/// Splits that the input fixes stay. Each of the others leaves a refusal for `--why`. `objection`: why the objective
+/// has none; empty where it may have them.
 void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view objection, BuiltProblem* built);
 
 }  // namespace collage::place

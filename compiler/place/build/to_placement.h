@@ -14,9 +14,9 @@
 namespace collage::place {
 
 /// Nodes of the problem are those of the graph; its values are `values` there. `matches_of` gives the matches of a
-/// candidate; without it partitions have none, as is enough to price them. `times`: of a problem that is priced in joules,
-/// the one with the same candidates and conversions that is priced in times, for placements never hold an energy; without
-/// it they cost nothing.
+/// candidate; without it partitions have none, as is enough to price them. `times`: of a problem that is priced in
+/// joules, the one with the same candidates and conversions that is priced in times, for placements never hold an
+/// energy; without it they cost nothing.
 ///
 /// After: partitions stand in an order in which they can run, named `p0`, `p1`, …; conversions by value, each after the
 /// one that makes its source, named `x.npu0` for a copy of `x` in `npu[0]`, with `.1`, `.2`, … where that name is

@@ -25,8 +25,8 @@ struct Constraint {
 
 class ProblemBuilder;
 
-/// Removes candidates that a constraint of the options forbids. Returns false after an error: a constraint that leaves a
-/// node without candidates.
+/// Removes candidates that a constraint of the options forbids. Returns false after an error: a constraint that leaves
+/// a node without candidates.
 bool apply_constraints(ProblemBuilder& builder);
 
 }  // namespace collage::place

@@ -69,8 +69,8 @@ class Grower {
 
   std::vector<UnitUnion> run() {
     grow_groups();
-    // Kinds are compared at each join, so that they depend on its order: a convolution takes a sum and its other operand
-    // only after these two are one. What has one exit is found from there, however many a candidate may have.
+    // Kinds are compared at each join, so that they depend on its order: a convolution takes a sum and its other
+    // operand only after these two are one. What has one exit is found from there, however many a candidate may have.
     if (policy_.join == JoinKind::Kinds && !only_upwards_) {
       only_upwards_ = true;
       visited_ = path_joins_ = 0;

@@ -2,9 +2,9 @@
 // Exact cover by backtracking on the first uncovered node, with the cost of the best cover so far as bound. Units that
 // disagree with those chosen before about how a value lies are not tried.
 //
-// Rules that are named are first taken in the order in which they are written, as saved placements have them: rule k for
-// the k-th unit by first node, in the wanted formats. A cover of that kind is the answer; only without one are all others
-// tried.
+// Rules that are named are first taken in the order in which they are written, as saved placements have them: rule k
+// for the k-th unit by first node, in the wanted formats. A cover of that kind is the answer; only without one are all
+// others tried.
 #include "compiler/place/candidates/exact_cover.h"
 
 #include <algorithm>

@@ -30,9 +30,9 @@ struct CoverAnswer {
 
 inline constexpr size_t kMaxCoverSteps = 50'000;
 
-/// Returns a cover in the wanted formats whose units, by first node, have the rules of the question in their order. Without
-/// one it returns the cheapest cover of these rules that fits the formats, or else the cheapest; no cover if there is none.
-/// Limits of the policy do not count.
+/// Returns a cover in the wanted formats whose units, by first node, have the rules of the question in their order.
+/// Without one it returns the cheapest cover of these rules that fits the formats, or else the cheapest; no cover if
+/// there is none. Limits of the policy do not count.
 CoverAnswer find_cover(const ir::Graph& graph, const ir::Backend& backend, const BackendCandidates& found,
                        const CoverQuestion& question);
 

@@ -152,8 +152,8 @@ class FormatChooser {
     return 0;
   }
 
-  /// `layout` as `value` can have it: one spelling of equal ones, and another value's storage, by `as x`, may be its own
-  /// dtype.
+  /// `layout` as `value` can have it: one spelling of equal ones, and another value's storage, by `as x`, may be its
+  /// own dtype.
   LayoutId canonical(LayoutId layout, ValueId value) const {
     if (!layout.is_valid()) return layout;
     TensorForm own = layouts_.at(layout);

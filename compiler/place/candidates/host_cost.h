@@ -11,8 +11,8 @@
 
 namespace collage::place {
 
-/// launch + max(arithmetic / peak, bytes / bandwidth), for nodes (ascending) that run as one partition. Those without code
-/// take what their reference kernels do; with an empty `has_code` all have code.
+/// launch + max(arithmetic / peak, bytes / bandwidth), for nodes (ascending) that run as one partition. Those without
+/// code take what their reference kernels do; with an empty `has_code` all have code.
 runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code);
 
 }  // namespace collage::place

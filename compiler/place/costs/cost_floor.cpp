@@ -62,7 +62,8 @@ double share_inside(const Graph& graph, const ir::Node& node) {
   return share;
 }
 
-/// How many times fewer products minimal filtering takes: k m against k + m - 1 for m outputs of k taps, where the stride is 1.
+/// How many times fewer products minimal filtering takes: k m against k + m - 1 for m outputs of k taps, where the
+/// stride is 1.
 double saved_by_filters(const Graph& graph, const ir::Node& node) {
   const auto& kernel = graph.value(node.inputs[1]).type.shape;
   const std::vector<int64_t> strides = ints_of(node, "strides");
@@ -80,7 +81,8 @@ bool is_byte(const Graph& graph, ValueId value) {
   return dtype == ir::DType::I8 || dtype == ir::DType::U8;
 }
 
-/// Elements of a convolution's input for each one that differs: by how much a Resize of the same candidate has enlarged it.
+/// Elements of a convolution's input for each one that differs: by how much a Resize of the same candidate has enlarged
+/// it.
 double times_repeated(const Graph& graph, const ir::Node& conv, const std::vector<NodeId>& candidate) {
   const NodeId producer = graph.value(conv.inputs[0]).producer;
   if (!producer.is_valid() || !std::binary_search(candidate.begin(), candidate.end(), producer)) return 1;

@@ -30,8 +30,8 @@ struct CostFloor {
   CostFeatures features;
 };
 
-/// `backend`: of the candidate; null: the implicit host. What a plugin computes with is not known; of generated code the generator
-/// that its rule names says it.
+/// `backend`: of the candidate; null: the implicit host. What a plugin computes with is not known; of generated code
+/// the generator that its rule names says it.
 CostFloor cost_floor(const ir::Graph& graph, const ir::Partition& candidate, const ir::Backend* backend,
                      const MachineLimits& machine);
 

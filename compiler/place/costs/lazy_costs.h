@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which costs have to be measured, so that the best plan is about the one that measuring everything would give.
 //
-// A cost that is not known stands in the problem as what like ones make expect, or at a bound that it will not go below.
+// A cost that is not known stands in the problem as what like ones make expect, or at a bound that it will not go
+// below.
 //
 //     1. as expected   search; measure what lies on the plan and is not known; again, until all of the plan is
 //     2. at bounds     search. It saves little: that is all that other plans could. Else measure those of its costs that are
@@ -11,19 +12,19 @@
 //     any other plan, with bounds  <= its measured cost                      (a bound is not above what it stands for)
 //     what others could save       <= cost of the plan - the least with bounds
 //
-// Without fits there is nothing to expect: the first search is by bounds, goes on until its whole plan is known, and no plan
-// costs less by measured costs. Nor does another one of equal cost come first in the order of ties: with bounds it costs no
-// more, and would have been found and measured. All this holds where the search proves its plan; the bound that it proves
-// otherwise is one on measured costs, too.
+// Without fits there is nothing to expect: the first search is by bounds, goes on until its whole plan is known, and no
+// plan costs less by measured costs. Nor does another one of equal cost come first in the order of ties: with bounds it
+// costs no more, and would have been found and measured. All this holds where the search proves its plan; the bound
+// that it proves otherwise is one on measured costs, too.
 //
 // Bounds. `floor` comes from the machine's limits (cost_floor.h) and is safe but low. Once some of a kind are known,
-// a roofline that is fitted to them (roofline.h) raises it, less the error of the fit and some caution, of which more is
-// needed the fewer they are.
+// a roofline that is fitted to them (roofline.h) raises it, less the error of the fit and some caution, of which more
+// is needed the fewer they are.
 //
 //     known of a kind: 6 us for 1 Mflop, 11 us for 2, …   =>   1 us launch + 5 us per Mflop, and less than that as a bound
 //
-// A cost that comes out below its bound lowers the others of its kind: below the floor itself if need be. The search then
-// goes on, so that only a bound that stays too high unseen could hide a plan.
+// A cost that comes out below its bound lowers the others of its kind: below the floor itself if need be. The search
+// then goes on, so that only a bound that stays too high unseen could hide a plan.
 #pragma once
 
 #include <functional>

@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned kTerms = 3;
 using Matrix = std::array<std::array<double, kTerms + 1>, kTerms>;
 
-/// Solves the normal equations of the chosen terms by elimination. Nothing: they do not determine the constants, or one of them
-/// is negative.
+/// Solves the normal equations of the chosen terms by elimination. Nothing: they do not determine the constants, or one
+/// of them is negative.
 std::optional<std::array<double, kTerms>> solve(Matrix equations, unsigned chosen) {
   std::array<double, kTerms> result{};
   std::array<double, kTerms> scale{};

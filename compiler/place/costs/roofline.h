@@ -3,8 +3,8 @@
 //
 //     launch + operations / rate + bytes / bandwidth
 //
-// with the three constants, none of them negative, that fit the known ones best relative to their cost. What the known ones
-// lie below the fit says how far others may.
+// with the three constants, none of them negative, that fit the known ones best relative to their cost. What the known
+// ones lie below the fit says how far others may.
 #pragma once
 
 #include <array>
@@ -35,12 +35,13 @@ class Roofline {
   double seconds(const CostFeatures& features) const;
   /// What a candidate takes most likely: the prediction, corrected by what is known of very similar ones.
   runtime::Duration expected(const CostFeatures& features) const;
-  /// What a candidate takes at least: the prediction, lowered as far as the worst of the known ones lies below its own, and
-  /// divided by 1 + `caution` / n^1.5 for n observations. 0 where nothing is known.
+  /// What a candidate takes at least: the prediction, lowered as far as the worst of the known ones lies below its own,
+  /// and divided by 1 + `caution` / n^1.5 for n observations. 0 where nothing is known.
   runtime::Duration bound(const CostFeatures& features, double caution) const;
 
  private:
-  /// Where all that is known is larger, a constant part is a guess: what the known ones take, in proportion. Infinite elsewhere.
+  /// Where all that is known is larger, a constant part is a guess: what the known ones take, in proportion. Infinite
+  /// elsewhere.
   double cap(const CostFeatures& features) const;
 
   using Terms = std::array<double, 3>;

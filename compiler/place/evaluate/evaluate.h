@@ -15,7 +15,8 @@ namespace collage::place {
 /// The cost, or what is wrong. That of a written plan is a time.
 using Verdict = std::variant<Cost, std::string>;
 
-/// Prices a solution independently of the searches: every node covered once, quotient acyclic, every demanded format reachable, limits kept.
+/// Prices a solution independently of the searches: every node covered once, quotient acyclic, every demanded format
+/// reachable, limits kept.
 Verdict evaluate(const Problem& problem, const Solution& solution);
 
 /// Prices a written plan from what it says alone: every node of the graph in one partition, partitions in an order in

@@ -73,8 +73,8 @@ class BeamSearch {
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
   /// `Cost::max()` if all were.
   Cost run(size_t width, Incumbent& best);
-  /// Of the last round: the least cost of a solution that was not accepted, and what it would return without these. Where
-  /// the first is no more than the second, wider rounds prove no more.
+  /// Of the last round: the least cost of a solution that was not accepted, and what it would return without these.
+  /// Where the first is no more than the second, wider rounds prove no more.
   Cost least_refused() const { return least_refused_; }
   Cost least_put_aside() const { return put_aside_; }
 
@@ -92,12 +92,13 @@ class BeamSearch {
   struct Entry {
     SearchState state;
     Cost bound;
-    /// The bound without what the bytes cost that a candidate works with: the first one in a memory pays for all later
-    /// ones. States are expanded in this order.
+    /// The bound without the price of the bytes that candidates work with, as the first candidate in a memory pays it
+    /// for all later ones. States are expanded in this order.
     Cost order;
     size_t count = 0;  ///< candidates chosen
     StepId step;
-    // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is live at a node.
+    // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is live at a
+    // node.
     Table<SearchLimits::InstanceId, int64_t> held;
     Table<SearchLimits::InstanceId, int64_t> worst;
     Table<LimitId, int64_t> live;  ///< at nodes; 0 where no later candidate adds to it

@@ -11,7 +11,8 @@
 // Limits (search_limits.h) count once a solution breaks them: from then on they have prices in the bound, and partial
 // solutions remember what they have used. What a plan needs of a memory follows from its whole execution order: of
 // solutions that fit by what can be counted early, those that do not fit in the end are refused, and rounds that count
-// on less memory look for one that does. Small problems are at last searched with all choices kept apart, which is exact.
+// on less memory look for one that does. Small problems are at last searched with all choices kept apart, which is
+// exact.
 //
 // Ties: least cost, then fewest candidates, then the sequence of candidates in the order in which they cover the first
 // uncovered node, compared by rule, backend, instance, nodes. The order of Problem::candidates never matters. Equally

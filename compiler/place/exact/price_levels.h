@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chain bound at several prices of the limits at once, for partial solutions.
 //
-// At the best prices all of a limit is used up by the whole solution. A partial solution that has used more than its part
-// leaves a rest that must do with less, and for that a higher price gives the better bound; one that has used little
-// needs a lower one. So each partial solution gets the highest of the bounds at
+// At the best prices all of a limit is used up by the whole solution. A partial solution that has used more than its
+// part leaves a rest that must do with less, and for that a higher price gives the better bound; one that has used
+// little needs a lower one. So each partial solution gets the highest of the bounds at
 //
 //     factor * price,   factor in kPriceFactors
 //

@@ -244,7 +244,8 @@ class OptimalSearch {
     return true;
   }
 
-  /// Multipliers that are good without limits are a good start for those with prices, and what they prove holds for both.
+  /// Multipliers that are good without limits are a good start for those with prices, and what they prove holds for
+  /// both.
   void tune_without_limits() {
     constexpr int kSteps = 150, kStepsOfLarge = 25;
     BoundTuner tuner(stage_->search, stage_->chain);

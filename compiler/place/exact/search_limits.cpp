@@ -82,8 +82,8 @@ bool SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateI
   return true;
 }
 
-/// The uses of a limit at a node r. The candidate c with r holds, in its step, all that it writes and reads; values across
-/// r that it reads are those of their writers:
+/// The uses of a limit at a node r. The candidate c with r holds, in its step, all that it writes and reads; values
+/// across r that it reads are those of their writers:
 ///
 ///     use(c) = values that c writes, and those that it reads that are not across r      if r is in c
 ///              values across r that c writes                                            otherwise

@@ -8,16 +8,16 @@
 //                             find room beside them
 //   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h)
 //
-// A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs at
-// least
+// A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs
+// at least
 //
 //     min over all solutions of [ cost + sum over c, r of p(r) * uses(c, r) ]  -  sum over r of p(r) * capacity(r)
 //
 // The first part is a problem without limits whose candidates cost a little more: relaxation_bound.h. Conflicts have no
 // price; partial solutions remember which owners they use.
 //
-// A limit is inactive until a solution breaks it. Inactive ones cost nothing: partial solutions are merged without regard
-// to them, and a solution that keeps them all is as good as if they had been looked at.
+// A limit is inactive until a solution breaks it. Inactive ones cost nothing: partial solutions are merged without
+// regard to them, and a solution that keeps them all is as good as if they had been looked at.
 #pragma once
 
 #include <optional>
@@ -53,12 +53,12 @@ class SearchLimits {
   bool is_active(CounterId counter) const { return limits_[limit_of_counter_[counter]].is_active; }
   bool conflicts_are_active() const { return conflicts_are_active_; }
   bool memory_is_active() const { return memory_is_active_; }
-  /// Activates what a solution breaks; `exceeds`: instances whose memory is too small for it. False: it breaks none that
-  /// was inactive.
+  /// Activates what a solution breaks; `exceeds`: instances whose memory is too small for it. False: it breaks none
+  /// that was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
-  /// Bytes of an instance whose memory is active are limited at more nodes: at those where `chosen` hold most. False: there
-  /// are enough.
+  /// Bytes of an instance whose memory is active are limited at more nodes: at those where `chosen` hold most. False:
+  /// there are enough.
   bool watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
 
   /// At most what keeps `credit` far from the largest cost, whatever the factor.

@@ -9,10 +9,10 @@
 //   - the open partitions: opaque ones that some uncovered node still reaches, with which a later opaque one could
 //     close a cycle;
 //   - the open regions of large engines (regions.h).
-// Counts of partitions and used owners, where active limits speak of them (search_limits.h), are no part of the key: of two
-// partial solutions with equal keys the one that costs more goes only if it has not used less.
-// Cost so far: candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds
-// St(w, F + f) - St(w, F); readers chosen before the writer only leave their demands.
+// Counts of partitions and used owners, where active limits speak of them (search_limits.h), are no part of the key: of
+// two partial solutions with equal keys the one that costs more goes only if it has not used less. Cost so far:
+// candidates, and St(w, F) of each value whose writer is chosen. A reader chosen later adds St(w, F + f) - St(w, F);
+// readers chosen before the writer only leave their demands.
 #pragma once
 
 #include <array>
@@ -38,8 +38,8 @@ struct LiveValue {
   friend bool operator==(const LiveValue&, const LiveValue&) = default;
 };
 
-/// A cost that is counted already, or that falls away. The chain bound counts it again from positions after `from` up to
-/// `last`.
+/// A cost that is counted already, or that falls away. The chain bound counts it again from positions after `from` up
+/// to `last`.
 struct PendingCost {
   Position from;  ///< none: it counts from the first position on
   Position last = 0;

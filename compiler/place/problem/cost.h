@@ -11,8 +11,8 @@
 
 namespace collage::place {
 
-/// Whole picoseconds or picojoules: sums do not depend on their order, so equal placements have equal costs, bit for bit. A
-/// cost of nothing and `max()` have no unit and go with either; costs of two units are never added or compared.
+/// Whole picoseconds or picojoules: sums do not depend on their order, so equal placements have equal costs, bit for
+/// bit. A cost of nothing and `max()` have no unit and go with either; costs of two units are never added or compared.
 class Cost {
  public:
   enum class Unit : uint8_t { None, Seconds, Joules };

@@ -22,8 +22,8 @@ Table<NodeId, char> reached(const Table<NodeId, std::vector<NodeId>>& next, Node
   return seen;
 }
 
-/// Bytes, negative, that values hold which marked nodes write, at each node of the order of nodes, which is a topological
-/// one; most first.
+/// Bytes, negative, that values hold which marked nodes write, at each node of the order of nodes, which is a
+/// topological one; most first.
 std::vector<std::pair<int64_t, NodeId>> held_in_order(const Problem& problem, const Table<NodeId, char>& is_there) {
   Table<NodeId, int64_t> change(problem.node_count + 1, 0);
   for (const ProblemValue& value : problem.values) {

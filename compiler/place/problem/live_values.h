@@ -18,8 +18,8 @@ namespace collage::place {
 /// `across(node)`; model inputs have no writer.
 std::vector<ProblemValueId> values_across(const Problem& problem, const NodeGraph& graph, NodeId node);
 
-/// Nodes at which chosen candidates hold most on an instance, at most `count`, far from each other and from `known`; the
-/// one that holds most first.
+/// Nodes at which chosen candidates hold most on an instance, at most `count`, far from each other and from `known`;
+/// the one that holds most first.
 std::vector<NodeId> busiest_nodes(const Problem& problem, const NodeGraph& graph, const MemoryLimits& memory,
                                   MemoryLimits::InstanceId instance, const std::vector<CandidateId>& chosen,
                                   const std::vector<NodeId>& known, size_t count);

@@ -34,8 +34,8 @@
 //   - every other value that candidates there read and that is made elsewhere, from the first such step to the last;
 //   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
 //
-// Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here knows
-// operators, rules or files, so tests can build random problems directly.
+// Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
+// knows operators, rules or files, so tests can build random problems directly.
 #pragma once
 
 #include <algorithm>
@@ -161,7 +161,8 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
-  /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made it.
+  /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made
+  /// it.
   std::shared_ptr<const struct FoundMultipliers> multipliers = nullptr;
 };
 

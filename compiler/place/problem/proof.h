@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A proof that no solution of a problem costs less than `bound`: a tree of cases, each with multipliers
-// (relaxation_bound.h has the formula), in terms of the problem alone. A checker that shares nothing with the search evaluates
-// every case with a pass or two.
+// (relaxation_bound.h has the formula), in terms of the problem alone. A checker that shares nothing with the search
+// evaluates every case with a pass or two.
 //
 // The first case is about all candidates. A case leaves out what no solution in it can have:
 //   - of candidates that differ in cost and rule only, all but the cheapest;
@@ -10,12 +10,12 @@
 //     there is for its constants, theirs, and the most that one of them works with.
 // So does, by the claim of the proof, a candidate that costs `bound` or more.
 //
-// A case is empty where a node has no candidate left, or the forced ones exceed a limit or form a cycle. Where every node
-// has one candidate left, the case is what these cost.
+// A case is empty where a node has no candidate left, or the forced ones exceed a limit or form a cycle. Where every
+// node has one candidate left, the case is what these cost.
 //
-// Otherwise each round is a bound on the solutions of the case, and a candidate goes where the cheapest chain through it
-// costs `bound` or more. A limit has a price p >= 0 (Lagrange): each candidate costs p more for each unit that it
-// surely adds, and p * limit is subtracted from the bound:
+// Otherwise each round is a bound on the solutions of the case, and a candidate is removed where the cheapest chain
+// through it costs `bound` or more. A limit has a price p >= 0 (Lagrange): each candidate costs p more for each unit
+// that it surely adds, and p * limit is subtracted from the bound:
 //
 //     partitions   units: the candidate itself                               limit: max_partitions
 //     memory       units: bytes of the candidate's constants that no second  limit: memory, less the most bytes that a
@@ -23,12 +23,12 @@
 //                  constant have a node in common); p per MiB, its products  demands, works with: those are held beside
 //                  with bytes rounded down for candidates, up for the limit  all constants
 //
-// What no case leaves out and no round excludes is swept: all solutions of the case are looked at position by position, those
-// parts of solutions that are alike but once, and none whose cheapest chain, in some round since multipliers were last stated,
-// costs `bound` or more (certificate/sweep.h). Or it is split: its solutions are those of two more cases.
+// What no case leaves out and no round excludes is swept: all solutions of the case are looked at position by position,
+// those parts of solutions that are alike but once, and none whose cheapest chain, in some round since multipliers were
+// last stated, costs `bound` or more (certificate/sweep.h). Or it is split: its solutions are those of two more cases.
 //
-// Multipliers and prices of limits are parts of a picosecond, or of a picojoule: `scale` of them are one. So rounding them
-// costs no whole one, and a bound that is less than one below a cost meets it.
+// Multipliers and prices of limits are parts of a picosecond, or of a picojoule: `scale` of them are one. So rounding
+// them costs no whole one, and a bound that is less than one below a cost meets it.
 #pragma once
 
 #include <vector>
@@ -58,8 +58,9 @@ struct Proof {
   /// Prices that are not listed are zero; those of readers of model inputs, and of the reader right after the writer,
   /// always are. Which formats a reader may want follows from the candidates that are left.
   struct Round {
-    /// The multipliers of the last round that states some, in the first round those that the case above ended with. So are
-    /// the prices of limits, unless it has its own. Where a candidate costs less or more now, its runs do in equal parts.
+    /// The multipliers of the last round that states some, in the first round those that the case above ended with. So
+    /// are the prices of limits, unless it has its own. Where a candidate costs less or more now, its runs do in equal
+    /// parts.
     bool is_repeated = false;
     std::vector<LimitPrice> limits;
     std::vector<Share> shares;  ///< ascending by candidate; candidates that are not listed cost by length
@@ -97,8 +98,8 @@ struct Proof {
   Cost bound;  ///< not scaled
 };
 
-/// What a search ended with, for a proof to begin with: rounds that are not scaled. What one excludes by the cost of the plan,
-/// those after it say nothing of.
+/// What a search ended with, for a proof to begin with: rounds that are not scaled. Later rounds lack multipliers of
+/// candidates that earlier ones have removed.
 struct FoundMultipliers {
   std::vector<Proof::Round> rounds;
 };

@@ -43,8 +43,8 @@ struct SearchOptions {
   bool is_probe = false;
   /// The solution has the multipliers that the search ended with.
   bool keeps_multipliers = false;
-  /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's own
-  /// count leaves out, such as gaps between buffers. Null: that count decides.
+  /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's
+  /// own count leaves out, such as gaps between buffers. Null: that count decides.
   std::function<std::map<std::string, int64_t>(const Solution&)> excess = nullptr;
   KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
 

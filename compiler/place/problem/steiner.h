@@ -2,9 +2,9 @@
 // The cheapest way to give one value all the formats that its readers want: St(w, F) of the placement problem.
 //
 // Before: formats as nodes, conversions as directed edges of non-negative cost.
-// After: a least-cost arborescence from `root` that reaches every wanted format; inner formats may be ones that no reader wants
-// (one copy to the device, then two reorders there). Exact: Dreyfus and Wagner's dynamic program over subsets of the
-// wanted formats, "The Steiner problem in graphs", Networks 1 (1971), on a directed graph.
+// After: a least-cost arborescence from `root` that reaches every wanted format; inner formats may be ones that no
+// reader wants (one copy to the device, then two reorders there). Exact: Dreyfus and Wagner's dynamic program over
+// subsets of the wanted formats, "The Steiner problem in graphs", Networks 1 (1971), on a directed graph.
 #pragma once
 
 #include <vector>

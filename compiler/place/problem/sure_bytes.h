@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes of constants that a candidate surely adds to the memory where it runs: of those constants that no second chosen
-// candidate could hold there, because all candidates with the constant have a node in common. Candidates without a cost are
-// never chosen and hold nothing.
+// candidate could hold there, because all candidates with the constant have a node in common. Candidates without a cost
+// are never chosen and hold nothing.
 #pragma once
 
 #include <utility>

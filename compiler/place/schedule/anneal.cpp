@@ -16,9 +16,9 @@ constexpr size_t kMaxMoved = 12;   ///< partitions that one change moves
 constexpr size_t kStretches = 16;  ///< a stretch is at most one part in so many of the nodes
 
 /// splitmix64: the same numbers everywhere.
-class Chance {
+class RandomNumbers {
  public:
-  explicit Chance(uint64_t seed) : state_(seed) {}
+  explicit RandomNumbers(uint64_t seed) : state_(seed) {}
   uint64_t next() {
     uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -46,7 +46,7 @@ class Annealing {
         holding_(problem.node_count),
         next_(problem.node_count),
         cover_(problem.node_count),
-        chance_(options.seed) {
+        random_(options.seed) {
     for (CandidateId c : problem.candidates.ids()) {
       if (candidate(c).cost >= Cost::max()) continue;
       for (NodeId node : candidate(c).nodes) holding_[node].push_back(c);
@@ -88,7 +88,7 @@ class Annealing {
       const std::optional<double> changed = value_of(listed_);
       const double changed_excess = changed ? limits_.excess(listed_) : 0;
       const double rise = changed ? *changed - value + price * (changed_excess - excess) : 0;
-      if (!changed || (rise > 0 && chance_.part() >= std::exp(-rise / temperature))) {
+      if (!changed || (rise > 0 && random_.part() >= std::exp(-rise / temperature))) {
         undo();
         continue;
       }
@@ -136,8 +136,8 @@ class Annealing {
   bool change() {
     changed_.clear();
     freed_.clear();
-    const size_t kind = chance_.below(16);
-    const NodeId node(chance_.below(problem_.node_count));
+    const size_t kind = random_.below(16);
+    const NodeId node(random_.below(problem_.node_count));
     if (kind < 8) return bring_in(node);
     if (kind < 14 || others_.empty()) return move_together(node);
     return take_stretch(node);
@@ -152,7 +152,7 @@ class Annealing {
   }
 
   bool bring_in(NodeId node) {
-    const CandidateId c = holding_[node][chance_.below(holding_[node].size())];
+    const CandidateId c = holding_[node][random_.below(holding_[node].size())];
     if (cover_[node] == c) return false;
     for (NodeId own : candidate(c).nodes) {
       if (cover_[own].is_valid()) remove(cover_[own]);
@@ -162,9 +162,9 @@ class Annealing {
   }
 
   bool move_together(NodeId seed) {
-    const size_t count = 1 + chance_.below(kMaxMoved);
+    const size_t count = 1 + random_.below(kMaxMoved);
     const OwnerId from = candidate(cover_[seed]).owner;
-    const OwnerId to = candidate(holding_[seed][chance_.below(holding_[seed].size())]).owner;
+    const OwnerId to = candidate(holding_[seed][random_.below(holding_[seed].size())]).owner;
     if (from == to) return false;
     remove(cover_[seed]);
     size_t moved = 1;
@@ -179,9 +179,9 @@ class Annealing {
   }
 
   bool take_stretch(NodeId from) {
-    const std::vector<CandidateId>& other = others_[chance_.below(others_.size())];
+    const std::vector<CandidateId>& other = others_[random_.below(others_.size())];
     const size_t longest = std::max<size_t>(problem_.node_count / kStretches, 4);
-    const NodeId end(std::min(from.slot() + 2 + chance_.below(longest), problem_.node_count));
+    const NodeId end(std::min(from.slot() + 2 + random_.below(longest), problem_.node_count));
     bool changes = false;
     for (CandidateId c : other) {
       if (candidate(c).nodes.front() < from || candidate(c).nodes.back() >= end) continue;
@@ -243,7 +243,7 @@ class Annealing {
   std::vector<CandidateId> listed_;
   std::vector<std::pair<NodeId, CandidateId>> changed_;  ///< with what covered it before
   std::vector<NodeId> freed_;
-  Chance chance_;
+  RandomNumbers random_;
   size_t used_ = 0;
 };
 

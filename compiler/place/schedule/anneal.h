@@ -31,8 +31,8 @@ struct AnnealOptions {
   std::function<bool()> is_stopped;
 };
 
-/// Each solution that was better than all before it, `start` not among them; the best one last. `start` need not keep limits. `others`: solutions
-/// whose stretches may be taken over. Candidates of all are ascending by first node.
+/// Each solution that was better than all before it, `start` not among them; the best one last. `start` need not keep
+/// limits. `others`: solutions whose stretches may be taken over. Candidates of all are ascending by first node.
 std::vector<std::vector<CandidateId>> anneal(const Problem& problem, FlatScheduler& scheduler, QuickLimits& limits,
                                              const ScheduleValue& objective, const std::vector<CandidateId>& start,
                                              const std::vector<std::vector<CandidateId>>& others,

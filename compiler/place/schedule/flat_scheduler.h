@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As `SolutionScheduler::tasks`, the same tasks in the same order, without allocating memory for each plan: for searches
-// that look at many thousands of them.
+// As `SolutionScheduler::tasks`, the same tasks in the same order, without allocating memory for each plan: for
+// searches that look at many thousands of them.
 #pragma once
 
 #include <optional>

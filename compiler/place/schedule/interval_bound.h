@@ -2,15 +2,16 @@
 // A lower bound on makespan and time per input that knows both what resources are busy with and what waits for what.
 //
 // Let v1 … vn be a path: each node waits for the one before. In any solution the candidates that hold its nodes run
-// one after the other, so they cut the time into 2n+1 intervals, some of them empty: before v1, while v1 runs, between v1 and
-// v2, … , after vn. All other work falls into intervals that its ancestors and descendants on the path allow, in parts
-// if it will. For weights w(i, r) >= 0 of the resources in each interval i, and w(i, path), that add up to 1 in each,
+// one after the other, so they cut the time into 2n+1 intervals, some of them empty: before v1, while v1 runs, between
+// v1 and v2, … , after vn. All other work falls into intervals that its ancestors and descendants on the path allow, in
+// parts if it will. For weights w(i, r) >= 0 of the resources in each interval i, and w(i, path), that add up to 1 in
+// each,
 //
 //     length of i  >=  sum over r of w(i, r) * busy(r) within i  +  w(i, path) * what the path itself does within i
 //
 // So all intervals together last at least as long as the sum of all work, each piece at the lowest weight of the
-// intervals allowed for it. That is a placement problem like the first, with other costs (and the values on the path once
-// more, for what the path waits), so its proven bound is one here. Without a path it is the bound by the busiest
+// intervals allowed for it. That is a placement problem like the first, with other costs (and the values on the path
+// once more, for what the path waits), so its proven bound is one here. Without a path it is the bound by the busiest
 // resource alone.
 //
 // The bound holds for any weights. Those used are found by multiplicative steps that make the cheapest of the given

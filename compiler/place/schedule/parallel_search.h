@@ -2,8 +2,8 @@
 // Placements for makespan and for throughput, where resources work side by side. Not exact: what is found comes with a
 // proven bound and the gap between the two.
 //
-// The search starts from the sequential optimum and what simpler strategies find, never makes these worse, and takes the
-// best of
+// The search starts from the sequential optimum and what simpler strategies find, never makes these worse, and takes
+// the best of
 //   - the exact searches of priced problems (interval_bound.h): each also gives a bound, and its solution makes the next
 //     prices;
 //   - the exact search among candidates of chains, which keep apart what could run side by side;

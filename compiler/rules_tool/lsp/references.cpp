@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/op_def.h"
 #include "compiler/rules_tool/lsp/symbols.h"
+#include "compiler/sema/named_parts.h"
 #include "compiler/syntax/rules_keywords.h"
 
 namespace collage::rules_tool::lsp {
@@ -133,7 +134,7 @@ std::string refusal_of(const Document& document, const Symbol& symbol, const std
   if (!is_word) return "`" + name + "` is no name";
   const syntax::Keyword* keyword = syntax::find_keyword(name);
   if (keyword != nullptr && !keyword->may_be_name()) return "`" + name + "` is a keyword";
-  if (ir::find_op(name) != nullptr || ir::find_function(name) != nullptr || ir::find_quantity(name) != nullptr)
+  if (name == "_" || name == "none" || ir::find_op(name) != nullptr || !sema::meaning_of_name(name).empty())
     return "`" + name + "` means something already";
   const bool is_local = symbol.kind == Symbol::Kind::Capture || symbol.kind == Symbol::Kind::Variable ||
                         symbol.kind == Symbol::Kind::Parameter || symbol.kind == Symbol::Kind::Definition ||

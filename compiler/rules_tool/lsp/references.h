@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a name of a rule file is used, and what changes if it gets another one. Names in messages, `else "{dim(x, 1)}"`, are
-// uses; those in the models of tests are other names.
+// Where a name of a rule file is used, and what changes if it gets another one. Names in messages, `else "{dim(x,
+// 1)}"`, are uses; those in the models of tests are other names.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,8 @@
 
 namespace collage::rules_tool::lsp {
 
-/// Places of the name at `offset`, its declaration among them, in the order of the text. Empty where the word there is not
-/// declared in this document.
+/// Places of the name at `offset`, its declaration among them, in the order of the text. Empty where the word there is
+/// not declared in this document.
 std::vector<support::Span> references_of(const Document& document, uint32_t offset);
 
 struct Edit {
@@ -25,8 +24,8 @@ struct Rename {
   std::string refusal;  ///< why it cannot have the name; then there are no edits
 };
 
-/// Gives the name at `offset` another one. What follows from the name stays: `lower "f"(w)` becomes `lower "f"(w = weights)`,
-/// and a constant operand that a test declares by its name alone, `with w: f32[1]`, is marked as one there.
+/// Gives the name at `offset` another one. What follows from the name stays: `lower "f"(w)` becomes `lower "f"(w =
+/// weights)`, and a constant operand that a test declares by its name alone, `with w: f32[1]`, is marked as one there.
 Rename rename_at(const Document& document, uint32_t offset, const std::string& name);
 
 }  // namespace collage::rules_tool::lsp

@@ -74,7 +74,8 @@ struct Symbol {
   std::string text;                         ///< documentation, as Markdown
 };
 
-/// Where the name that stands at `offset`, in a statement or a message, is declared in this document; nullopt if nowhere.
+/// Where the name that stands at `offset`, in a statement or a message, is declared in this document; nullopt if
+/// nowhere.
 std::optional<support::Span> definition_of(const Document& document, std::string_view name, uint32_t offset);
 
 /// Returns nullopt if the word has no meaning here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-check-certificate FILE`: checks that the placement in a certificate is valid, costs what it states, and that the
-// proof shows the bound. A certificate that does not hold is an error in the input; one that holds and claims more than it
-// proves has an exit code of its own. Exit codes: tools/command_line/program_text.h.
+// `collage-check-certificate FILE`: checks that the placement in a certificate is valid, costs what it states, and that
+// the proof shows the bound. A certificate that does not hold is an error in the input; one that holds and claims more
+// than it proves has an exit code of its own. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-check-plan MODEL RULES… CERTIFICATE`: driver/commands/check_plan.h. With a certificate alone, as in earlier versions,
-// it judges that and says nothing of what it is about. Exit codes: tools/command_line/program_text.h.
+// `collage-check-plan MODEL RULES… CERTIFICATE`: driver/commands/check_plan.h. With a certificate alone, as in earlier
+// versions, it judges that and says nothing of what it is about. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

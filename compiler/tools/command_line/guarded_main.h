@@ -6,7 +6,8 @@
 
 namespace collage::tools {
 
-/// Returns what `run` does, unless it throws or standard output could not be written. `name`: of the program, for messages.
+/// Returns what `run` does, unless it throws or standard output could not be written. `name`: of the program, for
+/// messages.
 int guarded_main(const char* name, const std::function<int()>& run);
 
 }  // namespace collage::tools

@@ -4,8 +4,8 @@
 
 namespace collage::tools {
 
-/// Starts this program again with the setting. Returns where no setting is needed, the user has chosen one, or the program
-/// was started in an unusual way (through the dynamic loader, by another name).
+/// Starts this program again with the setting. Returns where no setting is needed, the user has chosen one, or the
+/// program was started in an unusual way (through the dynamic loader, by another name).
 void restart_with_short_waits(char** argv);
 
 }  // namespace collage::tools

@@ -7,8 +7,8 @@
 
 namespace collage::tools {
 
-/// `[####......] 12 of 25, 6 s left`: `done` of `of` steps, which took so many seconds. Nothing is said of the time left
-/// before the first step and after the last; work may come to more steps than it was thought to have.
+/// `[####......] 12 of 25, 6 s left`: `done` of `of` steps, which took so many seconds. Nothing is said of the time
+/// left before the first step and after the last; work may come to more steps than it was thought to have.
 std::string steps_text(size_t done, size_t of, double seconds);
 
 }  // namespace collage::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device around another one: commands go wrong as its state says, transfers are checked. A transfer is waited for before
-// its checksums are compared, so that copies do not overlap other work in wall time; the clock of the device counts as ever.
+// A device around another one: commands go wrong as its state says, transfers are checked. A transfer is waited for
+// before its checksums are compared, so that copies do not overlap other work in wall time; the clock of the device
+// counts as ever.
 #pragma once
 
 #include <map>

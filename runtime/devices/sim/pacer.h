@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated time as wall time, for devices with the attribute `realtime = 1`: each command takes as long as its simulated
-// length says, on the resources of the event model (core/machine.h). Commands of several queues that need the same
-// resource take turns. A command begins when it could, not when a thread of the host comes to it: delays of that
+// Simulated time as wall time, for devices with the attribute `realtime = 1`: each command takes as long as its
+// simulated length says, on the resources of the event model (core/machine.h). Commands of several queues that need the
+// same resource take turns. A command begins when it could, not when a thread of the host comes to it: delays of that
 // thread do not add up from command to command.
 #pragma once
 

@@ -4,7 +4,8 @@
 // transfer_time says for the link, launches and reorders what the caller says.
 //
 // Commands are done when they are given, and only their time is simulated. With the attribute `realtime = 1` each queue
-// has a thread, and commands take as long as they say in wall time, too (pacer.h): the host can do other work meanwhile.
+// has a thread, and commands take as long as they say in wall time, too (pacer.h): the host can do other work
+// meanwhile.
 //
 // Of what a rule says the simulation does this: it computes in the `precision` that the rule or its device states, with
 // f32 operands rounded where a call has `round = "bf16"`; it decodes constants that are encoded, and writes every call

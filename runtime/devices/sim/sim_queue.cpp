@@ -14,8 +14,8 @@ SimQueue::SimQueue(SimDevice& device)
       commands_(CommandQueue::make(device.is_realtime_ ? CommandQueue::Runs::InThread : CommandQueue::Runs::InCaller,
                                    device.faults_)) {}
 
-/// Does the work, then sleeps until the time of a command that takes `length` ends. A computation that takes longer than the
-/// device would delays that.
+/// Does the work, then sleeps until the time of a command that takes `length` ends. A computation that takes longer
+/// than the device would delays that.
 template <typename Work>
 Status SimQueue::take_turn(CommandQueue::Turn& turn, Pacer::Clock::time_point end, Duration length, Work work) {
   const Pacer::Clock::time_point start = Pacer::Clock::now();

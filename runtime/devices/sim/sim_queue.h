@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of a simulated device. What a command reads of the device's state, faults to inject and the length of a copy, is
-// settled when the command is given, so that runs repeat exactly.
+// A queue of a simulated device. What a command reads of the device's state, faults to inject and the length of a copy,
+// is settled when the command is given, so that runs repeat exactly.
 #pragma once
 
 #include "runtime/devices/sim/sim_device.h"

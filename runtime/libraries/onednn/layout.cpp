@@ -81,7 +81,8 @@ Desc desc_of(const Shape& shape, std::string_view layout) {
 
 namespace {
 
-/// Primitives compare strides, also those of extents of 1, which are arbitrary: made plain or channels last if possible.
+/// Primitives compare strides, also those of extents of 1, which are arbitrary: made plain or channels last if
+/// possible.
 Desc canonical(const Desc& desc) {
   for (std::string_view layout : {kPlainLayout, kChannelsLast}) {
     Desc known = desc_of(desc.dims(), layout_of_rank(layout, static_cast<size_t>(desc.data.ndims)));

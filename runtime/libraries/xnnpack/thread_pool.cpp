@@ -27,11 +27,12 @@ auto next(const char* name) {
   return reinterpret_cast<void (*)(Arguments...)>(::dlsym(RTLD_NEXT, name));
 }
 
-/// Runs a loop over N dimensions, of which the last T are tiled; `numbers` are the N extents, then the T tiles. The task gets
-/// the N indices, then how much of each tile there is.
+/// Runs a loop over N dimensions, of which the last T are tiled; `numbers` are the N extents, then the T tiles. The
+/// task gets the N indices, then how much of each tile there is.
 template <size_t T, typename Task, typename... Numbers>
 void run_loop(const char* name, pthreadpool_t pool, Task task, void* context, uint32_t flags, Numbers... numbers) {
-  // XNNPACK asks for denormal numbers to be zero, which saves time and costs accuracy: with our pool they stay what they are.
+  // XNNPACK asks for denormal numbers to be zero, which saves time and costs accuracy: with our pool they stay what
+  // they are.
   if (!is_ours(pool))
     return next<pthreadpool_t, Task, void*, Numbers..., uint32_t>(name)(pool, task, context, numbers..., flags);
   constexpr size_t N = sizeof...(Numbers) - T;

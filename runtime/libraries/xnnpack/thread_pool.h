@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// XNNPACK's loops on the one pool. XNNPACK gives every loop to pthreadpool, a library that starts threads of its own; beside
-// OpenMP's these would compete for the processors. So the functions of pthreadpool that XNNPACK calls are defined here, too:
-// the loader binds XNNPACK to the first definition, which is the program's, and a pool of ours runs its loops by `parallel_for`.
-// Pools that others have made go on to pthreadpool.
+// XNNPACK's loops on the one pool. XNNPACK gives every loop to pthreadpool, a library that starts threads of its own;
+// beside OpenMP's these would compete for the processors. So the functions of pthreadpool that XNNPACK calls are
+// defined here, too: the loader binds XNNPACK to the first definition, which is the program's, and a pool of ours runs
+// its loops by `parallel_for`. Pools that others have made go on to pthreadpool.
 #pragma once
 
 #include <pthreadpool.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions, pools and Resize: pictures, channels last.
-#include <algorithm>
 
 #include "runtime/core/layout.h"
 #include "runtime/kernels/window.h"

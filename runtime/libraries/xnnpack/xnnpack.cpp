@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XNNPACK as a library: program -> calls -> steps over buffers. A value has a buffer for each layout in which it is needed.
+// XNNPACK as a library: program -> calls -> steps over buffers. A value has a buffer for each layout in which it is
+// needed.
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -13,8 +13,10 @@ namespace {
 
 /// More than a surcharge that matters, and little enough to be added up.
 constexpr __int128_t kMostSurcharge = int64_t{1} << 50;
-/// Ways to join the units of one solution that are looked at.
+/// Ways to join the units of one solution that are looked at: each leads to one more per hand-over, which all are
+/// joined.
 constexpr size_t kMostWaysToJoin = 2'000;
+constexpr size_t kMostJoins = 20'000'000;
 
 /// A value that one chosen unit hands to another in one format: by their places in the solution.
 using HandOver = std::pair<size_t, size_t>;
@@ -55,8 +57,8 @@ Cost join(const Problem& problem, const std::vector<HandOver>& all, const std::s
   return saved;
 }
 
-/// The most that joining units saves. Where everything joined is no solution, some hand-over is not joined: the ways that
-/// save most come first, so the first one that is a solution saves most of all.
+/// The most that joining units saves. Where everything joined is no solution, some hand-over is not joined: the ways
+/// that save most come first, so the first one that is a solution saves most of all.
 Cost most_saved(const Problem& problem, Solution solution) {
   const std::vector<HandOver> all = hand_overs(problem, solution);
   std::set<std::pair<Cost, std::set<size_t>>> ways;  // by what they save, negated
@@ -66,7 +68,9 @@ Cost most_saved(const Problem& problem, Solution solution) {
       ways.emplace(problem.cost_of(0) - join(problem, all, without, solution), std::move(without));
   };
   add({});
-  for (size_t looked_at = 0; looked_at < kMostWaysToJoin && !all.empty(); ++looked_at) {
+  const size_t most_ways =
+      std::clamp<size_t>(kMostJoins / std::max<size_t>(1, all.size() * all.size()), 1, kMostWaysToJoin);
+  for (size_t looked_at = 0; looked_at < most_ways && !all.empty(); ++looked_at) {
     const std::set<size_t> without = ways.begin()->second;
     ways.erase(ways.begin());
     const Cost saved = join(problem, all, without, solution);

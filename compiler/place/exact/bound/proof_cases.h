@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of a proof (problem/proof.h), as the prover sees them: which candidates are left, which are forced, and what
-// limits cost at a price. The judge in compiler/certificate has its own.
+// The cases of a proof (problem/proof.h), as the prover sees them: which candidates are left, which are forced, and
+// what limits cost at a price. The judge in compiler/certificate has its own.
 #pragma once
 
 #include <vector>
@@ -31,6 +31,8 @@ class ProofCases {
   const Problem& problem() const { return problem_; }
   const MemoryLimits& memory() const { return memory_; }
   int64_t working_bytes(CandidateId c) const { return working_[c]; }
+  /// None: no candidate of the owner counts in a memory.
+  MemoryLimits::InstanceId instance_of(OwnerId owner) const { return instance_[owner]; }
 
   /// A limit that can have a price, by some owner of it.
   struct Limit {

@@ -11,8 +11,8 @@ class ProofScale {
   /// `cost`: of the plan. The larger it is, the fewer parts.
   explicit ProofScale(Cost cost);
 
-  /// Candidates that cost as much as the plan alone have no cost; conversions cost no more than it: what they cost beyond
-  /// makes no difference.
+  /// Candidates that cost as much as the plan alone have no cost; conversions cost no more than it: what they cost
+  /// beyond makes no difference.
   Problem scaled(const Problem& problem, Cost plan) const;
   /// Cut off where sums could overflow.
   Proof::Round scaled(Proof::Round round) const;

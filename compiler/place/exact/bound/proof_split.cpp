@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "compiler/place/evaluate/evaluate.h"
-
 namespace collage::place {
 namespace {
 
@@ -241,6 +239,37 @@ class SplitChooser {
 
 Proof::Split choose_split(const ProofCases& cases, const CaseOfProof& now, const ProofStage& stage) {
   return SplitChooser(cases, now, stage).choose();
+}
+
+void divide(const ProofCases& cases, const Split& by, CaseOfProof& first, CaseOfProof& second) {
+  const Problem& problem = cases.problem();
+  const auto is_on = [&](CandidateId c, OwnerId owner) { return problem.candidates[c].owner == owner; };
+  switch (by.kind) {
+    case Split::Kind::None: break;
+    case Split::Kind::Cover: {
+      const auto covers = [&](CandidateId c) {
+        const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
+        return std::binary_search(nodes.begin(), nodes.end(), by.node);
+      };
+      const auto is_listed = [&](CandidateId c) {
+        return std::find(by.candidates.begin(), by.candidates.end(), c) != by.candidates.end();
+      };
+      std::erase_if(first.left, [&](CandidateId c) { return covers(c) && !is_listed(c); });
+      std::erase_if(second.left, [&](CandidateId c) { return covers(c) && is_listed(c); });
+      break;
+    }
+    case Split::Kind::Conflict:
+      std::erase_if(first.left, [&](CandidateId c) { return is_on(c, by.owners[0]); });
+      std::erase_if(second.left, [&](CandidateId c) { return is_on(c, by.owners[1]); });
+      break;
+    case Split::Kind::Working: {
+      const MemoryLimits::InstanceId instance = cases.instance_of(by.owners.front());
+      std::erase_if(first.left, [&](CandidateId c) {
+        return cases.memory().instance_of(c) == instance && cases.working_bytes(c) >= by.bytes;
+      });
+      second.demanded_work[instance] = std::max(second.demanded_work[instance], by.bytes);
+    }
+  }
 }
 
 Table<ProofCases::LimitId, double> units_of_chain(const ProofCases& cases, const ProofStage& stage) {

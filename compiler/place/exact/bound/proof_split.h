@@ -10,10 +10,14 @@
 
 namespace collage::place {
 
-/// `now` after ProofCases::reduce, and `stage` made of it. Kind::None where nothing can be split.
+/// Returns what to split by; `now` after ProofCases::reduce, and `stage` made of it. Kind::None where nothing can be
+/// split.
 Proof::Split choose_split(const ProofCases& cases, const CaseOfProof& now, const ProofStage& stage);
 
-/// How many units of each limit the cheapest chain takes: of a candidate of which it has some runs, that part.
+/// Takes from both parts of a case the candidates that the split leaves to the other.
+void divide(const ProofCases& cases, const Proof::Split& by, CaseOfProof& first, CaseOfProof& second);
+
+/// Returns how many units of each limit the cheapest chain takes: of a candidate of which it has some runs, that part.
 Table<ProofCases::LimitId, double> units_of_chain(const ProofCases& cases, const ProofStage& stage);
 
 }  // namespace collage::place

@@ -33,14 +33,14 @@ constexpr double kFirstLimitPrice = 0.02;
 /// Where a limit is exceeded, or has room left, its price changes by this factor at first.
 constexpr double kPriceFactor = 4;
 constexpr double kPriceFactorOfCase = 1.3;
-/// Where tuning of a case begins: of its gap.
-constexpr double kHeat = 0.1;
-/// Where it ends: of the cost, for each node.
-constexpr double kColdest = 1e-9;
+/// Temperature at which tuning of a case begins: of its gap.
+constexpr double kStartTemperature = 0.1;
+/// Temperature at which it ends: of the cost, for each node.
+constexpr double kLeastTemperature = 1e-9;
 /// A chunk that raises the bound by less than this part of the gap is the last.
 constexpr int64_t kLeastGainDivisor = 50;
-/// Parts of solutions that the judge may look at, and the prices of limits at which it asks what they cost: of one that has used
-/// little of a limit the rest has more than it needs, of one that has used much it has to do with less.
+/// Parts of solutions that the judge may look at, and the prices of limits at which it asks what they cost: of one that
+/// has used little of a limit the rest has more than it needs, of one that has used much it has to do with less.
 constexpr int64_t kStatesOfSweep = 200'000;
 constexpr double kPriceFactorsOfSweep[] = {0.25, 4, 32};
 /// Building the case anew is as much work as so many steps.
@@ -108,7 +108,9 @@ class BoundProver {
   };
 
   bool is_spent() const {
-    if (proof_.cases.size() >= options_.cases || work_ >= options_.work) return true;
+    return proof_.cases.size() >= options_.cases || work_ >= options_.work || is_out_of_time();
+  }
+  bool is_out_of_time() const {
     if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) return true;
     return options_.max_seconds && std::chrono::duration<double>(Clock::now() - start_).count() > *options_.max_seconds;
   }
@@ -151,6 +153,7 @@ class BoundProver {
   /// With the multipliers that were given. Whether the case is settled.
   bool begin_with_given(View& view) {
     for (const Proof::Round& round : given_) {
+      if (is_out_of_time() && !view.described.rounds.empty()) break;
       view.prices.clear();
       for (const Proof::LimitPrice& price : round.limits) {
         const std::optional<OwnerId> owner = cases_.owner_of_limit(price);
@@ -166,7 +169,7 @@ class BoundProver {
     }
     rebuild(view);
     if (is_closed(view)) return settle_with(view, again(view));
-    return judge_ && sweep(view);
+    return sweep(view);
   }
 
   /// As the judge will: where nothing but empty or decided cases is left, rounds are not asked.
@@ -240,10 +243,11 @@ class BoundProver {
 
   void ascend(View& view, int steps) {
     if (view.tuner == nullptr) {
-      const double temperature = std::max(1.0, kHeat * static_cast<double>((cost_ - view.stage->lower()).count()));
+      const double temperature =
+          std::max(1.0, kStartTemperature * static_cast<double>((cost_ - view.stage->lower()).count()));
       view.tuner =
           std::make_unique<BoundTuner>(view.stage->search, view.stage->chain, is_first(view) ? 0 : temperature);
-      view.tuner->set_coldest(kColdest);
+      view.tuner->set_least_temperature(kLeastTemperature);
     }
     goes_on_ = !view.tuner->is_idle() && view.tuner->ascend(view.stage->priced(cost_), steps);
     work_ += static_cast<uint64_t>(steps) * (problem_.node_count + view.now.state.left.size());
@@ -341,7 +345,7 @@ class BoundProver {
       least_ = std::min(least_, view.stage->lower());
       return;
     }
-    if (is_first(view) && judge_ && sweep(view)) return;
+    if (is_first(view) && sweep(view)) return;
     Proof::Split by = choose_split(cases_, view.now.state, *view.stage);
     if (by.kind == Proof::Split::Kind::None || is_spent()) {
       least_ = std::min(least_, view.stage->lower());
@@ -354,7 +358,7 @@ class BoundProver {
     by.second = proof_.cases.add(repeated);
     const Cost bound = view.stage->lower();
     Waiting first{bound, by.first, view.now.state, round}, second{bound, by.second, view.now.state, round};
-    divide(by, first.state, second.state);
+    divide(cases_, by, first.state, second.state);
     view.described.split = std::move(by);
     waiting_.push(std::move(first));
     waiting_.push(std::move(second));
@@ -362,6 +366,7 @@ class BoundProver {
 
   /// Whether looking at all solutions of the first case settles it.
   bool sweep(View& view) {
+    if (!judge_ || is_out_of_time()) return false;
     Proof::Case swept = view.described;
     swept.sweep = kStatesOfSweep;
     for (const double factor : kPriceFactorsOfSweep) {
@@ -388,43 +393,6 @@ class BoundProver {
       swept_.bound = shown;
     }
     return false;
-  }
-
-  void divide(const Proof::Split& by, CaseOfProof& first, CaseOfProof& second) const {
-    const auto is_on = [&](CandidateId c, OwnerId owner) { return problem_.candidates[c].owner == owner; };
-    switch (by.kind) {
-      case Proof::Split::Kind::None: break;
-      case Proof::Split::Kind::Cover: {
-        const auto covers = [&](CandidateId c) {
-          const std::vector<NodeId>& nodes = problem_.candidates[c].nodes;
-          return std::binary_search(nodes.begin(), nodes.end(), by.node);
-        };
-        const auto is_listed = [&](CandidateId c) {
-          return std::find(by.candidates.begin(), by.candidates.end(), c) != by.candidates.end();
-        };
-        std::erase_if(first.left, [&](CandidateId c) { return covers(c) && !is_listed(c); });
-        std::erase_if(second.left, [&](CandidateId c) { return covers(c) && is_listed(c); });
-        break;
-      }
-      case Proof::Split::Kind::Conflict:
-        std::erase_if(first.left, [&](CandidateId c) { return is_on(c, by.owners[0]); });
-        std::erase_if(second.left, [&](CandidateId c) { return is_on(c, by.owners[1]); });
-        break;
-      case Proof::Split::Kind::Working: {
-        const auto instance = instance_of(by.owners.front());
-        std::erase_if(first.left, [&](CandidateId c) {
-          return cases_.memory().instance_of(c) == instance && cases_.working_bytes(c) >= by.bytes;
-        });
-        second.demanded_work[instance] = std::max(second.demanded_work[instance], by.bytes);
-      }
-    }
-  }
-
-  MemoryLimits::InstanceId instance_of(OwnerId owner) const {
-    for (CandidateId c : problem_.candidates.ids()) {
-      if (problem_.candidates[c].owner == owner) return cases_.memory().instance_of(c);
-    }
-    return {};
   }
 
   const Problem& problem_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves of a plan, however it was found, that no other costs less, or by how much at most (problem/proof.h): by looking at all
-// solutions, or by a tree of cases over the chain bound, the case with the least bound first.
+// Proves of a plan, however it was found, that no other costs less, or by how much at most (problem/proof.h): by
+// looking at all solutions, or by a tree of cases over the chain bound, the case with the least bound first.
 //
 //   0. Multipliers and prices of limits are those that a search ended with, where it is known.
 //   1. Multipliers are tuned, candidates go by the cost of the plan, in turn, as long as that gets on.
@@ -9,7 +9,8 @@
 //      and again after step 2.
 //   4. The case is split where its cheapest chain is no solution (proof_split.h): both parts exclude that chain.
 //
-// The problem of a region joins its units at their least cost (problem.h). No randomness: the same plan, the same proof.
+// The problem of a region joins its units at their least cost (problem.h). No randomness: the same plan, the same
+// proof.
 #pragma once
 
 #include <atomic>

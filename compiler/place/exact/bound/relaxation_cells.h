@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of a chain relaxation (relaxation_layout.h) from its prices, in the numbers of the exact bound or of the smooth
-// one.
+// The cells of a chain relaxation (relaxation_layout.h) from its prices, in the numbers of the exact bound or of the
+// smooth one.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain relaxation (relaxation_bound.h) without its multipliers: which runs there are, what each adds up, what joins
-// them. Flat, because a pass over it is the inner loop of the search: 10,000 nodes have half a million runs.
+// The chain relaxation (relaxation_bound.h) without its multipliers: which runs there are, what each adds up, what
+// joins them. Flat, because a pass over it is the inner loop of the search: 10,000 nodes have half a million runs.
 //
 // A pass adds up cells: the prices, then for every writing (a value, the format that it is written in, its readers
 // outside) phi by the subset of formats that it must contain.

@@ -3,9 +3,9 @@
 //
 //     -T log( sum over chains of exp(-cost / T) )
 //
-// whose slope is no single chain but how likely every run is when cheap chains are likelier than expensive ones. One step
-// along it improves all places of the graph at once, where a step along the slope of the cheapest chain sees one chain of
-// very many that are equally cheap. T goes to zero and the bound to the true one (tune_bound.h).
+// whose slope is no single chain but how likely every run is when cheap chains are likelier than expensive ones. One
+// step along it improves all places of the graph at once, where a step along the slope of the cheapest chain sees one
+// chain of very many that are equally cheap. T goes to zero and the bound to the true one (tune_bound.h).
 #pragma once
 
 #include "compiler/place/exact/bound/relaxation_layout.h"

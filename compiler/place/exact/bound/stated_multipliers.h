@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multipliers in terms of the problem instead of one search's numbering: to write them down in a proof, and to carry them
-// over to a search among fewer candidates.
+// Multipliers in terms of the problem instead of one search's numbering: to write them down in a proof, and to carry
+// them over to a search among fewer candidates.
 #pragma once
 
 #include "compiler/place/exact/bound/relaxation_bound.h"
@@ -9,8 +9,8 @@
 
 namespace collage::place {
 
-/// The multipliers of the chain, as a round of a proof without prices of limits. `search.moves[…].source` are candidates
-/// of the whole problem.
+/// The multipliers of the chain, as a round of a proof without prices of limits. `search.moves[…].source` are
+/// candidates of the whole problem.
 Proof::Round round_of(const IndexedProblem& search, const ChainBound& chain);
 /// Sets them in a search among some of the candidates: what a round that repeats them means (problem/proof.h).
 void set_round(const Proof::Round& round, const IndexedProblem& search, ChainBound& chain);

@@ -46,7 +46,7 @@ BoundTuner::BoundTuner(const IndexedProblem& problem, ChainBound& bound, const B
     : BoundTuner(problem, bound) {
   temperature_ = other.temperature_;
   value_ = other.value_;
-  coldest_part_ = other.coldest_part_;
+  least_temperature_ = other.least_temperature_;
   limit_point_ = other.limit_point_;
   limit_speed_ = other.limit_speed_;
   const Multipliers& others = other.bound_.multipliers();
@@ -93,11 +93,11 @@ bool BoundTuner::ascend(Cost upper, int steps) {
   if (temperature_ <= 0) {
     temperature_ = std::max(1.0, kStartingHeat * static_cast<double>((upper - lower()).count()) / nodes);
   }
-  const double coldest = std::max(1.0, coldest_part_ * most / nodes);
+  const double least_temperature = std::max(1.0, least_temperature_ * most / nodes);
   Cost best = lower();
   Multipliers best_multipliers = bound_.multipliers();
   LimitPrices best_prices = limits_.prices;
-  for (int done = 0; done < steps && best < upper && temperature_ > coldest; done += kStepsPerLevel) {
+  for (int done = 0; done < steps && best < upper && temperature_ > least_temperature; done += kStepsPerLevel) {
     const double before = value_;
     for (int i = 0; i < kStepsPerLevel; ++i) step(temperature_);
     if (limits_.uses != nullptr) credit_ = limits_.set(limits_.prices = limit_point_);
@@ -114,7 +114,7 @@ bool BoundTuner::ascend(Cost upper, int steps) {
   }
   if (limits_.uses != nullptr) credit_ = limits_.set(limits_.prices = best_prices);
   bound_.set(std::move(best_multipliers));
-  return temperature_ > coldest;
+  return temperature_ > least_temperature;
 }
 
 void BoundTuner::step(double temperature) {

@@ -20,11 +20,12 @@ class BoundTuner {
  public:
   /// `temperature`: picoseconds or picojoules, where multipliers are good already; 0: chosen by the gap.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, double temperature = 0);
-  /// Goes on where another tuner was, on the same problem with fewer candidates, with the multipliers that are set there.
+  /// Goes on where another tuner was, on the same problem with fewer candidates, with the multipliers that are set
+  /// there.
   BoundTuner(const IndexedProblem& problem, ChainBound& bound, const BoundTuner& other, const Correspondence& same);
 
   /// Goes on at lower temperatures than a search has use for: `part` of the upper bound for each node.
-  void set_coldest(double part) { coldest_part_ = part; }
+  void set_least_temperature(double part) { least_temperature_ = part; }
 
   /// Tunes the prices of limits too, from those that are set on.
   void tune_limits(TunedLimits limits);
@@ -57,7 +58,7 @@ class BoundTuner {
   Cost credit_;             ///< at the prices that are set
   double temperature_ = 0;  ///< of the smoothing; 0: not begun
   double value_ = 0;        ///< of the smoothed bound at the last step
-  double coldest_part_ = 1e-5;
+  double least_temperature_ = 1e-5;
 };
 
 }  // namespace collage::place

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits on what the runs of a solution use together, as the tuner of the bound sees them (search_limits.h): their prices
-// are multipliers like the others.
+// Limits on what the runs of a solution use together, as the tuner of the bound sees them (search_limits.h): their
+// prices are multipliers like the others.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@ namespace collage::place {
 using LimitId = Id<struct LimitTag>;
 using LimitPrices = Table<LimitId, double>;
 
-/// What a run uses of a limit. A chain of runs forgets to which candidates they belong, so each run pays on its own: for
-/// bytes where the node is that all candidates with the constant have in common, so that none of these gets them for
-/// less; for the rest in equal parts.
+/// What a run uses of a limit. A chain of runs forgets to which candidates they belong, so each run pays on its own:
+/// for bytes where the node is that all candidates with the constant have in common, so that none of these gets them
+/// for less; for the rest in equal parts.
 struct RunUse {
   RunId run;
   LimitId limit;

@@ -92,6 +92,7 @@ def kinds():
     yield "about: a constraint hidden", "plan", forbid_quietly
     yield "about: a constraint hidden in the words", "plan", lambda c: c["about"].update(words=[])
     yield "about: an unknown option", "plan", lambda c: c["about"]["options"].update({"--magic": ["yes"]})
+    yield "about: threads that are no number", "plan", lambda c: c["about"]["options"].update({"--threads": [c["about"]["options"]["--threads"][0] + "x"]})
     yield "problem: another model's name", "plan", lambda c: c.update(model="other")
     yield "problem: another node's name", "plan", lambda c: c["nodes"].__setitem__(0, "other")
     yield "problem: a cost changed, of a candidate that is not chosen", "plan", other_cost

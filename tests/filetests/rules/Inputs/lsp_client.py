@@ -269,7 +269,7 @@ def rename(client):
         return client.error("textDocument/rename",
                             {"textDocument": {"uri": URI}, "position": places[name], "newName": to})
 
-    for to in ("b", "rule", "Relu", "dim", "macs", "2x", "", "a b"):
+    for to in ("b", "rule", "Relu", "dim", "macs", "f32", "true", "none", "_", "2x", "", "a b"):
         assert refused("CONST", to) == -32803, to
     assert refused("TEST", "weights") == -32803
     client.stop()

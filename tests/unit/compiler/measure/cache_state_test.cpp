@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the text of a candidate says of the caches: it depends on the weights of its network, where it has weights itself.
+// What the text of a candidate says of the caches: it depends on the weights of its network, where it has weights
+// itself.
 #include "compiler/measure/cache_state.h"
 
 #include <gtest/gtest.h>

@@ -206,8 +206,8 @@ TEST(RandomPlacements, ConcurrentPlansRunLikeTheReference) {
   EXPECT_GT(compared, 30);
 }
 
-/// Devices whose commands take up to 0.2 ms beside each other and the host, and three executions of one program at once:
-/// a step that does not wait for what it needs would read something else.
+/// Devices whose commands take up to 0.2 ms beside each other and the host, and three executions of one program at
+/// once: a step that does not wait for what it needs would read something else.
 TEST(RandomPlacements, InRealTimeAndAtOnceTheyGiveTheBitsOfTheReference) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of computed bytes: what it keeps, what it does not believe, what it removes, and several processes at once.
+// The folder of computed bytes: what it keeps, what it does not believe, what it removes, and several processes at
+// once.
 #include "compiler/support/file_cache.h"
 
 #include <fmt/format.h>

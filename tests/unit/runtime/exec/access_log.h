@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs of executions did to memory, in the order in which it happened: kernels of the host write it down themselves,
-// commands of devices are put between two markers, events that a queue waits for.
+// What runs of executions did to memory, in the order in which it happened: kernels of the host write it down
+// themselves, commands of devices are put between two markers, events that a queue waits for.
 //
 //     given to the queue:   launch a -> b    =>    wait(begin)   launch a -> b   wait(end)
 //
-// A marker is reached in the thread that runs the commands, so that the log says when a command ran, not when it was given.
+// A marker is reached in the thread that runs the commands, so that the log says when a command ran, not when it was
+// given.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random plans on random devices with random faults: each request ends with the right result or with an error that names a
-// device, and all memory of devices is given back.
+// Random plans on random devices with random faults: each request ends with the right result or with an error that
+// names a device, and all memory of devices is given back.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random plans over random machines, run by several threads at once, several times each: every result has the bits of a run
-// alone, in sequence and without shared memory; the simulated time is the same; and the log of all accesses to memory shows
-// that nothing was read before it was written or after its memory was used again.
+// Random plans over random machines, run by several threads at once, several times each: every result has the bits of a
+// run alone, in sequence and without shared memory; the simulated time is the same; and the log of all accesses to
+// memory shows that nothing was read before it was written or after its memory was used again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -198,8 +198,8 @@ class PlanOrder {
   std::vector<std::vector<int>> queues_;
 };
 
-/// Two accesses that conflict: in one execution the first of the plan ends before the other begins. Different executions
-/// share what was written before both, and no two touch the same bytes at once.
+/// Two accesses that conflict: in one execution the first of the plan ends before the other begins. Different
+/// executions share what was written before both, and no two touch the same bytes at once.
 std::string first_mistake(const std::vector<Access>& accesses, const PlanOrder& order, int* conflicts) {
   for (size_t i = 0; i < accesses.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {

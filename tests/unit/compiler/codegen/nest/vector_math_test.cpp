@@ -89,8 +89,8 @@ double units_between(float got, double exact) {
   return std::abs(got - exact) / std::ldexp(1.0, exponent - 23);
 }
 
-// Every exponent, both signs: zeros, denormal numbers, all magnitudes up to the largest. More of those below 32, where the
-// functions bend.
+// Every exponent, both signs: zeros, denormal numbers, all magnitudes up to the largest. More of those below 32, where
+// the functions bend.
 std::vector<float> all_magnitudes() {
   std::vector<float> arguments;
   std::mt19937 random(3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floors lie below what kernels take that multiply less than the definition says: by filtering, or once for what repeats.
+// Floors lie below what kernels take that multiply less than the definition says: by filtering, or once for what
+// repeats.
 #include "compiler/place/costs/cost_floor.h"
 
 #include <gtest/gtest.h>
