@@ -191,6 +191,11 @@ static std::vector<std::string> keywords_where(Condition condition) {
   return names;
 }
 
+/// How the statement of a keyword is written: its documentation up to the colon.
+static std::string form_of(const syntax::Keyword& keyword) {
+  return fmt::format("it is written `{}`", keyword.text.substr(0, keyword.text.find(": ")));
+}
+
 /// Where the word belongs that is not expected here, or else what the open block takes; empty if neither helps.
 static std::string place_hint(const ScanState& state, parser::symbol_kind_type found, const Expected& expected) {
   using syntax::Keyword;
@@ -282,9 +287,17 @@ void parser::report_syntax_error(const context& where) const {
   if (names.tokens == std::vector<std::string>{"a number"} && after_rules) {
     message = "`rules` takes the version of the language: the file starts with `rules 1`";
   }
-  const std::string near = found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "";
+  std::string near = found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "";
   std::string hint = hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)});
+  if (near == word) {  // a contextual keyword, which is a name as what follows is not what it takes
+    near.clear();
+    if (hint.empty()) hint = form_of(*syntax::find_keyword(word));
+  }
   if (hint.empty() && near.empty()) hint = place_hint(state, found, names);
+  const bool may_be_name = std::find(expected, expected + count, kind_of::S_IDENT) != expected + count;
+  if (hint.empty() && near.empty() && may_be_name && keyword_of(found) != nullptr) {
+    hint = fmt::format("`{}` is a keyword, which cannot be a name", word);
+  }
   state.error(Code::SyntaxError, where.location(), message, near, hint);
 }
 

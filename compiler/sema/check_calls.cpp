@@ -3,9 +3,19 @@
 #include <utility>
 
 #include "compiler/ir/cost_table.h"
+#include "compiler/ir/op_def.h"
 #include "compiler/sema/expr_checker.h"
 
 namespace collage::sema {
+namespace {
+
+/// Some operator has it.
+bool is_attribute(std::string_view name) {
+  const std::vector<std::string> ops = ir::op_names();
+  return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) { return ir::find_op(op)->find_attr(name); });
+}
+
+}  // namespace
 
 using ir::Expr;
 using ir::ExprType;
@@ -30,8 +40,11 @@ Checked ExprChecker::call(const ExprAst& ast) {
     if (scope_.named != nullptr) {
       for (std::string& name : scope_.named->expr_names()) known.push_back(std::move(name));
     }
-    return diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text)
-        .did_you_mean(support::closest(ast.text, known));
+    auto error = diags_.error(Code::UnknownName, ast.text_span, "unknown function `{}`", ast.text);
+    if (ir::find_quantity(ast.text) != nullptr)
+      return error.note("`{}` is a quantity, which has no arguments", ast.text);
+    if (is_attribute(ast.text)) return error.note("an attribute is `OPERATOR.{}`", ast.text);
+    return error.did_you_mean(support::closest(ast.text, known));
   }
   return call_of(ast.text, ast);
 }
