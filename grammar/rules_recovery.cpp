@@ -289,13 +289,17 @@ void parser::report_syntax_error(const context& where) const {
   }
   std::string near = found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "";
   std::string hint = hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)});
-  if (near == word) {  // a contextual keyword, which is a name as what follows is not what it takes
+  if (!near.empty() && near == word) {  // a contextual keyword, which is a name as what follows is not what it takes
     near.clear();
-    if (hint.empty()) hint = form_of(*syntax::find_keyword(word));
+    const syntax::Keyword* contextual = syntax::find_keyword(word);
+    if (hint.empty() && contextual != nullptr) hint = form_of(*contextual);
   }
   if (hint.empty() && near.empty()) hint = place_hint(state, found, names);
   const bool may_be_name = std::find(expected, expected + count, kind_of::S_IDENT) != expected + count;
-  if (hint.empty() && near.empty() && may_be_name && keyword_of(found) != nullptr) {
+  const bool starts_line = state.text.substr(0, where.location().begin).find_last_not_of(" \t") ==
+                           state.text.substr(0, where.location().begin).find_last_of('\n');
+  const bool next_statement = starts_line && state.surprise == ScanState::Surprise::Boundary;
+  if (hint.empty() && near.empty() && may_be_name && keyword_of(found) != nullptr && !next_statement) {
     hint = fmt::format("`{}` is a keyword, which cannot be a name", word);
   }
   state.error(Code::SyntaxError, where.location(), message, near, hint);
