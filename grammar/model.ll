@@ -65,13 +65,15 @@ std::string name_text(ScanState& state, std::string_view text) {
   return name;
 }
 
-int64_t integer(ScanState& state, std::string_view text) {
+/// INT, or BIG_INT where only an unsigned integer of 64 bits holds it.
+parser::symbol_type integer(ScanState& state, std::string_view text) {
   int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) {
-    state.error(Code::BadLiteral, state.span(), fmt::format("`{}` does not fit 64 bits", text));
-  }
-  return value;
+  uint64_t big = 0;
+  const char* last = text.data() + text.size();
+  if (std::from_chars(text.data(), last, value).ec == std::errc()) return parser::make_INT(value, state.span());
+  if (std::from_chars(text.data(), last, big).ec == std::errc()) return parser::make_BIG_INT(big, state.span());
+  state.error(Code::BadLiteral, state.span(), fmt::format("`{}` does not fit 64 bits", text));
+  return parser::make_INT(value, state.span());
 }
 
 double real(ScanState& state, std::string_view text) {
@@ -133,7 +135,7 @@ IDENT     [A-Za-z_][A-Za-z0-9_]*
 "@"({PLAIN}|{QUOTED}) { return parser::make_SYMBOL(name_text(*yyextra, {yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
 {QUOTED}              { return parser::make_STRING(unquote({yytext, static_cast<size_t>(yyleng)}), yyextra->span()); }
 
--?{DIGITS}            { return parser::make_INT(integer(*yyextra, yytext), yyextra->span()); }
+-?{DIGITS}            { return integer(*yyextra, yytext); }
 -?{DIGITS}(\.[0-9]*{EXPONENT}?|{EXPONENT})  { return parser::make_FLOAT(real(*yyextra, yytext), yyextra->span()); }
 {DIGITS}(\.[0-9]*)?{EXPONENT}?[ \t]?(s|ms|us|ns|ps)  {
                         return parser::make_DURATION(duration(*yyextra, yytext), yyextra->span()); }

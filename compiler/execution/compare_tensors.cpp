@@ -28,6 +28,10 @@ TensorDifference compare(const runtime::Tensor& got, const runtime::Tensor& refe
     // An infinite reference would let every finite error beside it pass.
     if (std::isfinite(want)) found.max_magnitude = std::max(found.max_magnitude, std::abs(want));
   }
+  // Two computations that differ a little round to neighbours.
+  if (runtime::size_of(reference.dtype()) < 4 && runtime::is_float(reference.dtype())) {
+    tolerance = std::max(tolerance, runtime::epsilon_of(reference.dtype()));
+  }
   found.passed = runtime::is_float(reference.dtype()) ? found.max_difference <= tolerance * found.max_magnitude + slack
                                                       : runtime::identical(got, reference);
   return found;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "runtime/core/random.h"
+#include "runtime/io/element_formats.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/picture.h"
 
@@ -79,6 +80,9 @@ std::optional<Tensor> read_tensor_file(const std::string& path, const RunRequest
   std::optional<Tensor> tensor = read_any_tensor(path, request.formats, option, diags);
   if (!tensor) return std::nullopt;
   if (tensor->dtype() == wanted.dtype && fits(tensor->shape(), wanted.shape)) return tensor;
+  if (std::optional<Tensor> wide = runtime::widened(*tensor, wanted.dtype)) {
+    if (fits(wide->shape(), wanted.shape)) return wide;
+  }
   return diags.error_at(Code::InputMismatch, option, "{} holds {}, the model wants {}", path,
                         to_string(kind_of(*tensor)), to_string(wanted));
 }

@@ -9,6 +9,7 @@
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rewrite.h"
+#include "runtime/core/element.h"
 
 namespace collage::exporter {
 namespace {
@@ -43,9 +44,7 @@ class Replacement {
   /// Adds a constant with all elements equal, in operand 0's element type.
   ValueId splat(double value, const ir::Shape& shape = {}) {
     ir::Tensor tensor(input_type(0).dtype, shape);
-    if (tensor.dtype() == DType::F64) std::fill(tensor.as<double>().begin(), tensor.as<double>().end(), value);
-    if (tensor.dtype() == DType::F32)
-      std::fill(tensor.as<float>().begin(), tensor.as<float>().end(), static_cast<float>(value));
+    for (int64_t i = 0; i < tensor.count(); ++i) runtime::set_element(tensor.view(), i, value);
     return rewriter_.add_constant(base(), ir::make_constant(tensor));
   }
   /// Adds the last operator: its result is the node's.

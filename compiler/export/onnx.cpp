@@ -169,7 +169,19 @@ void set_initializers(onnx::GraphProto& proto, const ir::Graph& graph, DataFile*
   }
 }
 
+/// The dtypes of quantisation came with later opsets than the one that is written.
+Status check_dtypes(const ir::Graph& graph) {
+  for (ir::ValueId id : graph.value_ids()) {
+    const ir::Value& value = graph.value(id);
+    if (value.type.dtype == runtime::DType::Bool || runtime::is_arithmetic(value.type.dtype)) continue;
+    return Status::error(
+        fmt::format("`{}` is {}, which opset {} does not have", value.name, name_of(value.type.dtype), import::kOpset));
+  }
+  return Status::ok();
+}
+
 Status set_model(onnx::ModelProto& model, const ir::Graph& graph, DataFile* file) {
+  if (Status status = check_dtypes(graph); !status) return status;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("collage");
   model.set_producer_version(COLLAGE_VERSION);

@@ -11,6 +11,7 @@
 namespace collage::import {
 namespace {
 
+/// Of an integer type.
 template <typename T>
 T saturated(double value) {
   if (!(value > static_cast<double>(std::numeric_limits<T>::min()))) return std::numeric_limits<T>::min();
@@ -100,7 +101,7 @@ ir::Tensor Emitter::scalar(ir::DType dtype, double value) {
     return tensor;
   }
   with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (runtime::kIsFloat<T>) {
       tensor.as<T>()[0] = static_cast<T>(value);
     } else {
       tensor.as<T>()[0] = saturated<T>(value);

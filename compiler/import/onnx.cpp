@@ -127,9 +127,6 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
       failed_.insert(name);
       continue;
     }
-    if (is_widened(initializer.data_type())) {
-      diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(initializer.data_type()));
-    }
     if (!add_constant(name, std::move(*tensor), place)) failed_.insert(name);
   }
   for (const auto& sparse : proto.sparse_initializer()) {
@@ -202,9 +199,6 @@ void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
     diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(*shape));
     return;
   }
-  if (is_widened(element)) {
-    diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(element));
-  }
   graph_.add_input(name, {*dtype, *shape});
   failed_.erase(name);
 }
@@ -274,9 +268,6 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
     return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant has one value and one result");
   }
   const auto& attribute = node.attribute(0);
-  if (attribute.name() == "value" && attribute.has_t() && is_widened(attribute.t().data_type())) {
-    diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(attribute.t().data_type()));
-  }
   runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
   if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
   Tensor tensor;

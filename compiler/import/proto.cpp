@@ -16,7 +16,6 @@
 #include <fstream>
 #include <type_traits>
 
-#include "compiler/ir/ops/onnx_dtype.h"
 #include "runtime/io/element_formats.h"
 
 namespace collage::import {
@@ -24,9 +23,7 @@ namespace {
 
 using onnx::AttributeProto;
 using onnx::TensorProto;
-using runtime::bfloat_to_float;
 using runtime::DType;
-using runtime::half_to_float;
 using runtime::Result;
 using runtime::Status;
 using runtime::Tensor;
@@ -36,24 +33,17 @@ static_assert(std::endian::native == std::endian::little, "raw_data is little-en
 /// Of one tensor.
 constexpr int64_t kMostElements = int64_t{1} << 36;
 
-size_t stored_width(int element, DType dtype) {
-  return is_widened(element) ? 2 : size_of(dtype);
+/// Raw little-endian elements, packed where they are less than a byte, whose byte count was checked.
+Tensor tensor_of_bytes(DType dtype, const runtime::Shape& shape, const char* bytes) {
+  Tensor tensor = runtime::unpack(dtype, shape, bytes);
+  if (dtype != DType::Bool) return tensor;
+  for (uint8_t& flag : tensor.as<uint8_t>()) flag = flag != 0 ? 1 : 0;
+  return tensor;
 }
 
-/// Raw little-endian elements -> `tensor`, whose byte count was checked.
-void fill_from_bytes(int element, const char* bytes, Tensor& tensor) {
-  if (is_widened(element)) {
-    auto out = tensor.as<float>();
-    for (size_t i = 0; i < out.size(); ++i) {
-      uint16_t half;
-      std::memcpy(&half, bytes + 2 * i, 2);
-      out[i] = element == TensorProto::FLOAT16 ? half_to_float(half) : bfloat_to_float(half);
-    }
-    return;
-  }
-  if (tensor.bytes() > 0) std::memcpy(tensor.data(), bytes, tensor.bytes());
-  if (tensor.dtype() != DType::Bool) return;
-  for (uint8_t& flag : tensor.as<uint8_t>()) flag = flag != 0 ? 1 : 0;
+/// Elements that `int32_data` holds in their raw form: bytes of packed elements, or the bits of one float each.
+int64_t int32s_of(DType dtype, int64_t count) {
+  return runtime::packed_bits(dtype) < 8 ? static_cast<int64_t>(runtime::packed_bytes(dtype, count)) : count;
 }
 
 template <typename To, typename Field>
@@ -63,35 +53,40 @@ void copy_field(const Field& field, Tensor& tensor) {
 }
 
 Status fill_from_fields(const TensorProto& proto, Tensor& tensor) {
+  const DType dtype = tensor.dtype();
   int64_t have = proto.int32_data_size();
-  if (proto.data_type() == TensorProto::FLOAT) have = proto.float_data_size();
-  if (proto.data_type() == TensorProto::DOUBLE) have = proto.double_data_size();
-  if (proto.data_type() == TensorProto::INT64) have = proto.int64_data_size();
-  if (have != tensor.count()) {
+  int64_t want = int32s_of(dtype, tensor.count());
+  if (dtype == DType::F32) have = proto.float_data_size();
+  if (dtype == DType::F64) have = proto.double_data_size();
+  if (dtype == DType::I64) have = proto.int64_data_size();
+  if (dtype == DType::U32 || dtype == DType::U64) have = proto.uint64_data_size();
+  if (have != want) {
     return Status::error(
         fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(tensor.shape()), have));
   }
-  if (is_widened(proto.data_type())) {
-    auto out = tensor.as<float>();
-    for (size_t i = 0; i < out.size(); ++i) {
-      auto bits = static_cast<uint16_t>(proto.int32_data(static_cast<int>(i)));
-      out[i] = proto.data_type() == TensorProto::FLOAT16 ? half_to_float(bits) : bfloat_to_float(bits);
-    }
+  if (runtime::packed_bits(dtype) < 8) {
+    std::string bytes;
+    for (int32_t byte : proto.int32_data()) bytes += static_cast<char>(byte);
+    tensor = runtime::unpack(dtype, tensor.shape(), bytes.data());
     return Status::ok();
   }
-  if (tensor.dtype() == DType::Bool) {
+  if (dtype == DType::Bool) {
     for (int64_t i = 0; i < have; ++i) {
       tensor.as<uint8_t>()[static_cast<size_t>(i)] = proto.int32_data(static_cast<int>(i)) != 0 ? 1 : 0;
     }
     return Status::ok();
   }
-  with_element_type(tensor.dtype(), [&]<typename T>(runtime::Type<T>) {
+  with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
     if constexpr (std::is_same_v<T, float>) {
       copy_field<T>(proto.float_data(), tensor);
     } else if constexpr (std::is_same_v<T, double>) {
       copy_field<T>(proto.double_data(), tensor);
-    } else if constexpr (sizeof(T) == 8) {
+    } else if constexpr (std::is_same_v<T, int64_t>) {
       copy_field<T>(proto.int64_data(), tensor);
+    } else if constexpr (std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>) {
+      copy_field<T>(proto.uint64_data(), tensor);
+    } else if constexpr (runtime::kIsNarrowFloat<T>) {
+      copy_field<typename T::Bits>(proto.int32_data(), tensor);
     } else {
       copy_field<T>(proto.int32_data(), tensor);
     }
@@ -164,11 +159,12 @@ Result<std::string> external_bytes(const TensorProto& proto, const std::string& 
 /// The most elements that the message itself could hold: a claimed shape is trusted only as far as there is data for
 /// it.
 int64_t elements_present(const TensorProto& proto, DType dtype) {
+  const int64_t per_byte = std::max<int64_t>(1, 8 / runtime::packed_bits(dtype));
   if (proto.has_raw_data()) {
-    return static_cast<int64_t>(proto.raw_data().size() / stored_width(proto.data_type(), dtype));
+    return static_cast<int64_t>(proto.raw_data().size() / size_of(dtype)) * per_byte;
   }
-  return std::max(
-      {proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(), proto.double_data_size()});
+  return std::max<int64_t>({proto.float_data_size(), proto.int32_data_size() * per_byte, proto.int64_data_size(),
+                            proto.double_data_size(), proto.uint64_data_size()});
 }
 
 }  // namespace
@@ -192,11 +188,7 @@ Status parse_file(const std::string& path, google::protobuf::MessageLite& messag
 }
 
 std::optional<DType> dtype_of(int element) {
-  return is_widened(element) ? DType::F32 : ir::ops::dtype_of_onnx(element);
-}
-
-bool is_widened(int element) {
-  return element == TensorProto::FLOAT16 || element == TensorProto::BFLOAT16;
+  return runtime::dtype_of_onnx(element);
 }
 
 std::string element_name(int element) {
@@ -205,7 +197,7 @@ std::string element_name(int element) {
 }
 
 int element_of(DType dtype) {
-  return ir::ops::onnx_of(dtype);
+  return runtime::onnx_of(dtype);
 }
 
 onnx::TensorProto header_of(const Tensor& tensor, const std::string& name) {
@@ -218,7 +210,7 @@ onnx::TensorProto header_of(const Tensor& tensor, const std::string& name) {
 
 onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name) {
   TensorProto proto = header_of(tensor, name);
-  proto.set_raw_data(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  proto.set_raw_data(runtime::pack(tensor));
   return proto;
 }
 
@@ -247,7 +239,7 @@ Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
         fmt::format("tensor `{}` has the impossible shape {}", proto.name(), runtime::to_string(shape)));
   }
   bool is_external = proto.data_location() == TensorProto::EXTERNAL;
-  uint64_t need = static_cast<uint64_t>(*count) * stored_width(proto.data_type(), *dtype);
+  uint64_t need = runtime::packed_bytes(*dtype, *count);
   if (!is_external && proto.has_raw_data() && proto.raw_data().size() != need) {
     return Status::error(fmt::format("tensor `{}` of shape {} has {} bytes of data, needs {}", proto.name(),
                                      runtime::to_string(shape), proto.raw_data().size(), need));
@@ -259,15 +251,10 @@ Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
   if (is_external) {
     Result<std::string> bytes = external_bytes(proto, folder, need);
     if (!bytes) return bytes.status();
-    Tensor tensor(*dtype, shape);
-    fill_from_bytes(proto.data_type(), bytes->data(), tensor);
-    return tensor;
+    return tensor_of_bytes(*dtype, shape, bytes->data());
   }
+  if (proto.has_raw_data()) return tensor_of_bytes(*dtype, shape, proto.raw_data().data());
   Tensor tensor(*dtype, shape);
-  if (proto.has_raw_data()) {
-    fill_from_bytes(proto.data_type(), proto.raw_data().data(), tensor);
-    return tensor;
-  }
   Status status = fill_from_fields(proto, tensor);
   if (!status) return status;
   return tensor;

@@ -17,10 +17,8 @@ namespace collage::import {
 /// Reads a whole message. Damaged bytes give a failure, never a crash.
 runtime::Status parse_file(const std::string& path, google::protobuf::MessageLite& message);
 
-/// Returns the dtype that carries ONNX's element type `element`; f16 and bf16 are carried as f32. Returns nullopt for
-/// unsupported types.
+/// Returns the dtype of ONNX's element type `element`; nullopt for unsupported types.
 std::optional<runtime::DType> dtype_of(int element);
-bool is_widened(int element);
 /// `FLOAT16`, or `element type 99`.
 std::string element_name(int element);
 

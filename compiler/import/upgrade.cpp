@@ -259,48 +259,44 @@ bool cast_by_name(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// `saturate` (opset 19) affects only float8, which is not supported.
-bool drop_saturate(PendingNode& node, Emitter&) {
-  node.attrs.erase("saturate");
-  return true;
-}
-
-// Opset 21: a scale may hold for a block of elements along the axis.
-bool refuse_blocks(PendingNode& node, Emitter& emitter) {
-  if (node.attrs.get_int("block_size", 0) != 0) {
-    return unsupported(node, emitter, node.op + " in blocks is not supported");
-  }
-  node.attrs.erase("block_size");
-  return true;
-}
-
-// `saturate` (opset 19) affects only float8; `output_dtype` (21) can replace the dtype of a zero point.
+// `output_dtype` (opset 21) can replace the dtype of a zero point.
 // QuantizeLinear(x, scale) {output_dtype = 3}  =>  QuantizeLinear(x, scale, 0: i8)
-bool quantize_to_bytes(PendingNode& node, Emitter& emitter) {
+bool quantize_output_dtype(PendingNode& node, Emitter& emitter) {
   auto to = static_cast<int>(node.attrs.get_int("output_dtype", onnx::TensorProto::UNDEFINED));
-  node.attrs.erase("saturate");
   node.attrs.erase("output_dtype");
-  if (to == onnx::TensorProto::INT8 && !has_input(node, 2) && has_input(node, 1)) {
-    const Shape& shape = emitter.type(node.inputs[1]).shape;
-    ir::Tensor zero(DType::I8, shape);
-    for (int8_t& element : zero.as<int8_t>()) element = 0;
-    set_input(node, 2,
-              emitter.graph().add_constant(emitter.fresh_name(name_for(node, "zero_point")),
-                                           ir::make_constant(std::move(zero))));
-  } else if (to != onnx::TensorProto::UNDEFINED && to != onnx::TensorProto::UINT8 && to != onnx::TensorProto::INT8) {
-    return unsupported(node, emitter, "QuantizeLinear to " + element_name(to) + " is not supported");
-  }
-  return refuse_blocks(node, emitter);
+  if (to == onnx::TensorProto::UNDEFINED || has_input(node, 2) || !has_input(node, 1)) return true;
+  std::optional<DType> dtype = dtype_of(to);
+  if (!dtype) return unsupported(node, emitter, "QuantizeLinear to " + element_name(to) + " is not supported");
+  ir::Tensor zero(*dtype, emitter.type(node.inputs[1]).shape);
+  set_input(node, 2,
+            emitter.graph().add_constant(emitter.fresh_name(name_for(node, "zero_point")),
+                                         ir::make_constant(std::move(zero))));
+  return true;
 }
 
-// f16 and bf16 are carried as f32 in every opset.
-bool cast_to_carried(PendingNode& node, Emitter& emitter) {
+bool is_float8(DType dtype) {
+  return runtime::is_float(dtype) && !runtime::is_arithmetic(dtype);
+}
+
+// `saturate` (opset 19) and `round_mode` (24) tell how to make a float8. Of other results they say nothing.
+bool drop_idle_rounding(PendingNode& node, Emitter& emitter) {
+  std::optional<DType> to;
+  if (node.op == "Cast") {
+    to = dtype_of(static_cast<int>(node.attrs.get_int("to", 0)));
+  } else if (const size_t like = node.op == "CastLike" ? 1 : 2; has_input(node, like)) {
+    to = emitter.type(node.inputs[like]).dtype;
+  }
+  if (to && is_float8(*to)) return true;
   node.attrs.erase("saturate");
-  auto to = static_cast<int>(node.attrs.get_int("to", onnx::TensorProto::FLOAT));
-  if (!dtype_of(to)) return unsupported(node, emitter, "a cast to " + element_name(to) + " is not supported");
-  if (!is_widened(to)) return true;
-  node.attrs.set("to", int64_t{onnx::TensorProto::FLOAT});
-  emitter.diags().warning_at(Code::UnsupportedOnnx, node.where, "{} is computed as f32", element_name(to));
+  node.attrs.erase("round_mode");
+  return true;
+}
+
+// 0 is how a file says that it leaves such an attribute out.
+bool drop_zeros(PendingNode& node, Emitter&) {
+  for (const char* name : {"block_size", "output_dtype", "precision"}) {
+    if (node.attrs.has(name) && node.attrs.get_int(name, 0) == 0) node.attrs.erase(name);
+  }
   return true;
 }
 
@@ -485,12 +481,12 @@ constexpr std::array kRows = {
     Row{"And", 1, 6, legacy_broadcast},
     Row{"BatchNormalization", 1, kAlways, batch_norm},
     Row{"Cast", 1, 5, cast_by_name},
-    Row{"Cast", 1, kAlways, cast_to_carried},
-    Row{"CastLike", 19, kAlways, drop_saturate},
+    Row{"Cast", 19, kAlways, drop_idle_rounding},
+    Row{"CastLike", 19, kAlways, drop_idle_rounding},
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
     Row{"ConstantFill", 1, 8, constant_fill},
-    Row{"DequantizeLinear", 21, kAlways, refuse_blocks},
+    Row{"DequantizeLinear", 21, kAlways, drop_zeros},
     Row{"Div", 1, 6, legacy_broadcast},
     Row{"Dropout", 1, 9, dropout_with_float_mask},
     Row{"Dropout", 10, kAlways, dropout_with_bool_mask},
@@ -511,7 +507,9 @@ constexpr std::array kRows = {
     Row{"Pad", 1, 10, pad_operands},
     Row{"Pad", 18, kAlways, pad_all_axes},
     Row{"Pow", 1, 6, legacy_broadcast},
-    Row{"QuantizeLinear", 19, kAlways, quantize_to_bytes},
+    Row{"QuantizeLinear", 21, kAlways, quantize_output_dtype},
+    Row{"QuantizeLinear", 19, kAlways, drop_idle_rounding},
+    Row{"QuantizeLinear", 21, kAlways, drop_zeros},
     Row{"RNN", 1, 6, drop_output_sequence},
     Row{"ReduceL1", 18, kAlways, axes_attribute},
     Row{"ReduceL2", 18, kAlways, axes_attribute},

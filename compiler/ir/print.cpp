@@ -7,6 +7,7 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/print_parts.h"
+#include "runtime/core/element.h"
 
 namespace collage::ir {
 namespace {
@@ -38,8 +39,8 @@ std::string float_text(float value) {
 
 std::string element_text(const Tensor& tensor, int64_t i) {
   if (tensor.dtype() == DType::F32) return float_text(tensor.as<float>()[static_cast<size_t>(i)]);
-  if (tensor.dtype() == DType::F64) return runtime::format_double(tensor.as<double>()[static_cast<size_t>(i)]);
-  return std::to_string(element_as_int(tensor.view(), i));
+  if (is_float(tensor.dtype())) return runtime::format_double(element_as_double(tensor.view(), i));
+  return runtime::integer_text(tensor.view(), i);
 }
 
 /// `dense f32[2] [1.0, 2.0]`

@@ -14,13 +14,12 @@ using runtime::Tensor;
 /// Uniform in [-1, 1); integers and bools are zero, a valid index everywhere.
 Tensor make_input(const ir::TensorType& type, uint32_t seed) {
   Tensor tensor(type.dtype, type.shape);
+  if (!runtime::is_float(type.dtype)) return tensor;
   std::minstd_rand random(seed + 1);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  if (type.dtype == ir::DType::F32) {
-    for (float& value : tensor.as<float>()) value = uniform(random);
-  } else if (type.dtype == ir::DType::F64) {
-    for (double& value : tensor.as<double>()) value = uniform(random);
-  }
+  with_element_type(type.dtype, [&]<typename T>(runtime::Type<T>) {
+    for (T& value : tensor.as<T>()) value = static_cast<T>(uniform(random));
+  });
   return tensor;
 }
 

@@ -104,7 +104,7 @@ ir::Constant untrained_constant(const ir::Constant& constant) {
   ir::Constant made;
   made.data = constant.data;
   if (tells_elements(made.data)) return made;
-  const bool can_be_random = made.data.dtype() == ir::DType::F32 || made.data.dtype() == ir::DType::F64;
+  const bool can_be_random = runtime::is_float(made.data.dtype()) && runtime::is_arithmetic(made.data.dtype());
   made.form = can_be_random ? ir::Constant::Form::Random : ir::Constant::Form::Splat;
   made.seed = 1;
   return made;

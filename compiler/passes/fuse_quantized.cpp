@@ -60,6 +60,12 @@ std::optional<Conversion> conversion_at(const Graph& graph, NodeId id, std::stri
   if (!id.is_valid()) return std::nullopt;
   const Node& node = graph.node(id);
   if (node.op->name != op || node.pin) return std::nullopt;
+  // Scales and results in f32, no blocks.
+  const ValueId floats = op == "DequantizeLinear" ? node.outputs[0] : node.inputs[0];
+  if (graph.value(node.inputs[1]).type.dtype != DType::F32 || graph.value(floats).type.dtype != DType::F32 ||
+      node.attrs.get_int("block_size", 0) != 0 || node.attrs.has("precision")) {
+    return std::nullopt;
+  }
   Conversion found{id,
                    op == "DequantizeLinear" ? node.inputs[0] : node.outputs[0],
                    DType::U8,

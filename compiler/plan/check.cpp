@@ -57,6 +57,12 @@ struct Rounding {
     if (storage->type == runtime::StorageType::BF16) relative = std::max(relative, 0x1p-7);
     if (storage->quantisation) absolute = std::max(absolute, storage->quantisation->scale);
   }
+
+  /// As many operators of a partition round to f16 or bf16, each of them perhaps to the other neighbour.
+  void allow(runtime::DType dtype, size_t operators) {
+    if (!runtime::is_narrow_float(dtype)) return;
+    relative = std::max(relative, runtime::epsilon_of(dtype) * std::sqrt(static_cast<double>(operators)));
+  }
 };
 
 const runtime::Buffer& buffer_of(const BuiltPlan& built, runtime::BufferId id) {
@@ -186,6 +192,7 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
         const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
         Rounding rounding{tolerance_of(built, p, tolerance)};
         rounding.allow(storage);
+        rounding.allow(graph.value(value).type.dtype, partition.nodes.size());
         add(compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute),
             partition.name, partition.backend, value);
         replay.set_produced(value, *got);

@@ -6,7 +6,10 @@
 #include <limits>
 
 #include "compiler/ir/infer.h"
+#include "runtime/core/element.h"
 #include "runtime/core/random.h"
+#include "runtime/core/storage.h"
+#include "runtime/io/element_formats.h"
 #include "runtime/io/npy.h"
 
 namespace collage::sema {
@@ -20,35 +23,21 @@ using support::Code;
 using support::Diagnostics;
 using syntax::Scalar;
 
-template <typename T>
-bool store_int(int64_t value, std::byte* at) {
-  if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
-      value > static_cast<int64_t>(std::numeric_limits<T>::max())) {
-    return false;
-  }
-  *reinterpret_cast<T*>(at) = static_cast<T>(value);
-  return true;
-}
-
-/// Returns false if `value` does not fit `dtype`.
-bool store_int(DType dtype, int64_t value, std::byte* at) {
-  if (dtype == DType::Bool && value != 0 && value != 1) return false;
-  return with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
-      *reinterpret_cast<T*>(at) = static_cast<T>(value);
-      return true;
-    } else {
-      return store_int<T>(value, at);
-    }
-  });
-}
-
 /// False if `value` is finite and as an element of the float dtype is not.
 bool store_real(DType dtype, double value, std::byte* at) {
-  return with_element_type(dtype, [&]<typename T>(runtime::Type<T>) {
-    *reinterpret_cast<T*>(at) = static_cast<T>(value);
-    return !std::isfinite(value) || std::isfinite(static_cast<double>(*reinterpret_cast<T*>(at)));
-  });
+  runtime::set_element({dtype, {}, at}, 0, value);
+  return runtime::holds(dtype, value);
+}
+
+/// Returns false if `value`, an int64_t or uint64_t, does not fit `dtype`.
+template <typename Integer>
+bool store_int(DType dtype, Integer value, std::byte* at) {
+  if (is_float(dtype)) return store_real(dtype, static_cast<double>(value), at);
+  const std::optional<runtime::StorageType> type = runtime::parse_storage_type(name_of(dtype));
+  const bool fits = type ? runtime::can_store(*type, value) : value == 0 || value == 1;
+  if (!fits) return false;
+  with_element_type(dtype, [&]<typename T>(runtime::Type<T>) { *reinterpret_cast<T*>(at) = static_cast<T>(value); });
+  return true;
 }
 
 /// Writes one element. Returns false after an error.
@@ -57,9 +46,13 @@ bool store(DType dtype, const Scalar& scalar, std::byte* at, Diagnostics& diags)
     if (dtype != DType::Bool) {
       return diags.error(Code::BadConstant, scalar.span, "a bool in a constant of {}", name_of(dtype));
     }
-    return store_int(dtype, *flag ? 1 : 0, at);
+    return store_int(dtype, int64_t{*flag ? 1 : 0}, at);
   }
   if (const auto* integer = std::get_if<int64_t>(&scalar.value)) {
+    if (store_int(dtype, *integer, at)) return true;
+    return diags.error(Code::BadConstant, scalar.span, "{} does not fit {}", *integer, name_of(dtype));
+  }
+  if (const auto* integer = std::get_if<uint64_t>(&scalar.value)) {
     if (store_int(dtype, *integer, at)) return true;
     return diags.error(Code::BadConstant, scalar.span, "{} does not fit {}", *integer, name_of(dtype));
   }
@@ -95,7 +88,10 @@ std::optional<double> read_bound(DType dtype, const Scalar& scalar, Diagnostics&
   Tensor bound(dtype, {});
   if (!store(dtype, scalar, bound.data(), diags)) return std::nullopt;
   const auto* real = std::get_if<double>(&scalar.value);
-  double value = real != nullptr ? *real : static_cast<double>(std::get<int64_t>(scalar.value));
+  const auto* big = std::get_if<uint64_t>(&scalar.value);
+  double value = real != nullptr  ? *real
+                 : big != nullptr ? static_cast<double>(*big)
+                                  : static_cast<double>(std::get<int64_t>(scalar.value));
   if (std::isfinite(value)) return value;
   return diags.error(Code::BadConstant, scalar.span, "the bounds of a range must be finite");
 }
@@ -159,7 +155,7 @@ std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
   size_t width = size_of(type->dtype);
   for (size_t at = 0; at < constant.data.bytes(); at += width)
     std::copy_n(one.data(), width, constant.data.data() + at);
-  if (type->dtype == DType::I64 && static_cast<int64_t>(constant.splat) != element_as_int(one.view(), 0)) {
+  if (!is_float(type->dtype) && std::abs(constant.splat) > 0x1p53) {
     constant.form = Constant::Form::Literal;  // a double cannot represent it
   }
   return constant;
@@ -247,6 +243,10 @@ std::optional<Constant> ConstantMaker::make(const syntax::FileAst& ast) {
         .did_you_mean(support::closest(constant.key, names));
   }
   TensorType actual{found->second.dtype(), found->second.shape()};
+  if (std::optional<Tensor> wide = runtime::widened(found->second, type->dtype); wide && actual.shape == type->shape) {
+    constant.data = *wide;
+    return constant;
+  }
   if (actual != *type) {
     return diags_.error(Code::BadConstant, ast.type.span, "the file has `{}`, `{}` is declared", to_string(actual),
                         to_string(*type));

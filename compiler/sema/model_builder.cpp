@@ -49,6 +49,7 @@ runtime::AttrValue scalar_value(const Scalar& scalar, const ir::AttrKind* wanted
   if (const auto* text = std::get_if<std::string>(&scalar.value)) return *text;
   if (const auto* flag = std::get_if<bool>(&scalar.value)) return int64_t{*flag ? 1 : 0};
   if (const auto* real = std::get_if<double>(&scalar.value)) return *real;
+  if (const auto* big = std::get_if<uint64_t>(&scalar.value)) return static_cast<double>(*big);
   int64_t integer = std::get<int64_t>(scalar.value);
   if (wanted != nullptr && *wanted == ir::AttrKind::Float) return static_cast<double>(integer);
   return integer;

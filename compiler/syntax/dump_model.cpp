@@ -99,6 +99,7 @@ class Dumper {
   static std::string scalar(const Scalar& ast) {
     if (const bool* flag = std::get_if<bool>(&ast.value)) return *flag ? "true" : "false";
     if (const int64_t* number = std::get_if<int64_t>(&ast.value)) return std::to_string(*number);
+    if (const uint64_t* number = std::get_if<uint64_t>(&ast.value)) return std::to_string(*number);
     if (const double* number = std::get_if<double>(&ast.value)) return runtime::format_double(*number);
     return runtime::to_string(runtime::AttrValue(std::get<std::string>(ast.value)));
   }

@@ -21,9 +21,9 @@ struct Name {
   bool is_absent() const { return text.empty(); }
 };
 
-/// `3`, `1.5`, `true`, `"same"`
+/// `3`, `1.5`, `true`, `"same"`. An integer is unsigned only if it is 2^63 or more.
 struct Scalar {
-  std::variant<int64_t, double, bool, std::string> value;
+  std::variant<int64_t, double, bool, std::string, uint64_t> value;
   support::Span span;
 };
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "runtime/core/element.h"
+
 namespace collage::runtime {
 namespace {
 
@@ -62,8 +64,7 @@ struct Printer {
     std::string text = "dense " + std::string(name_of(v.dtype())) + to_string(v.shape()) + " [";
     for (int64_t i = 0; i < v.count(); ++i) {
       if (i > 0) text += ", ";
-      text += is_float(v.dtype()) ? format_double(element_as_double(v.view(), i))
-                                  : std::to_string(element_as_int(v.view(), i));
+      text += is_float(v.dtype()) ? format_double(element_as_double(v.view(), i)) : integer_text(v.view(), i);
     }
     return text + "]";
   }

@@ -63,7 +63,7 @@ void fill_random_floats(std::span<Float> elements, uint64_t seed, RandomBounds b
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low, double high) {
   Tensor tensor(dtype, shape);
   with_element_type(dtype, [&]<typename T>(Type<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsFloat<T>) {
       fill_random_floats(tensor.as<T>(), seed, RandomBounds{low, high - low});
     } else {
       fill_random_ints(tensor.as<T>(), seed, low, high);

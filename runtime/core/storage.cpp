@@ -2,8 +2,8 @@
 #include "runtime/core/storage.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -19,23 +19,25 @@ struct Row {
   size_t bytes;
   int float_bits;  ///< of the significand; 0: an integer
   int exponent;    ///< largest of a float
-  int64_t low;     ///< of an integer
-  int64_t high;
+  bool has_infinity;
+  int integer_bits;  ///< without the sign
+  int64_t low;       ///< of an integer
+  uint64_t high;
 };
 
 template <typename T>
 constexpr Row row_of(StorageType type, std::string_view name) {
   using Limits = std::numeric_limits<T>;
-  if constexpr (std::is_floating_point_v<T>) {
-    return {type, name, sizeof(T), Limits::digits, Limits::max_exponent - 1, 0, 0};
+  if constexpr (kIsFloat<T>) {
+    return {type, name, sizeof(T), Limits::digits, Limits::max_exponent - 1, Limits::has_infinity, 0, 0, 0};
+  } else if constexpr (kIsNarrowInteger<T>) {
+    return {type, name, sizeof(T), 0, 0, false, Limits::digits, T::kLowest, T::kGreatest};
   } else {
-    return {type, name, sizeof(T), 0, 0, Limits::min(), Limits::max()};
+    return {type, name, sizeof(T), 0, 0, false, Limits::digits, static_cast<int64_t>(Limits::min()), Limits::max()};
   }
 }
 
 constexpr Row kRows[] = {
-    {StorageType::F16, "f16", 2, 11, 15, 0, 0},
-    {StorageType::BF16, "bf16", 2, 8, 127, 0, 0},
 #define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) row_of<T>(StorageType::Id, #word),
 #include "runtime/core/dtypes.def"
 };
@@ -51,130 +53,104 @@ std::optional<StorageType> own_type(DType dtype) {
 
 /// Does every number of `from` exist in `to`?
 bool holds_all(const Row& to, const Row& from) {
-  if (from.float_bits > 0) return to.float_bits >= from.float_bits && to.exponent >= from.exponent;
+  if (from.float_bits > 0) {
+    return to.float_bits >= from.float_bits && to.exponent >= from.exponent && (to.has_infinity || !from.has_infinity);
+  }
   if (to.float_bits == 0) return to.low <= from.low && to.high >= from.high;
   // A float with that many bits of significand holds integers up to 2^bits exactly, if its exponent reaches there.
-  int bits = static_cast<int>(from.bytes) * 8 - (from.low < 0 ? 1 : 0);
-  return bits <= to.float_bits && bits <= to.exponent;
+  return from.integer_bits <= to.float_bits && from.integer_bits <= to.exponent;
 }
-
-/// A float of 16 bits, of which `Bits` are its significand's, the leading one counted.
-template <int Bits>
-struct Half {
-  static constexpr int kMantissa = Bits - 1;
-  static constexpr int kBias = (1 << (15 - kMantissa - 1)) - 1;
-  static constexpr uint64_t kInfinity = uint64_t{2 * kBias + 1} << kMantissa;
-
-  /// To nearest, ties to even.
-  static uint16_t from(double value) {
-    const auto bits = std::bit_cast<uint64_t>(value);
-    const auto sign = static_cast<uint16_t>(bits >> 63 << 15);
-    const uint64_t magnitude = bits & INT64_MAX;
-    if (magnitude > kDoubleInfinity) return static_cast<uint16_t>(sign | kInfinity | (1 << (kMantissa - 1)));
-    const int64_t exponent = static_cast<int64_t>(magnitude >> 52) - 1023 + kBias;
-    uint64_t units = magnitude & kDoubleMantissa;
-    int shift = 52 - kMantissa;
-    if (exponent > 0) {
-      if (exponent > 2 * kBias) return static_cast<uint16_t>(sign | kInfinity);
-      units |= static_cast<uint64_t>(exponent) << 52;  // a carry out of the mantissa is the next exponent
-    } else {
-      if (shift + 1 - exponent > 60) return sign;
-      units |= uint64_t{1} << 52;  // its leading one is written out: below the smallest normal
-      shift += static_cast<int>(1 - exponent);
-    }
-    units += (uint64_t{1} << (shift - 1)) - 1 + ((units >> shift) & 1);
-    return static_cast<uint16_t>(sign | std::min(units >> shift, kInfinity));
-  }
-
-  static double to_double(uint16_t stored) {
-    const int field = (stored & 0x7fff) >> kMantissa;
-    const int mantissa = stored & ((1 << kMantissa) - 1);
-    double value = 0;
-    if (field == 2 * kBias + 1) {
-      value = mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-    } else if (field == 0) {
-      value = std::ldexp(mantissa, 1 - kBias - kMantissa);
-    } else {
-      value = std::bit_cast<double>(static_cast<uint64_t>(field - kBias + 1023) << 52 | static_cast<uint64_t>(mantissa)
-                                                                                            << (52 - kMantissa));
-    }
-    return (stored & 0x8000) != 0 ? -value : value;
-  }
-
- private:
-  static constexpr uint64_t kDoubleMantissa = (uint64_t{1} << 52) - 1;
-  static constexpr uint64_t kDoubleInfinity = uint64_t{0x7ff} << 52;
-};
 
 /// The nearest integer of T; NaN is 0.
 template <typename T>
 T nearest_integer(double value) {
-  if (std::isnan(value)) return 0;
+  const auto greatest = static_cast<double>(std::numeric_limits<T>::max());
+  const auto least = static_cast<double>(std::numeric_limits<T>::min());
+  if (std::isnan(value)) return T(0);
   value = std::nearbyint(value);
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (value >= greatest) return std::numeric_limits<T>::max();
+  if (value <= least) return std::numeric_limits<T>::min();
   return static_cast<T>(value);
 }
 
-/// One element in memory, which need not be aligned.
-template <typename T>
-struct Cell {
-  using Stored = T;
-  static double load(T stored) { return static_cast<double>(stored); }
-  static T make(double value) {
-    if constexpr (std::is_integral_v<T>) {
-      return nearest_integer<T>(value);
-    } else {
-      return static_cast<T>(value);
-    }
-  }
-};
-
-template <int Bits>
-struct Cell<Half<Bits>> {
-  using Stored = uint16_t;
-  static double load(uint16_t stored) { return Half<Bits>::to_double(stored); }
-  static uint16_t make(double value) { return Half<Bits>::from(value); }
-};
-
 template <typename F>
-void with_cell(StorageType type, const F& f) {
+void with_stored(StorageType type, const F& f) {
 #define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) \
-  case StorageType::Id: return f(Cell<T>());
+  case StorageType::Id: return f(Type<T>());
   switch (type) {
-    case StorageType::F16: return f(Cell<Half<11>>());
-    case StorageType::BF16: return f(Cell<Half<8>>());
 #include "runtime/core/dtypes.def"
   }
 }
 
-template <typename Stored>
-Stored read(const std::byte* at) {
-  Stored stored;
-  std::memcpy(&stored, at, sizeof(Stored));
-  return stored;
+/// Elements on their way from one storage to another.
+constexpr int64_t kBlock = 256;
+
+/// Elements in memory need not be aligned.
+template <typename T, typename Number>
+void load_block(const std::byte* from, int64_t count, Number* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    T stored;
+    std::memcpy(&stored, from + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+    to[i] = static_cast<Number>(stored);
+  }
 }
 
-template <typename From, typename To>
-void convert_elements(int64_t count, const std::byte* from, const std::optional<Quantisation>& from_scale,
-                      std::byte* to, const std::optional<Quantisation>& to_scale) {
-  using Source = typename From::Stored;
-  using Target = typename To::Stored;
-  for (int64_t i = 0; i < count; ++i, from += sizeof(Source), to += sizeof(Target)) {
-    const Source stored = read<Source>(from);
-    Target made;
-    if constexpr (std::is_same_v<From, Cell<int64_t>> && std::is_integral_v<Target>) {
-      // Beyond 2^53 a double would round; nothing quantises an i64.
-      made = static_cast<Target>(
-          std::clamp<int64_t>(stored, std::numeric_limits<Target>::min(), std::numeric_limits<Target>::max()));
+template <typename T>
+void store_reals(const double* from, int64_t count, std::byte* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    T made;
+    if constexpr (kIsFloat<T>) {
+      made = static_cast<T>(from[i]);
     } else {
-      double value = From::load(stored);
-      if (from_scale) value = from_scale->scale * (value - from_scale->zero);
-      if (to_scale) value = std::nearbyint(value / to_scale->scale) + to_scale->zero;
-      made = To::make(value);
+      made = nearest_integer<T>(from[i]);
     }
-    std::memcpy(to, &made, sizeof(Target));
+    std::memcpy(to + static_cast<size_t>(i) * sizeof(T), &made, sizeof(T));
   }
+}
+
+/// `low` and `high` bound what the target holds.
+template <typename T>
+void store_integers(const int64_t* from, int64_t count, std::byte* to, int64_t low, int64_t high) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T made = static_cast<T>(std::clamp(from[i], low, high));
+    std::memcpy(to + static_cast<size_t>(i) * sizeof(T), &made, sizeof(T));
+  }
+}
+
+/// Integers of 64 bits, of which a double does not hold all, among each other; nothing quantises them.
+void convert_integers(int64_t count, const std::byte* from, const Row& source, std::byte* to, const Row& target) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  int64_t numbers[kBlock];
+  with_stored(source.type, [&]<typename T>(Type<T>) {
+    load_block<T>(from, count, numbers);
+    // What an i64 does not hold is more than the target holds, or is stored with its own bits.
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      for (int64_t i = 0; i < count; ++i) numbers[i] = numbers[i] < 0 && target.high <= kMost ? INT64_MAX : numbers[i];
+    }
+  });
+  const bool keeps_bits = source.type == target.type;
+  const int64_t low = keeps_bits ? INT64_MIN : target.low;
+  const auto high = static_cast<int64_t>(std::min(target.high, kMost));
+  with_stored(target.type, [&]<typename T>(Type<T>) {
+    if constexpr (!kIsFloat<T>) store_integers<T>(numbers, count, to, low, high);
+  });
+}
+
+void convert_block(int64_t count, const std::byte* from, const Storage& source, std::byte* to, const Storage& target) {
+  const Row& source_row = row(source.type);
+  const Row& target_row = row(target.type);
+  if (!source.quantisation && !target.quantisation && source_row.float_bits == 0 && target_row.float_bits == 0) {
+    return convert_integers(count, from, source_row, to, target_row);
+  }
+  double numbers[kBlock];
+  with_stored(source.type, [&]<typename T>(Type<T>) { load_block<T>(from, count, numbers); });
+  for (int64_t i = 0; source.quantisation && i < count; ++i) {
+    numbers[i] = source.quantisation->scale * (numbers[i] - source.quantisation->zero);
+  }
+  for (int64_t i = 0; target.quantisation && i < count; ++i) {
+    numbers[i] = std::nearbyint(numbers[i] / target.quantisation->scale) + target.quantisation->zero;
+  }
+  with_stored(target.type, [&]<typename T>(Type<T>) { store_reals<T>(numbers, count, to); });
 }
 
 }  // namespace
@@ -209,7 +185,12 @@ bool is_integer(StorageType type) {
 }
 
 bool can_store(StorageType type, int64_t integer) {
-  return is_integer(type) && integer >= row(type).low && integer <= row(type).high;
+  return is_integer(type) && integer >= row(type).low &&
+         (integer < 0 || can_store(type, static_cast<uint64_t>(integer)));
+}
+
+bool can_store(StorageType type, uint64_t integer) {
+  return is_integer(type) && integer <= row(type).high;
 }
 
 std::string to_string(const Storage& storage) {
@@ -256,12 +237,12 @@ void convert_storage(DType dtype, int64_t count, const std::byte* from, const st
   // A bool has no other storage: both sides are known by now.
   const Storage source = from_storage.value_or(Storage{own_type(dtype).value_or(StorageType::U8)});
   const Storage target = to_storage.value_or(Storage{own_type(dtype).value_or(StorageType::U8)});
-  with_cell(source.type, [&](auto from_cell) {
-    with_cell(target.type, [&](auto to_cell) {
-      convert_elements<decltype(from_cell), decltype(to_cell)>(count, from, source.quantisation, to,
-                                                               target.quantisation);
-    });
-  });
+  const size_t read = size_of(source.type);
+  const size_t written = size_of(target.type);
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const auto at = static_cast<size_t>(done);
+    convert_block(std::min(kBlock, count - done), from + at * read, source, to + at * written, target);
+  }
 }
 
 }  // namespace collage::runtime

@@ -19,10 +19,8 @@
 
 namespace collage::runtime {
 
-/// What memory can hold: the two halves that no operator computes in, and all dtypes but bool.
+/// What memory can hold: all dtypes but bool.
 enum class StorageType : uint8_t {
-  F16,
-  BF16,
 #define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) Id,
 #include "runtime/core/dtypes.def"
 };
@@ -49,6 +47,7 @@ std::vector<std::string> storage_type_names();
 /// Returns true for integer types.
 bool is_integer(StorageType type);
 bool can_store(StorageType type, int64_t integer);
+bool can_store(StorageType type, uint64_t integer);
 
 /// The text in both languages: `f16`, `i8 scale 0.05 zero 3`; a zero of 0 is omitted.
 std::string to_string(const Storage& storage);

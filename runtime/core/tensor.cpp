@@ -64,6 +64,7 @@ double element_as_double(const TensorView& view, int64_t i) {
 
 int64_t element_as_int(const TensorView& view, int64_t i) {
   if (view.dtype == DType::I64) return view.as<int64_t>()[static_cast<size_t>(i)];
+  if (view.dtype == DType::U64) return static_cast<int64_t>(view.as<uint64_t>()[static_cast<size_t>(i)]);
   return static_cast<int64_t>(element_as_double(view, i));
 }
 

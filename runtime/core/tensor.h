@@ -70,7 +70,7 @@ bool identical(const Tensor& a, const Tensor& b);
 /// Element `i` as a double, whatever the dtype.
 double element_as_double(const TensorView& view, int64_t i);
 
-/// Element `i` of an integer or bool tensor.
+/// Element `i` of an integer or bool tensor. A u64 of 2^63 or more wraps.
 int64_t element_as_int(const TensorView& view, int64_t i);
 
 }  // namespace collage::runtime

@@ -15,21 +15,22 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 struct NpyType {
   std::string_view descr;
   DType dtype;
-  size_t width;  ///< in the file
-  HalfKind half = HalfKind::None;
+  size_t width;
 };
 
 constexpr NpyType kNpyTypes[] = {
 #define DTYPE(Id, word, T, NAME, onnx, npy) {sizeof(T) == 1 ? "|" npy : "<" npy, DType::Id, sizeof(T)},
 #include "runtime/core/dtypes.def"
-    {"<f2", DType::F32, 2, HalfKind::Ieee},
 };
+
+/// A dtype that these files do not have has only a byte order.
+constexpr size_t kDescrLength = 3;
 
 const NpyType* find_type(std::string_view descr) {
   for (const NpyType& row : kNpyTypes) {
+    if (row.descr.size() != kDescrLength || descr.size() != kDescrLength) continue;
     // One-byte types have no byte order, and some writers give them one.
-    if (row.descr == descr || (row.width == 1 && descr.size() == 3 && row.descr.substr(1) == descr.substr(1)))
-      return &row;
+    if (row.descr == descr || (row.width == 1 && row.descr.substr(1) == descr.substr(1))) return &row;
   }
   return nullptr;
 }
@@ -120,7 +121,7 @@ Result<Tensor> parse_npy(std::string_view bytes) {
     return Status::error("the .npy file has " + std::to_string(data.size()) + " bytes of elements, shape " +
                          to_string(*shape) + " needs " + (needed ? std::to_string(*needed) : "more than 1 TiB"));
   }
-  Tensor tensor = tensor_from_bytes(row->dtype, row->half, *shape, data.data());
+  Tensor tensor = tensor_from_bytes(row->dtype, *shape, data.data());
   bool is_fortran = order->starts_with("True");
   return is_fortran && shape->size() > 1 ? from_fortran_order(tensor, *shape) : tensor;
 }
@@ -136,7 +137,10 @@ Result<Tensor> read_npy(const std::string& path) {
 Status write_npy(const std::string& path, const Tensor& tensor) {
   std::string_view descr;
   for (const NpyType& row : kNpyTypes) {
-    if (row.dtype == tensor.dtype() && row.half == HalfKind::None) descr = row.descr;
+    if (row.dtype == tensor.dtype()) descr = row.descr;
+  }
+  if (descr.size() != kDescrLength) {
+    return Status::error("a .npy file has no element type for " + std::string(name_of(tensor.dtype())));
   }
   std::string shape;
   for (int64_t dim : tensor.shape()) shape += std::to_string(dim) + ", ";

@@ -20,15 +20,17 @@ struct SafetensorsType {
   std::string_view name;
   DType dtype;
   size_t width;
-  HalfKind half = HalfKind::None;
 };
 
 constexpr SafetensorsType kSafetensorsTypes[] = {
 #define DTYPE(Id, word, T, NAME, onnx, npy) {#NAME, DType::Id, sizeof(T)},
 #include "runtime/core/dtypes.def"
-    {"F16", DType::F32, 2, HalfKind::Ieee},
-    {"BF16", DType::F32, 2, HalfKind::Brain},
 };
+
+/// Elements of less than a byte are packed in these files in ways that are not settled.
+bool has_whole_bytes(DType dtype) {
+  return packed_bits(dtype) >= 8;
+}
 
 /// The parser of JSON and the destructor of its result recurse; this keeps both shallow.
 bool is_deeper_than(std::string_view text, size_t limit) {
@@ -69,7 +71,7 @@ Result<Tensor> read_entry(const std::string& name, const json& entry, std::strin
   const auto& type_name = dtype->get_ref<const std::string&>();
   const SafetensorsType* type = nullptr;
   for (const SafetensorsType& row : kSafetensorsTypes) {
-    if (row.name == type_name) type = &row;
+    if (row.name == type_name && has_whole_bytes(row.dtype)) type = &row;
   }
   if (type == nullptr) return fail("dtype " + type_name.substr(0, 20) + " is not supported");
   auto shape = int_list(entry, "shape");
@@ -82,7 +84,7 @@ Result<Tensor> read_entry(const std::string& name, const json& entry, std::strin
   std::optional<size_t> needed = checked_bytes(*shape, type->width);
   if (!needed || *needed != end - begin)
     return fail("its shape " + to_string(*shape) + " does not fit its data_offsets");
-  return tensor_from_bytes(type->dtype, type->half, *shape, data.data() + begin);
+  return tensor_from_bytes(type->dtype, *shape, data.data() + begin);
 }
 
 }  // namespace
@@ -124,7 +126,10 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     std::string_view type_name;
     for (const SafetensorsType& row : kSafetensorsTypes) {
-      if (row.dtype == tensor.dtype() && row.half == HalfKind::None) type_name = row.name;
+      if (row.dtype == tensor.dtype() && has_whole_bytes(row.dtype)) type_name = row.name;
+    }
+    if (type_name.empty()) {
+      return Status::error("a .safetensors file has no element type for " + std::string(name_of(tensor.dtype())));
     }
     root[name] = {{"dtype", type_name}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + tensor.bytes()}}};
     offset += tensor.bytes();

@@ -16,7 +16,7 @@ inline Status unsupported_dtype(DType dtype) {
   return Status::error("no reference kernel for dtype " + std::string(name_of(dtype)));
 }
 
-/// The floats: f32 and f64.
+/// The floats that kernels compute in: f32 and f64. The narrow ones are widened before (`widen.h`).
 template <typename F>
 Status with_float(DType dtype, F f) {
 #define FLOAT_DTYPE(Id, word, T, NAME, onnx, npy) \
@@ -27,10 +27,10 @@ Status with_float(DType dtype, F f) {
   }
 }
 
-/// Every dtype but bool.
+/// The floats and integers that kernels compute in.
 template <typename F>
 Status with_number(DType dtype, F f) {
-#define NUMBER_DTYPE(Id, word, T, NAME, onnx, npy) \
+#define NATIVE_DTYPE(Id, word, T, NAME, onnx, npy) \
   case DType::Id: return f(Type<T>());
   switch (dtype) {
 #include "runtime/core/dtypes.def"
@@ -38,7 +38,7 @@ Status with_number(DType dtype, F f) {
   }
 }
 
-/// The integers: every dtype but bool and the floats.
+/// The integers that kernels compute in.
 template <typename F>
 Status with_integer(DType dtype, F f) {
 #define INTEGER_DTYPE(Id, word, T, NAME, onnx, npy) \

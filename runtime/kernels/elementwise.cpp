@@ -10,7 +10,11 @@
 namespace collage::runtime {
 Status kernel_Abs(const KernelArgs& args) {
   return map_numbers(args, []<typename T>(T x) {
-    return x < 0 ? wrapping_sub<T>(0, x) : std::is_floating_point_v<T> ? std::abs(x) : x;
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::abs(x);
+    } else {
+      return x < T(0) ? wrapping_sub<T>(0, x) : x;
+    }
   });
 }
 Status kernel_Neg(const KernelArgs& args) {

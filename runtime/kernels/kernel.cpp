@@ -5,17 +5,20 @@
 #include <iterator>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/widen.h"
 
 namespace collage::runtime {
 namespace {
 
 struct Row {
   std::string_view name;
-  ReferenceKernel kernel;
+  ReferenceKernel::Function function;
+  bool sees_narrow;
 };
 
 constexpr Row kRows[] = {
-#define KERNEL(name) {#name, kernel_##name},
+#define KERNEL(name) {#name, kernel_##name, false},
+#define RAW_KERNEL(name) {#name, kernel_##name, true},
 #include "runtime/kernels/kernels.def"
 #undef KERNEL
 };
@@ -24,9 +27,14 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::name), "kernels.def is sor
 
 }  // namespace
 
+Status ReferenceKernel::operator()(const KernelArgs& args) const {
+  return !sees_narrow_ && has_narrow_floats(args) ? run_widened(function_, args) : function_(args);
+}
+
 ReferenceKernel find_reference_kernel(std::string_view op) {
   const Row* row = std::ranges::lower_bound(kRows, op, {}, &Row::name);
-  return row != std::end(kRows) && row->name == op ? row->kernel : nullptr;
+  if (row == std::end(kRows) || row->name != op) return {};
+  return {row->function, row->sees_narrow};
 }
 
 std::vector<std::string_view> reference_kernel_names() {

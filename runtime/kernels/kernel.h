@@ -6,6 +6,7 @@
 // are right, attributes are legal. What only the data can show (an index out of range) is a failed Status.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,22 @@ struct KernelArgs {
   TensorView output(size_t i) const { return i < outputs.size() ? outputs[i] : TensorView{}; }
 };
 
-using ReferenceKernel = Status (*)(const KernelArgs&);
+/// The kernel of one operator, or none: equal to null.
+class ReferenceKernel {
+ public:
+  using Function = Status (*)(const KernelArgs&);
+
+  ReferenceKernel() = default;
+  /// `sees_narrow`: the function takes f16 and bf16 as they are.
+  ReferenceKernel(Function function, bool sees_narrow) : function_(function), sees_narrow_(sees_narrow) {}
+
+  Status operator()(const KernelArgs& args) const;
+  bool operator==(std::nullptr_t) const { return function_ == nullptr; }
+
+ private:
+  Function function_ = nullptr;
+  bool sees_narrow_ = false;
+};
 
 /// The kernel of an ONNX operator, or null if there is none. The table is `kernels.def`.
 ReferenceKernel find_reference_kernel(std::string_view op);

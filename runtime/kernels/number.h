@@ -11,7 +11,8 @@ namespace collage::runtime {
 
 /// What sums and products of T are computed in. The product of two floats is exact in a double.
 template <typename T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double,
+                                       std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
 
 template <typename T>
 T wrapping_add(T a, T b) {

@@ -86,8 +86,7 @@ Status reduce_extreme(const KernelArgs& args, bool greatest) {
     T low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     T high = Limits::has_infinity ? Limits::infinity() : Limits::max();
     auto worst = static_cast<Accumulator<T>>(greatest ? low : high);
-    reduce<T>(
-        args, reduced, worst, [=](auto sum, auto x) { return (greatest ? x > sum : x < sum) ? x : sum; }, AsIs());
+    reduce<T>(args, reduced, worst, [=](auto sum, auto x) { return (greatest ? x > sum : x < sum) ? x : sum; }, AsIs());
     return Status::ok();
   });
 }
@@ -107,7 +106,7 @@ Status kernel_ReduceSum(const KernelArgs& args) {
 Status kernel_ReduceMean(const KernelArgs& args) {
   return reduce_over(args, axes_of(args), 0, kAdd, []<typename Sum>(Sum sum, int64_t count) {
     if constexpr (std::is_integral_v<Sum>) {
-      return count == 0 ? Sum(0) : sum / count;
+      return count == 0 ? Sum(0) : sum / static_cast<Sum>(count);
     } else {
       return sum / static_cast<Sum>(count);
     }

@@ -32,7 +32,8 @@ Isa plain_isa() {
 bool has_c_types(const KernelSketch& sketch) {
   const auto is_f32 = [](const Nest::Buffer& buffer) { return buffer.element == Element::F32; };
   const std::vector<Nest::Buffer>& buffers = sketch.nest.buffers();
-  return sketch.nest.number() == Element::F32 && std::all_of(buffers.begin(), buffers.end(), is_f32);
+  return sketch.nest.number() == Element::F32 && !sketch.nest.rounds() &&
+         std::all_of(buffers.begin(), buffers.end(), is_f32);
 }
 
 /// Returns whether a kernel of the operator can read its weights unpacked. Other weights are packed into the text.

@@ -73,7 +73,7 @@ class ImplicitGemm {
       w_ = builder_.constant_buffer(pack_byte_weights(), "packed");
       sums_.emplace(builder_, bytes_->node, bytes_->sums);
     } else if (weights.is_constant()) {
-      const runtime::Tensor& w = weights.constant->data;
+      const runtime::Tensor w = as_numbers(weights.constant->data);
       const bool is_double = nest_.number() == ir::DType::F64;
       w_ = builder_.constant_buffer(is_double ? pack_weights<double>(p_, w, rows_) : pack_weights<float>(p_, w, rows_),
                                     "packed");

@@ -145,7 +145,7 @@ Expr Epilogue::load_operand(const Operand& operand, const Expr& index, int lanes
   const int count = along ? lanes : 1;
   const Expr lanes_mask = along ? mask : nullptr;
   if (operand.dtype == ir::DType::Bool) return splat(load_mask(operand.buffer, index, count, lanes_mask), lanes);
-  if (operand.dtype != builder_.nest().number()) {
+  if (operand.dtype != builder_.nest().number() && !runtime::is_narrow_float(operand.dtype)) {
     return splat(load_as(operand.dtype, operand.buffer, index, count, lanes_mask), lanes);
   }
   if (along && offsets) return gather(operand.buffer, index, offsets, mask);
@@ -157,15 +157,16 @@ std::map<ir::ValueId, Expr> Epilogue::at(const std::vector<Expr>& outer, const E
   const ir::Graph& graph = builder_.context().graph;
   Nest& nest = builder_.nest();
   std::map<ir::ValueId, Expr> values;
-  auto store = [&](ir::ValueId value, const Expr& lanes_of_it) {
+  auto store = [&](ir::ValueId value, const Expr& computed) {
+    const ir::DType dtype = graph.value(value).type.dtype;
+    const Expr lanes_of_it = nest.rounded(dtype, computed);
     values[value] = lanes_of_it;
     auto found = stored_.find(value);
     if (found == stored_.end()) return;
     Expr index = result_index(space_, outer, inner);
-    const ir::DType dtype = graph.value(value).type.dtype;
     if (lanes_of_it->type == Type::Mask) {
       nest.store_mask(found->second, index, lanes_of_it, mask);
-    } else if (dtype != nest.number()) {
+    } else if (dtype != nest.number() && !runtime::is_narrow_float(dtype)) {
       nest.store_as(dtype, found->second, index, lanes_of_it, mask);
     } else if (offsets) {
       nest.scatter(found->second, index, lanes_of_it, offsets, mask);

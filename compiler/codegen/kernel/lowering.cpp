@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/core/storage.h"
+
 namespace collage::codegen {
 
 int KernelBuilder::add_operand(std::string name, bool written, LoweredOperand operand) {
@@ -21,7 +23,9 @@ int KernelBuilder::add_operand(int buffer, LoweredOperand operand) {
 }
 
 int KernelBuilder::value_buffer(ir::ValueId value, bool written) {
-  return value_buffer_of(nest().number(), value, written);
+  const ir::DType dtype = context_.graph.value(value).type.dtype;
+  const bool is_narrow = nest().has_floats() && runtime::is_narrow_float(dtype);
+  return value_buffer_of(is_narrow ? dtype : nest().number(), value, written);
 }
 
 int KernelBuilder::value_buffer_of(Element element, ir::ValueId value, bool written) {
@@ -73,6 +77,14 @@ KernelSketch KernelBuilder::finish(int64_t extent, int64_t grain) {
   sketch_.operands.resize(nest().buffers().size());
   if (scratch_ >= 0) sketch_.operands.erase(sketch_.operands.begin() + scratch_);
   return std::move(sketch_);
+}
+
+runtime::Tensor as_numbers(const runtime::Tensor& data) {
+  if (!runtime::is_narrow_float(data.dtype())) return data;
+  runtime::Tensor numbers(Element::F32, data.shape());
+  const runtime::Storage storage{*runtime::parse_storage_type(name_of(data.dtype()))};
+  runtime::convert_storage(Element::F32, data.count(), data.data(), storage, numbers.data(), {});
+  return numbers;
 }
 
 }  // namespace collage::codegen

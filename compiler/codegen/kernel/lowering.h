@@ -60,12 +60,15 @@ struct KernelSketch {
 class KernelBuilder {
  public:
   /// `number` is what the kernel computes in; vectors of wider numbers have fewer lanes.
+  /// Of f16 and bf16 that is f32.
   explicit KernelBuilder(const LoweringContext& context, Element number = Element::F32)
-      : context_(context), sketch_{Nest(lanes_of(context.isa, number), number), {}, 1, 1, 0} {}
+      : context_(context),
+        sketch_{Nest(lanes_of(context.isa, computed_in(number)), computed_in(number)), {}, 1, 1, 0} {}
 
   const LoweringContext& context() const { return context_; }
   Nest& nest() { return sketch_.nest; }
-  /// A buffer of numbers; elements of other types are read and written by `load_as` and the like.
+  /// A buffer of numbers, or of f16 or bf16, which every access converts; elements of other types are read and written
+  /// by `load_as` and the like.
   int value_buffer(ir::ValueId value, bool written);
   /// A buffer of `element`s, which every access converts.
   int value_buffer_of(Element element, ir::ValueId value, bool written);
@@ -91,5 +94,8 @@ class KernelBuilder {
   std::map<ir::ValueId, int> by_value_;
   int scratch_ = -1;
 };
+
+/// A constant as the numbers of a kernel: f16 and bf16 as f32.
+runtime::Tensor as_numbers(const runtime::Tensor& data);
 
 }  // namespace collage::codegen

@@ -165,11 +165,27 @@ Expr quantized(const Args& a) {
   return a.nest.clamp_to_byte(a.graph.value(a.node.outputs[0]).type.dtype, steps);
 }
 
+bool is_cast_from(ir::DType dtype) {
+  using ir::DType;
+  return dtype == DType::Bool || (runtime::is_arithmetic(dtype) && dtype != DType::U32 && dtype != DType::U64);
+}
+
+bool is_cast_to(ir::DType dtype) {
+  using ir::DType;
+  const bool is_word = dtype == DType::I32 || dtype == DType::I64;
+  return dtype == DType::Bool || is_byte(dtype) || is_word ||
+         (runtime::is_arithmetic(dtype) && runtime::is_float(dtype));
+}
+
 /// Returns the number type in which a Cast is computed, so that rounding to it on the way does not change the result.
 std::optional<Element> cast_number(ir::DType from, ir::DType to) {
   using ir::DType;
+  if (!is_cast_from(from) || !is_cast_to(to)) return std::nullopt;
+  // Integers of 32 bits would be rounded to f32 on the way.
+  const bool is_exact_in_f32 = from == DType::F32 || runtime::size_of(from) < 4;
+  if (runtime::is_narrow_float(to)) return is_exact_in_f32 ? std::optional(to) : std::nullopt;
+  if (runtime::is_narrow_float(from)) return to == DType::F64 ? DType::F64 : DType::F32;
   if (is_byte(to)) return from == DType::F32 || from == DType::Bool ? std::optional(DType::F32) : std::nullopt;
-  if (runtime::size_of(to) < 4 && to != DType::Bool) return std::nullopt;
   if (from == DType::F32 || to == DType::F32) return DType::F32;
   if (from == DType::F64 || to == DType::F64) return DType::F64;
   if (from == DType::I64 || to == DType::I64) return DType::I64;
@@ -180,10 +196,16 @@ bool has_single(const ir::Graph& graph, const ir::Node& node, size_t i) {
   return runtime::element_count(graph.value(node.inputs[i]).type.shape) == 1;
 }
 
-// An i32 less its zero point may not be an i32.
+// Bytes with scales of f32. An i32 less its zero point may not be an i32.
 bool is_quantized_through_f32(const ir::Graph& graph, const ir::Node& node) {
   const ir::DType from = graph.value(node.inputs[0]).type.dtype;
-  if (node.op->name == "QuantizeLinear") return from == ir::DType::F32;
+  const ir::DType to = graph.value(node.outputs[0]).type.dtype;
+  if (graph.value(node.inputs[1]).type.dtype != ir::DType::F32 || node.attrs.get_int("block_size", 0) != 0)
+    return false;
+  if (node.op->name == "QuantizeLinear") {
+    return from == ir::DType::F32 && is_byte(to) && !node.attrs.has("precision");
+  }
+  if (to != ir::DType::F32 || (!is_byte(from) && from != ir::DType::I32)) return false;
   return from != ir::DType::I32 || node.inputs.size() < 3 || !node.inputs[2].is_valid();
 }
 
@@ -300,6 +322,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   if (signature == Signature::Quantized) return is_quantized_through_f32(graph, node);
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
+  if (number_type && !runtime::is_arithmetic(*number_type)) return false;
   if (number_type && !runtime::is_float(*number_type)) {
     const bool is_word = *number_type == ir::DType::I32 || *number_type == ir::DType::I64;
     if (!is_word || !find_row(node.op->name)->takes_integers) return false;

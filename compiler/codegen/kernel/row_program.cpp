@@ -159,6 +159,22 @@ int RowProgram::add_step(Step step) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
+/// The last step of a node, whose result is rounded to the dtype of `value`.
+void RowProgram::add_result(ir::ValueId value, Step step) {
+  Nest& nest = builder_.nest();
+  const ir::DType dtype = builder_.context().graph.value(value).type.dtype;
+  if (step.kind == Step::Kind::Fold) {
+    step.finish = [finish = std::move(step.finish), dtype, &nest](const Expr& fold) {
+      return nest.rounded(dtype, finish ? finish(fold) : fold);
+    };
+  } else {
+    step.value = [compute = std::move(step.value), dtype, &nest](const std::vector<Expr>& operands) {
+      return nest.rounded(dtype, compute(operands));
+    };
+  }
+  by_value_.emplace_back(value, add_step(std::move(step)));
+}
+
 void RowProgram::add_node(ir::NodeId id) {
   const ir::Graph& graph = builder_.context().graph;
   const ir::Node& node = graph.node(id);
@@ -186,7 +202,7 @@ void RowProgram::add_node(ir::NodeId id) {
     }
     step.value = [&graph, &nest, id](const std::vector<Expr>& o) { return pointwise_value(nest, graph, id, o); };
   }
-  by_value_.emplace_back(node.outputs[0], add_step(std::move(step)));
+  add_result(node.outputs[0], std::move(step));
 }
 
 // exp(x - max) / sum of them; its logarithm is x - max - log(sum).
@@ -226,7 +242,7 @@ void RowProgram::add_softmax(const ir::Node& node, const Operand& x) {
     last.operands = {of_step(the_power), of_step(the_sum)};
     last.value = [&nest](const std::vector<Expr>& o) { return nest.let("v", binary(Op::FMul, o[0], o[1])); };
   }
-  by_value_.emplace_back(node.outputs[0], add_step(std::move(last)));
+  add_result(node.outputs[0], std::move(last));
 }
 
 // (x - mean) / sqrt(mean of squares of that + epsilon) * scale + bias
@@ -266,7 +282,7 @@ void RowProgram::add_layer_norm(ir::NodeId id) {
     Expr v = binary(Op::FMul, binary(Op::FMul, o[0], o[1]), o[2]);
     return o.size() > 3 && o[3] ? binary(Op::FAdd, v, o[3]) : v;
   };
-  by_value_.emplace_back(node.outputs[0], add_step(std::move(step)));
+  add_result(node.outputs[0], std::move(step));
 }
 
 // A step that only a later pass reads moves there, if no more has to wait for that.

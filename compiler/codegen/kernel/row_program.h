@@ -79,6 +79,7 @@ class RowProgram {
   void add_softmax(const ir::Node& node, const Operand& x);
   void add_layer_norm(ir::NodeId node);
   int add_step(Step step);
+  void add_result(ir::ValueId value, Step step);
   Operand of_step(int step) const;
   Operand operand(ir::NodeId node, size_t i);
   int ready_pass(const Operand& operand) const;

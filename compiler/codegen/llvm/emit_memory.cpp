@@ -46,6 +46,7 @@ llvm::Value* Emitter::load_elements(const ExprNode& e, Element element, llvm::Va
 llvm::Value* Emitter::to_number(llvm::Value* v, Element from) {
   if (from == nest_.number()) return v;
   llvm::Type* type = number_type(lanes_of(v));
+  if (runtime::is_narrow_float(from)) return b_.CreateFPCast(widen(v, from), type);
   if (runtime::is_float(from)) {
     if (nest_.has_floats()) return b_.CreateFPCast(v, type);
     return b_.CreateFPToSI(v, type);
@@ -76,8 +77,40 @@ llvm::Value* Emitter::emit_load_as(const ExprNode& e) {
 llvm::Value* Emitter::from_number(llvm::Value* v, Element to) {
   if (to == nest_.number()) return v;
   llvm::Type* type = element_type(to, lanes_of(v));
+  if (runtime::is_narrow_float(to)) return narrow(v, to);
   if (!runtime::is_float(to)) return b_.CreateIntCast(v, type, true);
   return nest_.has_floats() ? b_.CreateFPCast(v, type) : b_.CreateSIToFP(v, type);
+}
+
+// The bits of f16 or bf16 => f32
+llvm::Value* Emitter::widen(llvm::Value* bits, Element from) {
+  const int lanes = lanes_of(bits);
+  if (from == Element::F16) {
+    return b_.CreateFPExt(b_.CreateBitCast(bits, vector_of(b_.getHalfTy(), lanes)), vector_of(b_.getFloatTy(), lanes));
+  }
+  llvm::Value* words = b_.CreateZExt(bits, vector_of(b_.getInt32Ty(), lanes));
+  return b_.CreateBitCast(b_.CreateShl(words, 16), vector_of(b_.getFloatTy(), lanes));
+}
+
+// f32 => the bits of f16 or bf16, to nearest, ties to even. For bf16 in integers:
+//
+//     (bits + 0x7fff + lowest bit that is kept) >> 16; a NaN is made a quiet one instead
+llvm::Value* Emitter::narrow(llvm::Value* v, Element to) {
+  const int lanes = lanes_of(v);
+  llvm::Type* halves = vector_of(b_.getInt16Ty(), lanes);
+  if (to == Element::F16) return b_.CreateBitCast(b_.CreateFPTrunc(v, vector_of(b_.getHalfTy(), lanes)), halves);
+  auto constant = [&](uint32_t number) {
+    auto* one = b_.getInt32Ty();
+    auto* type = llvm::FunctionType::get(one, {one}, false);
+    llvm::Value* seen = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {b_.getInt32(number)});
+    return lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(lanes), seen);
+  };
+  llvm::Value* words = b_.CreateBitCast(v, vector_of(b_.getInt32Ty(), lanes));
+  llvm::Value* lowest = b_.CreateLShr(b_.CreateShl(words, 15), 31);
+  llvm::Value* rounded = b_.CreateAdd(b_.CreateAdd(words, constant(0x7fff)), lowest);
+  llvm::Value* quiet = b_.CreateOr(words, constant(0x400000));
+  llvm::Value* kept = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
+  return b_.CreateTrunc(b_.CreateLShr(kept, 16), halves);
 }
 
 // A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of

@@ -65,6 +65,7 @@ llvm::Value* Emitter::compute(const ExprNode& e) {
     case Op::LoadByte: return emit_load_byte(e);
     case Op::Dot4: return emit_dot4(e);
     case Op::RoundScaled: return emit_round_scaled(e);
+    case Op::Rounded: return to_number(from_number(arg(e, 0), e.element), e.element);
     case Op::BitShl: return from_bits(b_.CreateShl(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
     case Op::BitShr: return from_bits(b_.CreateAShr(bits(e, 0), static_cast<uint64_t>(e.imm)), e.lanes);
     case Op::ToBits: return from_bits(b_.CreateFPToSI(arg(e, 0), bits_type(e.lanes)), e.lanes);

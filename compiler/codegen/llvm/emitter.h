@@ -40,7 +40,9 @@ class Emitter {
   llvm::Type* bits_type(int lanes) { return vector_of(bits_type(), lanes); }
   Element element_of(int64_t buffer) const { return nest_.buffers()[static_cast<size_t>(buffer)].element; }
   static llvm::Align align_of(Element element) { return llvm::Align(std::min<size_t>(4, runtime::size_of(element))); }
-  static bool is_unsigned(Element element) { return element == Element::U8 || element == Element::Bool; }
+  static bool is_unsigned(Element element) {
+    return element == Element::U8 || element == Element::U16 || element == Element::Bool;
+  }
   llvm::Value* arg(const ExprNode& e, size_t i) { return value(e.args[i]); }
   llvm::Value* bits(const ExprNode& e, size_t i) { return b_.CreateBitCast(arg(e, i), bits_type(e.lanes)); }
   llvm::Value* from_bits(llvm::Value* v, int lanes) { return b_.CreateBitCast(v, number_type(lanes)); }
@@ -81,6 +83,8 @@ class Emitter {
   llvm::Value* emit_load_int(const ExprNode& e);
   llvm::Value* emit_load_as(const ExprNode& e);
   llvm::Value* from_number(llvm::Value* v, Element to);
+  llvm::Value* widen(llvm::Value* bits, Element from);
+  llvm::Value* narrow(llvm::Value* v, Element to);
   llvm::Value* to_element(const Stmt& s);
   llvm::Value* emit_load_mask(const ExprNode& e);
   llvm::Value* emit_gather(const ExprNode& e);

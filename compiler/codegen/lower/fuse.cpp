@@ -145,6 +145,8 @@ class Grouping {
     if (node.op->name != "MatMul" || !find_lowering("MatMul")->accepts(graph_, id)) return false;
     const int rows = draft_for(node.inputs[0], id);
     if (rows < 0 || !draft(rows).by_rows) return false;
+    // Its blocks hand on scores that are not rounded.
+    if (runtime::is_narrow_float(result_dtype(id))) return false;
     const ir::Shape shape = draft(rows).shape;
     const ir::Shape& result = result_shape(id);
     if (shape != graph_.value(node.inputs[0]).type.shape || shape.size() != result.size()) return false;

@@ -145,7 +145,7 @@ class GemmLowering {
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
     if (p_.packed) {
-      const runtime::Tensor& b = context_.graph.value(p_.b).constant->data;
+      const runtime::Tensor b = as_numbers(context_.graph.value(p_.b).constant->data);
       const bool is_double = nest_.number() == ir::DType::F64;
       b_ = builder_.constant_buffer(
           is_double ? pack_b<double>(p_, b, t_.panels, lanes_) : pack_b<float>(p_, b, t_.panels, lanes_), "packed");
@@ -165,6 +165,7 @@ class GemmLowering {
     lanes_ = nest_.lanes();
     const bool has_rows = !p_.trans_a && (p_.is_gemm || p_.folded);
     if (!context_.isa.tile_obstacle.empty() || !p_.packed || !has_rows) return {};
+    if (operand_dtype(context_.graph, p_.b) != Element::F32) return {};
     const float* b = context_.graph.value(p_.b).constant->data.as<float>().data();
     AmxProduct product{p_.rows, p_.a, {p_.depth, p_.columns, nullptr}, {}};
     product.weights.at = [this, b](int64_t k, int64_t column) {

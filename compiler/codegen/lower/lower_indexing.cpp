@@ -320,7 +320,7 @@ bool accepts_indexing(const ir::Graph& graph, ir::NodeId id) {
   if (data.shape.empty()) return false;
   if (node.op->name == "Gather") return true;
   if (indices.shape.empty()) return false;
-  return !reduces(node) || runtime::is_float(data.dtype);
+  return !reduces(node) || data.dtype == ir::DType::F32 || data.dtype == ir::DType::F64;
 }
 
 bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {

@@ -29,7 +29,8 @@ std::vector<int64_t> permuted_strides(const ir::Graph& graph, ir::NodeId id) {
 
 bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   const ir::TensorType& type = graph.value(graph.node(id).inputs[0]).type;
-  return runtime::is_float(type.dtype) && !type.shape.empty() && permuted_strides(graph, id).back() <= kMostStride;
+  const bool is_number = runtime::is_float(type.dtype) && runtime::is_arithmetic(type.dtype);
+  return is_number && !type.shape.empty() && permuted_strides(graph, id).back() <= kMostStride;
 }
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {

@@ -10,6 +10,10 @@ bool is_byte(Element element) {
   return element == Element::I8 || element == Element::U8;
 }
 
+Element computed_in(Element element) {
+  return runtime::is_narrow_float(element) ? Element::F32 : element;
+}
+
 Expr load_byte(Element element, int buffer, Expr index, int lanes, Expr mask) {
   std::vector<Expr> args = {std::move(index)};
   if (mask) args.push_back(std::move(mask));

@@ -55,6 +55,14 @@ Expr Nest::constant_bits(uint64_t bits, int lanes) {
   return splat(table_entry({bits}, 1), lanes);
 }
 
+Expr Nest::rounded(Element element, Expr value) {
+  if (computed_in(element) == element || value->type != Type::Float) return value;
+  rounds_ = true;
+  const int lanes = value->lanes;
+  return let("r", std::make_shared<const ExprNode>(
+                      ExprNode{Op::Rounded, Type::Float, lanes, 0, 4, element, {std::move(value)}}));
+}
+
 Expr Nest::lane_offsets(int64_t stride) {
   const uint64_t low = number_bytes() == 4 ? 0xFFFFFFFFU : ~uint64_t{0};
   std::vector<uint64_t> bits;

@@ -31,8 +31,10 @@ enum class Op {
 /// How elements lie in memory that are Float values in a nest. They are converted to its number type when loaded.
 using Element = runtime::DType;
 
-/// Returns whether an element is one byte.
+/// Returns whether an element is one byte that is a number.
 bool is_byte(Element element);
+/// What is computed with such elements: f32 for f16 and bf16, otherwise the type itself.
+Element computed_in(Element element);
 
 struct ExprNode;
 /// Immutable and shared: an expression is a DAG, and a node that a statement reaches twice is evaluated once.
@@ -44,7 +46,7 @@ struct ExprNode {
   int lanes = 1;
   int64_t imm = 0;    ///< IntConst: value; Var: its id; loads, Gather: buffer; shifts: distance; Outside: the function
   int64_t width = 4;  ///< LoadInt: bytes of the integer
-  Element element = Element::F32;  ///< LoadAs, LoadByte
+  Element element = Element::F32;  ///< LoadAs, LoadByte, Rounded
   std::vector<Expr> args;
 };
 
@@ -157,6 +159,10 @@ class Nest {
   /// The low bits, as many as a number has.
   Expr constant_bits(uint64_t bits, int lanes);
   Expr zero(int lanes) { return constant_bits(0, lanes); }
+  /// A number rounded to f16 or bf16, as it is when an operator's result has that dtype; `value` for other dtypes.
+  Expr rounded(Element element, Expr value);
+  /// Returns whether some number is rounded so.
+  bool rounds() const { return rounds_; }
   /// Constants that differ by lane: stride * lane, as integers as wide as a number.
   Expr lane_offsets(int64_t stride);
   /// True for the first `count` lanes.
@@ -244,6 +250,7 @@ class Nest {
   std::vector<Stmt> headers_;
   std::vector<uint64_t> table_;
   int table_buffer_ = -1;
+  bool rounds_ = false;
   Expr task_begin_ = declare("begin", int_const(0));
   Expr task_end_ = declare("end", int_const(0));
 };

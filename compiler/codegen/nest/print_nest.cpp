@@ -11,8 +11,7 @@ namespace {
 const char* name_of(Op op) {
   switch (op) {
 #define LOOP_OP(name, text) \
-  case Op::name:            \
-    return text;
+  case Op::name: return text;
 #include "compiler/codegen/nest/loop_ops.def"
 #undef LOOP_OP
   }
@@ -70,7 +69,7 @@ class Printer {
     for (const Expr& a : e->args) args += (args.empty() ? "" : ", ") + expr(a);
     if (e->op == Op::BitShl || e->op == Op::BitShr || e->op == Op::Outside) args += fmt::format(", {}", e->imm);
     if (e->op == Op::Gather) return fmt::format("gather {}[{}]", buffer(e->imm), args);
-    return fmt::format("{}({})", name_of(e->op), args);
+    return fmt::format("{}{}({})", name_of(e->op), suffix_of(e->op == Op::Rounded, e->element), args);
   }
 
   void line(int depth, const std::string& text) {

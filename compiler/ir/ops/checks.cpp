@@ -10,9 +10,10 @@ namespace collage::ir::ops {
 bool is_in(DType dtype, TypeClass type_class) {
   switch (type_class) {
     case TypeClass::Any: return true;
-    case TypeClass::Number: return dtype != DType::Bool;
-    case TypeClass::Float: return runtime::is_float(dtype);
-    case TypeClass::Integer: return dtype != DType::Bool && !runtime::is_float(dtype);
+    case TypeClass::NumberOrBool: return runtime::is_arithmetic(dtype) || dtype == DType::Bool;
+    case TypeClass::Number: return runtime::is_arithmetic(dtype);
+    case TypeClass::Float: return runtime::is_arithmetic(dtype) && runtime::is_float(dtype);
+    case TypeClass::Integer: return runtime::is_arithmetic(dtype) && !runtime::is_float(dtype);
     case TypeClass::Bool: return dtype == DType::Bool;
   }
   return false;
@@ -21,8 +22,9 @@ bool is_in(DType dtype, TypeClass type_class) {
 std::string_view name_of(TypeClass type_class) {
   switch (type_class) {
     case TypeClass::Any: return "any dtype";
+    case TypeClass::NumberOrBool: return "a number or bool";
     case TypeClass::Number: return "a number";
-    case TypeClass::Float: return "f32 or f64";
+    case TypeClass::Float: return "f32, f64, f16 or bf16";
     case TypeClass::Integer: return "an integer";
     case TypeClass::Bool: return "bool";
   }

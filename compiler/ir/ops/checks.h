@@ -9,7 +9,8 @@
 
 namespace collage::ir::ops {
 
-enum class TypeClass { Any, Number, Float, Integer, Bool };
+/// Numbers, floats and integers are those that operators compute with: no float8, no integers of 4 bits.
+enum class TypeClass { Any, NumberOrBool, Number, Float, Integer, Bool };
 
 bool is_in(DType dtype, TypeClass type_class);
 std::string_view name_of(TypeClass type_class);

@@ -121,7 +121,7 @@ OpDef define_Xor() {
 }
 
 OpDef define_Equal() {
-  return binary(infer_predicate<TypeClass::Any>, true, "a == b: %c = Equal(%a, %b)");
+  return binary(infer_predicate<TypeClass::NumberOrBool>, true, "a == b: %c = Equal(%a, %b)");
 }
 OpDef define_Less() {
   return binary(infer_predicate<TypeClass::Number>, false, "a < b: %c = Less(%a, %b)");

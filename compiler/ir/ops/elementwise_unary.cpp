@@ -19,22 +19,35 @@ OpDef unary(Work (*work)(const WorkArgs&), std::string_view doc) {
   return {.kind = FusionKind::Elementwise, .infer = infer_unary<type_class>, .work = work, .doc = doc};
 }
 
+/// `f32 1, f64 11, …`: what `to` can be.
+std::string onnx_numbers() {
+  std::string text;
+  for (DType dtype : runtime::all_dtypes()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(dtype), runtime::onnx_of(dtype));
+  }
+  return text;
+}
+
+bool check_round_mode(InferContext& ctx) {
+  const std::string mode = ctx.attrs().get_string("round_mode", "up");
+  if (mode == "up" || mode == "down" || mode == "nearest") return true;
+  return ctx.attr_error("round_mode", fmt::format("`round_mode` is up, down or nearest, found \"{}\"", mode));
+}
+
 bool infer_cast(InferContext& ctx) {
   int64_t to = ctx.attrs().get_int("to", 0);
   std::optional<DType> dtype = dtype_of_onnx(to);
   if (!dtype) {
-    return ctx.attr_error("to",
-                          fmt::format("`to` = {} is not a supported element type (ONNX numbers: f32 1, u8 2, i8 3, "
-                                      "i16 5, i32 6, i64 7, bool 9, f64 11)",
-                                      to));
+    return ctx.attr_error(
+        "to", fmt::format("`to` = {} is not a supported element type (ONNX numbers: {})", to, onnx_numbers()));
   }
   ctx.set_output(0, {*dtype, ctx.input(0).shape});
-  return true;
+  return check_round_mode(ctx);
 }
 
 bool infer_cast_like(InferContext& ctx) {
   ctx.set_output(0, {ctx.input(1).dtype, ctx.input(0).shape});
-  return true;
+  return check_round_mode(ctx);
 }
 
 bool infer_float_test(InferContext& ctx) {
@@ -145,7 +158,7 @@ OpDef define_Identity() {
 }
 
 OpDef define_Cast() {
-  return {.attrs = {{"to", AttrKind::Int, true}},
+  return {.attrs = {{"to", AttrKind::Int, true}, {"saturate", AttrKind::Int}, {"round_mode", AttrKind::String}},
           .kind = FusionKind::Elementwise,
           .infer = infer_cast,
           .work = elementwise_work<1>,
@@ -155,6 +168,7 @@ OpDef define_Cast() {
 OpDef define_CastLike() {
   return {.min_inputs = 2,
           .max_inputs = 2,
+          .attrs = {{"saturate", AttrKind::Int}, {"round_mode", AttrKind::String}},
           .kind = FusionKind::Elementwise,
           .infer = infer_cast_like,
           .work = elementwise_work<1>,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised numbers: an i8 or u8 q stands for (q - zero point) * scale. Scales are f32; a scale with its zero point
-// holds for the whole tensor (a scalar, or a list of one) or for each index along one dimension (a list).
+// Quantised numbers: q stands for (q - zero point) * scale. A scale with its zero point holds for the whole tensor (a
+// scalar, or a list of one), for each index along one dimension (a list), or for blocks of elements along it.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/contractions.h"
@@ -44,36 +47,73 @@ bool check_tensor_scale(InferContext& ctx, size_t scale, size_t zero_point, DTyp
          (!ctx.has_input(zero_point) || (require_dtype(ctx, zero_point, dtype) && require_single(ctx, zero_point)));
 }
 
-/// Operands: x, scale, zero point?. Per tensor, or along `axis`.
+bool require_one_of(InferContext& ctx, size_t operand, const std::vector<DType>& dtypes) {
+  DType found = ctx.input(operand).dtype;
+  if (std::find(dtypes.begin(), dtypes.end(), found) != dtypes.end()) return true;
+  std::string wanted;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    wanted += i == 0 ? "" : i + 1 < dtypes.size() ? ", " : " or ";
+    wanted += name_of(dtypes[i]);
+  }
+  return ctx.type_error(operand, fmt::format("operand has dtype {}, needs {}", name_of(found), wanted));
+}
+
+/// What numbers are quantised to.
+const std::vector<DType>& quantised_dtypes() {
+  static const std::vector<DType> kDtypes = {
+      DType::I8,         DType::U8,     DType::I16, DType::U16, DType::F8E4M3FN, DType::F8E4M3FNUZ, DType::F8E5M2,
+      DType::F8E5M2FNUZ, DType::F4E2M1, DType::I4,  DType::U4,  DType::I2,       DType::U2};
+  return kDtypes;
+}
+
+/// Operands: x, scale, zero point?. Per tensor, along `axis`, or in blocks of `block_size` along it:
+/// x [a, n, b] has a scale [a, ceil(n / block_size), b].
 bool check_scale_along_axis(InferContext& ctx, DType dtype) {
+  static const std::vector<DType> kScales = {DType::F32, DType::F16, DType::BF16, DType::F8E8M0};
   const Shape& scale = ctx.input(1).shape;
-  if (is_single(scale)) return check_tensor_scale(ctx, 1, 2, dtype);
   const Shape& x = ctx.input(0).shape;
+  const int64_t block = ctx.attrs().get_int("block_size", 0);
+  if (block < 0) return ctx.attr_error("block_size", fmt::format("`block_size` = {} is negative", block));
+  if (!require_one_of(ctx, 1, kScales) || (ctx.has_input(2) && !require_dtype(ctx, 2, dtype))) return false;
+  if (is_single(scale)) return !ctx.has_input(2) || require_single(ctx, 2);
+  Shape wanted = x;
   size_t axis;
-  return require_dtype(ctx, 1, DType::F32) && read_axis(ctx, "axis", 1, x.size(), &axis) &&
-         require_shape(ctx, 1, {x[axis]}) &&
-         (!ctx.has_input(2) || (require_dtype(ctx, 2, dtype) && require_shape(ctx, 2, scale)));
+  if (!read_axis(ctx, "axis", 1, x.size(), &axis)) return false;
+  if (block == 0) {
+    wanted = {x[axis]};
+  } else {
+    wanted[axis] = (x[axis] + block - 1) / block;
+  }
+  return require_shape(ctx, 1, wanted) && (!ctx.has_input(2) || require_shape(ctx, 2, scale));
+}
+
+/// The dtype that an attribute names; `fallback` where it is left out. Returns nullopt after an error.
+std::optional<DType> dtype_attribute(InferContext& ctx, std::string_view attr, DType fallback) {
+  const int64_t number = ctx.attrs().get_int(attr, 0);
+  if (number == 0) return fallback;
+  const std::optional<DType> dtype = runtime::dtype_of_onnx(number);
+  if (dtype && is_in(*dtype, TypeClass::Float) && *dtype != DType::F64) return dtype;
+  ctx.attr_error(attr, fmt::format("`{}` = {} is none of f32, f16 and bf16 (ONNX numbers 1, 10, 16)", attr, number));
+  return std::nullopt;
 }
 
 bool infer_quantize(InferContext& ctx) {
-  DType from = ctx.input(0).dtype;
-  if (from != DType::F32 && from != DType::I32) {
-    return ctx.type_error(0, fmt::format("operand has dtype {}, needs f32 or i32", name_of(from)));
-  }
-  if (ctx.has_input(2) && !require_byte(ctx, 2)) return false;
+  if (!require_one_of(ctx, 0, {DType::F32, DType::I32, DType::F16, DType::BF16})) return false;
+  if (ctx.has_input(2) && !require_one_of(ctx, 2, quantised_dtypes())) return false;
   DType to = ctx.has_input(2) ? ctx.input(2).dtype : DType::U8;
-  if (!check_scale_along_axis(ctx, to)) return false;
+  if (!check_scale_along_axis(ctx, to) || !dtype_attribute(ctx, "precision", DType::F32)) return false;
   ctx.set_output(0, {to, ctx.input(0).shape});
   return true;
 }
 
 bool infer_dequantize(InferContext& ctx) {
-  DType from = ctx.input(0).dtype;
-  if (from != DType::I32 && from != DType::I8 && from != DType::U8) {
-    return ctx.type_error(0, fmt::format("operand has dtype {}, needs i8, u8 or i32", name_of(from)));
-  }
-  if (!check_scale_along_axis(ctx, from)) return false;
-  ctx.set_output(0, {DType::F32, ctx.input(0).shape});
+  std::vector<DType> taken = quantised_dtypes();
+  taken.push_back(DType::I32);
+  if (!require_one_of(ctx, 0, taken) || !check_scale_along_axis(ctx, ctx.input(0).dtype)) return false;
+  const DType scale = ctx.input(1).dtype;
+  const std::optional<DType> to = dtype_attribute(ctx, "output_dtype", scale == DType::F8E8M0 ? DType::F32 : scale);
+  if (!to) return false;
+  ctx.set_output(0, {*to, ctx.input(0).shape});
   return true;
 }
 
@@ -176,23 +216,28 @@ Work qlinear_matmul_work(const WorkArgs& args) {
 OpDef define_QuantizeLinear() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int},
+                    {"block_size", AttrKind::Int},
+                    {"saturate", AttrKind::Int},
+                    {"precision", AttrKind::Int}},
           .kind = FusionKind::Broadcast,
           .infer = infer_quantize,
           .work = elementwise_work<3>,
           .doc =
-              "x / scale + zero point, rounded to even, clamped; per tensor or along an axis; i8 or u8 as the zero "
-              "point is: %q = QuantizeLinear(%x, %scale, %zero) {axis = 1}"};
+              "x / scale + zero point, rounded to even, clamped; per tensor, along an axis or in blocks along it; of "
+              "the dtype of the zero point: %q = QuantizeLinear(%x, %scale, %zero) {axis = 1}"};
 }
 
 OpDef define_DequantizeLinear() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int}, {"block_size", AttrKind::Int}, {"output_dtype", AttrKind::Int}},
           .kind = FusionKind::Broadcast,
           .infer = infer_dequantize,
           .work = elementwise_work<2>,
-          .doc = "(q - zero point) * scale, per tensor or along an axis: %x = DequantizeLinear(%q, %scale, %zero)"};
+          .doc =
+              "(q - zero point) * scale, per tensor, along an axis or in blocks along it: "
+              "%x = DequantizeLinear(%q, %scale, %zero)"};
 }
 
 OpDef define_DynamicQuantizeLinear() {

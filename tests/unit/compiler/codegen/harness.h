@@ -113,6 +113,8 @@ class Model {
           x = number(random_);
         } else if constexpr (std::is_same_v<T, double>) {
           x = wide(random_);
+        } else if constexpr (runtime::kIsFloat<T>) {
+          x = static_cast<T>(number(random_));
         } else {
           const uint64_t bits = (uint64_t{random_()} << 32) | random_();
           x = of == ir::DType::Bool ? static_cast<T>(bits & 1) : static_cast<T>(bits);
@@ -231,6 +233,29 @@ inline void expect_near(const ir::Value& value, Memory& mine, const runtime::Ten
   EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
 }
 
+/// f16 and bf16: both round numbers that may differ a little, so they may be neighbours.
+inline void expect_neighbours(const ir::Value& value, Memory& mine, const runtime::Tensor& expected) {
+  uint32_t first = 0;
+  std::memcpy(&first, mine.data(), 4);
+  if (first == kPoison && !value.is_output) return;  // fused away
+  const runtime::TensorView got{value.type.dtype, value.type.shape, reinterpret_cast<std::byte*>(mine.data())};
+  double scale = 0;
+  for (int64_t i = 0; i < expected.count(); ++i) {
+    const double x = runtime::element_as_double(expected.view(), i);
+    scale = std::isfinite(x) ? std::max(scale, std::abs(x)) : scale;
+  }
+  for (int64_t i = 0; i < expected.count(); ++i) {
+    const double x = runtime::element_as_double(got, i);
+    const double want = runtime::element_as_double(expected.view(), i);
+    const bool same = x == want || (std::isnan(x) && std::isnan(want));
+    if (same || std::abs(x - want) <= runtime::epsilon_of(value.type.dtype) * scale) continue;
+    ADD_FAILURE() << "%" << value.name << " " << runtime::to_string(value.type.shape) << " [" << i << "]: got " << x
+                  << ", expected " << want;
+    break;
+  }
+  EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
+}
+
 /// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
 /// tolerance * (1 + scale of the result). `options` are as for the JIT: layouts of inputs and outputs, generators.
 inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1,
@@ -302,6 +327,10 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
     const ir::Value& value = graph.value(id);
     if (value.type.dtype == ir::DType::F64) {
       expect_near(value, mine, expected[id], tolerance);
+      continue;
+    }
+    if (runtime::is_narrow_float(value.type.dtype)) {
+      expect_neighbours(value, mine, expected[id]);
       continue;
     }
     if (value.type.dtype != ir::DType::F32) {

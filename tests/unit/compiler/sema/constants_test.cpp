@@ -73,10 +73,11 @@ TEST_F(FrontendFiles, NpyFortranOrderAndHalves) {
   std::string halves = {'\x00', '\x3e', '\x00', '\xc0', '\x01', '\x00', '\x00', '\x7c'};
   auto half = runtime::parse_npy(npy_bytes("{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }\n", halves));
   ASSERT_TRUE(half.is_ok()) << half.message();
-  EXPECT_EQ(half->as<float>()[0], 1.5f);
-  EXPECT_EQ(half->as<float>()[1], -2.0f);
-  EXPECT_EQ(half->as<float>()[2], std::ldexp(1.0f, -24));
-  EXPECT_TRUE(std::isinf(half->as<float>()[3]));
+  EXPECT_EQ(half->dtype(), runtime::DType::F16);
+  EXPECT_EQ(half->as<runtime::Half>()[0], 1.5f);
+  EXPECT_EQ(half->as<runtime::Half>()[1], -2.0f);
+  EXPECT_EQ(half->as<runtime::Half>()[2], std::ldexp(1.0f, -24));
+  EXPECT_TRUE(std::isinf(half->as<runtime::Half>()[3]));
 }
 
 TEST_F(FrontendFiles, DamagedNpyIsRefused) {
@@ -118,8 +119,8 @@ TEST_F(FrontendFiles, DamagedSafetensorsAreRefused) {
       safetensors_bytes(R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", {'\x80', '\x3f', '\x00', '\xc0'});
   auto tensors = runtime::parse_safetensors(good);
   ASSERT_TRUE(tensors.is_ok()) << tensors.message();
-  EXPECT_EQ(tensors->at("a").as<float>()[0], 1.0f);
-  EXPECT_EQ(tensors->at("a").as<float>()[1], -2.0f);
+  EXPECT_EQ(tensors->at("a").as<runtime::BFloat16>()[0], 1.0f);
+  EXPECT_EQ(tensors->at("a").as<runtime::BFloat16>()[1], -2.0f);
   for (size_t length = 0; length < good.size(); ++length) {
     EXPECT_FALSE(runtime::parse_safetensors(std::string_view(good).substr(0, length)).is_ok()) << length;
   }
