@@ -9,7 +9,7 @@
 
 namespace collage::import {
 
-/// Widens f16 and bf16 elements to f32. A damaged file gives a failure.
+/// A damaged file gives a failure.
 runtime::Result<runtime::Tensor> read_tensor_pb(const std::string& path);
 
 /// `name` is the tensor's name inside the file.

@@ -111,7 +111,7 @@ class NarrowFloat {
     return static_cast<Bits>(sign | magnitude);
   }
 
-  /// A NaN keeps the leading bits of its mantissa.
+  /// A NaN keeps the leading bits of its mantissa. Where there is none, it becomes -0, as ONNX's data has it.
   static Bits nan_of(uint32_t sign, uint64_t magnitude) {
     switch (Specials) {
       case FloatSpecials::Ieee:
@@ -121,7 +121,7 @@ class NarrowFloat {
       case FloatSpecials::NoZero: return static_cast<Bits>(kSignBit);
       case FloatSpecials::None: break;
     }
-    return static_cast<Bits>(sign | kGreatest);
+    return static_cast<Bits>(kSignBit);
   }
 
   Bits bits_ = 0;

@@ -59,6 +59,8 @@ bool has_constant_quantization(const ir::Graph& graph, ir::NodeId id) {
   for (int i : {at.w, at.w_zero, at.x_scale, at.w_scale, at.y_scale, at.y_zero, at.bias}) {
     if (!is_constant_or_absent(graph, operand_of(node, i))) return false;
   }
+  const ir::ValueId x_scale = operand_of(node, at.x_scale);
+  if (x_scale.is_valid() && graph.value(x_scale).type.dtype != ir::DType::F32) return false;
   const ir::ValueId x_zero = operand_of(node, at.x_zero);
   if (at.y_scale >= 0 && !is_constant_or_absent(graph, x_zero)) return false;
   return is_one_number(graph, x_zero) && is_one_number(graph, operand_of(node, at.x_scale));

@@ -59,7 +59,9 @@ class IndexingLowering {
         builder_(context, number_of_updates(context.graph, node)),
         nest_(builder_.nest()) {
     const ir::DType dtype = context.graph.value(node.inputs[0]).type.dtype;
-    element_ = runtime::size_of(dtype) < 4 ? dtype : nest_.number();
+    // Bits, whatever they mean.
+    const size_t bytes = runtime::size_of(dtype);
+    element_ = bytes == 1 ? Element::U8 : bytes == 2 ? Element::I16 : nest_.number();
     words_ = reduces(node) ? 1 : words_of(dtype);
     index_width_ = static_cast<int64_t>(runtime::size_of(context.graph.value(node.inputs[1]).type.dtype));
     reduction_ = node.attrs.get_string("reduction", "none");

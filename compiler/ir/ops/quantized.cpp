@@ -42,8 +42,9 @@ bool require_single_or_list(InferContext& ctx, size_t operand, int64_t count) {
 }
 
 /// Scale and zero point (which may be absent) of the whole of a tensor with elements of `dtype`.
-bool check_tensor_scale(InferContext& ctx, size_t scale, size_t zero_point, DType dtype) {
-  return require_dtype(ctx, scale, DType::F32) && require_single(ctx, scale) &&
+bool check_tensor_scale(InferContext& ctx, size_t scale, size_t zero_point, DType dtype,
+                        DType scale_dtype = DType::F32) {
+  return require_dtype(ctx, scale, scale_dtype) && require_single(ctx, scale) &&
          (!ctx.has_input(zero_point) || (require_dtype(ctx, zero_point, dtype) && require_single(ctx, zero_point)));
 }
 
@@ -169,18 +170,20 @@ bool infer_matmul_integer(InferContext& ctx) {
   return true;
 }
 
-/// Operands: a, its scale, its zero point, b, …, …, then scale and zero point of the result.
+/// Operands: a, its scale, its zero point, b, …, …, then scale and zero point of the result. Scales are of one dtype.
 bool infer_qlinear_matmul(InferContext& ctx) {
   if (!require_byte(ctx, 0) || !require_byte(ctx, 3) || !require_byte(ctx, 7)) return false;
+  if (!require_one_of(ctx, 1, {DType::F32, DType::F16, DType::BF16})) return false;
+  const DType scale = ctx.input(1).dtype;
   if (!infer_matrix_product(ctx, 0, 3, ctx.input(7).dtype)) return false;
   for (size_t matrix : {size_t{0}, size_t{3}}) {
-    if (!require_dtype(ctx, matrix + 1, DType::F32) || !require_dtype(ctx, matrix + 2, ctx.input(matrix).dtype) ||
+    if (!require_dtype(ctx, matrix + 1, scale) || !require_dtype(ctx, matrix + 2, ctx.input(matrix).dtype) ||
         !require_per_line(ctx, matrix + 1, matrix, matrix == 0) ||
         !require_per_line(ctx, matrix + 2, matrix, matrix == 0)) {
       return false;
     }
   }
-  return check_tensor_scale(ctx, 6, 7, ctx.input(7).dtype);
+  return check_tensor_scale(ctx, 6, 7, ctx.input(7).dtype, scale);
 }
 
 /// A result is scaled, rounded, moved by the zero point.

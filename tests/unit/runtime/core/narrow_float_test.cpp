@@ -77,6 +77,7 @@ TEST(NarrowFloat, BeyondTheGreatestNumber) {
   EXPECT_TRUE(Float8E4M3FNUZ(-1e6).is_nan());
   EXPECT_TRUE(Float8E5M2FNUZ(kInfinity).is_nan());
   EXPECT_EQ(static_cast<float>(Float4E2M1(-100)), -6);
+  EXPECT_EQ(Float4E2M1(NAN).bits(), 0x8);
   EXPECT_EQ(Float8E5M2::saturated(-kInfinity).bits(), 0xfb);
 }
 
