@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot, Compress,
-// NonZero. Negative indices count from the end; one out of range is a failed Status.
+// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot.
+// Negative indices count from the end; one out of range is a failed Status.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -152,36 +152,6 @@ Status kernel_OneHot(const KernelArgs& args) {
     }
     return Status::ok();
   });
-}
-
-Status kernel_Compress(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  auto condition = args.inputs[1].as<uint8_t>();
-  AxisSplit split =
-      args.attrs.has("axis") ? AxisSplit(x.shape, args.attrs.get_int("axis", 0)) : AxisSplit(Shape{x.count()}, 0);
-  std::vector<int64_t> offsets;
-  for (int64_t o = 0; o < split.outer; ++o) {
-    for (size_t k = 0; k < condition.size(); ++k) {
-      if (condition[k] != 0) offsets.push_back((o * split.extent + static_cast<int64_t>(k)) * split.inner);
-    }
-  }
-  return collect(args, offsets, split.inner);
-}
-
-Status kernel_NonZero(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  auto y = args.outputs[0].as<int64_t>();
-  RowWalk::Strides strides = row_major_strides(x.shape);
-  auto count = static_cast<size_t>(args.outputs[0].shape[1]);
-  size_t column = 0;
-  for (int64_t i = 0; i < x.count(); ++i) {
-    if (element_as_double(x, i) == 0) continue;
-    if (column == count) return Status::error("the operand is not the constant whose elements were counted");
-    if (x.shape.empty()) y[column] = 0;
-    for (size_t d = 0; d < strides.size(); ++d) y[d * count + column] = i / strides[d] % x.shape[d];
-    ++column;
-  }
-  return Status::ok();
 }
 
 }  // namespace collage::runtime

@@ -36,6 +36,10 @@ bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values
 /// if given.
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes);
 
+/// Sets the types of the results to those that the operator's data-dependent kernel gives. Requires that all present
+/// operands are constant.
+bool infer_from_elements(InferContext& ctx, std::string_view op);
+
 /// Sets output 0's type to operand 0's.
 bool same_as_input(InferContext& ctx);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot;
-// and those that choose by a constant: Compress, NonZero.
+// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,40 +122,6 @@ bool infer_one_hot(InferContext& ctx) {
   return true;
 }
 
-int64_t count_true(const Tensor& tensor, int64_t first) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < first; ++i) count += runtime::element_as_double(tensor.view(), i) != 0 ? 1 : 0;
-  return count;
-}
-
-bool infer_compress(InferContext& ctx) {
-  if (!require_type(ctx, 1, TypeClass::Bool) || !require_rank(ctx, 1, 1, 1)) return false;
-  TensorType type = ctx.input(0);
-  bool flat = !ctx.attrs().has("axis");
-  size_t axis = 0;
-  if (!flat && !read_axis(ctx, "axis", 0, type.shape.size(), &axis)) return false;
-  int64_t extent = flat ? runtime::element_count(type.shape) : type.shape[axis];
-  const Tensor* condition = ctx.constant(1);
-  if (condition == nullptr) return ctx.not_constant(1);
-  if (condition->count() > extent) {
-    return ctx.shape_error(1, fmt::format("{} conditions for {} entries", condition->count(), extent));
-  }
-  int64_t kept = count_true(*condition, condition->count());
-  if (flat) type.shape = {kept};
-  if (!flat) type.shape[axis] = kept;
-  ctx.set_output(0, std::move(type));
-  return true;
-}
-
-bool infer_non_zero(InferContext& ctx) {
-  const Tensor* x = ctx.constant(0);
-  if (x == nullptr) return ctx.not_constant(0);
-  // A scalar counts as a list of one.
-  auto rank = static_cast<int64_t>(std::max<size_t>(1, x->shape().size()));
-  ctx.set_output(0, {DType::I64, {rank, count_true(*x, x->count())}});
-  return true;
-}
-
 Work update_work(const WorkArgs& args) {
   return {0, static_cast<double>(runtime::element_count(args.inputs[2].shape))};
 }
@@ -216,24 +181,6 @@ OpDef define_OneHot() {
       .infer = infer_one_hot,
       .work = no_work,
       .doc = "a new axis that is on at the index, off elsewhere: %y = OneHot(%indices, %depth, %off_on) {axis = -1}"};
-}
-
-OpDef define_Compress() {
-  return {
-      .min_inputs = 2,
-      .max_inputs = 2,
-      .attrs = {{"axis", AttrKind::Int}},
-      .kind = FusionKind::Injective,
-      .infer = infer_compress,
-      .work = no_work,
-      .doc = "entries whose constant condition holds, of x or of an axis: %y = Compress(%x, %condition) {axis = 1}"};
-}
-
-OpDef define_NonZero() {
-  return {.kind = FusionKind::Opaque,
-          .infer = infer_non_zero,
-          .work = elementwise_work<1>,
-          .doc = "coordinates of the elements of a constant that are not 0, [rank, count]: %i = NonZero(%x)"};
 }
 
 }  // namespace collage::ir::ops

@@ -50,6 +50,22 @@ TEST(IndexingKernels, CompressAndNonZero) {
   expect_equal(run("NonZero", {f32({}, {2})})[0], i64({1, 1}, {0}));
 }
 
+TEST(IndexingKernels, DataDependentKernelsFindTheirShapes) {
+  Tensor x = f32({2, 2}, {1, 0, 1, -1});
+  DataDependentKernel non_zero = find_data_dependent_kernel("NonZero");
+  ASSERT_NE(non_zero, nullptr);
+  Result<std::vector<Tensor>> found = non_zero(std::vector<TensorView>{x.view()}, {});
+  ASSERT_TRUE(found);
+  expect_equal((*found)[0], i64({2, 3}, {0, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(find_data_dependent_kernel("Relu"), nullptr);
+  // Outputs for another number of elements than there are.
+  Tensor too_small(DType::I64, {2, 2});
+  Status status = find_reference_kernel("NonZero")(
+      {std::vector<TensorView>{x.view()}, std::vector<TensorView>{too_small.view()}, {}});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.message().find("result 0 has shape [2, 3], not [2, 2]"), std::string::npos) << status.message();
+}
+
 TEST(IndexingKernels, TopKPrefersTheFirstOfEquals) {
   Tensor x = f32({2, 4}, {0, 3, 3, 1, 8, 9, 11, 10});
   std::vector<Tensor> y = run("TopK", {x, i64({1}, {3})}, {}, 2);
