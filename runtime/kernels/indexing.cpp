@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot.
+// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, TensorScatter,
+// OneHot.
 // Negative indices count from the end; one out of range is a failed Status.
 #include <algorithm>
 #include <cmath>
@@ -132,6 +133,32 @@ Status kernel_ScatterND(const KernelArgs& args) {
   int64_t part;
   Status status = tuple_offsets(args.inputs[0], args.inputs[1], 0, &offsets, &part);
   return status ? scatter(args, offsets, part) : status;
+}
+
+/// y = x with the update's entries in the place of entries `write_indices[batch]` on, around the end if circular.
+Status kernel_TensorScatter(const KernelArgs& args) {
+  const TensorView& x = args.inputs[0];
+  const TensorView& update = args.inputs[1];
+  const bool is_circular = args.attrs.get_string("mode", "linear") == "circular";
+  const AxisSplit split(x.shape, args.attrs.get_int("axis", -2));
+  const int64_t steps = AxisSplit(update.shape, args.attrs.get_int("axis", -2)).extent;
+  const size_t bytes = static_cast<size_t>(split.inner) * size_of(x.dtype);
+  if (x.bytes() == 0) return Status::ok();
+  std::memcpy(args.outputs[0].data, x.data, x.bytes());
+  for (int64_t o = 0; o < split.outer; ++o) {
+    const int64_t batch = o / (split.outer / x.shape[0]);
+    const int64_t first = args.input(2).is_absent() ? 0 : element_as_int(args.inputs[2], batch);
+    if (first < 0 || first >= split.extent + (steps == 0) || (!is_circular && steps > split.extent - first)) {
+      return Status::error(std::to_string(steps) + " entries from index " + std::to_string(first) +
+                           " on do not fit an axis of extent " + std::to_string(split.extent));
+    }
+    for (int64_t i = 0; i < steps && bytes > 0; ++i) {
+      const int64_t place = (first + i) % split.extent;
+      std::memcpy(args.outputs[0].data + static_cast<size_t>(o * split.extent + place) * bytes,
+                  update.data + static_cast<size_t>(o * steps + i) * bytes, bytes);
+    }
+  }
+  return Status::ok();
 }
 
 /// An index outside [-depth, depth) switches nothing on.

@@ -100,6 +100,14 @@ bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_
   return true;
 }
 
+bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
+  std::string value = ctx.attrs().get_string(attr, std::string(*known.begin()));
+  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
+  std::string list;
+  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
+  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
+}
+
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values) {
   const TensorType& type = ctx.input(operand);
   if (type.dtype != DType::I64 && type.dtype != DType::I32) {

@@ -3,6 +3,7 @@
 // conjunction of conditions.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include "compiler/ir/op_def.h"
@@ -29,6 +30,9 @@ bool broadcast_operands(InferContext& ctx, Shape* shape, size_t first = 0);
 /// from the end.
 bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_t rank, size_t* axis,
                bool past_end = false);
+
+/// Requires that a string attribute is one of `known`, whose first is the default.
+bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known);
 
 /// Reads the elements of the operand, which must be a constant list (or scalar) of i32 or i64.
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators whose elements decide how many there are of the results: Compress, NonZero. The operands that decide must
+// Operators whose elements decide how many there are of the results: Compress, NonZero, Unique. The operands that decide must
 // be constant.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
@@ -36,6 +37,18 @@ bool infer_non_zero(InferContext& ctx) {
   return infer_from_elements(ctx, "NonZero");
 }
 
+bool infer_unique(InferContext& ctx) {
+  size_t axis;
+  if (ctx.attrs().has("axis") && !read_axis(ctx, "axis", 0, ctx.input(0).shape.size(), &axis)) return false;
+  return infer_from_elements(ctx, "Unique");
+}
+
+/// Comparisons of a sort.
+Work unique_work(const WorkArgs& args) {
+  const auto count = static_cast<double>(runtime::element_count(args.inputs[0].shape));
+  return {0, 2 * count * std::log2(count + 2)};
+}
+
 }  // namespace
 
 OpDef define_Compress() {
@@ -54,6 +67,17 @@ OpDef define_NonZero() {
           .infer = infer_non_zero,
           .work = elementwise_work<1>,
           .doc = "coordinates of the elements of a constant that are not 0, [rank, count]: %i = NonZero(%x)"};
+}
+
+OpDef define_Unique() {
+  return {.max_outputs = 4,
+          .attrs = {{"axis", AttrKind::Int}, {"sorted", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_unique,
+          .work = unique_work,
+          .doc =
+              "distinct elements of a constant, first places, which each is, how many: "
+              "%y, %first, %which, %count = Unique(%x) {axis = 0}"};
 }
 
 }  // namespace collage::ir::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot.
+// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND,
+// TensorScatter, OneHot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,14 +15,6 @@ bool require_indices(InferContext& ctx, size_t operand) {
   DType dtype = ctx.input(operand).dtype;
   if (dtype == DType::I64 || dtype == DType::I32) return true;
   return ctx.type_error(operand, fmt::format("indices have dtype {}, need i64 or i32", name_of(dtype)));
-}
-
-bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
-  std::string value = ctx.attrs().get_string(attr, std::string(*known.begin()));
-  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
-  std::string list;
-  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
-  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
 }
 
 /// Indices of elements: `indices` has data's rank and is no longer than data but along `axis`.
@@ -105,6 +98,27 @@ bool infer_scatter_nd(InferContext& ctx) {
   return require_shape(ctx, 2, shape) && same_as_input(ctx);
 }
 
+/// Operands: x [batch, …], update with fewer or as many entries of the axis, the first index of each batch entry?
+bool infer_tensor_scatter(InferContext& ctx) {
+  const TensorType& x = ctx.input(0);
+  size_t axis;
+  if (!require_rank(ctx, 0, 2, 64) || !read_axis(ctx, "axis", -2, x.shape.size(), &axis) ||
+      !require_one_of(ctx, "mode", {"linear", "circular"})) {
+    return false;
+  }
+  if (axis == 0) return ctx.attr_error("axis", "`axis` is that of the batch");
+  if (ctx.input(1).dtype != x.dtype) {
+    return ctx.type_error(
+        1, fmt::format("the update has dtype {}, the data {}", name_of(ctx.input(1).dtype), name_of(x.dtype)));
+  }
+  const Shape& update = ctx.input(1).shape;
+  Shape needed = x.shape;
+  if (update.size() == needed.size() && update[axis] <= needed[axis]) needed[axis] = update[axis];
+  if (!require_shape(ctx, 1, needed)) return false;
+  if (ctx.has_input(2) && (!require_indices(ctx, 2) || !require_shape(ctx, 2, {x.shape[0]}))) return false;
+  return same_as_input(ctx);
+}
+
 /// Operands: indices, depth, [off value, on value]
 bool infer_one_hot(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number) || !require_type(ctx, 1, TypeClass::Number)) return false;
@@ -170,6 +184,18 @@ OpDef define_ScatterND() {
           .doc =
               "x with parts replaced, named as by GatherND: "
               "%y = ScatterND(%x, %indices, %updates) {reduction = \"add\"}"};
+}
+
+OpDef define_TensorScatter() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .attrs = {{"axis", AttrKind::Int}, {"mode", AttrKind::String}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_tensor_scatter,
+          .work = no_work,
+          .doc =
+              "a cache with new entries from an index on, per batch entry: "
+              "%y = TensorScatter(%cache, %update, %first) {axis = -2, mode = \"circular\"}"};
 }
 
 OpDef define_OneHot() {
