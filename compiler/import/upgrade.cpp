@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "compiler/import/legacy.h"
+#include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
 #include "compiler/ir/evaluate.h"
 
@@ -18,116 +19,6 @@ using ir::Shape;
 using ir::ValueId;
 using runtime::Ints;
 using support::Code;
-
-bool unsupported(const PendingNode& node, Emitter& emitter, const std::string& what) {
-  return emitter.diags().error_at(Code::UnsupportedOnnx, node.where, "{}", what);
-}
-
-std::string result_name(const PendingNode& node) {
-  return node.outputs.empty() ? node.op : node.outputs[0];
-}
-
-std::string name_for(const PendingNode& node, std::string_view what) {
-  return result_name(node) + "." + std::string(what);
-}
-
-bool has_input(const PendingNode& node, size_t i) {
-  return i < node.inputs.size() && node.inputs[i].is_valid();
-}
-
-void set_input(PendingNode& node, size_t i, ValueId value) {
-  if (node.inputs.size() <= i) node.inputs.resize(i + 1);
-  node.inputs[i] = value;
-}
-
-/// {axes = [1]}  =>  operand `i`
-void ints_to_operand(PendingNode& node, Emitter& emitter, std::string_view attr, size_t i) {
-  if (!node.attrs.has(attr)) return;
-  set_input(node, i, emitter.add_ints(name_for(node, attr), node.attrs.get_ints(attr)));
-  node.attrs.erase(attr);
-}
-
-/// Removes unused results beyond the first; returns false if one of them is read.
-bool keep_first_result(PendingNode& node, const Emitter& emitter) {
-  for (size_t i = 1; i < node.outputs.size(); ++i) {
-    if (emitter.is_read(node.outputs[i])) return false;
-  }
-  if (node.outputs.size() > 1) node.outputs.resize(1);
-  return true;
-}
-
-// Add, Sub, Mul, Div, Pow, comparisons and logic before opset 7: B is broadcast only if `broadcast` says so, and then
-// aligned to A at `axis`. Sub(a[2,3,4], b[3]) {axis = 1}  =>  Sub(a, Reshape(b, [3, 1]))
-bool legacy_broadcast(PendingNode& node, Emitter& emitter) {
-  bool is_broadcast = node.attrs.get_int("broadcast", 0) != 0;
-  bool has_axis = node.attrs.has("axis");
-  int64_t axis = node.attrs.get_int("axis", -1);
-  node.attrs.erase("broadcast");
-  node.attrs.erase("axis");
-  if (!is_broadcast || !has_axis || !has_input(node, 0) || !has_input(node, 1)) return true;
-  auto rank = static_cast<int64_t>(emitter.type(node.inputs[0]).shape.size());
-  Shape shape = emitter.type(node.inputs[1]).shape;
-  if (axis < 0) axis += rank;
-  int64_t missing = rank - axis - static_cast<int64_t>(shape.size());
-  if (axis < 0 || missing < 0) {
-    return emitter.diags().error_at(Code::BadAttribute, node.where, "axis {} does not fit operands of shape {} and {}",
-                                    axis, runtime::to_string(emitter.type(node.inputs[0]).shape),
-                                    runtime::to_string(shape));
-  }
-  if (missing == 0) return true;
-  shape.insert(shape.end(), static_cast<size_t>(missing), 1);
-  ValueId target = emitter.add_ints(name_for(node, "shape"), shape);
-  node.inputs[1] = emitter.emit_before(node, "Reshape", {node.inputs[1], target}, {}, name_for(node, "aligned"));
-  return node.inputs[1].is_valid();
-}
-
-// PRelu before opset 7: a slope of one dimension is per channel. slope: f32[C]  =>  f32[C, 1, 1]
-bool prelu_slope(PendingNode& node, Emitter& emitter) {
-  if (!has_input(node, 0) || !has_input(node, 1)) return true;
-  const Shape& slope = emitter.type(node.inputs[1]).shape;
-  size_t rank = emitter.type(node.inputs[0]).shape.size();
-  if (slope.size() != 1 || slope[0] == 1 || rank < 3) return true;
-  Ints shape(rank - 1, 1);
-  shape[0] = slope[0];
-  ValueId target = emitter.add_ints(name_for(node, "shape"), shape);
-  node.inputs[1] = emitter.emit_before(node, "Reshape", {node.inputs[1], target}, {}, name_for(node, "slope"));
-  return node.inputs[1].is_valid();
-}
-
-// Softmax(x[2,3,4,5]) {axis = 1} before opset 13 normalises all of [3,4,5] at once:
-//   =>  Reshape(Softmax(Flatten(x) {axis = 1}) {axis = -1}, [2, 3, 4, 5])
-// If at most one of those dimensions is not 1, it is Softmax over that one.
-bool softmax_of_flattened(PendingNode& node, Emitter& emitter) {
-  if (!has_input(node, 0)) return true;
-  const Shape shape = emitter.type(node.inputs[0]).shape;
-  auto rank = static_cast<int64_t>(shape.size());
-  int64_t axis = node.attrs.get_int("axis", 1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= std::max<int64_t>(rank, 1)) return true;  // inference reports the error
-  int64_t wide_axis = axis;
-  int wide_count = 0;
-  for (int64_t i = axis; i < rank; ++i) {
-    if (shape[static_cast<size_t>(i)] == 1) continue;
-    wide_axis = i;
-    ++wide_count;
-  }
-  if (wide_count <= 1) {
-    node.attrs.set("axis", wide_axis);
-    return true;
-  }
-  AttrMap flatten;
-  flatten.set("axis", axis);
-  ValueId flat = emitter.emit_before(node, "Flatten", {node.inputs[0]}, flatten, name_for(node, "flat"));
-  if (!flat.is_valid()) return false;
-  AttrMap last;
-  last.set("axis", int64_t{-1});
-  ValueId rows = emitter.emit_before(node, node.op, {flat}, last, name_for(node, "rows"));
-  if (!rows.is_valid()) return false;
-  node.inputs = {rows, emitter.add_ints(name_for(node, "shape"), shape)};
-  node.op = "Reshape";
-  node.attrs = {};
-  return true;
-}
 
 bool batch_norm(PendingNode& node, Emitter& emitter) {
   if (node.attrs.get_int("spatial", 1) == 0) {
@@ -171,98 +62,26 @@ bool dropout_with_bool_mask(PendingNode& node, Emitter& emitter) {
   return dropout(node, emitter, true);
 }
 
-// Clip(x) {min = 0.0, max = 6.0}  =>  Clip(x, 0.0, 6.0)
-bool clip_bounds(PendingNode& node, Emitter& emitter) {
-  if (!has_input(node, 0)) return true;
-  DType dtype = emitter.type(node.inputs[0]).dtype;
-  size_t i = 1;
-  for (std::string_view bound : {"min", "max"}) {
-    if (node.attrs.has(bound)) {
-      set_input(node, i, emitter.add_scalar(name_for(node, bound), dtype, node.attrs.get_float(bound, 0)));
-      node.attrs.erase(bound);
-    }
-    ++i;
-  }
-  return true;
-}
-
-bool axes_operand(PendingNode& node, Emitter& emitter) {
-  ints_to_operand(node, emitter, "axes", 1);
-  return true;
-}
-
-bool split_operand(PendingNode& node, Emitter& emitter) {
-  ints_to_operand(node, emitter, "split", 1);
-  return true;
-}
-
-bool reshape_operand(PendingNode& node, Emitter& emitter) {
-  ints_to_operand(node, emitter, "shape", 1);
-  return true;
-}
-
-bool top_k_operand(PendingNode& node, Emitter& emitter) {
-  if (node.attrs.has("k")) set_input(node, 1, emitter.add_ints(name_for(node, "k"), {node.attrs.get_int("k", 0)}));
-  node.attrs.erase("k");
-  return true;
-}
-
-bool slice_operands(PendingNode& node, Emitter& emitter) {
-  ints_to_operand(node, emitter, "starts", 1);
-  ints_to_operand(node, emitter, "ends", 2);
-  ints_to_operand(node, emitter, "axes", 3);
-  return true;
-}
-
-bool pad_operands(PendingNode& node, Emitter& emitter) {
-  if (!has_input(node, 0)) return true;
-  ints_to_operand(node, emitter, node.attrs.has("paddings") ? "paddings" : "pads", 1);
-  double value = node.attrs.get_float("value", 0.0);
-  if (node.attrs.has("value") && node.attrs.get_string("mode", "constant") == "constant") {
-    set_input(node, 2, emitter.add_scalar(name_for(node, "value"), emitter.type(node.inputs[0]).dtype, value));
-  }
-  node.attrs.erase("value");
-  return true;
-}
-
-// Upsample(x) {scales = [1.0, 1.0, 2.0, 2.0]}  =>  Resize(x, _, [1.0, 1.0, 2.0, 2.0]) in the coordinates it used.
-// Resize(x, scales) of opset 10 likewise.
-bool to_resize(PendingNode& node, Emitter& emitter) {
-  node.op = "Resize";
-  ValueId scales;
-  if (has_input(node, 1)) {
-    scales = node.inputs[1];
-  } else if (node.attrs.has("scales")) {
-    scales = emitter.add_floats(name_for(node, "scales"), node.attrs.get_floats("scales"));
-  } else {
-    scales = emitter.add_floats(name_for(node, "scales"), {1.0, 1.0, node.attrs.get_float("height_scale", 1.0),
-                                                           node.attrs.get_float("width_scale", 1.0)});
-  }
-  std::string mode = node.attrs.get_string("mode", "nearest");
-  node.inputs.resize(1);
-  set_input(node, 2, scales);
-  node.attrs = {};
-  node.attrs.set("mode", mode == "bilinear" ? "linear" : mode);
-  node.attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
-  if (mode == "nearest") node.attrs.set("nearest_mode", std::string("floor"));
-  return true;
-}
-
-bool cast_by_name(PendingNode& node, Emitter& emitter) {
-  std::string name = node.attrs.get_string("to", "");
-  if (name.empty()) return true;
-  onnx::TensorProto_DataType type;
-  if (!onnx::TensorProto_DataType_Parse(name, &type)) {
-    return emitter.diags().error_at(Code::BadAttribute, node.where, "`{}` is not an element type", name);
-  }
-  node.attrs.set("to", int64_t{type});
-  return true;
-}
-
-// `saturate` (opset 19) affects only float8, which is not supported.
-bool drop_saturate(PendingNode& node, Emitter&) {
+// `saturate` (opset 19) and `round_mode` (24) affect only float8, which is not supported.
+bool drop_rounding(PendingNode& node, Emitter&) {
   node.attrs.erase("saturate");
+  node.attrs.erase("round_mode");
   return true;
+}
+
+// Opset 27: `stash_type` affects only f16 and bf16, whose sums are f32 here.
+bool drop_stash_type(PendingNode& node, Emitter&) {
+  node.attrs.erase("stash_type");
+  return true;
+}
+
+// Opset 23: `precision` is that of the division; the default, and f32, are what is computed.
+bool quantize_precision(PendingNode& node, Emitter& emitter) {
+  auto precision = static_cast<int>(node.attrs.get_int("precision", onnx::TensorProto::UNDEFINED));
+  node.attrs.erase("precision");
+  if (precision == onnx::TensorProto::UNDEFINED || precision == onnx::TensorProto::FLOAT) return true;
+  return unsupported(node, emitter,
+                     "QuantizeLinear with a division in " + element_name(precision) + " is not supported");
 }
 
 // Opset 21: a scale may hold for a block of elements along the axis.
@@ -272,6 +91,17 @@ bool refuse_blocks(PendingNode& node, Emitter& emitter) {
   }
   node.attrs.erase("block_size");
   return true;
+}
+
+// Opset 23: the dtype of the result may differ from that of the scale.
+// DequantizeLinear(x, scale: f32) {output_dtype = 1}  =>  DequantizeLinear(x, scale)
+bool dequantize(PendingNode& node, Emitter& emitter) {
+  auto to = static_cast<int>(node.attrs.get_int("output_dtype", onnx::TensorProto::UNDEFINED));
+  node.attrs.erase("output_dtype");
+  bool is_default =
+      to == onnx::TensorProto::UNDEFINED || !has_input(node, 1) || dtype_of(to) == emitter.type(node.inputs[1]).dtype;
+  if (!is_default) return unsupported(node, emitter, "DequantizeLinear to " + element_name(to) + " is not supported");
+  return refuse_blocks(node, emitter);
 }
 
 // `saturate` (opset 19) affects only float8; `output_dtype` (21) can replace the dtype of a zero point.
@@ -296,47 +126,12 @@ bool quantize_to_bytes(PendingNode& node, Emitter& emitter) {
 // f16 and bf16 are carried as f32 in every opset.
 bool cast_to_carried(PendingNode& node, Emitter& emitter) {
   node.attrs.erase("saturate");
+  node.attrs.erase("round_mode");
   auto to = static_cast<int>(node.attrs.get_int("to", onnx::TensorProto::FLOAT));
   if (!dtype_of(to)) return unsupported(node, emitter, "a cast to " + element_name(to) + " is not supported");
   if (!is_widened(to)) return true;
   node.attrs.set("to", int64_t{onnx::TensorProto::FLOAT});
   emitter.diags().warning_at(Code::UnsupportedOnnx, node.where, "{} is computed as f32", element_name(to));
-  return true;
-}
-
-bool rename_scatter(PendingNode& node, Emitter&) {
-  node.op = "ScatterElements";
-  return true;
-}
-
-bool concat_axis(PendingNode& node, Emitter&) {
-  if (!node.attrs.has("axis")) node.attrs.set("axis", int64_t{1});
-  return true;
-}
-
-// ConstantFill(shape) {input_as_shape = 1, value = 2.0}  =>  ConstantOfShape(shape) {value = [2.0]}
-// An experimental operator of opsets up to 8; PyTorch writes it for the first states of recurrent layers.
-bool constant_fill(PendingNode& node, Emitter& emitter) {
-  auto element = static_cast<int>(node.attrs.get_int("dtype", onnx::TensorProto::FLOAT));
-  std::optional<DType> dtype = dtype_of(element);
-  if (!dtype) return unsupported(node, emitter, "a ConstantFill of " + element_name(element) + " is not supported");
-  if (!node.attrs.get_ints("extra_shape").empty()) {
-    return unsupported(node, emitter, "ConstantFill with `extra_shape` is not supported");
-  }
-  if (node.attrs.has("shape")) {
-    node.inputs = {emitter.add_ints(name_for(node, "shape"), node.attrs.get_ints("shape"))};
-  } else if (node.attrs.get_int("input_as_shape", 0) == 0 && has_input(node, 0)) {
-    node.inputs = {emitter.add_ints(name_for(node, "shape"), emitter.type(node.inputs[0]).shape)};
-  }
-  ir::Tensor value = emitter.scalar(*dtype, node.attrs.get_float("value", 0)).reshaped({1});
-  node.op = "ConstantOfShape";
-  node.attrs = {};
-  node.attrs.set("value", value);
-  return true;
-}
-
-bool gemm_broadcast(PendingNode& node, Emitter&) {
-  node.attrs.erase("broadcast");
   return true;
 }
 
@@ -402,20 +197,6 @@ bool pad_all_axes(PendingNode& node, Emitter& emitter) {
   }
   node.inputs[1] = emitter.add_ints(name_for(node, "pads"), all);
   node.inputs.resize(3);
-  return true;
-}
-
-// A hint of the first opsets: the names of the results already say which are wanted.
-bool drop_output_sequence(PendingNode& node, Emitter&) {
-  node.attrs.erase("output_sequence");
-  return true;
-}
-
-// {p = 2.0}  =>  {p = 2}
-bool norm_as_int(PendingNode& node, Emitter& emitter) {
-  double p = node.attrs.get_float("p", 2);
-  if (p != std::floor(p) || std::abs(p) > 1e6) return unsupported(node, emitter, "a norm that is not an integer");
-  node.attrs.set("p", static_cast<int64_t>(p));
   return true;
 }
 
@@ -486,11 +267,11 @@ constexpr std::array kRows = {
     Row{"BatchNormalization", 1, kAlways, batch_norm},
     Row{"Cast", 1, 5, cast_by_name},
     Row{"Cast", 1, kAlways, cast_to_carried},
-    Row{"CastLike", 19, kAlways, drop_saturate},
+    Row{"CastLike", 19, kAlways, drop_rounding},
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
     Row{"ConstantFill", 1, 8, constant_fill},
-    Row{"DequantizeLinear", 21, kAlways, refuse_blocks},
+    Row{"DequantizeLinear", 21, kAlways, dequantize},
     Row{"Div", 1, 6, legacy_broadcast},
     Row{"Dropout", 1, 9, dropout_with_float_mask},
     Row{"Dropout", 10, kAlways, dropout_with_bool_mask},
@@ -512,7 +293,9 @@ constexpr std::array kRows = {
     Row{"Pad", 18, kAlways, pad_all_axes},
     Row{"Pow", 1, 6, legacy_broadcast},
     Row{"QuantizeLinear", 19, kAlways, quantize_to_bytes},
+    Row{"QuantizeLinear", 23, kAlways, quantize_precision},
     Row{"RNN", 1, 6, drop_output_sequence},
+    Row{"Range", 27, kAlways, drop_stash_type},
     Row{"ReduceL1", 18, kAlways, axes_attribute},
     Row{"ReduceL2", 18, kAlways, axes_attribute},
     Row{"ReduceLogSum", 18, kAlways, axes_attribute},
