@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/import/later.h"
 #include "compiler/import/legacy.h"
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
@@ -200,51 +201,6 @@ bool pad_all_axes(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
-// Opset 18: Resize may name the axes of its scales and sizes.
-// scales = [2.0] of axes = [1] in rank 3  =>  scales = [1.0, 2.0, 1.0]
-bool resize_all_axes(PendingNode& node, Emitter& emitter) {
-  if (node.attrs.get_int("antialias", 0) != 0) return unsupported(node, emitter, "antialiased Resize is not supported");
-  if (node.attrs.get_string("keep_aspect_ratio_policy", "stretch") != "stretch") {
-    return unsupported(node, emitter, "Resize that keeps the aspect ratio is not supported");
-  }
-  node.attrs.erase("antialias");
-  node.attrs.erase("keep_aspect_ratio_policy");
-  Ints axes = node.attrs.get_ints("axes");
-  node.attrs.erase("axes");
-  if (axes.empty() || !has_input(node, 0)) return true;
-  const Shape& shape = emitter.type(node.inputs[0]).shape;
-  auto rank = static_cast<int64_t>(shape.size());
-  std::vector<double> roi(shape.size(), 0.0), scales(shape.size(), 1.0);
-  roi.resize(2 * shape.size(), 1.0);
-  Ints sizes = shape;
-  for (size_t operand = 1; operand < node.inputs.size(); ++operand) {
-    if (!has_input(node, operand) || emitter.type(node.inputs[operand]).shape == Shape{0}) continue;
-    const ir::Tensor* given = emitter.constant(node.inputs[operand]);
-    if (given == nullptr)
-      return emitter.diags().error_at(Code::NotConstant, node.where, "scales and sizes must be constant");
-    auto count = static_cast<int64_t>(axes.size());
-    if (given->count() != (operand == 1 ? 2 * count : count)) {
-      return emitter.diags().error_at(Code::ShapeMismatch, node.where, "{} numbers for {} axes", given->count(), count);
-    }
-    for (int64_t i = 0; i < given->count(); ++i) {
-      int64_t axis = axes[static_cast<size_t>(i % count)];
-      if (axis < 0) axis += rank;
-      if (axis < 0 || axis >= rank) {
-        return emitter.diags().error_at(Code::BadAttribute, node.where, "axis {} is out of range", axis);
-      }
-      double value = runtime::element_as_double(given->view(), i);
-      auto at = static_cast<size_t>(axis);
-      if (operand == 1) roi[at + (i < count ? 0 : shape.size())] = value;
-      if (operand == 2) scales[at] = value;
-      if (operand == 3) sizes[at] = static_cast<int64_t>(value);
-    }
-    if (operand == 1) node.inputs[1] = emitter.add_floats(name_for(node, "roi"), roi);
-    if (operand == 2) node.inputs[2] = emitter.add_floats(name_for(node, "scales"), scales);
-    if (operand == 3) node.inputs[3] = emitter.add_ints(name_for(node, "sizes"), sizes);
-  }
-  return true;
-}
-
 // Removes MaxPool's indices if they have no reader.
 bool max_pool_indices(PendingNode& node, Emitter& emitter) {
   if (keep_first_result(node, emitter)) node.attrs.erase("storage_order");
@@ -265,12 +221,15 @@ constexpr std::array kRows = {
     Row{"Add", 1, 6, legacy_broadcast},
     Row{"And", 1, 6, legacy_broadcast},
     Row{"BatchNormalization", 1, kAlways, batch_norm},
+    Row{"Bernoulli", 1, kAlways, name_seed},
     Row{"Cast", 1, 5, cast_by_name},
     Row{"Cast", 1, kAlways, cast_to_carried},
     Row{"CastLike", 19, kAlways, drop_rounding},
+    Row{"CenterCropPad", 1, kAlways, center_crop_pad},
     Row{"Clip", 1, 10, clip_bounds},
     Row{"Concat", 1, 3, concat_axis},
     Row{"ConstantFill", 1, 8, constant_fill},
+    Row{"DFT", 20, kAlways, dft_axis},
     Row{"DequantizeLinear", 21, kAlways, dequantize},
     Row{"Div", 1, 6, legacy_broadcast},
     Row{"Dropout", 1, 9, dropout_with_float_mask},
@@ -280,6 +239,7 @@ constexpr std::array kRows = {
     Row{"Gemm", 1, 6, gemm_broadcast},
     Row{"GlobalLpPool", 1, 1, norm_as_int},
     Row{"Greater", 1, 6, legacy_broadcast},
+    Row{"GridSample", 20, kAlways, grid_sample_modes},
     Row{"Hardmax", 1, 12, softmax_of_flattened},
     Row{"Less", 1, 6, legacy_broadcast},
     Row{"LSTM", 1, 6, drop_output_sequence},
@@ -287,6 +247,7 @@ constexpr std::array kRows = {
     Row{"LpPool", 1, 1, norm_as_int},
     Row{"MaxPool", 1, kAlways, max_pool_indices},
     Row{"Mul", 1, 6, legacy_broadcast},
+    Row{"Multinomial", 1, kAlways, name_seed},
     Row{"Or", 1, 6, legacy_broadcast},
     Row{"PRelu", 1, 6, prelu_slope},
     Row{"Pad", 1, 10, pad_operands},
@@ -295,6 +256,10 @@ constexpr std::array kRows = {
     Row{"QuantizeLinear", 19, kAlways, quantize_to_bytes},
     Row{"QuantizeLinear", 23, kAlways, quantize_precision},
     Row{"RNN", 1, 6, drop_output_sequence},
+    Row{"RandomNormal", 1, kAlways, random_like},
+    Row{"RandomNormalLike", 1, kAlways, name_seed},
+    Row{"RandomUniform", 1, kAlways, random_like},
+    Row{"RandomUniformLike", 1, kAlways, name_seed},
     Row{"Range", 27, kAlways, drop_stash_type},
     Row{"ReduceL1", 18, kAlways, axes_attribute},
     Row{"ReduceL2", 18, kAlways, axes_attribute},
@@ -309,6 +274,7 @@ constexpr std::array kRows = {
     Row{"Reshape", 1, 4, reshape_operand},
     Row{"Resize", 10, 10, to_resize},
     Row{"Resize", 18, kAlways, resize_all_axes},
+    Row{"RoiAlign", 1, 15, roi_align_coordinates},
     Row{"Scatter", 1, kAlways, rename_scatter},
     Row{"Slice", 1, 9, slice_operands},
     Row{"Softmax", 1, 12, softmax_of_flattened},
