@@ -9,6 +9,7 @@
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rewrite.h"
+#include "compiler/support/check.h"
 #include "runtime/core/element.h"
 
 namespace collage::exporter {
@@ -26,6 +27,8 @@ class Replacement {
 
   const ir::AttrMap& attrs() const { return node_.attrs; }
   const TensorType& input_type(size_t i) const { return from_.value(node_.inputs[i]).type; }
+  const TensorType& result_type() const { return from_.value(node_.outputs[0]).type; }
+  ValueId constant(ir::Tensor data) { return rewriter_.add_constant(base(), ir::make_constant(std::move(data))); }
   ValueId input(size_t i) { return rewriter_.copied(node_.inputs[i]); }
 
   /// Adds an operator whose result has operand 0's type, or `shape`.
@@ -74,6 +77,36 @@ void gelu(Replacement& r) {
   r.finish("Mul", {r.add("Mul", {x, r.splat(0.5)}), r.add("Add", {bent, r.splat(1)})});
 }
 
+/// The pixels are the grid of the identity, which the operator itself makes.
+void affine_grid(Replacement& r) {
+  const ir::Shape& theta = r.input_type(0).shape;
+  const ir::Shape& shape = r.result_type().shape;
+  const int64_t rank = theta[1], places = runtime::element_count(shape) / std::max<int64_t>(1, shape[0] * rank);
+  ir::Tensor identity(r.input_type(0).dtype, {1, rank, rank + 1});
+  ir::Shape one = shape;
+  one[0] = 1;
+  ir::Tensor size(DType::I64, {rank + 2});
+  std::copy(one.begin(), one.end() - 1, size.as<int64_t>().begin() + 1);
+  size.as<int64_t>()[0] = 1;
+  ir::Tensor pixels(identity.dtype(), {places, rank + 1});
+  runtime::with_element_type(identity.dtype(), [&]<typename T>(runtime::Type<T>) {
+    for (int64_t d = 0; d < rank; ++d) identity.as<T>()[static_cast<size_t>(d * (rank + 2))] = T(1);
+    auto grid = ir::evaluate_node(*ir::find_op("AffineGrid"), {identity, size}, r.attrs(),
+                                  {ir::TensorType{identity.dtype(), one}});
+    COLLAGE_CHECK(grid);
+    for (int64_t p = 0; p < places; ++p) {
+      T* to = pixels.as<T>().data() + p * (rank + 1);
+      std::copy_n((*grid)[0].as<T>().data() + p * rank, rank, to);
+      to[rank] = T(1);
+    }
+  });
+  ir::AttrMap swap;
+  swap.set("perm", runtime::Ints{0, 2, 1});
+  ValueId columns = r.add("Transpose", {r.input(0)}, {theta[0], rank + 1, rank}, std::move(swap));
+  ValueId rows = r.add("MatMul", {r.constant(pixels), columns}, {theta[0], places, rank});
+  r.finish("Identity", {r.reshape(rows, shape)});
+}
+
 void mish(Replacement& r) {
   ValueId x = r.input(0);
   r.finish("Mul", {x, r.add("Tanh", {r.add("Softplus", {x})})});
@@ -115,6 +148,7 @@ struct Row {
 };
 
 constexpr std::array kRows = {
+    Row{"AffineGrid", affine_grid},
     Row{"Gelu", gelu},
     Row{"GroupNormalization", group_normalization},
     Row{"Mish", mish},

@@ -4,6 +4,7 @@
 //     Gelu(x)                          =>  0.5 x * (1 + Erf(x / sqrt 2))
 //     Gelu(x) {approximate = "tanh"}   =>  0.5 x * (1 + Tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
 //     Mish(x)                          =>  x * Tanh(Softplus(x))
+//     AffineGrid(theta, size)          =>  (x, y, 1) of all pixels times the transposed theta
 //     GroupNormalization(x, s, b)      =>  InstanceNormalization over the groups, then times s plus b
 #pragma once
 

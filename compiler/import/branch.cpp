@@ -4,40 +4,9 @@
 //   y = If(c) {then_branch = {a = Relu(x), b = Neg(a), outputs: b}, …}  =>  {a.1 = Relu(x), y = Neg(a.1), outputs: y}
 #include "compiler/import/branch.h"
 
-#include <map>
-
 #include "compiler/import/names.h"
 
 namespace collage::import {
-namespace {
-
-using NewNames = std::map<std::string, std::string, std::less<>>;
-
-void rename(std::string& name, const NewNames& names) {
-  if (auto it = names.find(name); it != names.end()) name = it->second;
-}
-
-void rename_operands(onnx::NodeProto& node, const NewNames& names);
-
-/// Names that an inner graph reads of the graph around it. Names that it defines itself hide outer ones.
-void rename_captures(onnx::GraphProto& graph, NewNames names) {
-  for (const auto& input : graph.input()) names.erase(input.name());
-  for (const auto& initializer : graph.initializer()) names.erase(initializer.name());
-  for (const auto& node : graph.node()) {
-    for (const std::string& output : node.output()) names.erase(output);
-  }
-  for (auto& node : *graph.mutable_node()) rename_operands(node, names);
-  for (auto& output : *graph.mutable_output()) rename(*output.mutable_name(), names);
-}
-
-void rename_operands(onnx::NodeProto& node, const NewNames& names) {
-  for (std::string& input : *node.mutable_input()) rename(input, names);
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) rename_captures(*attribute.mutable_g(), names);
-  }
-}
-
-}  // namespace
 
 std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, const onnx::NodeProto& node,
                                                const std::string& place, Emitter& emitter) {

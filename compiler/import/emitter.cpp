@@ -34,10 +34,10 @@ std::string Emitter::fresh_name(std::string_view base) const {
   return name;
 }
 
-std::string Emitter::take_name(const std::string& base) {
+std::string Emitter::take_name(const std::string& base, bool is_read) {
   std::string name = fresh_name(base);
   names_.taken.insert(name);
-  if (is_read(base)) names_.read.insert(name);
+  if (is_read) names_.read.insert(name);
   return name;
 }
 

@@ -59,7 +59,8 @@ class Emitter {
   /// Returns `base`, `base.1`, …: the first that no value of the model or the graph has.
   std::string fresh_name(std::string_view base) const;
   /// Returns a new name for the value `base` of a branch. The name counts as taken, and as read if `base` is read.
-  std::string take_name(const std::string& base);
+  std::string take_name(const std::string& base) { return take_name(base, is_read(base)); }
+  std::string take_name(const std::string& base, bool is_read);
 
  private:
   ir::Graph& graph_;

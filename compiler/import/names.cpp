@@ -24,6 +24,7 @@ bool is_utf8(std::string_view text) {
 void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
   for (const auto& input : proto.input()) taken->insert(input.name());
   for (const auto& initializer : proto.initializer()) taken->insert(initializer.name());
+  for (const auto& sparse : proto.sparse_initializer()) taken->insert(sparse.values().name());
   for (const auto& node : proto.node()) {
     taken->insert(node.output().begin(), node.output().end());
     read->insert(node.input().begin(), node.input().end());
@@ -34,7 +35,29 @@ void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read
   for (const auto& output : proto.output()) read->insert(output.name());
 }
 
+/// Names that an inner graph reads of the graph around it. Names that it defines itself hide outer ones.
+void rename_captures(onnx::GraphProto& graph, NewNames names) {
+  for (const auto& input : graph.input()) names.erase(input.name());
+  for (const auto& initializer : graph.initializer()) names.erase(initializer.name());
+  for (const auto& node : graph.node()) {
+    for (const std::string& output : node.output()) names.erase(output);
+  }
+  for (auto& node : *graph.mutable_node()) rename_operands(node, names);
+  for (auto& output : *graph.mutable_output()) rename(*output.mutable_name(), names);
+}
+
 }  // namespace
+
+void rename(std::string& name, const NewNames& names) {
+  if (auto it = names.find(name); it != names.end()) name = it->second;
+}
+
+void rename_operands(onnx::NodeProto& node, const NewNames& names) {
+  for (std::string& input : *node.mutable_input()) rename(input, names);
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) rename_captures(*attribute.mutable_g(), names);
+  }
+}
 
 NameSet names_read(const onnx::NodeProto& node) {
   NameSet taken, read(node.input().begin(), node.input().end());
@@ -57,6 +80,15 @@ ModelNames collect_names(const onnx::GraphProto& proto) {
   return names;
 }
 
+bool check_names(const onnx::FunctionProto& function, const std::string& place, support::Diagnostics& diags) {
+  auto is_good = [](const std::string& name) { return is_utf8(name); };
+  bool all = std::all_of(function.input().begin(), function.input().end(), is_good);
+  for (const auto& node : function.node()) {
+    all = all && is_utf8(node.name()) && std::all_of(node.output().begin(), node.output().end(), is_good);
+  }
+  return all || diags.error_at(support::Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
+}
+
 bool check_names(const onnx::GraphProto& proto, const std::string& file, support::Diagnostics& diags) {
   bool is_good = true;
   auto check = [&](const std::string& name, const std::string& place) {
@@ -66,6 +98,8 @@ bool check_names(const onnx::GraphProto& proto, const std::string& file, support
   for (int i = 0; i < proto.input_size(); ++i) check(proto.input(i).name(), fmt::format("{}: input {}", file, i));
   for (int i = 0; i < proto.initializer_size(); ++i)
     check(proto.initializer(i).name(), fmt::format("{}: initializer {}", file, i));
+  for (int i = 0; i < proto.sparse_initializer_size(); ++i)
+    check(proto.sparse_initializer(i).values().name(), fmt::format("{}: sparse initializer {}", file, i));
   for (int i = 0; i < proto.node_size(); ++i) {
     for (const std::string& output : proto.node(i).output())
       check(output, fmt::format("{}: node {} ({})", file, i, proto.node(i).op_type()));

@@ -2,6 +2,8 @@
 // Names of values in an ONNX model: which are defined, which are read, and whether they are valid text.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 
 #include "compiler/import/emitter.h"
@@ -11,6 +13,13 @@
 namespace collage::import {
 
 using NameSet = std::set<std::string, std::less<>>;
+/// Old name -> new name.
+using NewNames = std::map<std::string, std::string, std::less<>>;
+
+/// Gives `name` its new name, if it has one.
+void rename(std::string& name, const NewNames& names);
+/// Renames what a node reads, the graphs inside it included. Names that such a graph defines hide outer ones.
+void rename_operands(onnx::NodeProto& node, const NewNames& names);
 
 /// Names defined and read in the graph and the branches inside it.
 ModelNames collect_names(const onnx::GraphProto& proto);
@@ -23,5 +32,6 @@ bool reads_itself(const onnx::NodeProto& node);
 
 /// Reports each name that is not UTF-8: names appear in messages, in model text and in JSON.
 bool check_names(const onnx::GraphProto& proto, const std::string& file, support::Diagnostics& diags);
+bool check_names(const onnx::FunctionProto& function, const std::string& place, support::Diagnostics& diags);
 
 }  // namespace collage::import

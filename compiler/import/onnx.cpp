@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <functional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "compiler/import/branch.h"
+#include "compiler/import/compositions/compositions.h"
 #include "compiler/import/emitter.h"
+#include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 #include "compiler/import/proto.h"
+#include "compiler/import/sparse.h"
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
@@ -26,6 +30,9 @@ using ir::ValueId;
 using support::Code;
 
 constexpr size_t kMostErrors = 20;
+
+/// Nodes that calls of functions unfold into: calls of calls multiply.
+constexpr int64_t kMostUnfolded = 1'000'000;
 
 class OnnxImporter {
  public:
@@ -42,7 +49,8 @@ class OnnxImporter {
   std::optional<ir::Graph> run();
 
  private:
-  bool read_opset();
+  /// Returns the version of the standard's operators, or nullopt, after an error, if it is not known.
+  std::optional<int> read_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
   void add_initializers(const onnx::GraphProto& proto);
   void add_inputs();
   void add_input(const onnx::ValueInfoProto& input);
@@ -54,6 +62,11 @@ class OnnxImporter {
   bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
   /// Replaces an If whose condition is constant by the nodes of its branch.
   bool add_branch(const onnx::NodeProto& node, const std::string& where);
+  /// Adds the nodes of a function of the model.
+  bool add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function, const std::string& where);
+  /// Adds a node of an operator, as it is or composed of others.
+  bool add_operator(const onnx::NodeProto& node, PendingNode pending);
+  bool report_unknown(const onnx::NodeProto& node, const std::string& where);
   /// Adds a tensor as constant `name`; if that is an output of the model, as the operand of an Identity of that name.
   bool add_constant(const std::string& name, Tensor tensor, const std::string& where);
   void mark_outputs();
@@ -72,9 +85,12 @@ class OnnxImporter {
   support::Diagnostics& diags_;
   ir::Graph graph_;
   Emitter emitter_;
-  int opset_ = 0;
-  NameSet failed_;       ///< values that do not exist because of an error
-  NameSet unsupported_;  ///< operators reported already
+  FunctionTable functions_;
+  std::vector<const onnx::FunctionProto*> calls_;  ///< the functions whose nodes are added now, outermost first
+  int64_t unfolded_ = 0;                           ///< nodes of all calls so far
+  int opset_ = 0;                                  ///< of the nodes that are added now
+  NameSet failed_;                                 ///< values that do not exist because of an error
+  NameSet unsupported_;                            ///< operators reported already
 };
 
 std::string OnnxImporter::where(const onnx::NodeProto& node) const {
@@ -83,22 +99,19 @@ std::string OnnxImporter::where(const onnx::NodeProto& node) const {
   return fmt::format("{}: node '{}' ({})", file_, name, node.op_type());
 }
 
-bool OnnxImporter::read_opset() {
-  for (const auto& import : model_.opset_import()) {
-    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+std::optional<int> OnnxImporter::read_opset(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
+  // Models before IR version 3 name no opset: they use the first.
+  int opset = imports.empty() ? 1 : kOpset;
+  for (const auto& import : imports) {
+    if (!domain_of(import.domain()).empty()) continue;
     if (import.version() < 1 || import.version() > kNewestOpset) {
       return diags_.error_at(Code::UnsupportedOnnx, file_, "opset {} is not supported: 1 to {} are", import.version(),
                              kNewestOpset);
     }
-    opset_ = static_cast<int>(import.version());
+    opset = static_cast<int>(import.version());
   }
-  // Models before IR version 3 name no opset: they use the first.
-  if (opset_ == 0) opset_ = model_.opset_import_size() == 0 ? 1 : kOpset;
-  if (opset_ > kOpset) {
-    diags_.warning_at(Code::UnsupportedOnnx, file_, "opset {} is newer than {}: operators that changed may be refused",
-                      opset_, kOpset);
-  }
-  return true;
+  return opset;
 }
 
 bool OnnxImporter::add_constant(const std::string& name, Tensor tensor, const std::string& place) {
@@ -130,9 +143,12 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
     if (!add_constant(name, std::move(*tensor), place)) failed_.insert(name);
   }
   for (const auto& sparse : proto.sparse_initializer()) {
-    diags_.error_at(Code::UnsupportedOnnx, at("initializer", sparse.values().name()),
-                    "sparse initializers are not supported");
-    failed_.insert(sparse.values().name());
+    const std::string& name = sparse.values().name();
+    if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
+    std::string place = at("initializer", name);
+    runtime::Result<Tensor> tensor = dense_tensor_of(sparse, folder_);
+    if (!tensor) diags_.error_at(Code::BadConstant, place, "{}", tensor.message());
+    if (!tensor || !add_constant(name, std::move(*tensor), place)) failed_.insert(name);
   }
 }
 
@@ -206,6 +222,7 @@ void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
 void OnnxImporter::add_inputs() {
   NameSet initialized;
   for (const auto& initializer : proto_.initializer()) initialized.insert(initializer.name());
+  for (const auto& sparse : proto_.sparse_initializer()) initialized.insert(sparse.values().name());
   NameSet inputs;
   for (const auto& input : proto_.input()) {
     inputs.insert(input.name());
@@ -267,7 +284,17 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   if (node.output_size() != 1 || node.attribute_size() != 1) {
     return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant has one value and one result");
   }
+  if (node.output(0).empty()) return true;
   const auto& attribute = node.attribute(0);
+  if (attribute.has_sparse_tensor()) {
+    runtime::Result<Tensor> dense = dense_tensor_of(attribute.sparse_tensor(), folder_);
+    if (!dense) return diags_.error_at(Code::BadConstant, place, "{}", dense.message());
+    return add_constant(node.output(0), std::move(*dense), place);
+  }
+  if (attribute.has_s() || attribute.strings_size() > 0) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant of strings (`{}`) is not supported",
+                           attribute.name());
+  }
   runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
   if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
   Tensor tensor;
@@ -286,7 +313,7 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
     tensor = Tensor(runtime::DType::I64, {static_cast<int64_t>(numbers->size())});
     std::copy(numbers->begin(), numbers->end(), tensor.as<int64_t>().begin());
   } else {
-    return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant of strings is not supported");
+    return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant with `{}` is not supported", attribute.name());
   }
   return add_constant(node.output(0), std::move(tensor), place);
 }
@@ -342,35 +369,80 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
     }
     pending.inputs.push_back(value);
   }
-  std::string qualified = node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
-  if (!node.domain().empty() && node.domain() != "ai.onnx") {
-    if (unsupported_.insert(qualified).second) {
-      diags_.error_at(Code::UnsupportedOnnx, place, "operator `{}` of domain `{}` is not supported", node.op_type(),
-                      node.domain());
-    }
-    return;
-  }
+  bool is_standard = domain_of(node.domain()).empty();
   bool is_there = false;
-  if (node.op_type() == "Constant") {
+  // A function of the file defines any operator but those that are known here by their name in the standard.
+  const onnx::FunctionProto* function = functions_.find(node);
+  bool is_known = is_standard &&
+                  (ir::find_op(node.op_type()) != nullptr || find_composition("", node.op_type(), opset_) != nullptr);
+  if (is_standard && node.op_type() == "Constant") {
     is_there = add_constant_node(node, place);
-  } else if (node.op_type() == "If") {
+  } else if (is_standard && node.op_type() == "If") {
     is_there = add_branch(node, place);
+  } else if (function != nullptr && !is_known) {
+    is_there = add_call(node, *function, place);
   } else {
-    for (const auto& attribute : node.attribute()) {
-      runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
-      if (!value) {
-        diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
-        return;
-      }
-      pending.attrs.set(attribute.name(), std::move(*value));
-    }
-    if (!upgrade(pending, opset_, emitter_)) return;
-    bool is_known = ir::find_op(pending.op) != nullptr;
-    if (!is_known && !unsupported_.insert(pending.op).second) return;
-    is_there = emitter_.emit(std::move(pending));
+    is_there = add_operator(node, std::move(pending));
   }
   if (!is_there) return;
   for (const std::string& output : node.output()) failed_.erase(output);
+}
+
+bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function,
+                            const std::string& place) {
+  if (std::find(calls_.begin(), calls_.end(), &function) != calls_.end()) {
+    return diags_.error_at(Code::BadModel, place, "function `{}` calls itself", function.name())
+        .note("a function is replaced by its nodes, so it cannot be part of them");
+  }
+  unfolded_ += function.node_size();
+  if (unfolded_ > kMostUnfolded) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "the calls of functions unfold into more than {} nodes",
+                           kMostUnfolded);
+  }
+  std::optional<int> opset = read_opset(function.opset_import());
+  if (!opset) return false;
+  std::optional<std::vector<onnx::NodeProto>> nodes = unfold_call(node, function, place, emitter_);
+  if (!nodes) return false;
+  size_t errors_before = diags_.error_count();
+  const int outer_opset = std::exchange(opset_, *opset);
+  calls_.push_back(&function);
+  for (const onnx::NodeProto& inner : *nodes) add_node(inner);
+  calls_.pop_back();
+  opset_ = outer_opset;
+  if (diags_.error_count() > errors_before) return false;
+  return std::none_of(node.output().begin(), node.output().end(), [this](const std::string& output) {
+    return !output.empty() && !graph_.find_value(output).is_valid();
+  });
+}
+
+bool OnnxImporter::report_unknown(const onnx::NodeProto& node, const std::string& place) {
+  std::string domain = domain_of(node.domain());
+  if (!unsupported_.insert(domain + "." + node.op_type()).second) return false;
+  std::vector<std::string> known = composed_ops(domain);
+  if (domain.empty()) {
+    for (const std::string& op : ir::op_names()) known.push_back(op);
+    return diags_.error_at(Code::UnsupportedOnnx, place, "operator `{}` is not supported", node.op_type())
+        .did_you_mean(support::closest(node.op_type(), known));
+  }
+  return diags_
+      .error_at(Code::UnsupportedOnnx, place, "operator `{}` of domain `{}` is not supported", node.op_type(),
+                node.domain())
+      .did_you_mean(support::closest(node.op_type(), known));
+}
+
+bool OnnxImporter::add_operator(const onnx::NodeProto& node, PendingNode pending) {
+  std::string domain = domain_of(node.domain());
+  const ComposedOp* composition = find_composition(domain, node.op_type(), opset_);
+  if (composition == nullptr && !domain.empty()) return report_unknown(node, pending.where);
+  for (const auto& attribute : node.attribute()) {
+    runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+    if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
+    pending.attrs.set(attribute.name(), std::move(*value));
+  }
+  if (composition != nullptr) return compose(*composition, std::move(pending), emitter_);
+  if (!upgrade(pending, opset_, emitter_)) return false;
+  if (ir::find_op(pending.op) == nullptr) return report_unknown(node, pending.where);
+  return emitter_.emit(std::move(pending));
 }
 
 void OnnxImporter::check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type) {
@@ -420,7 +492,9 @@ std::optional<ir::Graph> OnnxImporter::run() {
   size_t errors_before = diags_.error_count();
   if (!check_names(proto_, file_, diags_)) return std::nullopt;
   if (!proto_.name().empty()) graph_.name = proto_.name();
-  if (!read_opset()) return std::nullopt;
+  std::optional<int> opset = read_opset(model_.opset_import());
+  if (!opset || !functions_.add(model_, file_, diags_)) return std::nullopt;
+  opset_ = *opset;
   add_inputs();
   add_initializers(proto_);
   std::optional<std::vector<int>> order = node_order();

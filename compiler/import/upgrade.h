@@ -9,7 +9,7 @@ namespace collage::import {
 /// The opset of the graph's operators.
 inline constexpr int kOpset = 17;
 /// Later opsets are read as far as `upgrade.cpp` knows how they differ.
-inline constexpr int kNewestOpset = 21;
+inline constexpr int kNewestOpset = 28;
 
 /// Rewrites `node`, which has the meaning of `opset`, to the same meaning in opset 17; may emit nodes and constants
 /// before it. Returns false, after an error, if opset 17 cannot express this meaning for inference.

@@ -44,6 +44,14 @@ Status compare(const KernelArgs& args, F f) {
 }
 
 template <typename F>
+Status bitwise(const KernelArgs& args, F f) {
+  return with_integer(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    zip<T, T, T>(args.inputs[0], args.inputs[1], args.outputs[0], [&](T a, T b) { return static_cast<T>(f(a, b)); });
+    return Status::ok();
+  });
+}
+
+template <typename F>
 Status logic(const KernelArgs& args, F f) {
   zip<uint8_t, uint8_t, uint8_t>(args.inputs[0], args.inputs[1], args.outputs[0],
                                  [&](uint8_t a, uint8_t b) { return f(a != 0, b != 0) ? 1 : 0; });
@@ -180,6 +188,16 @@ Status kernel_BitShift(const KernelArgs& args) {
     });
     return Status::ok();
   });
+}
+
+Status kernel_BitwiseAnd(const KernelArgs& args) {
+  return bitwise(args, [](auto a, auto b) { return a & b; });
+}
+Status kernel_BitwiseOr(const KernelArgs& args) {
+  return bitwise(args, [](auto a, auto b) { return a | b; });
+}
+Status kernel_BitwiseXor(const KernelArgs& args) {
+  return bitwise(args, [](auto a, auto b) { return a ^ b; });
 }
 
 Status kernel_Pow(const KernelArgs& args) {

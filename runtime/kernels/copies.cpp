@@ -31,6 +31,14 @@ Status kernel_Unsqueeze(const KernelArgs& args) {
   return copy_elements(args);
 }
 
+/// The same bits. A bool is 0 or 1, whatever other bits were.
+Status kernel_BitCast(const KernelArgs& args) {
+  if (args.outputs[0].dtype != DType::Bool) return copy_elements(args);
+  auto y = args.outputs[0].as<uint8_t>();
+  for (size_t i = 0; i < y.size(); ++i) y[i] = args.inputs[0].as<uint8_t>()[i] != 0 ? 1 : 0;
+  return Status::ok();
+}
+
 Status kernel_Dropout(const KernelArgs& args) {
   if (args.outputs.size() > 1 && !args.outputs[1].is_absent()) {
     for (uint8_t& kept : args.outputs[1].as<uint8_t>()) kept = 1;

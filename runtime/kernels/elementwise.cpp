@@ -108,6 +108,11 @@ Status kernel_Not(const KernelArgs& args) {
   return map_elements<uint8_t>(args, [](uint8_t x) { return x == 0 ? 1 : 0; });
 }
 
+Status kernel_BitwiseNot(const KernelArgs& args) {
+  return with_integer(args.inputs[0].dtype,
+                      [&]<typename T>(Type<T>) { return map_elements<T>(args, [](T x) { return ~x; }); });
+}
+
 Status kernel_Clip(const KernelArgs& args) {
   return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
     using Limits = std::numeric_limits<T>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot, Compress,
-// NonZero. Negative indices count from the end; one out of range is a failed Status.
+// Elements read and written by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, TensorScatter,
+// OneHot.
+// Negative indices count from the end; one out of range is a failed Status.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -134,6 +135,32 @@ Status kernel_ScatterND(const KernelArgs& args) {
   return status ? scatter(args, offsets, part) : status;
 }
 
+/// y = x with the update's entries in the place of entries `write_indices[batch]` on, around the end if circular.
+Status kernel_TensorScatter(const KernelArgs& args) {
+  const TensorView& x = args.inputs[0];
+  const TensorView& update = args.inputs[1];
+  const bool is_circular = args.attrs.get_string("mode", "linear") == "circular";
+  const AxisSplit split(x.shape, args.attrs.get_int("axis", -2));
+  const int64_t steps = AxisSplit(update.shape, args.attrs.get_int("axis", -2)).extent;
+  const size_t bytes = static_cast<size_t>(split.inner) * size_of(x.dtype);
+  if (x.bytes() == 0) return Status::ok();
+  std::memcpy(args.outputs[0].data, x.data, x.bytes());
+  for (int64_t o = 0; o < split.outer; ++o) {
+    const int64_t batch = o / (split.outer / x.shape[0]);
+    const int64_t first = args.input(2).is_absent() ? 0 : element_as_int(args.inputs[2], batch);
+    if (first < 0 || first >= split.extent + (steps == 0) || (!is_circular && steps > split.extent - first)) {
+      return Status::error(std::to_string(steps) + " entries from index " + std::to_string(first) +
+                           " on do not fit an axis of extent " + std::to_string(split.extent));
+    }
+    for (int64_t i = 0; i < steps && bytes > 0; ++i) {
+      const int64_t place = (first + i) % split.extent;
+      std::memcpy(args.outputs[0].data + static_cast<size_t>(o * split.extent + place) * bytes,
+                  update.data + static_cast<size_t>(o * steps + i) * bytes, bytes);
+    }
+  }
+  return Status::ok();
+}
+
 /// An index outside [-depth, depth) switches nothing on.
 Status kernel_OneHot(const KernelArgs& args) {
   const TensorView& indices = args.inputs[0];
@@ -152,36 +179,6 @@ Status kernel_OneHot(const KernelArgs& args) {
     }
     return Status::ok();
   });
-}
-
-Status kernel_Compress(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  auto condition = args.inputs[1].as<uint8_t>();
-  AxisSplit split =
-      args.attrs.has("axis") ? AxisSplit(x.shape, args.attrs.get_int("axis", 0)) : AxisSplit(Shape{x.count()}, 0);
-  std::vector<int64_t> offsets;
-  for (int64_t o = 0; o < split.outer; ++o) {
-    for (size_t k = 0; k < condition.size(); ++k) {
-      if (condition[k] != 0) offsets.push_back((o * split.extent + static_cast<int64_t>(k)) * split.inner);
-    }
-  }
-  return collect(args, offsets, split.inner);
-}
-
-Status kernel_NonZero(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  auto y = args.outputs[0].as<int64_t>();
-  RowWalk::Strides strides = row_major_strides(x.shape);
-  auto count = static_cast<size_t>(args.outputs[0].shape[1]);
-  size_t column = 0;
-  for (int64_t i = 0; i < x.count(); ++i) {
-    if (element_as_double(x, i) == 0) continue;
-    if (column == count) return Status::error("the operand is not the constant whose elements were counted");
-    if (x.shape.empty()) y[column] = 0;
-    for (size_t d = 0; d < strides.size(); ++d) y[d * count + column] = i / strides[d] % x.shape[d];
-    ++column;
-  }
-  return Status::ok();
 }
 
 }  // namespace collage::runtime

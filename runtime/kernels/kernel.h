@@ -48,6 +48,13 @@ class ReferenceKernel {
 /// The kernel of an ONNX operator, or null if there is none. The table is `kernels.def`.
 ReferenceKernel find_reference_kernel(std::string_view op);
 
+/// Computes all results of an operator that finds their shapes in the elements of its operands, as NonZero does.
+using DataDependentKernel = Result<std::vector<Tensor>> (*)(std::span<const TensorView> inputs, const AttrMap& attrs);
+
+/// The kernel of such an operator, or null for all others. Its reference kernel gives the same results, where their
+/// shapes were known before: inference runs this one on constant operands.
+DataDependentKernel find_data_dependent_kernel(std::string_view op);
+
 /// Names of all operators with a kernel, sorted.
 std::vector<std::string_view> reference_kernel_names();
 

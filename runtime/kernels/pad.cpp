@@ -12,10 +12,15 @@ namespace {
 
 constexpr int64_t kOutside = -1;
 
-int64_t source_index(int64_t index, int64_t extent, const std::string& mode) {
-  if (index >= 0 && index < extent) return index;
-  if (mode == "edge") return std::clamp<int64_t>(index, 0, extent - 1);
-  if (mode == "reflect") return index < 0 ? -index : 2 * (extent - 1) - index;
+/// [begin, end) is what negative pads leave of the dimension: a border repeats nothing else.
+int64_t source_index(int64_t index, int64_t begin, int64_t end, const std::string& mode) {
+  if (index >= begin && index < end) return index;
+  if (mode == "edge") return std::clamp<int64_t>(index, begin, end - 1);
+  if (mode == "reflect") return index < begin ? 2 * begin - index : 2 * (end - 1) - index;
+  if (mode == "wrap") {
+    int64_t rest = (index - begin) % (end - begin);
+    return begin + (rest < 0 ? rest + end - begin : rest);
+  }
   return kOutside;
 }
 
@@ -31,8 +36,10 @@ Status pad(const KernelArgs& args) {
   std::vector<std::vector<int64_t>> sources(rank);
   for (size_t d = 0; d < rank; ++d) {
     int64_t begin = element_as_int(args.inputs[1], static_cast<int64_t>(d));
+    int64_t end = element_as_int(args.inputs[1], static_cast<int64_t>(d + rank));
     for (int64_t i = 0; i < to.shape[d]; ++i) {
-      int64_t source = source_index(i - begin, from.shape[d], mode);
+      int64_t source =
+          source_index(i - begin, std::max<int64_t>(0, -begin), from.shape[d] + std::min<int64_t>(0, end), mode);
       sources[d].push_back(source == kOutside ? kOutside : source * strides[d]);
     }
   }

@@ -81,6 +81,13 @@ constexpr auto kAddSquare = []<typename Sum>(Sum sum, Sum x) { return wrapping_a
 /// The greatest of x * sign: with sign -1 the least. Starts from the worst value.
 Status reduce_extreme(const KernelArgs& args, bool greatest) {
   std::vector<bool> reduced = axes_of(args);
+  if (args.inputs[0].dtype == DType::Bool) {
+    // Whether some element is true, or all are.
+    reduce<uint8_t>(
+        args, reduced, greatest ? 0 : 1, [=](auto so_far, auto x) { return greatest ? so_far | x : so_far & x; },
+        AsIs());
+    return Status::ok();
+  }
   return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
     using Limits = std::numeric_limits<T>;
     T low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize: nearest, linear and cubic interpolation. Each dimension has a table: for every output index the source
-// indices and their weights. A result is the sum over the product of the tables.
+// indices and their weights. Dimensions are interpolated one after the other, in double.
+//
+// align_corners maps the last index of the result to the last of the source, as the standard's text, PyTorch and ONNX
+// Runtime do. ONNX's reference implementation divides by extent * scale - 1 instead, also where the extent of the
+// result was rounded down.
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/interpolate.h"
 #include "runtime/kernels/kernels.h"
@@ -66,6 +72,28 @@ std::vector<Tap> linear_taps(double x, int64_t extent) {
   return {{low, 1 - weight}, {low + 1, weight}};
 }
 
+/// With antialiasing, a filter is as wide as the source elements that one result stands for: stretched by 1 / scale
+/// where that is more than 1. `filter` is 0 outside [-radius, radius].
+template <typename Filter>
+std::vector<Tap> stretched_taps(double x, int64_t extent, double scale, double radius, bool exclude_outside,
+                                Filter filter) {
+  scale = std::min(scale, 1.0);
+  double low = std::floor(x);
+  auto reach = static_cast<int64_t>(std::ceil(radius / scale));
+  std::vector<Tap> taps;
+  double sum = 0;
+  for (int64_t k = 1 - reach; k <= reach; ++k) {
+    int64_t index = static_cast<int64_t>(low) + k;
+    double weight = filter(std::abs(static_cast<double>(index) - x) * scale);
+    if (exclude_outside && (index < 0 || index >= extent)) continue;
+    sum += weight;
+    if (weight != 0) taps.push_back({std::clamp<int64_t>(index, 0, extent - 1), weight});
+  }
+  for (Tap& tap : taps) tap.weight /= sum;
+  if (taps.empty()) taps.push_back({std::clamp<int64_t>(static_cast<int64_t>(low), 0, extent - 1), 0.0});
+  return taps;
+}
+
 std::vector<Tap> cubic_taps(double x, int64_t extent, double a, bool exclude_outside) {
   double low = std::floor(x);
   std::array<double, 4> weights = cubic_weights(x - low, a);
@@ -98,72 +126,139 @@ Axis axis_of(const KernelArgs& args, size_t d) {
   return axis;
 }
 
-std::vector<Taps> taps_of(const KernelArgs& args, size_t d) {
+/// How the attributes interpolate.
+struct Interpolation {
+  std::string mode;
+  std::string rounding;
+  double cubic_a;
+  bool exclude_outside;
+  bool antialias;
+};
+
+std::vector<Tap> taps_of(double x, const Axis& axis, const Interpolation& how) {
+  if (how.mode == "linear") {
+    if (!how.antialias) return linear_taps(x, axis.from);
+    return stretched_taps(x, axis.from, axis.scale, 1, how.exclude_outside,
+                          [](double t) { return std::max(0.0, 1 - t); });
+  }
+  if (how.mode == "cubic") {
+    if (!how.antialias) return cubic_taps(x, axis.from, how.cubic_a, how.exclude_outside);
+    return stretched_taps(x, axis.from, axis.scale, 2, how.exclude_outside,
+                          [&](double t) { return cubic_weight(t, how.cubic_a); });
+  }
+  return {{std::clamp<int64_t>(nearest_index(how.rounding, x), 0, axis.from - 1), 1.0}};
+}
+
+/// One dimension of the result.
+struct AxisTable {
+  std::vector<Taps> entries;
+  bool is_kept = true;    ///< every element stays in its place
+  bool is_copied = true;  ///< every result is one element of the source
+  bool has_outside = false;
+};
+
+AxisTable table_of(const KernelArgs& args, size_t d, const Interpolation& how) {
   Axis axis = axis_of(args, d);
-  std::string mode = args.attrs.get_string("mode", "nearest");
-  std::string rounding = args.attrs.get_string("nearest_mode", "round_prefer_floor");
   auto last = static_cast<double>(axis.from - 1);
-  std::vector<Taps> table(static_cast<size_t>(axis.to));
+  AxisTable table;
+  table.entries.resize(static_cast<size_t>(axis.to));
   bool is_kept = axis.from == axis.to && axis.scale == 1.0 && axis.mode != "tf_crop_and_resize";
   for (int64_t i = 0; i < axis.to; ++i) {
-    Taps& entry = table[static_cast<size_t>(i)];
+    Taps& entry = table.entries[static_cast<size_t>(i)];
     double x = is_kept ? static_cast<double>(i) : source_coordinate(axis, static_cast<double>(i));
     entry.is_outside = axis.mode == "tf_crop_and_resize" && !(x >= 0 && x <= last);
     // Far outside, every mode reads the edge only. Casts to int64_t stay legal, also for a region that is NaN.
     x = std::isnan(x) ? 0 : std::clamp(x, -3.0, last + 3);
-    if (is_kept) {
-      entry.taps = {{i, 1.0}};
-    } else if (mode == "linear") {
-      entry.taps = linear_taps(x, axis.from);
-    } else if (mode == "cubic") {
-      entry.taps = cubic_taps(x, axis.from, args.attrs.get_float("cubic_coeff_a", -0.75),
-                              args.attrs.get_int("exclude_outside", 0) != 0);
-    } else {
-      entry.taps = {{std::clamp<int64_t>(nearest_index(rounding, x), 0, axis.from - 1), 1.0}};
-    }
+    entry.taps = is_kept ? std::vector<Tap>{{i, 1.0}} : taps_of(x, axis, how);
+    table.is_kept = table.is_kept && is_kept;
+    table.is_copied = table.is_copied && entry.taps.size() == 1 && entry.taps[0].weight == 1.0;
+    table.has_outside = table.has_outside || entry.is_outside;
   }
   return table;
+}
+
+/// y[o, i, :] = sum over taps of weight * x[o, index, :]. Only doubles are added up.
+template <typename T>
+void interpolate(const T* x, T* y, int64_t outer, int64_t from, int64_t inner, const AxisTable& table) {
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const Taps& entry : table.entries) {
+      if (table.is_copied) {
+        std::copy_n(x + entry.taps[0].index * inner, inner, y);
+      } else if constexpr (std::is_same_v<T, double>) {
+        std::fill_n(y, inner, 0.0);
+        for (const Tap& tap : entry.taps) {
+          const T* source = x + tap.index * inner;
+          for (int64_t i = 0; i < inner; ++i) y[i] += tap.weight * source[i];
+        }
+      }
+      y += inner;
+    }
+    x += from * inner;
+  }
+}
+
+/// Interpolates the dimensions from `first` on of one part of x, whose elements lie together.
+template <typename T, typename Work>
+std::vector<Work> interpolate_part(const T* x, const Shape& from, size_t first, const std::vector<AxisTable>& tables) {
+  Shape shape(from.begin() + static_cast<std::ptrdiff_t>(first), from.end());
+  std::vector<Work> values(x, x + element_count(shape));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const AxisTable& table = tables[first + d];
+    if (table.is_kept) continue;
+    AxisSplit split(shape, static_cast<int64_t>(d));
+    shape[d] = static_cast<int64_t>(table.entries.size());
+    std::vector<Work> next(static_cast<size_t>(element_count(shape)));
+    interpolate(values.data(), next.data(), split.outer, split.extent, split.inner, table);
+    values.swap(next);
+  }
+  return values;
+}
+
+/// Replaces the results whose coordinates lie outside of the source along some dimension.
+template <typename T>
+void extrapolate(const KernelArgs& args, const std::vector<AxisTable>& tables) {
+  const T outside = saturate_to<T>(args.attrs.get_float("extrapolation_value", 0.0));
+  std::vector<size_t> position(tables.size(), 0);
+  for (T& element : args.outputs[0].as<T>()) {
+    for (size_t d = 0; d < tables.size(); ++d) {
+      if (tables[d].entries[position[d]].is_outside) element = outside;
+    }
+    for (size_t d = tables.size(); d-- > 0 && ++position[d] == tables[d].entries.size();) position[d] = 0;
+  }
 }
 
 template <typename T>
 Status resize(const KernelArgs& args) {
   const Shape& from = args.inputs[0].shape;
   size_t rank = from.size();
-  std::vector<int64_t> strides = row_major_strides(from);
-  std::vector<std::vector<Taps>> tables(rank);
+  const AttrMap& attrs = args.attrs;
+  Interpolation how{attrs.get_string("mode", "nearest"), attrs.get_string("nearest_mode", "round_prefer_floor"),
+                    attrs.get_float("cubic_coeff_a", -0.75), attrs.get_int("exclude_outside", 0) != 0,
+                    attrs.get_int("antialias", 0) != 0};
   auto y = args.outputs[0].as<T>();
   if (y.empty()) return Status::ok();
-  for (size_t d = 0; d < rank; ++d) tables[d] = taps_of(args, d);
-  T outside = saturate_to<T>(args.attrs.get_float("extrapolation_value", 0.0));
-  const T* x = args.inputs[0].as<T>().data();
-  std::vector<size_t> position(rank, 0);
-  // Source offsets of one result and their weights: multiplied by every dimension that really blends.
-  std::vector<Tap> terms, next;
-  for (T& element : y) {
-    bool is_outside = false;
-    terms.assign(1, {0, 1.0});
-    for (size_t d = 0; d < rank; ++d) {
-      const Taps& entry = tables[d][position[d]];
-      is_outside = is_outside || entry.is_outside;
-      next.clear();
-      for (const Tap& term : terms) {
-        for (const Tap& tap : entry.taps) {
-          next.push_back({term.index + tap.index * strides[d], term.weight * tap.weight});
-        }
-      }
-      terms.swap(next);
-    }
-    if (is_outside) {
-      element = outside;
-    } else if (terms.size() == 1 && terms[0].weight == 1.0) {
-      element = x[terms[0].index];
-    } else {
-      double sum = 0;
-      for (const Tap& term : terms) sum += term.weight * static_cast<double>(x[term.index]);
-      element = saturate_to<T>(sum);
-    }
-    for (size_t d = rank; d-- > 0 && ++position[d] == tables[d].size();) position[d] = 0;
+  std::vector<AxisTable> tables;
+  bool is_copied = true, has_outside = false;
+  for (size_t d = 0; d < rank; ++d) {
+    tables.push_back(table_of(args, d, how));
+    is_copied = is_copied && tables[d].is_copied;
+    has_outside = has_outside || tables[d].has_outside;
   }
+  // Leading dimensions that stay are walked part by part, which keeps the values between two dimensions small.
+  size_t first = 0;
+  int64_t parts = 1;
+  while (first < rank && tables[first].is_kept) parts *= from[first++];
+  const T* x = args.inputs[0].as<T>().data();
+  const int64_t part = element_count(Shape(from.begin() + static_cast<std::ptrdiff_t>(first), from.end()));
+  T* to = y.data();
+  for (int64_t p = 0; p < parts; ++p, x += part) {
+    if (is_copied) {
+      for (T value : interpolate_part<T, T>(x, from, first, tables)) *to++ = value;
+    } else {
+      for (double value : interpolate_part<T, double>(x, from, first, tables)) *to++ = saturate_to<T>(value);
+    }
+  }
+  if (has_outside) extrapolate<T>(args, tables);
   return Status::ok();
 }
 

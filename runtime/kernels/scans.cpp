@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Along the lines of one axis: TopK, CumSum, ReverseSequence. On matrices: Trilu, EyeLike, Det.
+// Along the lines of one axis: TopK, CumSum, CumProd, ReverseSequence. On matrices: Trilu, EyeLike, Det.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +14,15 @@
 namespace collage::runtime {
 namespace {
 
+/// Orders numbers; what is no number comes after all of them.
+template <typename T>
+bool comes_before(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(b)) return !std::isnan(a);
+  }
+  return a < b;
+}
+
 template <typename T>
 void top_k(const KernelArgs& args) {
   AxisSplit split(args.inputs[0].shape, args.attrs.get_int("axis", -1));
@@ -27,7 +36,8 @@ void top_k(const KernelArgs& args) {
     // Of equal elements the first comes first. Always sorted: `sorted = 0` allows any order.
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
       T left = x[start + a * split.inner], right = x[start + b * split.inner];
-      if (left != right) return largest ? left > right : left < right;
+      if (comes_before(left, right)) return !largest;
+      if (comes_before(right, left)) return largest;
       return a < b;
     });
     for (int64_t i = 0; i < k; ++i) {
@@ -39,8 +49,9 @@ void top_k(const KernelArgs& args) {
   }
 }
 
-template <typename T>
-void cumulate(const KernelArgs& args, int64_t axis) {
+/// Folds each line with `step`, from `initial` on; every result is what was folded so far.
+template <typename T, typename Step>
+void cumulate(const KernelArgs& args, int64_t axis, int initial, Step step_of) {
   AxisSplit split(args.inputs[0].shape, axis);
   bool exclusive = args.attrs.get_int("exclusive", 0) != 0;
   bool reverse = args.attrs.get_int("reverse", 0) != 0;
@@ -48,16 +59,29 @@ void cumulate(const KernelArgs& args, int64_t axis) {
   T* y = args.outputs[0].as<T>().data();
   for (int64_t o = 0; o < split.outer; ++o) {
     for (int64_t i = 0; i < split.inner; ++i) {
-      Accumulator<T> sum = 0;
+      auto so_far = static_cast<Accumulator<T>>(initial);
       for (int64_t step = 0; step < split.extent; ++step) {
         int64_t place = reverse ? split.extent - 1 - step : step;
         int64_t at = (o * split.extent + place) * split.inner + i;
-        if (exclusive) y[at] = static_cast<T>(sum);
-        sum = wrapping_add(sum, static_cast<Accumulator<T>>(x[at]));
-        if (!exclusive) y[at] = static_cast<T>(sum);
+        if (exclusive) y[at] = static_cast<T>(so_far);
+        so_far = step_of(so_far, static_cast<Accumulator<T>>(x[at]));
+        if (!exclusive) y[at] = static_cast<T>(so_far);
       }
     }
   }
+}
+
+template <typename Step>
+Status cumulate_numbers(const KernelArgs& args, int initial, Step step_of) {
+  auto rank = static_cast<int64_t>(args.inputs[0].shape.size());
+  int64_t axis = element_as_int(args.inputs[1], 0);
+  if (axis < -rank || axis >= rank) {
+    return Status::error("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+  }
+  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    cumulate<T>(args, axis, initial, step_of);
+    return Status::ok();
+  });
 }
 
 /// Elimination with the greatest pivot of each column.
@@ -95,15 +119,11 @@ Status kernel_TopK(const KernelArgs& args) {
 }
 
 Status kernel_CumSum(const KernelArgs& args) {
-  auto rank = static_cast<int64_t>(args.inputs[0].shape.size());
-  int64_t axis = element_as_int(args.inputs[1], 0);
-  if (axis < -rank || axis >= rank) {
-    return Status::error("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
-  }
-  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
-    cumulate<T>(args, axis);
-    return Status::ok();
-  });
+  return cumulate_numbers(args, 0, []<typename Sum>(Sum sum, Sum x) { return wrapping_add(sum, x); });
+}
+Status kernel_CumProd(const KernelArgs& args) {
+  return cumulate_numbers(args, 1,
+                          []<typename Product>(Product product, Product x) { return wrapping_mul(product, x); });
 }
 
 Status kernel_ReverseSequence(const KernelArgs& args) {

@@ -23,7 +23,7 @@ namespace {
 using runtime::Tensor;
 
 #ifdef COLLAGE_ONNX_DATA
-constexpr const char* kFolder = COLLAGE_ONNX_DATA;
+const char* kFolder = std::getenv("COLLAGE_ONNX_DATA") ? std::getenv("COLLAGE_ONNX_DATA") : COLLAGE_ONNX_DATA;
 #else
 constexpr const char* kFolder = nullptr;
 #endif

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/kernel.h"
+
 namespace collage::ir::ops {
 
 bool is_in(DType dtype, TypeClass type_class) {
@@ -100,6 +102,14 @@ bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_
   return true;
 }
 
+bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
+  std::string value = ctx.attrs().get_string(attr, std::string(*known.begin()));
+  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
+  std::string list;
+  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
+  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
+}
+
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values) {
   const TensorType& type = ctx.input(operand);
   if (type.dtype != DType::I64 && type.dtype != DType::I32) {
@@ -127,6 +137,19 @@ bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, si
     if (seen[static_cast<size_t>(axis)]) return fail(fmt::format("axis {} is named twice", axis));
     seen[static_cast<size_t>(axis)] = true;
   }
+  return true;
+}
+
+bool infer_from_elements(InferContext& ctx, std::string_view op) {
+  std::vector<runtime::TensorView> operands;
+  for (size_t i = 0; i < ctx.input_count(); ++i) {
+    const Tensor* constant = ctx.has_input(i) ? ctx.constant(i) : nullptr;
+    if (ctx.has_input(i) && constant == nullptr) return ctx.not_constant(i);
+    operands.push_back(constant == nullptr ? runtime::TensorView{} : constant->view());
+  }
+  runtime::Result<std::vector<Tensor>> results = runtime::find_data_dependent_kernel(op)(operands, ctx.attrs());
+  if (!results) return ctx.shape_error(0, results.message());
+  for (size_t i = 0; i < results->size(); ++i) ctx.set_output(i, {(*results)[i].dtype(), (*results)[i].shape()});
   return true;
 }
 

@@ -3,6 +3,7 @@
 // conjunction of conditions.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include "compiler/ir/op_def.h"
@@ -31,11 +32,18 @@ bool broadcast_operands(InferContext& ctx, Shape* shape, size_t first = 0);
 bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_t rank, size_t* axis,
                bool past_end = false);
 
+/// Requires that a string attribute is one of `known`, whose first is the default.
+bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known);
+
 /// Reads the elements of the operand, which must be a constant list (or scalar) of i32 or i64.
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values);
 /// Makes `axes` non-negative and checks that they are in range and distinct. An error points at `operand`, or at `attr`
 /// if given.
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes);
+
+/// Sets the types of the results to those that the operator's data-dependent kernel gives. Requires that all present
+/// operands are constant.
+bool infer_from_elements(InferContext& ctx, std::string_view op);
 
 /// Sets output 0's type to operand 0's.
 bool same_as_input(InferContext& ctx);

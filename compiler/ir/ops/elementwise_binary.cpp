@@ -110,6 +110,16 @@ OpDef define_BitShift() {
   return op;
 }
 
+OpDef define_BitwiseAnd() {
+  return binary(infer_arithmetic<TypeClass::Integer>, true, "bits that are set in both: %c = BitwiseAnd(%a, %b)");
+}
+OpDef define_BitwiseOr() {
+  return binary(infer_arithmetic<TypeClass::Integer>, true, "bits that are set in one or both: %c = BitwiseOr(%a, %b)");
+}
+OpDef define_BitwiseXor() {
+  return binary(infer_arithmetic<TypeClass::Integer>, true, "bits that are set in one of two: %c = BitwiseXor(%a, %b)");
+}
+
 OpDef define_And() {
   return binary(infer_predicate<TypeClass::Bool>, true, "both: %c = And(%a, %b)");
 }

@@ -50,6 +50,19 @@ bool infer_cast_like(InferContext& ctx) {
   return check_round_mode(ctx);
 }
 
+/// The bits stay, so that both element types are equally wide.
+bool infer_bit_cast(InferContext& ctx) {
+  std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().get_int("to", 0));
+  if (!dtype) return ctx.attr_error("to", "`to` is not a supported element type");
+  const TensorType& x = ctx.input(0);
+  if (runtime::size_of(*dtype) != runtime::size_of(x.dtype)) {
+    return ctx.attr_error("to", fmt::format("`to` is {}, whose elements are not as wide as those of {}",
+                                            name_of(*dtype), name_of(x.dtype)));
+  }
+  ctx.set_output(0, {*dtype, x.shape});
+  return true;
+}
+
 bool infer_float_test(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Float)) return false;
   ctx.set_output(0, {DType::Bool, ctx.input(0).shape});
@@ -140,6 +153,9 @@ OpDef define_Erf() {
 OpDef define_Not() {
   return unary<TypeClass::Bool>(elementwise_work<1>, "logical negation: %y = Not(%x)");
 }
+OpDef define_BitwiseNot() {
+  return unary<TypeClass::Integer>(elementwise_work<1>, "all bits inverted: %y = BitwiseNot(%x)");
+}
 OpDef define_IsNaN() {
   return {.kind = FusionKind::Elementwise,
           .infer = infer_float_test,
@@ -173,6 +189,14 @@ OpDef define_CastLike() {
           .infer = infer_cast_like,
           .work = elementwise_work<1>,
           .doc = "the element type of another operand: %y = CastLike(%x, %like)"};
+}
+
+OpDef define_BitCast() {
+  return {.attrs = {{"to", AttrKind::Int, true}},
+          .kind = FusionKind::Elementwise,
+          .infer = infer_bit_cast,
+          .work = no_work,
+          .doc = "the same bits as another element type, by ONNX's number: %y = BitCast(%x) {to = 6}"};
 }
 
 OpDef define_Dropout() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND, OneHot;
-// and those that choose by a constant: Compress, NonZero.
+// Operators that read or write elements by index tensors: GatherElements, GatherND, ScatterElements, ScatterND,
+// TensorScatter, OneHot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,6 @@ bool require_indices(InferContext& ctx, size_t operand) {
   DType dtype = ctx.input(operand).dtype;
   if (dtype == DType::I64 || dtype == DType::I32) return true;
   return ctx.type_error(operand, fmt::format("indices have dtype {}, need i64 or i32", name_of(dtype)));
-}
-
-bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
-  std::string value = ctx.attrs().get_string(attr, std::string(*known.begin()));
-  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
-  std::string list;
-  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
-  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
 }
 
 /// Indices of elements: `indices` has data's rank and is no longer than data but along `axis`.
@@ -106,6 +98,27 @@ bool infer_scatter_nd(InferContext& ctx) {
   return require_shape(ctx, 2, shape) && same_as_input(ctx);
 }
 
+/// Operands: x [batch, …], update with fewer or as many entries of the axis, the first index of each batch entry?
+bool infer_tensor_scatter(InferContext& ctx) {
+  const TensorType& x = ctx.input(0);
+  size_t axis;
+  if (!require_rank(ctx, 0, 2, 64) || !read_axis(ctx, "axis", -2, x.shape.size(), &axis) ||
+      !require_one_of(ctx, "mode", {"linear", "circular"})) {
+    return false;
+  }
+  if (axis == 0) return ctx.attr_error("axis", "`axis` is that of the batch");
+  if (ctx.input(1).dtype != x.dtype) {
+    return ctx.type_error(
+        1, fmt::format("the update has dtype {}, the data {}", name_of(ctx.input(1).dtype), name_of(x.dtype)));
+  }
+  const Shape& update = ctx.input(1).shape;
+  Shape needed = x.shape;
+  if (update.size() == needed.size() && update[axis] <= needed[axis]) needed[axis] = update[axis];
+  if (!require_shape(ctx, 1, needed)) return false;
+  if (ctx.has_input(2) && (!require_indices(ctx, 2) || !require_shape(ctx, 2, {x.shape[0]}))) return false;
+  return same_as_input(ctx);
+}
+
 /// Operands: indices, depth, [off value, on value]
 bool infer_one_hot(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number) || !require_type(ctx, 1, TypeClass::Number)) return false;
@@ -120,40 +133,6 @@ bool infer_one_hot(InferContext& ctx) {
   if (!read_axis(ctx, "axis", -1, shape.size() + 1, &axis)) return false;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(value));
   ctx.set_output(0, {ctx.input(2).dtype, std::move(shape)});
-  return true;
-}
-
-int64_t count_true(const Tensor& tensor, int64_t first) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < first; ++i) count += runtime::element_as_double(tensor.view(), i) != 0 ? 1 : 0;
-  return count;
-}
-
-bool infer_compress(InferContext& ctx) {
-  if (!require_type(ctx, 1, TypeClass::Bool) || !require_rank(ctx, 1, 1, 1)) return false;
-  TensorType type = ctx.input(0);
-  bool flat = !ctx.attrs().has("axis");
-  size_t axis = 0;
-  if (!flat && !read_axis(ctx, "axis", 0, type.shape.size(), &axis)) return false;
-  int64_t extent = flat ? runtime::element_count(type.shape) : type.shape[axis];
-  const Tensor* condition = ctx.constant(1);
-  if (condition == nullptr) return ctx.not_constant(1);
-  if (condition->count() > extent) {
-    return ctx.shape_error(1, fmt::format("{} conditions for {} entries", condition->count(), extent));
-  }
-  int64_t kept = count_true(*condition, condition->count());
-  if (flat) type.shape = {kept};
-  if (!flat) type.shape[axis] = kept;
-  ctx.set_output(0, std::move(type));
-  return true;
-}
-
-bool infer_non_zero(InferContext& ctx) {
-  const Tensor* x = ctx.constant(0);
-  if (x == nullptr) return ctx.not_constant(0);
-  // A scalar counts as a list of one.
-  auto rank = static_cast<int64_t>(std::max<size_t>(1, x->shape().size()));
-  ctx.set_output(0, {DType::I64, {rank, count_true(*x, x->count())}});
   return true;
 }
 
@@ -207,6 +186,18 @@ OpDef define_ScatterND() {
               "%y = ScatterND(%x, %indices, %updates) {reduction = \"add\"}"};
 }
 
+OpDef define_TensorScatter() {
+  return {.min_inputs = 2,
+          .max_inputs = 3,
+          .attrs = {{"axis", AttrKind::Int}, {"mode", AttrKind::String}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_tensor_scatter,
+          .work = no_work,
+          .doc =
+              "a cache with new entries from an index on, per batch entry: "
+              "%y = TensorScatter(%cache, %update, %first) {axis = -2, mode = \"circular\"}"};
+}
+
 OpDef define_OneHot() {
   return {
       .min_inputs = 3,
@@ -216,24 +207,6 @@ OpDef define_OneHot() {
       .infer = infer_one_hot,
       .work = no_work,
       .doc = "a new axis that is on at the index, off elsewhere: %y = OneHot(%indices, %depth, %off_on) {axis = -1}"};
-}
-
-OpDef define_Compress() {
-  return {
-      .min_inputs = 2,
-      .max_inputs = 2,
-      .attrs = {{"axis", AttrKind::Int}},
-      .kind = FusionKind::Injective,
-      .infer = infer_compress,
-      .work = no_work,
-      .doc = "entries whose constant condition holds, of x or of an axis: %y = Compress(%x, %condition) {axis = 1}"};
-}
-
-OpDef define_NonZero() {
-  return {.kind = FusionKind::Opaque,
-          .infer = infer_non_zero,
-          .work = elementwise_work<1>,
-          .doc = "coordinates of the elements of a constant that are not 0, [rank, count]: %i = NonZero(%x)"};
 }
 
 }  // namespace collage::ir::ops

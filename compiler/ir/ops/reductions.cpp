@@ -32,16 +32,13 @@ bool set_reduced(InferContext& ctx, const runtime::Ints& axes) {
   return true;
 }
 
+template <TypeClass type_class>
 bool infer_reduce(InferContext& ctx) {
-  if (!require_type(ctx, 0, TypeClass::Number)) return false;
+  if (!require_type(ctx, 0, type_class)) return false;
   size_t rank = ctx.input(0).shape.size();
   runtime::Ints axes = ctx.attrs().get_ints("axes");
   if (axes.empty()) axes = all_axes(rank);
   return normalize_axes(ctx, 0, "axes", rank, &axes) && set_reduced(ctx, axes);
-}
-
-bool infer_reduce_floats(InferContext& ctx) {
-  return require_type(ctx, 0, TypeClass::Float) && infer_reduce(ctx);
 }
 
 /// Since opset 13 the axes of ReduceSum are an operand; those of the others became one in 18 only.
@@ -72,9 +69,15 @@ Work reduce_work(const WorkArgs& args) {
 OpDef reduce(std::string_view doc) {
   return {.attrs = {{"axes", AttrKind::Ints}, {"keepdims", AttrKind::Int}},
           .kind = FusionKind::Reduce,
-          .infer = infer_reduce,
+          .infer = infer_reduce<TypeClass::Number>,
           .work = reduce_work,
           .doc = doc};
+}
+
+OpDef extreme(std::string_view doc) {
+  OpDef op = reduce(doc);
+  op.infer = infer_reduce<TypeClass::Any>;
+  return op;
 }
 
 OpDef arg(std::string_view doc) {
@@ -91,10 +94,10 @@ OpDef define_ReduceMean() {
   return reduce("mean over axes: %y = ReduceMean(%x) {axes = [2, 3], keepdims = 0}");
 }
 OpDef define_ReduceMax() {
-  return reduce("maximum over axes: %y = ReduceMax(%x) {axes = [1]}");
+  return extreme("maximum over axes, of bools whether one is true: %y = ReduceMax(%x) {axes = [1]}");
 }
 OpDef define_ReduceMin() {
-  return reduce("minimum over axes: %y = ReduceMin(%x) {axes = [1]}");
+  return extreme("minimum over axes, of bools whether all are true: %y = ReduceMin(%x) {axes = [1]}");
 }
 OpDef define_ReduceProd() {
   return reduce("product over axes: %y = ReduceProd(%x) {axes = [1]}");
@@ -114,7 +117,7 @@ OpDef define_ReduceLogSum() {
 }
 OpDef define_ReduceLogSumExp() {
   OpDef op = reduce("logarithm of the sum of exp(x) over axes, stable: %y = ReduceLogSumExp(%x) {axes = [1]}");
-  op.infer = infer_reduce_floats;
+  op.infer = infer_reduce<TypeClass::Float>;
   op.work = [](const WorkArgs& args) { return Work{0, 5 * reduce_work(args).flops}; };
   return op;
 }

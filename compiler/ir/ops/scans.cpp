@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators along the lines of one axis: TopK, CumSum, ReverseSequence; and on the matrices of the last two: Trilu,
+// Operators along the lines of one axis: TopK, CumSum, CumProd, ReverseSequence; and on the matrices of the last two: Trilu,
 // EyeLike, Det.
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ bool infer_top_k(InferContext& ctx) {
   return true;
 }
 
-bool infer_cum_sum(InferContext& ctx) {
+bool infer_cumulation(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number) || !require_rank(ctx, 0, 1, 64) || !require_int_scalar(ctx, 1)) {
     return false;
   }
@@ -102,6 +102,16 @@ Work top_k_work(const WorkArgs& args) {
   return {0, 8 * static_cast<double>(runtime::element_count(args.inputs[0].shape))};
 }
 
+OpDef cumulation(std::string_view doc) {
+  return {.min_inputs = 2,
+          .max_inputs = 2,
+          .attrs = {{"exclusive", AttrKind::Int}, {"reverse", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_cumulation,
+          .work = elementwise_work<1>,
+          .doc = doc};
+}
+
 /// Elimination: n^3 / 3 multiply-adds per matrix.
 Work det_work(const WorkArgs& args) {
   const Shape& x = args.inputs[0].shape;
@@ -122,13 +132,10 @@ OpDef define_TopK() {
 }
 
 OpDef define_CumSum() {
-  return {.min_inputs = 2,
-          .max_inputs = 2,
-          .attrs = {{"exclusive", AttrKind::Int}, {"reverse", AttrKind::Int}},
-          .kind = FusionKind::Opaque,
-          .infer = infer_cum_sum,
-          .work = elementwise_work<1>,
-          .doc = "running sums along an axis, which is an operand: %y = CumSum(%x, %axis) {reverse = 1}"};
+  return cumulation("running sums along an axis, which is an operand: %y = CumSum(%x, %axis) {reverse = 1}");
+}
+OpDef define_CumProd() {
+  return cumulation("running products along an axis, which is an operand: %y = CumProd(%x, %axis) {exclusive = 1}");
 }
 
 OpDef define_ReverseSequence() {

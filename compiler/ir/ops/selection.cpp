@@ -2,6 +2,8 @@
 // Operators that take a part of a tensor, or put it into a larger one: Slice, Gather, Pad.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
 #include "runtime/kernels/slice_range.h"
@@ -61,10 +63,8 @@ bool infer_gather(InferContext& ctx) {
 bool infer_pad(InferContext& ctx) {
   TensorType type = ctx.input(0);
   size_t rank = type.shape.size();
+  if (!require_one_of(ctx, "mode", {"constant", "reflect", "edge", "wrap"})) return false;
   std::string mode = ctx.attrs().get_string("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge") {
-    return ctx.attr_error("mode", fmt::format("`mode` is one of constant, reflect and edge, found \"{}\"", mode));
-  }
   if (ctx.has_input(2)) {
     if (ctx.input(2).dtype != type.dtype) {
       return ctx.type_error(
@@ -85,12 +85,15 @@ bool infer_pad(InferContext& ctx) {
         end + dim < 0) {
       return ctx.shape_error(1, fmt::format("pads {} and {} do not fit dimension {} of extent {}", begin, end, d, dim));
     }
-    if (mode == "reflect" && (begin > 0 || end > 0) && (begin >= dim || end >= dim)) {
+    // What negative pads leave is what a border repeats.
+    int64_t left = dim + std::min<int64_t>(0, begin) + std::min<int64_t>(0, end);
+    bool has_border = begin > 0 || end > 0;
+    if (mode == "reflect" && has_border && (begin >= left || end >= left)) {
       return ctx.shape_error(
           1, fmt::format("pads {} and {} reflect more than dimension {} of extent {} has", begin, end, d, dim));
     }
-    if (mode == "edge" && dim == 0 && (begin > 0 || end > 0)) {
-      return ctx.shape_error(1, fmt::format("dimension {} is empty and has no edge", d));
+    if (mode != "constant" && has_border && left <= 0) {
+      return ctx.shape_error(1, fmt::format("dimension {} is empty and has nothing to repeat", d));
     }
     type.shape[d] = dim + begin + end;
   }

@@ -19,6 +19,7 @@ Status lower_resize(Builder& b, int index) {
   std::string mode = op.attrs.get_string("mode", "nearest");
   std::string coordinates = op.attrs.get_string("coordinate_transformation_mode", "half_pixel");
   std::string rounding = op.attrs.get_string("nearest_mode", "round_prefer_floor");
+  if (op.attrs.get_int("antialias", 0) != 0) return Status::error("antialiased");
   Tensor scales = b.constant(b.input(index, 2));
   bool is_half_pixel = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
   for (size_t d = 2; d < from.size(); ++d) {

@@ -50,6 +50,22 @@ TEST(IndexingKernels, CompressAndNonZero) {
   expect_equal(run("NonZero", {f32({}, {2})})[0], i64({1, 1}, {0}));
 }
 
+TEST(IndexingKernels, DataDependentKernelsFindTheirShapes) {
+  Tensor x = f32({2, 2}, {1, 0, 1, -1});
+  DataDependentKernel non_zero = find_data_dependent_kernel("NonZero");
+  ASSERT_NE(non_zero, nullptr);
+  Result<std::vector<Tensor>> found = non_zero(std::vector<TensorView>{x.view()}, {});
+  ASSERT_TRUE(found);
+  expect_equal((*found)[0], i64({2, 3}, {0, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(find_data_dependent_kernel("Relu"), nullptr);
+  // Outputs for another number of elements than there are.
+  Tensor too_small(DType::I64, {2, 2});
+  Status status = find_reference_kernel("NonZero")(
+      {std::vector<TensorView>{x.view()}, std::vector<TensorView>{too_small.view()}, {}});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.message().find("result 0 has shape [2, 3], not [2, 2]"), std::string::npos) << status.message();
+}
+
 TEST(IndexingKernels, TopKPrefersTheFirstOfEquals) {
   Tensor x = f32({2, 4}, {0, 3, 3, 1, 8, 9, 11, 10});
   std::vector<Tensor> y = run("TopK", {x, i64({1}, {3})}, {}, 2);
@@ -58,6 +74,77 @@ TEST(IndexingKernels, TopKPrefersTheFirstOfEquals) {
   y = run("TopK", {x, i64({1}, {1})}, {{"axis", int64_t{0}}, {"largest", int64_t{0}}}, 2);
   expect_equal(y[0], f32({1, 4}, {0, 3, 3, 1}));
   expect_equal(y[1], i64({1, 4}, {0, 0, 0, 0}));
+}
+
+TEST(IndexingKernels, TopKTakesNoNumbersForTheGreatest) {
+  const float nan = std::nanf("");
+  Tensor x = f32({5}, {1, nan, 3, nan, 2});
+  std::vector<Tensor> y = run("TopK", {x, i64({1}, {3})}, {}, 2);
+  expect_equal(y[1], i64({3}, {1, 3, 2}));
+  y = run("TopK", {x, i64({1}, {4})}, {{"largest", int64_t{0}}}, 2);
+  expect_equal(y[1], i64({4}, {0, 4, 2, 1}));
+}
+
+TEST(IndexingKernels, Unique) {
+  Tensor x = f32({6}, {2, 1, 1, 3, 4, 3});
+  std::vector<Tensor> y = run("Unique", {x}, {}, 4);
+  expect_equal(y[0], f32({4}, {1, 2, 3, 4}));
+  expect_equal(y[1], i64({4}, {1, 0, 3, 4}));
+  expect_equal(y[2], i64({6}, {1, 0, 0, 2, 3, 2}));
+  expect_equal(y[3], i64({4}, {2, 1, 2, 1}));
+  y = run("Unique", {x}, {{"sorted", int64_t{0}}}, 4);
+  expect_equal(y[0], f32({4}, {2, 1, 3, 4}));
+  expect_equal(y[1], i64({4}, {0, 1, 3, 4}));
+  expect_equal(y[2], i64({6}, {0, 1, 1, 2, 3, 2}));
+  expect_equal(y[3], i64({4}, {1, 2, 2, 1}));
+  // Columns.
+  y = run("Unique", {i32({2, 3}, {3, 1, 3, 0, 5, 0})}, {{"axis", int64_t{-1}}}, 4);
+  expect_equal(y[0], i32({2, 2}, {1, 3, 5, 0}));
+  expect_equal(y[1], i64({2}, {1, 0}));
+  expect_equal(y[2], i64({3}, {1, 0, 1}));
+  expect_equal(run("Unique", {boolean({3}, {1, 0, 1})})[0], boolean({2}, {0, 1}));
+  // What is no number is one value, after all others.
+  const float nan = std::nanf("");
+  expect_equal(run("Unique", {f32({4}, {nan, 1, nan, 0})})[0], f32({3}, {0, 1, nan}));
+  EXPECT_EQ(run("Unique", {f32({0}, {})})[0].shape(), Shape{0});
+}
+
+TEST(IndexingKernels, TensorScatter) {
+  Tensor cache = iota({2, 4, 1}), update = f32({2, 2, 1}, {10, 11, 20, 21});
+  expect_equal(run("TensorScatter", {cache, update, i64({2}, {1, 2})})[0],
+               f32({2, 4, 1}, {0, 10, 11, 3, 4, 5, 20, 21}));
+  expect_equal(run("TensorScatter", {cache, update})[0], f32({2, 4, 1}, {10, 11, 2, 3, 20, 21, 6, 7}));
+  expect_equal(run("TensorScatter", {cache, update, i64({2}, {3, 0})}, {{"mode", std::string("circular")}})[0],
+               f32({2, 4, 1}, {11, 1, 2, 10, 20, 21, 6, 7}));
+  std::string why;
+  run("TensorScatter", {cache, update, i64({2}, {3, 0})}, {}, 1, &why);
+  EXPECT_EQ(why, "2 entries from index 3 on do not fit an axis of extent 4");
+}
+
+TEST(IndexingKernels, CumProd) {
+  Tensor x = f32({4}, {1, 2, 3, 4});
+  expect_equal(run("CumProd", {x, i32({}, {0})})[0], f32({4}, {1, 2, 6, 24}));
+  expect_equal(run("CumProd", {x, i64({}, {0})}, {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}})[0],
+               f32({4}, {24, 12, 4, 1}));
+  expect_equal(run("CumProd", {i32({2, 2}, {1, 2, 3, 4}), i64({}, {-2})})[0], i32({2, 2}, {1, 2, 3, 8}));
+}
+
+TEST(IndexingKernels, TfIdfVectorizer) {
+  Attrs attrs = {{"max_gram_length", int64_t{2}},
+                 {"max_skip_count", int64_t{0}},
+                 {"min_gram_length", int64_t{1}},
+                 {"mode", std::string("TF")},
+                 {"ngram_counts", Ints{0, 3}},
+                 {"ngram_indexes", Ints{0, 1, 2, 4, 3}},
+                 {"pool_int64s", Ints{2, 3, 5, 2, 3, 3, 2}}};
+  Tensor x = i32({2, 4}, {2, 3, 2, 9, 5, 5, 2, 2});
+  expect_equal(run("TfIdfVectorizer", {x}, attrs)[0], f32({2, 5}, {2, 1, 0, 1, 1, 2, 0, 2, 0, 0}));
+  attrs[1].second = int64_t{1};
+  // 2 . 2 is no gram of the pool, 3 . 9 neither; single numbers count once.
+  expect_equal(run("TfIdfVectorizer", {x}, attrs)[0], f32({2, 5}, {2, 1, 0, 1, 1, 2, 0, 2, 0, 0}));
+  attrs[3].second = std::string("IDF");
+  attrs.emplace_back("weights", Floats{0.5, 1.0, 2.0, 3.0, 4.0});
+  expect_equal(run("TfIdfVectorizer", {x}, attrs)[0], f32({2, 5}, {0.5F, 1, 0, 3, 4, 0.5F, 0, 2, 0, 0}));
 }
 
 TEST(IndexingKernels, CumSum) {

@@ -73,6 +73,13 @@ TEST(Kernels, RemaindersAndShifts) {
   Tensor bytes = tensor<uint8_t>(DType::U8, {3}, {1, 16, 255}), by = tensor<uint8_t>(DType::U8, {3}, {3, 4, 8});
   expect_equal(run("BitShift", {bytes, by}, {{"direction", std::string("LEFT")}})[0],
                tensor<uint8_t>(DType::U8, {3}, {8, 0, 0}));
+  expect_equal(run("BitwiseAnd", {u8({3}, {0xF0, 3, 255}), u8({1}, {0x3C})})[0], u8({3}, {0x30, 0, 0x3C}));
+  expect_equal(run("BitwiseOr", {i32({2}, {1, -8}), i32({2}, {6, 7})})[0], i32({2}, {7, -1}));
+  expect_equal(run("BitwiseXor", {i64({2}, {5, -1}), i64({2}, {1, 1})})[0], i64({2}, {4, -2}));
+  expect_equal(run("BitwiseNot", {u8({2}, {0, 5})})[0], u8({2}, {255, 250}));
+  expect_equal(run("BitwiseNot", {i8({1}, {5})})[0], i8({1}, {-6}));
+  expect_equal(run("BitCast", {f32({2}, {1, -2})}, {{"to", int64_t{6}}})[0], i32({2}, {0x3F800000, -0x40000000}));
+  expect_equal(run("BitCast", {u8({3}, {0, 1, 255})}, {{"to", int64_t{3}}})[0], i8({3}, {0, 1, -1}));
   expect_equal(run("BitShift", {bytes, by}, {{"direction", std::string("RIGHT")}})[0],
                tensor<uint8_t>(DType::U8, {3}, {0, 1, 0}));
 }
@@ -241,6 +248,9 @@ TEST(Kernels, Reductions) {
   expect_equal(run("ReduceSum", {x}, {{"noop_with_empty_axes", int64_t{1}}})[0], x);
   expect_equal(run("ReduceMean", {x})[0], f32({1, 1, 1}, {5.5f}));
   expect_equal(run("ReduceMax", {x}, {{"axes", Ints{0, 2}}})[0], f32({1, 3, 1}, {7, 9, 11}));
+  Tensor flags = boolean({2, 2}, {1, 0, 1, 1});
+  expect_equal(run("ReduceMax", {flags}, {{"axes", Ints{0}}})[0], boolean({1, 2}, {1, 1}));
+  expect_equal(run("ReduceMin", {flags}, {{"axes", Ints{0}}})[0], boolean({1, 2}, {1, 0}));
   expect_equal(run("ReduceMin", {x}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}})[0], f32({2, 2}, {0, 1, 6, 7}));
   expect_equal(run("ReduceProd", {i32({2, 2}, {2, 3, 4, 5})}, {{"axes", Ints{1}}})[0], i32({2, 1}, {6, 20}));
   expect_equal(run("ReduceL2", {f32({2, 2}, {3, 4, 6, 8})}, {{"axes", Ints{-1}}, {"keepdims", int64_t{0}}})[0],

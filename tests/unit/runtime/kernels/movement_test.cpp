@@ -68,6 +68,11 @@ TEST(MovementKernels, Pad) {
   expect_equal(run("Pad", {x, i64({2}, {-1, 1})})[0], f32({3}, {2, 3, 0}));
   expect_equal(run("Pad", {x, i64({2}, {2, 1})}, {{"mode", std::string("reflect")}})[0], f32({6}, {3, 2, 1, 2, 3, 2}));
   expect_equal(run("Pad", {x, i64({2}, {2, 1})}, {{"mode", std::string("edge")}})[0], f32({6}, {1, 1, 1, 2, 3, 3}));
+  expect_equal(run("Pad", {x, i64({2}, {2, 4})}, {{"mode", std::string("wrap")}})[0],
+               f32({9}, {2, 3, 1, 2, 3, 1, 2, 3, 1}));
+  // A border repeats what negative pads leave, here [2, 3].
+  expect_equal(run("Pad", {x, i64({2}, {-1, 3})}, {{"mode", std::string("wrap")}})[0], f32({5}, {2, 3, 2, 3, 2}));
+  expect_equal(run("Pad", {x, i64({2}, {-1, 1})}, {{"mode", std::string("reflect")}})[0], f32({3}, {2, 3, 2}));
   expect_equal(run("Pad", {iota({2, 2}), i64({4}, {0, 1, 1, 0})})[0], f32({3, 3}, {0, 0, 1, 0, 2, 3, 0, 0, 0}));
 }
 

@@ -95,6 +95,57 @@ TEST(OpErrors, Indexing) {
       "leave nothing");
 }
 
+TEST(OpErrors, PicturesAndBoxes) {
+  OneNode n;
+  ValueId x = n.input({2, 6, 9, 9}), none;
+  EXPECT_SAYS(n.infer("GridSample", {x, n.input({2, 4, 4, 3})}), "needs [2, 4, 4, 2]");
+  EXPECT_SAYS(n.infer("AffineGrid", {n.input({2, 2, 3}), n.ints({2, 5, 7})}), "the size has 3 numbers, needs 4 or 5");
+  EXPECT_SAYS(n.infer("AffineGrid", {n.input({2, 2, 3}), n.ints({2, 5, 0, 7})}), "extent 0 is not positive");
+  EXPECT_SAYS(n.infer("Col2Im", {n.input({1, 17, 16}), n.ints({6, 6}), n.ints({3, 3})}), "17 rows do not divide");
+  EXPECT_SAYS(n.infer("Col2Im", {n.input({1, 18, 15}), n.ints({6, 6}), n.ints({3, 3})}), "needs [1, 18, 16]");
+  EXPECT_SAYS(n.infer("Col2Im", {n.input({1, 18, 16}), n.ints({2, 6}), n.ints({3, 3})}), "exceeds the padded input");
+  EXPECT_SAYS(n.infer("DeformConv", {x, n.input({4, 6, 3, 3}), n.input({2, 17, 7, 7})}), "needs [2, 18, 7, 7]");
+  EXPECT_SAYS(n.infer("DeformConv", {x, n.input({4, 6, 3, 3}), n.input({2, 18, 7, 7})}, {{"offset_group", integer(4)}}),
+              "6 input channels do not divide into 4 groups");
+  EXPECT_SAYS(n.infer("RoiAlign", {x, n.input({5, 5}), n.input({5}, DType::I64)}), "needs [5, 4]");
+  EXPECT_SAYS(n.infer("RoiAlign", {x, n.input({5, 4}), n.input({5}, DType::I64)}, {{"output_width", integer(0)}}),
+              "`output_width` must be between 1 and");
+  EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 3})}), "NotConstant");
+  EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 4})}), "needs [1, 2, 3]");
+  EXPECT_SAYS(n.infer("Resize", {n.input({7}), none, none, n.ints({3})}, {{"antialias", integer(1)}}),
+              "`antialias` filters linear and cubic interpolation");
+  EXPECT_SAYS(n.infer("BitCast", {n.input({3})}, {{"to", integer(7)}}), "not as wide as those of f32");
+  EXPECT_SAYS(n.infer("BitwiseAnd", {n.input({3}), n.input({3})}), "needs an integer");
+}
+
+TEST(OpErrors, SignalsAndRandomNumbers) {
+  OneNode n;
+  ValueId none;
+  EXPECT_SAYS(n.infer("DFT", {n.input({2, 10, 3})}), "1 part (real) or 2 (complex), found 3");
+  EXPECT_SAYS(n.infer("DFT", {n.input({2, 10, 2})}, {{"onesided", integer(1)}}), "the signal is complex");
+  EXPECT_SAYS(n.infer("DFT", {n.input({2, 10, 2})}, {{"axis", integer(2)}}), "real and imaginary parts");
+  EXPECT_SAYS(n.infer("DFT", {n.input({2, 10, 2}), n.ints({0})}), "0 is not between 1 and");
+  EXPECT_SAYS(n.infer("STFT", {n.input({2, 10, 1}), n.ints({0})}), "0 is not between 1 and");
+  EXPECT_SAYS(n.infer("STFT", {n.input({2, 10, 1}), n.ints({1}), n.input({12})}), "10 samples hold no frame of 12");
+  EXPECT_SAYS(n.infer("STFT", {n.input({2, 10, 1}), n.ints({1}), n.input({4}), n.ints({5})}), "needs [5]");
+  EXPECT_SAYS(n.infer("HannWindow", {n.input({}, DType::I64)}), "NotConstant");
+  EXPECT_SAYS(n.infer("HannWindow", {n.ints({8})}, {{"output_datatype", integer(9)}}), "not a supported number type");
+  EXPECT_SAYS(n.infer("RandomNormalLike", {n.input({2}, DType::I32)}), "without `dtype` the result is i32");
+  EXPECT_SAYS(n.infer("Multinomial", {n.input({2, 0})}), "nothing to choose from");
+  EXPECT_SAYS(n.infer("TensorScatter", {n.input({2, 8, 4}), n.input({2, 9, 4})}), "needs [2, 8, 4]");
+  EXPECT_SAYS(n.infer("TensorScatter", {n.input({2, 8}), n.input({2, 8})}), "`axis` is that of the batch");
+  EXPECT_SAYS(n.infer("Unique", {n.input({3})}), "NotConstant");
+  EXPECT_SAYS(n.infer("TfIdfVectorizer", {n.input({3}, DType::I32)},
+                      {{"max_gram_length", integer(1)},
+                       {"max_skip_count", integer(0)},
+                       {"min_gram_length", integer(1)},
+                       {"mode", text("TF")},
+                       {"ngram_counts", ints({0, 4})},
+                       {"ngram_indexes", ints({0})},
+                       {"pool_int64s", ints({7})}}),
+              "holds no whole 1-grams");
+}
+
 TEST(OpErrors, Einsum) {
   OneNode n;
   ValueId x = n.input({4, 5});

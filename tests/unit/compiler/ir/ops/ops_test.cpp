@@ -119,6 +119,59 @@ TEST(Ops, Indexing) {
   EXPECT_EQ(n.infer("EyeLike", {n.input({2, 3})}, {{"dtype", integer(9)}}), "bool[2, 3]");
 }
 
+TEST(Ops, ShapesFromElements) {
+  OneNode n;
+  EXPECT_EQ(n.infer("Unique", {n.ints({2, 2, 7})}, {}, 4), "i64[2] i64[2] i64[3] i64[2]");
+  EXPECT_EQ(n.infer("Unique", {n.ints({2, 2, 7})}, {{"axis", integer(0)}}), "i64[2]");
+  EXPECT_EQ(n.infer("CumProd", {n.input({2, 3}, DType::I32), n.ints({1})}), "i32[2, 3]");
+  EXPECT_EQ(n.infer("TensorScatter", {n.input({2, 8, 4}), n.input({2, 3, 4}), n.input({2}, DType::I64)}),
+            "f32[2, 8, 4]");
+  EXPECT_EQ(n.infer("TfIdfVectorizer", {n.input({3, 4}, DType::I32)},
+                    {{"max_gram_length", integer(2)},
+                     {"max_skip_count", integer(0)},
+                     {"min_gram_length", integer(1)},
+                     {"mode", text("TF")},
+                     {"ngram_counts", ints({0, 1})},
+                     {"ngram_indexes", ints({0, 5})},
+                     {"pool_int64s", ints({7, 7, 8})}}),
+            "f32[3, 6]");
+}
+
+TEST(Ops, PicturesAndBoxes) {
+  OneNode n;
+  ValueId x = n.input({2, 6, 9, 9}), none;
+  EXPECT_EQ(n.infer("GridSample", {n.input({2, 3, 4, 5, 6}), n.input({2, 7, 8, 9, 3})}), "f32[2, 3, 7, 8, 9]");
+  EXPECT_EQ(n.infer("AffineGrid", {n.input({2, 3, 4}), n.ints({2, 5, 7, 8, 9})}), "f32[2, 7, 8, 9, 3]");
+  EXPECT_EQ(n.infer("Col2Im", {n.input({1, 18, 16}), n.ints({6, 6}), n.ints({3, 3})}), "f32[1, 2, 6, 6]");
+  EXPECT_EQ(n.infer("DeformConv", {x, n.input({4, 3, 3, 3}), n.input({2, 54, 7, 7}), none, n.input({2, 27, 7, 7})},
+                    {{"group", integer(2)}, {"offset_group", integer(3)}}),
+            "f32[2, 4, 7, 7]");
+  EXPECT_EQ(n.infer("RoiAlign", {x, n.input({5, 4}), n.input({5}, DType::I64)},
+                    {{"output_height", integer(3)}, {"output_width", integer(2)}}),
+            "f32[5, 6, 3, 2]");
+  EXPECT_EQ(
+      n.infer("Resize", {n.input({7}), none, none, n.ints({3})}, {{"mode", text("cubic")}, {"antialias", integer(1)}}),
+      "f32[3]");
+  EXPECT_EQ(n.infer("ReduceMax", {n.input({2, 3}, DType::Bool)}, {{"axes", ints({1})}}), "bool[2, 1]");
+  EXPECT_EQ(n.infer("BitCast", {n.input({3})}, {{"to", integer(6)}}), "i32[3]");
+}
+
+TEST(Ops, SignalsAndRandomNumbers) {
+  OneNode n;
+  ValueId none;
+  EXPECT_EQ(n.infer("DFT", {n.input({2, 10, 1}), n.ints({16})}, {{"onesided", integer(1)}}), "f32[2, 9, 2]");
+  EXPECT_EQ(n.infer("DFT", {n.input({2, 10, 2})}, {{"inverse", integer(1)}}), "f32[2, 10, 2]");
+  EXPECT_EQ(n.infer("DFT", {n.input({2, 10, 2})}, {{"inverse", integer(1)}, {"onesided", integer(1)}}),
+            "f32[2, 18, 1]");
+  EXPECT_EQ(n.infer("STFT", {n.input({2, 100, 1}), n.ints({10}), n.input({20})}), "f32[2, 9, 11, 2]");
+  EXPECT_EQ(n.infer("HannWindow", {n.ints({8})}, {{"output_datatype", integer(11)}}), "f64[8]");
+  EXPECT_EQ(n.infer("MelWeightMatrix", {n.ints({8}), n.ints({16}), n.ints({8192}), n.input({}), n.input({})}),
+            "f32[9, 8]");
+  EXPECT_EQ(n.infer("RandomNormalLike", {n.input({2, 3}, DType::I32)}, {{"dtype", integer(11)}}), "f64[2, 3]");
+  EXPECT_EQ(n.infer("Bernoulli", {n.input({2})}, {{"dtype", integer(7)}}), "i64[2]");
+  EXPECT_EQ(n.infer("Multinomial", {n.input({2, 5})}, {{"sample_size", integer(9)}}), "i32[2, 9]");
+}
+
 TEST(Ops, ConvTranspose) {
   OneNode n;
   // 2 * (3 - 1) + 3

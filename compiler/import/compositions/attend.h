@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaled dot-product attention, the core of every attention operator, in the form that rules match:
+//
+//     s = Mul(MatMul(q, Transpose(k)), scale)        softcap:  softcap * Tanh(s / softcap)
+//     p = Softmax(Where(allowed, Add(s, bias), -inf))
+//     y = MatMul(p, v)                                where a query may attend no key at all:  0
+#pragma once
+
+#include <optional>
+
+#include "compiler/import/compositions/composition.h"
+
+namespace collage::import {
+
+/// What `Attend::scores` asks for.
+enum class Scores { Products, Capped, Masked, Probabilities };
+
+struct Attend {
+  ir::ValueId q;  ///< [batch, heads, queries, size]
+  ir::ValueId k;  ///< [batch, kv heads, keys, size]; or, if `keys_last`, [batch, kv heads, size, keys]
+  ir::ValueId v;  ///< [batch, kv heads, keys, value size]
+  bool keys_last = false;
+  double scale = 1;
+  double softcap = 0;                          ///< 0: none
+  ir::ValueId allowed;                         ///< bool, broadcasts to the scores: which keys a query may attend
+  ir::ValueId bias;                            ///< of q's type, broadcasts to the scores
+  bool may_allow_none = true;                  ///< false: every query is known to attend some key
+  std::optional<ir::DType> softmax_type = {};  ///< q's if it is not given
+  std::optional<size_t> result = {};           ///< which result of the node y is
+  std::optional<size_t> scores_result = {};    ///< which result the scores are, if they are wanted
+  Scores scores = Scores::Products;
+};
+
+/// Returns y: [batch, heads, queries, value size].
+ir::ValueId attend(Composition& c, const Attend& a);
+
+/// [batch, length, heads * size]  =>  [batch, heads, length, size]
+ir::ValueId split_heads(Composition& c, ir::ValueId x, int64_t heads);
+/// [batch, length, heads * size]  =>  [batch, heads, size, length]
+ir::ValueId split_heads_keys_last(Composition& c, ir::ValueId x, int64_t heads);
+/// [batch, heads, length, size]  =>  result `i` of shape [batch, length, heads * size]
+void join_heads(Composition& c, size_t i, ir::ValueId x);
+
+/// Both, where both are given; one, or neither.
+ir::ValueId both(Composition& c, ir::ValueId a, ir::ValueId b);
+
+/// Which keys j a query i may attend: `i + offset - left <= j <= i + offset + right`, without the bound that is not
+/// given. `offset` is a number for all, or i64[batch, 1, 1, 1].
+struct Window {
+  std::optional<int64_t> left;
+  std::optional<int64_t> right;
+};
+/// bool[queries, keys], or [batch, 1, queries, keys]; invalid if nothing is bounded.
+ir::ValueId window(Composition& c, const Window& bounds, int64_t queries, int64_t keys, int64_t offset,
+                   ir::ValueId offset_by_batch);
+
+/// bool[batch, 1, 1, keys]: the first `count[b]` keys. `count`: [batch] or [batch, 1].
+ir::ValueId first_keys(Composition& c, ir::ValueId count, int64_t keys);
+
+}  // namespace collage::import

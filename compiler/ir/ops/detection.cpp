@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of detectors, on boxes: RoiAlign, NonMaxSuppression.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "compiler/ir/ops/checks.h"
+#include "compiler/ir/ops/define.h"
+
+namespace collage::ir::ops {
+namespace {
+
+constexpr int64_t kMostPooled = 1 << 16;
+
+/// Operands: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), the picture of each [R].
+bool infer_roi_align(InferContext& ctx) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 4, 4) ||
+      !require_type(ctx, 1, TypeClass::Float) || !require_rank(ctx, 1, 2, 2) ||
+      !require_one_of(ctx, "coordinate_transformation_mode", {"half_pixel", "output_half_pixel"}) ||
+      !require_one_of(ctx, "mode", {"avg", "max"})) {
+    return false;
+  }
+  const TensorType& x = ctx.input(0);
+  int64_t rois = ctx.input(1).shape[0];
+  if (ctx.input(1).dtype != x.dtype) {
+    return ctx.type_error(
+        1, fmt::format("regions have dtype {}, the pictures {}", name_of(ctx.input(1).dtype), name_of(x.dtype)));
+  }
+  if (!require_shape(ctx, 1, {rois, 4}) || !require_shape(ctx, 2, {rois})) return false;
+  if (ctx.input(2).dtype != DType::I64 && ctx.input(2).dtype != DType::I32) {
+    return ctx.type_error(2, fmt::format("indices have dtype {}, need i64 or i32", name_of(ctx.input(2).dtype)));
+  }
+  Shape shape = {rois, x.shape[1]};
+  for (const char* attr : {"output_height", "output_width"}) {
+    int64_t extent = ctx.attrs().get_int(attr, 1);
+    if (extent < 1 || extent > kMostPooled) {
+      return ctx.attr_error(attr, fmt::format("`{}` must be between 1 and {}, found {}", attr, kMostPooled, extent));
+    }
+    shape.push_back(extent);
+  }
+  if (ctx.attrs().get_int("sampling_ratio", 0) < 0) {
+    return ctx.attr_error("sampling_ratio", "`sampling_ratio` must not be negative");
+  }
+  ctx.set_output(0, {x.dtype, std::move(shape)});
+  return true;
+}
+
+/// Four samples of four pixels each stand for a result where the number is not given.
+Work roi_align_work(const WorkArgs& args) {
+  int64_t ratio = args.attrs.get_int("sampling_ratio", 0);
+  auto samples = static_cast<double>(ratio > 0 ? ratio * ratio : 4);
+  return {0, 8 * samples * result_count(args)};
+}
+
+bool check_limits(InferContext& ctx) {
+  for (size_t i = 2; i < ctx.input_count(); ++i) {
+    if (!ctx.has_input(i)) continue;
+    if (!require_type(ctx, i, i == 2 ? TypeClass::Integer : TypeClass::Float)) return false;
+    if (runtime::element_count(ctx.input(i).shape) > 1) return ctx.shape_error(i, "the operand is one number");
+  }
+  int64_t form = ctx.attrs().get_int("center_point_box", 0);
+  return form == 0 || form == 1 || ctx.attr_error("center_point_box", "`center_point_box` is 0 or 1");
+}
+
+/// Operands: boxes [N, B, 4], scores [N, C, B], most boxes per class?, greatest overlap?, least score?
+bool infer_non_max_suppression(InferContext& ctx) {
+  for (size_t i : {0, 1}) {
+    if (!require_type(ctx, i, TypeClass::Float) || !require_rank(ctx, i, 3, 3)) return false;
+  }
+  const Shape& boxes = ctx.input(0).shape;
+  if (!check_limits(ctx) || !require_shape(ctx, 0, {boxes[0], boxes[1], 4}) ||
+      !require_shape(ctx, 1, {boxes[0], ctx.input(1).shape[1], boxes[1]})) {
+    return false;
+  }
+  if (ctx.input(1).dtype != ctx.input(0).dtype) return ctx.type_error(1, "boxes and scores have one dtype");
+  return infer_from_elements(ctx, "NonMaxSuppression");
+}
+
+/// Every box is compared with those that are kept before it; how many these are, only scores and boxes show.
+Work non_max_suppression_work(const WorkArgs& args) {
+  return {0, 64 * static_cast<double>(runtime::element_count(args.inputs[1].shape))};
+}
+
+}  // namespace
+
+OpDef define_RoiAlign() {
+  return {.min_inputs = 3,
+          .max_inputs = 3,
+          .attrs = {{"coordinate_transformation_mode", AttrKind::String},
+                    {"mode", AttrKind::String},
+                    {"output_height", AttrKind::Int},
+                    {"output_width", AttrKind::Int},
+                    {"sampling_ratio", AttrKind::Int},
+                    {"spatial_scale", AttrKind::Float}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_roi_align,
+          .work = roi_align_work,
+          .doc =
+              "regions of pictures pooled to one size: "
+              "%y = RoiAlign(%x, %rois, %pictures) {output_height = 7, output_width = 7}"};
+}
+
+OpDef define_NonMaxSuppression() {
+  return {.min_inputs = 2,
+          .max_inputs = 5,
+          .attrs = {{"center_point_box", AttrKind::Int}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_non_max_suppression,
+          .work = non_max_suppression_work,
+          .doc =
+              "the best boxes that overlap little, as (picture, class, box): "
+              "%i = NonMaxSuppression(%boxes, %scores, %most, %overlap, %score)"};
+}
+
+}  // namespace collage::ir::ops
