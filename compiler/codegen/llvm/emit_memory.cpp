@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of elements, which become the nest's number type or come from it.
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "compiler/codegen/llvm/emitter.h"
 
@@ -106,11 +107,16 @@ llvm::Value* Emitter::narrow(llvm::Value* v, Element to) {
     return lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(lanes), seen);
   };
   llvm::Value* words = b_.CreateBitCast(v, vector_of(b_.getInt32Ty(), lanes));
-  llvm::Value* lowest = b_.CreateLShr(b_.CreateShl(words, 15), 31);
+  llvm::Value* lowest = b_.CreateAnd(b_.CreateLShr(words, 16), constant(1));
   llvm::Value* rounded = b_.CreateAdd(b_.CreateAdd(words, constant(0x7fff)), lowest);
   llvm::Value* quiet = b_.CreateOr(words, constant(0x400000));
   llvm::Value* kept = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
-  return b_.CreateTrunc(b_.CreateLShr(kept, 16), halves);
+  llvm::Value* shifted = b_.CreateAShr(kept, 16);
+  if (lanes == 1 || lanes == 16) return b_.CreateTrunc(shifted, halves);
+  // As narrow_to_bytes: no shuffle, and nothing saturates.
+  llvm::Value* low = lanes == 4 ? shifted : part_of(shifted, 0, 4);
+  llvm::Value* high = lanes == 4 ? shifted : part_of(shifted, 4, 4);
+  return part_of(b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_packssdw_128, {}, {low, high}), 0, lanes);
 }
 
 // A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of
