@@ -33,7 +33,9 @@ using support::Code;
 constexpr size_t kMostErrors = 20;
 
 /// Nodes that calls of functions unfold into: calls of calls multiply.
-constexpr int64_t kMostUnfolded = 1'000'000;
+constexpr int64_t kMostUnfolded = 300'000;
+/// Functions that call functions.
+constexpr size_t kMostNested = 100;
 
 class OnnxImporter {
  public:
@@ -409,6 +411,9 @@ bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionPro
     return diags_.error_at(Code::BadModel, place, "function `{}` calls itself", function.name())
         .note("a function is replaced by its nodes, so it cannot be part of them");
   }
+  if (calls_.size() >= kMostNested) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "calls are nested more than {} deep", kMostNested);
+  }
   unfolded_ += function.node_size();
   if (unfolded_ > kMostUnfolded) {
     return diags_.error_at(Code::UnsupportedOnnx, place, "the calls of functions unfold into more than {} nodes",
@@ -421,7 +426,10 @@ bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionPro
   size_t errors_before = diags_.error_count();
   const int outer_opset = std::exchange(opset_, *opset);
   calls_.push_back(&function);
-  for (const onnx::NodeProto& inner : *nodes) add_node(inner);
+  for (const onnx::NodeProto& inner : *nodes) {
+    if (diags_.error_count() > errors_before) break;
+    add_node(inner);
+  }
   calls_.pop_back();
   opset_ = outer_opset;
   if (diags_.error_count() > errors_before) return false;
