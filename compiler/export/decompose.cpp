@@ -93,7 +93,7 @@ void affine_grid(Replacement& r) {
     for (int64_t d = 0; d < rank; ++d) identity.as<T>()[static_cast<size_t>(d * (rank + 2))] = T(1);
     auto grid = ir::evaluate_node(*ir::find_op("AffineGrid"), {identity, size}, r.attrs(),
                                   {ir::TensorType{identity.dtype(), one}});
-    COLLAGE_CHECK(grid);
+    COLLAGE_CHECK(grid, "no grid of the identity");
     for (int64_t p = 0; p < places; ++p) {
       T* to = pixels.as<T>().data() + p * (rank + 1);
       std::copy_n((*grid)[0].as<T>().data() + p * rank, rank, to);

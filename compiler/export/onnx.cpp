@@ -82,6 +82,22 @@ bool set_attribute(onnx::AttributeProto& proto, onnx::AttributeProto::AttributeT
   }
 }
 
+/// What the node means that its operator got after opset 17, under the same attributes; empty: nothing.
+std::string newer_form(const ir::Graph& graph, const ir::Node& node) {
+  auto is_given = [&](size_t i) {
+    return node.inputs.size() > i && node.inputs[i].is_valid() &&
+           runtime::element_count(graph.value(node.inputs[i]).type.shape) > 0;
+  };
+  if (node.inputs.empty() || !node.inputs[0].is_valid()) return "";
+  const ir::TensorType& x = graph.value(node.inputs[0]).type;
+  const std::string_view op = node.op->name;
+  if (op == "Resize" && is_given(2) && is_given(3)) return "scales beside sizes";
+  if (op == "GridSample" && x.shape.size() != 4) return "an operand of rank " + std::to_string(x.shape.size());
+  if (op == "Pad" && node.attrs.get_string("mode", "constant") == "wrap") return "mode wrap";
+  if ((op == "ReduceMax" || op == "ReduceMin") && x.dtype == ir::DType::Bool) return "bools";
+  return "";
+}
+
 /// Returns a failure if opset 17 has no such operator, or not with these attributes.
 Status set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
@@ -90,6 +106,10 @@ Status set_node(onnx::NodeProto& proto, const ir::Graph& graph, ir::NodeId id) {
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(proto.op_type(), import::kOpset, "");
   if (schema == nullptr) {
     return Status::error(fmt::format("node `{}`: opset {} has no `{}`", proto.name(), import::kOpset, node.op->name));
+  }
+  if (std::string form = newer_form(graph, node); !form.empty()) {
+    return Status::error(
+        fmt::format("node `{}`: `{}` of opset {} has no {}", proto.name(), node.op->name, import::kOpset, form));
   }
   auto name_of = [&graph](ir::ValueId value) { return value.is_valid() ? graph.value(value).name : ""; };
   for (ir::ValueId input : node.inputs) proto.add_input(name_of(input));

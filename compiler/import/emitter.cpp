@@ -27,11 +27,12 @@ const ir::Tensor* Emitter::constant(ir::ValueId id) const {
 }
 
 std::string Emitter::fresh_name(std::string_view base) const {
-  std::string name(base);
-  for (int i = 1; names_.taken.contains(name) || graph_.find_value(name).is_valid(); ++i) {
-    name = std::string(base) + "." + std::to_string(i);
+  auto known = next_suffix_.find(base);
+  if (known == next_suffix_.end()) known = next_suffix_.emplace(base, 0).first;
+  for (int& i = known->second;; ++i) {
+    std::string name = i == 0 ? std::string(base) : fmt::format("{}.{}", base, i);
+    if (!names_.taken.contains(name) && !graph_.find_value(name).is_valid()) return name;
   }
-  return name;
 }
 
 std::string Emitter::take_name(const std::string& base, bool is_read) {

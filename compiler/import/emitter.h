@@ -2,6 +2,7 @@
 // Appends nodes to the graph that the importer builds: infers types, evaluates constants, keeps names unique.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ class Emitter {
   ir::Graph& graph_;
   ModelNames names_;
   support::Diagnostics& diags_;
+  /// For each base of a fresh name the first suffix that may be free: names are never given back.
+  mutable std::map<std::string, int, std::less<>> next_suffix_;
 };
 
 }  // namespace collage::import

@@ -95,13 +95,13 @@ void give_attributes(onnx::NodeProto& node, const Attributes& attributes) {
   node.mutable_attribute()->Swap(&given);
 }
 
-/// The name of a call in the names of what it unfolds into.
-std::string name_of_call(const onnx::NodeProto& call) {
-  if (!call.name().empty()) return call.name();
-  for (const std::string& output : call.output()) {
+/// The name of a node in the names of what it unfolds into: its own, or that of its first result.
+std::string label_of(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
     if (!output.empty()) return output;
   }
-  return call.op_type();
+  return node.op_type();
 }
 
 NameSet names_read_in(const onnx::FunctionProto& function) {
@@ -136,7 +136,7 @@ std::optional<NewNames> names_in_model(const onnx::NodeProto& call, const onnx::
       auto result = results.find(output);
       std::string new_name = result != results.end()
                                  ? result->second
-                                 : emitter.take_name(name_of_call(call) + "/" + output, read.contains(output));
+                                 : emitter.take_name(label_of(call) + "/" + output, read.contains(output));
       if (!define(output, new_name)) return std::nullopt;
     }
   }
@@ -181,7 +181,7 @@ std::optional<std::vector<onnx::NodeProto>> unfold_call(const onnx::NodeProto& c
   if (!names) return std::nullopt;
   std::vector<onnx::NodeProto> nodes(function.node().begin(), function.node().end());
   for (onnx::NodeProto& node : nodes) {
-    node.set_name(name_of_call(call) + "/" + (node.name().empty() ? node.op_type() : node.name()));
+    node.set_name(label_of(call) + "/" + label_of(node));
     for (const std::string& input : node.input()) {
       if (input.empty() || names->contains(input)) continue;
       return diags.error_at(support::Code::UndefinedValue, place, "function `{}` reads `{}`, which it does not define",
@@ -201,7 +201,7 @@ std::optional<std::vector<onnx::NodeProto>> unfold_call(const onnx::NodeProto& c
     }
     onnx::NodeProto& copy = nodes.emplace_back();
     copy.set_op_type("Identity");
-    copy.set_name(name_of_call(call));
+    copy.set_name(label_of(call));
     copy.add_input(value->second);
     copy.add_output(call.output(i));
   }

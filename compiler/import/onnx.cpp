@@ -16,6 +16,7 @@
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 #include "compiler/import/proto.h"
+#include "compiler/import/sequences.h"
 #include "compiler/import/sparse.h"
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/evaluate.h"
@@ -32,7 +33,9 @@ using support::Code;
 constexpr size_t kMostErrors = 20;
 
 /// Nodes that calls of functions unfold into: calls of calls multiply.
-constexpr int64_t kMostUnfolded = 1'000'000;
+constexpr int64_t kMostUnfolded = 300'000;
+/// Functions that call functions.
+constexpr size_t kMostNested = 100;
 
 class OnnxImporter {
  public:
@@ -85,6 +88,7 @@ class OnnxImporter {
   support::Diagnostics& diags_;
   ir::Graph graph_;
   Emitter emitter_;
+  Sequences sequences_{emitter_};
   FunctionTable functions_;
   std::vector<const onnx::FunctionProto*> calls_;  ///< the functions whose nodes are added now, outermost first
   int64_t unfolded_ = 0;                           ///< nodes of all calls so far
@@ -359,6 +363,10 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
   PendingNode pending{node.op_type(), {}, {}, {node.output().begin(), node.output().end()}, place, node.name()};
   for (const std::string& input : node.input()) {
     if (failed_.contains(input) && !input.empty()) return;
+    if (sequences_.contains(input)) {
+      pending.inputs.push_back({});
+      continue;
+    }
     ValueId value = input.empty() ? ValueId() : graph_.find_value(input);
     if (!input.empty() && !value.is_valid()) {
       const NameSet taken = collect_names(proto_).taken;
@@ -394,6 +402,9 @@ bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionPro
     return diags_.error_at(Code::BadModel, place, "function `{}` calls itself", function.name())
         .note("a function is replaced by its nodes, so it cannot be part of them");
   }
+  if (calls_.size() >= kMostNested) {
+    return diags_.error_at(Code::UnsupportedOnnx, place, "calls are nested more than {} deep", kMostNested);
+  }
   unfolded_ += function.node_size();
   if (unfolded_ > kMostUnfolded) {
     return diags_.error_at(Code::UnsupportedOnnx, place, "the calls of functions unfold into more than {} nodes",
@@ -406,7 +417,10 @@ bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionPro
   size_t errors_before = diags_.error_count();
   const int outer_opset = std::exchange(opset_, *opset);
   calls_.push_back(&function);
-  for (const onnx::NodeProto& inner : *nodes) add_node(inner);
+  for (const onnx::NodeProto& inner : *nodes) {
+    if (diags_.error_count() > errors_before) break;
+    add_node(inner);
+  }
   calls_.pop_back();
   opset_ = outer_opset;
   if (diags_.error_count() > errors_before) return false;
@@ -439,6 +453,8 @@ bool OnnxImporter::add_operator(const onnx::NodeProto& node, PendingNode pending
     if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
     pending.attrs.set(attribute.name(), std::move(*value));
   }
+  const std::vector<std::string> inputs(node.input().begin(), node.input().end());
+  if (domain.empty() && sequences_.handles(node.op_type(), inputs)) return sequences_.add(std::move(pending), inputs);
   if (composition != nullptr) return compose(*composition, std::move(pending), emitter_);
   if (!upgrade(pending, opset_, emitter_)) return false;
   if (ir::find_op(pending.op) == nullptr) return report_unknown(node, pending.where);
@@ -467,6 +483,11 @@ void OnnxImporter::mark_outputs() {
   for (const auto& output : proto_.output()) {
     std::string place = at("output", output.name());
     if (failed_.contains(output.name())) continue;
+    if (sequences_.contains(output.name())) {
+      diags_.error_at(Code::UnsupportedOnnx, place,
+                      "it is a sequence or an optional value: only tensors are supported");
+      continue;
+    }
     ValueId value = graph_.find_value(output.name());
     if (!value.is_valid()) {
       diags_.error_at(Code::BadModel, place, "nothing defines it");

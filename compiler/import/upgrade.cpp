@@ -131,6 +131,21 @@ bool axes_attribute(PendingNode& node, Emitter& emitter) {
   return true;
 }
 
+// Opset 20: flags, too.  ReduceMax(x: bool)  =>  Cast(ReduceMax(Cast(x)  as i32))  as bool
+bool reduce_flags(PendingNode& node, Emitter& emitter) {
+  if (!has_input(node, 0) || emitter.type(node.inputs[0]).dtype != DType::Bool || node.op == "Identity") return true;
+  AttrMap to_numbers, to_flags;
+  to_numbers.set("to", int64_t{onnx::TensorProto::INT32});
+  to_flags.set("to", int64_t{onnx::TensorProto::BOOL});
+  ValueId numbers = emitter.emit_before(node, "Cast", {node.inputs[0]}, to_numbers, name_for(node, "numbers"));
+  if (!numbers.is_valid()) return false;
+  ValueId reduced = emitter.emit_before(node, node.op, {numbers}, node.attrs, name_for(node, "reduced"));
+  node.op = "Cast";
+  node.inputs = {reduced};
+  node.attrs = to_flags;
+  return reduced.is_valid();
+}
+
 // Split(x) {num_outputs = 3}  =>  Split(x, sizes), the last one smaller where the axis does not divide.
 bool split_num_outputs(PendingNode& node, Emitter& emitter) {
   int64_t parts = node.attrs.get_int("num_outputs", 0);
@@ -241,8 +256,10 @@ constexpr std::array kRows = {
     Row{"ReduceLogSum", 18, kAlways, axes_attribute},
     Row{"ReduceLogSumExp", 18, kAlways, axes_attribute},
     Row{"ReduceMax", 18, kAlways, axes_attribute},
+    Row{"ReduceMax", 20, kAlways, reduce_flags},
     Row{"ReduceMean", 18, kAlways, axes_attribute},
     Row{"ReduceMin", 18, kAlways, axes_attribute},
+    Row{"ReduceMin", 20, kAlways, reduce_flags},
     Row{"ReduceProd", 18, kAlways, axes_attribute},
     Row{"ReduceSum", 1, 12, axes_operand},
     Row{"ReduceSumSquare", 18, kAlways, axes_attribute},

@@ -30,15 +30,19 @@ Status element_offsets(const TensorView& data, const TensorView& indices, int64_
   int64_t extent = data.shape[at_axis];
   int64_t stride = strides[at_axis];
   strides[at_axis] = 0;
-  int64_t k = 0;
-  for (RowWalk walk(indices.shape, {strides}); walk.more(); walk.advance()) {
-    for (int64_t i = 0; i < walk.length(); ++i, ++k) {
-      int64_t index = element_as_int(indices, k);
-      if (index < -extent || index >= extent) return out_of_range(index, extent);
-      offsets->push_back(walk.offset(0) + i * walk.stride(0) + (index < 0 ? index + extent : index) * stride);
+  offsets->reserve(static_cast<size_t>(indices.count()));
+  return with_integer(indices.dtype, [&]<typename I>(Type<I>) {
+    const I* next = indices.as<I>().data();
+    for (RowWalk walk(indices.shape, {strides}); walk.more(); walk.advance()) {
+      int64_t offset = walk.offset(0);
+      for (int64_t i = 0; i < walk.length(); ++i, offset += walk.stride(0)) {
+        auto index = static_cast<int64_t>(*next++);
+        if (index < -extent || index >= extent) return out_of_range(index, extent);
+        offsets->push_back(offset + (index < 0 ? index + extent : index) * stride);
+      }
     }
-  }
-  return Status::ok();
+    return Status::ok();
+  });
 }
 
 /// Element offsets into `data` for every index tuple; `*part` is the number of elements after each.
@@ -96,6 +100,14 @@ Status scatter(const KernelArgs& args, const std::vector<int64_t>& offsets, int6
 
 /// y = the parts of x at the offsets, one after the other.
 Status collect(const KernelArgs& args, const std::vector<int64_t>& offsets, int64_t part) {
+  if (part == 1) {
+    return with_width(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+      const T* x = args.inputs[0].as<T>().data();
+      T* y = args.outputs[0].as<T>().data();
+      for (int64_t offset : offsets) *y++ = x[offset];
+      return Status::ok();
+    });
+  }
   size_t width = size_of(args.inputs[0].dtype);
   std::byte* to = args.outputs[0].data;
   size_t bytes = static_cast<size_t>(part) * width;

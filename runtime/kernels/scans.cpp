@@ -156,12 +156,18 @@ Status kernel_Trilu(const KernelArgs& args) {
   int64_t rows = shape[shape.size() - 2];
   int64_t columns = shape.back();
   return with_width(args.outputs[0].dtype, [&]<typename T>(Type<T>) {
-    auto x = args.inputs[0].as<T>();
-    auto y = args.outputs[0].as<T>();
-    for (size_t i = 0; i < x.size(); ++i) {
-      auto at = static_cast<int64_t>(i);
-      int64_t diagonal = at % columns - at / columns % rows;
-      y[i] = (upper ? diagonal >= k : diagonal <= k) ? x[i] : T(0);
+    const T* x = args.inputs[0].as<T>().data();
+    T* y = args.outputs[0].as<T>().data();
+    const int64_t all_rows = columns == 0 ? 0 : args.inputs[0].count() / columns;
+    for (int64_t r = 0; r < all_rows; ++r, x += columns, y += columns) {
+      // [begin, end) of the row stays. Far from the matrix, k could leave int64_t.
+      const int64_t row = r % rows;
+      const int64_t diagonal = row + std::clamp(k, -rows - 1, columns + 1);
+      const int64_t edge = std::clamp<int64_t>(upper ? diagonal : diagonal + 1, 0, columns);
+      const int64_t begin = upper ? edge : 0, end = upper ? columns : edge;
+      std::fill(y, y + begin, T(0));
+      std::copy(x + begin, x + end, y + begin);
+      std::fill(y + end, y + columns, T(0));
     }
     return Status::ok();
   });

@@ -12,6 +12,7 @@ namespace {
 
 /// The float value of the triple at operand `i`.
 ValueId floats(Composition& c, size_t i) {
+  if (!c.need(c.has(i) && c.has(i + 1), fmt::format("operand {} or its scale is left out", i))) return ValueId();
   std::vector<ValueId> operands = {c.in(i), c.in(i + 1)};
   if (c.has(i + 2)) operands.push_back(c.in(i + 2));
   return c.add("DequantizeLinear", operands);
@@ -19,6 +20,7 @@ ValueId floats(Composition& c, size_t i) {
 
 /// Result 0: `x`, quantised by the scale and zero point at operand `i`.
 void quantized(Composition& c, ValueId x, size_t i) {
+  if (!c.need(c.has(i), "the scale of the result is left out")) return;
   std::vector<ValueId> operands = {x, c.in(i)};
   if (c.has(i + 1)) operands.push_back(c.in(i + 1));
   c.result(0, "QuantizeLinear", operands);

@@ -2,6 +2,7 @@
 // Operators of detectors, on boxes: RoiAlign, NonMaxSuppression.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ir/ops/checks.h"
@@ -11,6 +12,8 @@ namespace collage::ir::ops {
 namespace {
 
 constexpr int64_t kMostPooled = 1 << 16;
+/// Overlaps that are computed while the model is compiled.
+constexpr double kMostOverlaps = 4e9;
 
 /// Operands: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), the picture of each [R].
 bool infer_roi_align(InferContext& ctx) {
@@ -73,6 +76,13 @@ bool infer_non_max_suppression(InferContext& ctx) {
     return false;
   }
   if (ctx.input(1).dtype != ctx.input(0).dtype) return ctx.type_error(1, "boxes and scores have one dtype");
+  const double kept = ctx.has_input(2) && ctx.constant(2) != nullptr && ctx.constant(2)->count() == 1
+                          ? static_cast<double>(runtime::element_as_int(ctx.constant(2)->view(), 0))
+                          : 0;
+  const auto count = static_cast<double>(boxes[1]);
+  if (static_cast<double>(runtime::element_count(ctx.input(1).shape)) * std::min(kept, count) > kMostOverlaps) {
+    return ctx.shape_error(0, fmt::format("{} boxes are too many to be compared", boxes[1]));
+  }
   return infer_from_elements(ctx, "NonMaxSuppression");
 }
 

@@ -42,11 +42,16 @@ bool infer_col2im(InferContext& ctx) {
   }
   runtime::Window window;
   if (!read_window(ctx, image, block, &window)) return false;
+  int64_t blocks = 1;
+  for (int64_t count : window.output) {
+    blocks *= count;
+    if (blocks > int64_t{1} << 40) return ctx.shape_error(1, "the picture has too many blocks");
+  }
   const TensorType& x = ctx.input(0);
   if (x.shape[1] % elements != 0) {
     return ctx.shape_error(0, fmt::format("{} rows do not divide into blocks of {} elements", x.shape[1], elements));
   }
-  if (!require_shape(ctx, 0, {x.shape[0], x.shape[1], runtime::element_count(window.output)})) return false;
+  if (!require_shape(ctx, 0, {x.shape[0], x.shape[1], blocks})) return false;
   Shape shape = {x.shape[0], x.shape[1] / elements};
   shape.insert(shape.end(), image.begin(), image.end());
   ctx.set_output(0, {x.dtype, std::move(shape)});
@@ -66,7 +71,7 @@ bool infer_deform_conv(InferContext& ctx) {
   const TensorType& x = ctx.input(0);
   const Shape& w = ctx.input(1).shape;
   int64_t group = ctx.attrs().get_int("group", 1), offset_group = ctx.attrs().get_int("offset_group", 1);
-  if (group < 1 || w[0] % group != 0 || x.shape[1] % group != 0) {
+  if (group < 1 || w[0] < group || w[0] % group != 0 || x.shape[1] % group != 0) {
     return ctx.attr_error(
         "group", fmt::format("{} input and {} output channels do not divide into {} groups", x.shape[1], w[0], group));
   }

@@ -74,7 +74,11 @@ bool infer_resize(InferContext& ctx) {
       if (sizes[d] < 0 || (sizes[d] > 0 && from[d] == 0)) {
         return ctx.shape_error(3, fmt::format("extent {} cannot be resized to {}", from[d], sizes[d]));
       }
-      if (given(2) && std::abs(sizes[d] - type.shape[d]) > 1) {
+      const bool is_tiny =
+          given(2) && sizes[d] > type.shape[d] &&
+          runtime::element_as_double(ctx.constant(2)->view(), static_cast<int64_t>(d)) * static_cast<double>(from[d]) <
+              0.5;
+      if (given(2) && (is_tiny || std::abs(sizes[d] - type.shape[d]) > 1)) {
         return ctx.shape_error(
             3, fmt::format("size {} of dimension {} is not what its scale gives, {}", sizes[d], d, type.shape[d]));
       }

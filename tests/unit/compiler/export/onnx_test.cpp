@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -254,6 +255,27 @@ TEST_F(NewerOps, GroupNormalizationPerChannelAndPerGroup) {
   }
 }
 
+TEST_F(NewerOps, AffineGridIsAProduct) {
+  for (int64_t align_corners : {0, 1}) {
+    AttrMap attrs;
+    attrs.set("align_corners", align_corners);
+    Graph graph;
+    ValueId theta = graph.add_input("x", {DType::F32, {2, 2, 3}});
+    Tensor extents(DType::I64, {4});
+    for (size_t i = 0; i < 4; ++i) extents.as<int64_t>()[i] = std::array<int64_t, 4>{2, 1, 3, 2}[i];
+    ValueId size = graph.add_constant("size", ir::make_constant(extents));
+    ir::NodeId node =
+        graph.add_node(*ir::find_op("AffineGrid"), {theta, size}, attrs, {"y"}, {{DType::F32, {2, 3, 2, 2}}});
+    graph.mark_output(graph.first_output(node));
+    Tensor x = tensor_of({2, 2, 3}, -0.7, 0.3);
+    auto wanted = ir::evaluate_graph(graph, {x});
+    ASSERT_TRUE(wanted.is_ok());
+    std::vector<float> y = run(graph, x);
+    ASSERT_EQ(y.size(), 24u);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], (*wanted)[0].as<float>()[i], 1e-6);
+  }
+}
+
 TEST_F(ExportTest, WhatOpset17DoesNotHaveIsAnError) {
   ir::OpDef relux{.name = "Relux"};  // the graph refers to it
   Graph unknown = one_node(relux, {}, {}, {2});
@@ -266,6 +288,11 @@ TEST_F(ExportTest, WhatOpset17DoesNotHaveIsAnError) {
   attrs.set("axis", std::string("last"));
   Graph kind = one_node(*ir::find_op("Softmax"), {}, attrs, {2});
   EXPECT_EQ(export_onnx(kind, options_).message(), "node `y`: `Softmax` of opset 17 has no such attribute `axis`");
+  Tensor pads(DType::I64, {2});
+  attrs = {};
+  attrs.set("mode", std::string("wrap"));
+  Graph wrap = one_node(*ir::find_op("Pad"), {pads}, attrs, {2});
+  EXPECT_EQ(export_onnx(wrap, options_).message(), "node `y`: `Pad` of opset 17 has no mode wrap");
 }
 
 }  // namespace

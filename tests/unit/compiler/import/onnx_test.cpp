@@ -2,132 +2,15 @@
 // The ONNX importer on models made here: what becomes of names, constants, opsets and faults.
 #include "compiler/import/onnx.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <random>
 
 #include "compiler/import/tensor_proto.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/verify.h"
+#include "tests/unit/compiler/import/import_test.h"
 
 namespace collage::import {
 namespace {
-
-using onnx::TensorProto;
-using runtime::DType;
-using runtime::Shape;
-using runtime::Tensor;
-
-class ImportTest : public ::testing::Test {
- protected:
-  ImportTest() : diags_(sources_) {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("collage_import_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-    model_.set_ir_version(8);
-    graph().set_name("m");
-    set_opset(17);
-  }
-  ~ImportTest() override { std::filesystem::remove_all(folder_); }
-
-  onnx::GraphProto& graph() { return *model_.mutable_graph(); }
-
-  void set_opset(int version) {
-    model_.clear_opset_import();
-    model_.add_opset_import()->set_version(version);
-  }
-
-  void type(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape, int element) {
-    info.set_name(name);
-    auto& tensor = *info.mutable_type()->mutable_tensor_type();
-    tensor.set_elem_type(element);
-    tensor.mutable_shape();
-    for (int64_t dim : shape) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
-  }
-  void input(const std::string& name, const Shape& shape, int element = TensorProto::FLOAT) {
-    type(*graph().add_input(), name, shape, element);
-  }
-  void output(const std::string& name) { graph().add_output()->set_name(name); }
-
-  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs) {
-    onnx::NodeProto& added = *graph().add_node();
-    added.set_op_type(op);
-    for (const auto& name : inputs) added.add_input(name);
-    for (const auto& name : outputs) added.add_output(name);
-    return added;
-  }
-  static void attr(onnx::NodeProto& node, const std::string& name, int64_t value) {
-    auto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(value);
-  }
-  static void attr(onnx::NodeProto& node, const std::string& name, float value) {
-    auto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::FLOAT);
-    attribute.set_f(value);
-  }
-  static void attr(onnx::NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
-    auto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INTS);
-    for (int64_t value : values) attribute.add_ints(value);
-  }
-  TensorProto& initializer(const std::string& name, const Shape& shape, int element) {
-    TensorProto& tensor = *graph().add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(element);
-    for (int64_t dim : shape) tensor.add_dims(dim);
-    return tensor;
-  }
-  void floats(const std::string& name, const Shape& shape, const std::vector<float>& values) {
-    TensorProto& tensor = initializer(name, shape, TensorProto::FLOAT);
-    for (float value : values) tensor.add_float_data(value);
-  }
-
-  std::string path(const std::string& name = "m.onnx") const { return (folder_ / name).string(); }
-  void write(const std::string& bytes, const std::string& name = "m.onnx") const {
-    // A new file each time: file systems flush one that is truncated, which is slow a thousand times over.
-    std::filesystem::remove(path(name));
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  std::optional<ir::Graph> import_model(const OnnxOptions& options = {}) {
-    write(model_.SerializeAsString());
-    std::optional<ir::Graph> imported = import_onnx(path(), diags_, options);
-    if (imported) ir::verify(*imported);
-    return imported;
-  }
-  /// The model's only output for `x` = 1, 2, 3, … of its declared shape.
-  std::vector<float> run(const ir::Graph& imported) {
-    std::vector<Tensor> inputs;
-    for (ir::ValueId id : imported.inputs()) {
-      Tensor tensor(imported.value(id).type.dtype, imported.value(id).type.shape);
-      for (int64_t i = 0; i < tensor.count(); ++i)
-        tensor.as<float>()[static_cast<size_t>(i)] = static_cast<float>(i + 1);
-      inputs.push_back(tensor);
-    }
-    auto outputs = ir::evaluate_graph(imported, inputs);
-    EXPECT_TRUE(outputs.is_ok()) << (outputs.is_ok() ? "" : outputs.message());
-    if (!outputs) return {};
-    auto values = (*outputs)[0].as<float>();
-    return {values.begin(), values.end()};
-  }
-  std::string messages() const { return diags_.render(); }
-
-  support::SourceManager sources_;
-  support::Diagnostics diags_;
-  onnx::ModelProto model_;
-  std::filesystem::path folder_;
-};
 
 TEST_F(ImportTest, KeepsNamesAndTypes) {
   input("data/0", {1, 2});
@@ -695,6 +578,85 @@ TEST_F(ImportTest, AbsurdTensorsAreRefusedWithoutAllocating) {
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("initializer 'w'"), std::string::npos) << messages();
   EXPECT_EQ(diags_.error_count(), 3u);
+}
+
+TEST_F(ImportTest, SparseInitializersAreMadeDense) {
+  input("x", {2, 3});
+  auto& sparse = *graph().add_sparse_initializer();
+  sparse.mutable_values()->set_name("w");
+  sparse.mutable_values()->set_data_type(TensorProto::FLOAT);
+  sparse.mutable_values()->add_dims(2);
+  for (float value : {5.0f, 7.0f}) sparse.mutable_values()->add_float_data(value);
+  auto& indices = *sparse.mutable_indices();
+  indices.set_data_type(TensorProto::INT64);
+  indices.add_dims(2);
+  for (int64_t at : {1, 5}) indices.add_int64_data(at);
+  for (int64_t dim : {2, 3}) sparse.add_dims(dim);
+  node("Mul", {"x", "w"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{0, 10, 0, 0, 0, 42}));
+
+  indices.add_dims(2);
+  for (int64_t at : {1, 2}) indices.add_int64_data(at);
+  indices.set_int64_data(0, 0);
+  indices.set_int64_data(1, 1);  // [0, 1] and [1, 2]
+  imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{0, 10, 0, 0, 0, 42}));
+
+  indices.set_int64_data(3, 3);
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("value 1 of a sparse tensor lies outside of shape [2, 3]"), std::string::npos)
+      << messages();
+  sparse.set_dims(0, int64_t{1} << 40);
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("too large to be made dense"), std::string::npos) << messages();
+}
+
+TEST_F(ImportTest, ConstantsThatGiveNothing) {
+  input("x", {1});
+  attr(node("Constant", {}, {""}), "value_int", int64_t{1});
+  node("Relu", {"x"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(imported->node_count(), 1u);
+  attr(node("Constant", {}, {"s"}), "value_string", std::string("text"));
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("a Constant of strings (`value_string`) is not supported"), std::string::npos)
+      << messages();
+}
+
+TEST_F(ImportTest, TheNewestOpsetsAreReadWithoutAWarning) {
+  set_opset(28);
+  input("x", {2});
+  attr(node("Cast", {"x"}, {"c"}), "to", int64_t{TensorProto::DOUBLE});
+  auto& back = node("Cast", {"c"}, {"y"});
+  attr(back, "to", int64_t{TensorProto::FLOAT});
+  attr(back, "round_mode", std::string("up"));
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(messages(), "");
+  set_opset(29);
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("opset 29 is not supported: 1 to 28 are"), std::string::npos) << messages();
+}
+
+TEST_F(ImportTest, FlagsAreReducedSinceOpset20) {
+  set_opset(20);
+  input("x", {2, 2});
+  floats("three", {}, {3});
+  node("Less", {"three", "x"}, {"flags"});
+  initializer("axes", {1}, TensorProto::INT64).add_int64_data(1);
+  attr(node("ReduceMax", {"flags", "axes"}, {"any"}), "keepdims", int64_t{0});
+  attr(node("Cast", {"any"}, {"y"}), "to", int64_t{TensorProto::FLOAT});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{0, 1}));
 }
 
 TEST_F(ImportTest, MissingAndForeignFiles) {

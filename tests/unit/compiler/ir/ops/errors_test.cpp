@@ -244,6 +244,13 @@ TEST(OpErrors, AbsurdSizes) {
   EXPECT_SAYS(n.infer("Tile", {n.input({4}), n.ints({kHuge})}), "too large");
   EXPECT_SAYS(n.infer("Expand", {n.input({1}), n.ints({1 << 20, 1 << 20, 1 << 20})}), "exceeds 1 TiB");
   EXPECT_SAYS(n.infer("Pad", {n.input({4}), n.ints({INT64_MAX, INT64_MAX})}), "do not fit");
+  EXPECT_SAYS(n.infer("Col2Im", {n.input({1, 1, 8}), n.ints({1 << 20, 1 << 20, 1 << 20}), n.ints({1, 1, 1})}),
+              "too many blocks");
+  Constant tiny;
+  tiny.data = Tensor(DType::F32, {1});
+  tiny.data.as<float>()[0] = 1e-9F;
+  ValueId scale = n.graph.add_constant("scale", tiny);
+  EXPECT_SAYS(n.infer("Resize", {n.input({8}), ValueId(), scale, n.ints({1})}), "is not what its scale gives, 0");
   EXPECT_SAYS(n.infer("Relu", {n.input({kHuge, kHuge})}), "operand 0 of `Relu` has type");
   EXPECT_SAYS(n.infer("Relu", {n.input({-1})}), "negative dimension");
   EXPECT_SAYS(n.infer("Relu", {n.input(Shape(65, 1))}), "65 dimensions");

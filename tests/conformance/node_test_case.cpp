@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conformance/node_test_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/import/onnx.h"
+#include "compiler/import/tensor_proto.h"
+
+namespace collage::testing {
+namespace {
+
+using runtime::Tensor;
+using support::Code;
+using support::DiagnosticRecord;
+
+/// Reads `stem0.pb`, `stem1.pb`, …; returns what is wrong with one of them.
+std::string read_tensors(const std::filesystem::path& folder, const std::string& stem, std::vector<Tensor>* tensors) {
+  for (int i = 0;; ++i) {
+    std::filesystem::path path = folder / fmt::format("{}{}.pb", stem, i);
+    if (!std::filesystem::exists(path)) return "";
+    auto tensor = import::read_tensor_pb(path.string());
+    if (!tensor) return tensor.message();
+    tensors->push_back(*tensor);
+  }
+}
+
+std::string difference(const Tensor& got, const Tensor& want) {
+  if (got.dtype() != want.dtype()) return "another dtype";
+  if (got.shape() != want.shape()) {
+    return fmt::format("shape {}, need {}", runtime::to_string(got.shape()), runtime::to_string(want.shape()));
+  }
+  for (int64_t i = 0; i < want.count(); ++i) {
+    double a = element_as_double(got.view(), i), b = element_as_double(want.view(), i);
+    bool is_equal = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-5 + 1e-3 * std::abs(b);
+    if (!is_equal) return fmt::format("element {} is {}, need {}", i, a, b);
+  }
+  return "";
+}
+
+bool is_refusal(const support::Diagnostics& diags) {
+  return std::all_of(diags.records().begin(), diags.records().end(), [](const DiagnosticRecord& record) {
+    return record.severity == support::Severity::Warning || record.code == Code::UnsupportedOnnx;
+  });
+}
+
+bool needs_constants(const support::Diagnostics& diags) {
+  return std::any_of(diags.records().begin(), diags.records().end(),
+                     [](const DiagnosticRecord& record) { return record.code == Code::NotConstant; });
+}
+
+}  // namespace
+
+NodeTestCase read_node_test(const std::filesystem::path& folder) {
+  NodeTestCase test;
+  test.why = read_tensors(folder / "test_data_set_0", "input_", &test.inputs);
+  if (test.why.empty()) test.why = read_tensors(folder / "test_data_set_0", "output_", &test.wanted);
+  if (!test.why.empty()) {
+    test.outcome = Outcome::Refused;
+    return test;
+  }
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::string model = (folder / "model.onnx").string();
+  test.graph = import::import_onnx(model, diags);
+  test.why = diags.render();
+  bool is_refused = is_refusal(diags);
+  if (!test.graph && needs_constants(diags)) {
+    import::OnnxOptions options;
+    std::vector<std::string> names = import::onnx_input_names(model);
+    for (size_t i = 0; i < std::min(names.size(), test.inputs.size()); ++i)
+      options.bound_inputs[names[i]] = test.inputs[i];
+    support::Diagnostics bound_diags(sources);
+    test.graph = import::import_onnx(model, bound_diags, options);
+    test.why = bound_diags.render();
+    is_refused = is_refusal(bound_diags);
+    test.inputs.clear();
+  }
+  if (!test.graph) test.outcome = is_refused ? Outcome::Refused : Outcome::Failed;
+  return test;
+}
+
+std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted) {
+  if (got.size() != wanted.size()) return fmt::format("{} outputs, need {}", got.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (std::string what = difference(got[i], wanted[i]); !what.empty()) return what;
+  }
+  return "";
+}
+
+}  // namespace collage::testing

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a folder of ONNX's tests in several ways and prints a table by opset:
+//
+//     run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs 2] [--only TEXT]
+//
+//   reference  the reference kernels, without compiling
+//   host       compiled host code
+//   optimal    the exact search over all of rules/
+//   device     host code, and a simulated accelerator so fast that what it can run goes there
+//
+// Each test runs in a process of its own, so that a crash is one test's. Left out are strings, sequences, optionals,
+// maps, images, training and the domain ai.onnx.ml. After the table: what was refused, by reason, and each test that
+// was wrong or crashed. Exits with 1 if there is one.
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "compiler/driver/compilation/compilation.h"
+#include "compiler/driver/run/plan_runner.h"
+#include "compiler/ir/evaluate.h"
+#include "tests/conformance/node_test_case.h"
+
+namespace collage {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::NodeTestCase;
+using testing::Outcome;
+
+constexpr unsigned kMostSeconds = 120;
+
+/// How a test ended in one way.
+enum class Verdict : char { Passed = 'p', Refused = 'r', Wrong = 'w', Crashed = 'c', Skipped = 's' };
+
+struct Way {
+  std::string name;
+  std::string strategy;            ///< empty: reference kernels
+  std::vector<std::string> rules;  ///< paths
+  std::shared_ptr<const driver::RuleFiles> files{};
+};
+
+struct Line {
+  Verdict verdict;
+  std::string why;
+};
+
+struct Test {
+  fs::path folder;
+  int64_t opset = 0;
+  std::string left_out;       ///< why; empty: it is run
+  std::vector<Line> lines{};  ///< one for each way
+};
+
+// --- which tests there are ---
+
+std::string reason_to_leave_out(const onnx::ModelProto& model) {
+  for (const auto& import : model.opset_import()) {
+    if (import.domain() == "ai.onnx.ml" || import.domain() == "ai.onnx.preview.training") return import.domain();
+  }
+  auto is_tensor_of_numbers = [](const onnx::ValueInfoProto& value) {
+    return !value.has_type() ||
+           (value.type().has_tensor_type() && value.type().tensor_type().elem_type() != onnx::TensorProto::STRING);
+  };
+  const auto& graph = model.graph();
+  bool all = std::all_of(graph.input().begin(), graph.input().end(), is_tensor_of_numbers) &&
+             std::all_of(graph.output().begin(), graph.output().end(), is_tensor_of_numbers);
+  if (!all) return "strings, sequences, optionals";
+  for (const auto& node : graph.node()) {
+    if (node.op_type() == "ImageDecoder") return "images";
+    if (node.op_type().starts_with("Sequence") || node.op_type().starts_with("Optional"))
+      return "strings, sequences, optionals";
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.name() == "training_mode" && attribute.i() != 0) return "training";
+    }
+  }
+  return "";
+}
+
+std::vector<Test> tests_in(const fs::path& root, const std::string& only) {
+  std::vector<Test> tests;
+  for (const auto& entry : fs::recursive_directory_iterator(root, fs::directory_options::follow_directory_symlink)) {
+    fs::path folder = entry.path().parent_path();
+    bool is_test = entry.path().filename() == "model.onnx" && fs::exists(folder / "test_data_set_0") &&
+                   folder.string().find(only) != std::string::npos;
+    if (!is_test) continue;
+    Test& test = tests.emplace_back();
+    test.folder = folder;
+    onnx::ModelProto model;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    if (!model.ParseFromIstream(&stream)) continue;
+    for (const auto& import : model.opset_import()) {
+      if (import.domain().empty() || import.domain() == "ai.onnx") test.opset = import.version();
+    }
+    test.left_out = reason_to_leave_out(model);
+  }
+  std::sort(tests.begin(), tests.end(), [](const Test& a, const Test& b) { return a.folder < b.folder; });
+  return tests;
+}
+
+// --- one test, in a process of its own ---
+
+Line compile_and_run(const Way& way, const NodeTestCase& test, const fs::path& model) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  driver::Settings settings;
+  settings.strategy = way.strategy;
+  settings.costs.mode = driver::CostMode::Estimate;
+  settings.costs.database = "";
+  settings.cache = "";
+  auto failed = [&diags] { return Line{Verdict::Wrong, diags.render()}; };
+  auto compilation = driver::Compilation::open({model, {*test.graph, {}}, {}}, way.files, settings, diags);
+  if (compilation == nullptr || !compilation->run_passes({}, diags)) return failed();
+  auto candidates = compilation->find_candidates({}, nullptr, diags);
+  if (!candidates) return failed();
+  auto found = compilation->find_placement(*candidates, compilation->strategy(), diags);
+  if (!found) return failed();
+  auto runner = driver::load_runner(compilation->graph(), found->placement, compilation->targets(), nullptr, diags);
+  if (!runner) return failed();
+  auto got = runner->executor->run(test.inputs);
+  if (!got) return {Verdict::Wrong, got.message()};
+  std::string what = testing::difference(*got, test.wanted);
+  return {what.empty() ? Verdict::Passed : Verdict::Wrong, what};
+}
+
+Line run_one(const Way& way, const NodeTestCase& test, const fs::path& folder) {
+  if (!way.strategy.empty()) return compile_and_run(way, test, folder / "model.onnx");
+  auto got = ir::evaluate_graph(*test.graph, test.inputs);
+  if (!got) return {Verdict::Wrong, got.message()};
+  std::string what = testing::difference(*got, test.wanted);
+  return {what.empty() ? Verdict::Passed : Verdict::Wrong, what};
+}
+
+/// The first error, without its place.
+std::string reason_of(const std::string& messages) {
+  size_t at = messages.find("error: ");
+  std::string text = at == std::string::npos ? messages : messages.substr(at + 7);
+  return text.substr(0, text.find('\n'));
+}
+
+/// Writes a line for each way: the verdict and, after a space, why.
+void run_in_child(const Test& test, const std::vector<Way>& ways, int out) {
+  alarm(kMostSeconds);
+  NodeTestCase read = testing::read_node_test(test.folder);
+  for (const Way& way : ways) {
+    Line line{Verdict::Refused, reason_of(read.why)};
+    if (read.outcome == Outcome::Passed) line = run_one(way, read, test.folder);
+    std::replace(line.why.begin(), line.why.end(), '\n', ' ');
+    std::string text = fmt::format("{} {}\n", static_cast<char>(line.verdict), line.why);
+    if (write(out, text.data(), text.size()) < 0) _exit(1);
+  }
+}
+
+struct Child {
+  pid_t pid;
+  int pipe;
+  Test* test;
+  std::string text{};
+};
+
+Child start(Test& test, const std::vector<Way>& ways) {
+  std::array<int, 2> ends;
+  if (pipe(ends.data()) != 0) throw std::runtime_error("no pipe");
+  std::fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    run_in_child(test, ways, ends[1]);
+    close(ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  return {pid, ends[0], &test};
+}
+
+/// Reads what the child wrote; a way that it did not reach is where it crashed.
+void collect(Child& child, size_t ways) {
+  std::array<char, 4096> buffer;
+  for (ssize_t n; (n = read(child.pipe, buffer.data(), buffer.size())) > 0;)
+    child.text.append(buffer.data(), static_cast<size_t>(n));
+  close(child.pipe);
+  int status = 0;
+  waitpid(child.pid, &status, 0);
+  for (size_t at = 0, end; (end = child.text.find('\n', at)) != std::string::npos; at = end + 1) {
+    std::string line = child.text.substr(at, end - at);
+    child.test->lines.push_back({static_cast<Verdict>(line[0]), line.substr(2)});
+  }
+  std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "ended early";
+  while (child.test->lines.size() < ways) child.test->lines.push_back({Verdict::Crashed, how});
+}
+
+void run_all(std::vector<Test>& tests, const std::vector<Way>& ways, size_t jobs) {
+  std::vector<Child> running;
+  size_t next = 0;
+  while (next < tests.size() || !running.empty()) {
+    while (next < tests.size() && running.size() < jobs) {
+      Test& test = tests[next++];
+      if (test.left_out.empty()) running.push_back(start(test, ways));
+    }
+    if (running.empty()) continue;
+    std::vector<pollfd> waits;
+    for (const Child& child : running) waits.push_back({child.pipe, POLLIN | POLLHUP, 0});
+    poll(waits.data(), waits.size(), -1);
+    for (size_t i = running.size(); i-- > 0;) {
+      if (waits[i].revents == 0) continue;
+      std::array<char, 4096> buffer;
+      ssize_t n = read(running[i].pipe, buffer.data(), buffer.size());
+      if (n > 0) {
+        running[i].text.append(buffer.data(), static_cast<size_t>(n));
+        continue;
+      }
+      collect(running[i], ways.size());
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+// --- what is printed ---
+
+void print_table(const std::vector<Test>& tests, const std::vector<Way>& ways) {
+  std::map<int64_t, std::vector<const Test*>> by_opset;
+  for (const Test& test : tests) by_opset[test.opset].push_back(&test);
+  std::string head = fmt::format("{:>6} {:>6} {:>8}", "opset", "tests", "left out");
+  for (const Way& way : ways) head += fmt::format("  {:>28}", way.name + ": pass ref. wrong crash");
+  fmt::print("{}\n", head);
+  auto row = [&](const std::string& name, const std::vector<const Test*>& some) {
+    auto left_out = std::count_if(some.begin(), some.end(), [](const Test* test) { return !test->left_out.empty(); });
+    std::string text = fmt::format("{:>6} {:>6} {:>8}", name, some.size(), left_out);
+    for (size_t w = 0; w < ways.size(); ++w) {
+      std::map<Verdict, int> counts;
+      for (const Test* test : some) {
+        if (test->left_out.empty()) ++counts[test->lines[w].verdict];
+      }
+      text += fmt::format("  {:>13} {:>4} {:>4} {:>4}", counts[Verdict::Passed], counts[Verdict::Refused],
+                          counts[Verdict::Wrong], counts[Verdict::Crashed]);
+    }
+    fmt::print("{}\n", text);
+  };
+  std::vector<const Test*> all;
+  for (const auto& [opset, some] : by_opset) {
+    row(std::to_string(opset), some);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  row("all", all);
+}
+
+void print_counts(const std::string& title, const std::map<std::string, int>& counts) {
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  fmt::print("\n{}\n", title);
+  for (const auto& [reason, count] : sorted) fmt::print("{:>6}  {}\n", count, reason);
+}
+
+/// Returns whether every test passed or was refused.
+bool print_details(const std::vector<Test>& tests, const std::vector<Way>& ways) {
+  std::map<std::string, int> left_out, refused;
+  std::string faults;
+  for (const Test& test : tests) {
+    if (!test.left_out.empty()) {
+      ++left_out[test.left_out];
+      continue;
+    }
+    if (test.lines[0].verdict == Verdict::Refused) ++refused[test.lines[0].why];
+    for (size_t w = 0; w < ways.size(); ++w) {
+      const Line& line = test.lines[w];
+      if (line.verdict != Verdict::Wrong && line.verdict != Verdict::Crashed) continue;
+      faults += fmt::format("{:>7} {} {}: {}\n", line.verdict == Verdict::Wrong ? "wrong" : "crashed", ways[w].name,
+                            test.folder.filename().string(), line.why.substr(0, 300));
+    }
+  }
+  print_counts("left out", left_out);
+  print_counts("refused", refused);
+  if (!faults.empty()) fmt::print("\n{}", faults);
+  return faults.empty();
+}
+
+std::vector<Way> all_ways() {
+  const std::string root = COLLAGE_SOURCE_DIR;
+  return {{"reference", "", {}},
+          {"host", "single:host", {root + "/rules/host.rules"}},
+          {"optimal", "optimal", {root + "/rules"}},
+          {"device", "optimal", {root + "/rules/host.rules", root + "/tests/filetests/run/Inputs/fast.rules"}}};
+}
+
+int usage() {
+  fmt::print(stderr, "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT]\n");
+  return 2;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.size() % 2 == 0 || !fs::is_directory(arguments[0])) return usage();
+  std::string chosen = "reference,host,optimal,device", only;
+  size_t jobs = 2;
+  for (size_t i = 1; i < arguments.size(); i += 2) {
+    const std::string& value = arguments[i + 1];
+    if (arguments[i] == "--ways") {
+      chosen = value;
+    } else if (arguments[i] == "--only") {
+      only = value;
+    } else if (arguments[i] == "--jobs" && std::atoi(value.c_str()) > 0) {
+      jobs = static_cast<size_t>(std::atoi(value.c_str()));
+    } else {
+      return usage();
+    }
+  }
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::vector<Way> ways;
+  for (Way& way : all_ways()) {
+    if (("," + chosen + ",").find("," + way.name + ",") == std::string::npos) continue;
+    if (!way.rules.empty()) way.files = driver::read_rule_files(way.rules, sources, diags);
+    if (!way.rules.empty() && way.files == nullptr) {
+      fmt::print(stderr, "{}", diags.render());
+      return 2;
+    }
+    ways.push_back(std::move(way));
+  }
+  if (ways.empty()) return usage();
+  std::vector<Test> tests = tests_in(arguments[0], only);
+  run_all(tests, ways, jobs);
+  print_table(tests, ways);
+  return print_details(tests, ways) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace collage
+
+int main(int argc, char** argv) {
+  return collage::run({argv + 1, argv + argc});
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that the importer composes of others, against numbers worked out from their definitions.
+#include <cmath>
+
+#include "tests/unit/compiler/import/import_test.h"
+
+namespace collage::import {
+namespace {
+
+using Numbers = std::vector<float>;
+
+class CompositionsTest : public ImportTest {
+ protected:
+  onnx::NodeProto& microsoft(const std::string& op, const std::vector<std::string>& inputs,
+                             const std::vector<std::string>& outputs) {
+    onnx::NodeProto& added = node(op, inputs, outputs);
+    added.set_domain("com.microsoft");
+    return added;
+  }
+  Numbers run_model() {
+    auto imported = import_model();
+    EXPECT_TRUE(imported) << messages();
+    return imported ? run(*imported) : Numbers();
+  }
+  void expect_near(const Numbers& want) {
+    Numbers got = run_model();
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+  }
+};
+
+TEST_F(CompositionsTest, RmsNormalization) {
+  set_opset(23);
+  input("x", {1, 2});
+  floats("scale", {2}, {1, 10});
+  attr(node("RMSNormalization", {"x", "scale"}, {"y"}), "epsilon", 0.0f);
+  output("y");
+  double root = std::sqrt((1.0 + 4.0) / 2);
+  expect_near({static_cast<float>(1 / root), static_cast<float>(20 / root)});
+}
+
+TEST_F(CompositionsTest, SkipNormalizationsGiveTheirSum) {
+  input("x", {1, 2});
+  floats("skip", {1, 2}, {2, 3});
+  floats("scale", {2}, {1, 1});
+  floats("bias", {2}, {0, 1});
+  microsoft("SkipSimplifiedLayerNormalization", {"x", "skip", "scale", "bias"}, {"y", "", "", "sum"});
+  output("sum");
+  output("y");
+  expect_near({3, 6});  // [1, 2] + [2, 3] + [0, 1]
+}
+
+TEST_F(CompositionsTest, SwishAndGatedSwish) {
+  set_opset(28);
+  input("x", {2});
+  attr(node("Swish", {"x"}, {"s"}), "alpha", 2.0f);
+  node("SwiGLU", {"x", "s"}, {"y"});
+  output("y");
+  auto swish = [](double x, double alpha) { return x / (1 + std::exp(-alpha * x)); };
+  expect_near({static_cast<float>(swish(1, 1) * swish(1, 2)), static_cast<float>(swish(2, 1) * swish(2, 2))});
+}
+
+TEST_F(CompositionsTest, RotaryEmbeddingTurnsPairs) {
+  set_opset(23);
+  input("x", {1, 1, 1, 5});  // 1 2 3 4 turn, 5 stays
+  floats("cos", {3, 2}, {9, 9, 9, 9, 0, 1});
+  floats("sin", {3, 2}, {9, 9, 9, 9, 1, 0});
+  initializer("position", {1, 1}, TensorProto::INT64).add_int64_data(2);
+  auto& rotary = node("RotaryEmbedding", {"x", "cos", "sin", "position"}, {"y"});
+  attr(rotary, "rotary_embedding_dim", int64_t{4});
+  output("y");
+  expect_near({-3, 2, 1, 4, 5});  // (1, 3) by a quarter, (2, 4) not at all
+  attr(rotary, "interleaved", int64_t{1});
+  expect_near({-2, 1, 3, 4, 5});  // (1, 2) by a quarter, (3, 4) not at all
+}
+
+TEST_F(CompositionsTest, CausalConvolutionCarriesItsState) {
+  set_opset(27);
+  input("x", {1, 1, 3});
+  floats("w", {1, 1, 3}, {100, 10, 1});
+  floats("past", {1, 1, 2}, {8, 9});
+  node("CausalConvWithState", {"x", "w", "", "past"}, {"y", "state"});
+  attr(node("Concat", {"y", "state"}, {"both"}), "axis", int64_t{2});
+  output("both");
+  expect_near({891, 912, 123, 2, 3});
+}
+
+TEST_F(CompositionsTest, LinearAttentionStepByStep) {
+  set_opset(27);
+  input("q", {1, 2, 1});  // 1 2
+  floats("k", {1, 2, 1}, {3, 5});
+  floats("v", {1, 2, 1}, {7, 11});
+  floats("decay", {1, 2, 1}, {0, static_cast<float>(std::log(0.5))});
+  floats("beta", {1, 2, 1}, {1, 0.1f});
+  auto& attention = node("LinearAttention", {"q", "k", "v", "", "decay", "beta"}, {"y", "state"});
+  for (const char* name : {"q_num_heads", "kv_num_heads"}) attr(attention, name, int64_t{1});
+  attr(node("Concat", {"y", "last"}, {"both"}), "axis", int64_t{1});
+  initializer("flat", {3}, TensorProto::INT64);
+  for (int64_t dim : {1, 1, 1}) graph().mutable_initializer(graph().initializer_size() - 1)->add_int64_data(dim);
+  node("Reshape", {"state", "flat"}, {"last"});
+  output("both");
+  // S = 3 * 7;  then S = 21 / 2, v = 0.1 * (11 - 10.5 * 5), S + 5 v
+  float state = 10.5f + 5 * 0.1f * (11 - 52.5f);
+  expect_near({21, 2 * state, state});
+}
+
+TEST_F(CompositionsTest, FusedProductsAndActivations) {
+  input("a", {2, 2});  // 1 2, 3 4
+  floats("b", {2, 2}, {1, -1, 0, 1});
+  auto& product = microsoft("FusedMatMul", {"a", "b"}, {"p"});
+  attr(product, "transB", int64_t{1});
+  attr(product, "alpha", 2.0f);
+  floats("c", {2}, {0, -100});
+  auto& gemm = microsoft("FusedGemm", {"p", "b", "c"}, {"y"});
+  attr(gemm, "activation", std::string("Relu"));
+  output("y");
+  // p = 2 a bT = -2 4, -2 8;  p b + c = -2, 2 + 4 - 100
+  expect_near({0, 0, 0, 0});
+  attr(gemm, "beta", 0.0f);
+  expect_near({0, 6, 0, 10});
+}
+
+TEST_F(CompositionsTest, WeightsOfFourBitsAreUnpacked) {
+  input("x", {1, 8});  // 1 … 8
+  // The low four bits come first: 0 1 2 3 4 5 6 7, less 8 each, times 0.5.
+  initializer("w", {1, 1, 4}, TensorProto::UINT8).set_raw_data(std::string("\x10\x32\x54\x76", 4));
+  floats("scale", {1}, {0.5f});
+  auto& product = microsoft("MatMulNBits", {"x", "w", "scale"}, {"y"});
+  attr(product, "K", int64_t{8});
+  attr(product, "N", int64_t{1});
+  attr(product, "bits", int64_t{4});
+  attr(product, "block_size", int64_t{8});
+  output("y");
+  float want = 0;
+  for (int i = 0; i < 8; ++i) want += static_cast<float>((i + 1) * (i - 8)) * 0.5f;
+  expect_near({want});
+  initializer("zero", {1}, TensorProto::UINT8).set_raw_data("\x03");
+  product.add_input("zero");
+  want = 0;
+  for (int i = 0; i < 8; ++i) want += static_cast<float>((i + 1) * (i - 3)) * 0.5f;
+  expect_near({want});
+  graph().mutable_initializer(0)->set_raw_data("\x10");
+  graph().mutable_initializer(0)->set_dims(2, 1);
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("the weights have 1 bytes, need 4"), std::string::npos) << messages();
+}
+
+TEST_F(CompositionsTest, QuantizedSums) {
+  initializer("a", {2}, TensorProto::UINT8).set_raw_data("\x0a\x0c");
+  initializer("b", {2}, TensorProto::UINT8).set_raw_data("\x01\x02");
+  floats("half", {}, {0.5f});
+  floats("one", {}, {1});
+  initializer("ten", {}, TensorProto::UINT8).set_raw_data("\x0a");
+  input("x", {2});
+  microsoft("QLinearAdd", {"a", "half", "ten", "b", "one", "", "one", "ten"}, {"sum"});
+  microsoft("DequantizeLinear", {"sum", "one", "ten"}, {"y"});
+  output("y");
+  expect_near({1, 3});  // (0 + 1), (1 + 2)
+}
+
+TEST_F(CompositionsTest, WhatIsNotUnderstoodIsRefused) {
+  input("x", {1, 2, 4});
+  auto& unknown = microsoft("BiasGelo", {"x", "x"}, {"y"});
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("did you mean `BiasGelu`?"), std::string::npos) << messages();
+  unknown.set_op_type("QuickGelu");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("operand 1 of QuickGelu is not supported"), std::string::npos) << messages();
+  unknown.set_op_type("FusedMatMul");
+  unknown.mutable_input()->RemoveLast();
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("operand 1 of FusedMatMul is left out"), std::string::npos) << messages();
+}
+
+}  // namespace
+}  // namespace collage::import
