@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/evaluate.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/diagnostic.h"
@@ -65,6 +66,7 @@ class Emitter {
   ir::Graph& graph_;
   ModelNames names_;
   support::Diagnostics& diags_;
+  ir::FoldBudget budget_;
 };
 
 }  // namespace collage::import

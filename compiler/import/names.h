@@ -12,6 +12,9 @@ namespace collage::import {
 
 using NameSet = std::set<std::string, std::less<>>;
 
+/// Shows control characters in names of the graph and the branches inside it: support/visible.h.
+void make_names_visible(onnx::GraphProto& proto);
+
 /// Names defined and read in the graph and the branches inside it.
 ModelNames collect_names(const onnx::GraphProto& proto);
 

@@ -29,10 +29,10 @@ constexpr size_t kMostErrors = 20;
 
 class OnnxImporter {
  public:
-  OnnxImporter(std::string file, std::string folder, const onnx::ModelProto& model, const OnnxOptions& options,
+  OnnxImporter(std::string file, ExternalData external, const onnx::ModelProto& model, const OnnxOptions& options,
                support::Diagnostics& diags)
       : file_(std::move(file)),
-        folder_(std::move(folder)),
+        external_(std::move(external)),
         model_(model),
         proto_(model.graph()),
         options_(options),
@@ -65,7 +65,7 @@ class OnnxImporter {
   }
 
   const std::string file_;
-  const std::string folder_;
+  const ExternalData external_;
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   const OnnxOptions& options_;
@@ -121,7 +121,7 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
     const std::string& name = initializer.name();
     if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
     std::string place = at("initializer", name);
-    runtime::Result<Tensor> tensor = tensor_of(initializer, folder_);
+    runtime::Result<Tensor> tensor = tensor_of(initializer, external_);
     if (!tensor) {
       diags_.error_at(Code::BadConstant, place, "{}", tensor.message());
       failed_.insert(name);
@@ -273,11 +273,12 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   if (node.output_size() != 1 || node.attribute_size() != 1) {
     return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant has one value and one result");
   }
+  if (node.output(0).empty()) return true;  // nothing can read it
   const auto& attribute = node.attribute(0);
   if (attribute.name() == "value" && attribute.has_t() && is_widened(attribute.t().data_type())) {
     diags_.warning_at(Code::UnsupportedOnnx, place, "{} is carried as f32", element_name(attribute.t().data_type()));
   }
-  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
   if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
   Tensor tensor;
   if (auto* given = std::get_if<Tensor>(&*value)) {
@@ -366,7 +367,7 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
     is_there = add_branch(node, place);
   } else {
     for (const auto& attribute : node.attribute()) {
-      runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+      runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
       if (!value) {
         diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
         return;
@@ -451,14 +452,16 @@ std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnosti
   runtime::Status status = parse_file(path, model);
   if (!status) return diags.error_at(Code::CannotRead, path, "{}", status.message());
   if (!model.has_graph()) return diags.error_at(Code::BadModel, path, "holds no ONNX model");
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  return OnnxImporter(path, folder, model, options, diags).run();
+  make_names_visible(*model.mutable_graph());
+  const ExternalData external(std::filesystem::path(path).parent_path().string(), &options.access);
+  return OnnxImporter(path, external, model, options, diags).run();
 }
 
 std::vector<std::string> onnx_input_names(const std::string& path) {
   onnx::ModelProto model;
   std::vector<std::string> names;
   if (!parse_file(path, model)) return names;
+  make_names_visible(*model.mutable_graph());
   for (const auto& input : model.graph().input()) names.push_back(input.name());
   return names;
 }

@@ -36,6 +36,9 @@ bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values
 /// if given.
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes);
 
+/// If the operand is constant: its elements must be indices of a dimension of `extent`, negative ones from its end.
+bool require_constant_indices(InferContext& ctx, size_t operand, int64_t extent);
+
 /// Sets output 0's type to operand 0's.
 bool same_as_input(InferContext& ctx);
 
