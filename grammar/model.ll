@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "compiler/support/check.h"
+#include "compiler/support/visible.h"
 #include "model_parser.h"
 
 #define YY_DECL \
@@ -57,7 +58,7 @@ parser::symbol_type word(const ScanState& state, std::string_view text) {
 /// The name after a sigil, plain or quoted.
 std::string name_text(ScanState& state, std::string_view text) {
   text.remove_prefix(1);
-  std::string name = text.starts_with('"') ? unquote(text) : std::string(text);
+  std::string name = text.starts_with('"') ? collage::support::visible(unquote(text)) : std::string(text);
   if (name.empty()) {
     state.error(Code::SyntaxError, state.span(), "a name is empty");
     name = "\"\"";

@@ -104,7 +104,8 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
   if (compiler == nullptr) return 1;
   api::CompilerState& state = *compiler->state;
   return guarded(state, 1, [&] {
-    auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags);
+    auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
+                                         state.settings.allows_outside);
     if (rules == nullptr) return 1;
     state.rules = std::move(rules);
     return 0;
@@ -164,7 +165,8 @@ collage_model* collage_model_load(collage_compiler* compiler, const char* path) 
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
-    auto file = driver::read_model_file({path, state.shapes}, state.sources, *state.diags);
+    auto file =
+        driver::read_model_file({path, state.shapes, state.settings.allows_outside}, state.sources, *state.diags);
     if (!file) return nullptr;
     return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};
   });
@@ -221,9 +223,8 @@ char* collage_why(const collage_placement* placement, const char* nodes) {
 
 char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend) {
   if (nodes == nullptr || backend == nullptr) return nullptr;
-  return text_of(placement, [&](const api::PlacedModel& placed) {
-    return api::explain(placed, {"", {nodes, backend}});
-  });
+  return text_of(placement,
+                 [&](const api::PlacedModel& placed) { return api::explain(placed, {"", {nodes, backend}}); });
 }
 
 void collage_placement_free(collage_placement* placement) {

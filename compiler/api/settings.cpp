@@ -78,9 +78,9 @@ bool set_strategy(CompilerState& s, const std::string& value) {
   return true;
 }
 
-bool set_strict(CompilerState& s, const std::string& value) {
+bool set_flag(bool& flag, const std::string& value) {
   if (value != "true" && value != "false") return false;
-  s.settings.is_strict = value == "true";
+  flag = value == "true";
   return true;
 }
 
@@ -97,6 +97,10 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"allow", "[BACKEND=]DTYPES", [](CompilerState& s, const std::string& v) { return add(s.settings.allow, v); }},
+    {"allow-code", "`true` or `false`",
+     [](CompilerState& s, const std::string& v) { return set_flag(s.settings.allows_code, v); }},
+    {"allow-outside", "`true` or `false`",
+     [](CompilerState& s, const std::string& v) { return set_flag(s.settings.allows_outside, v); }},
     {"budget", "SECONDS", set_budget},
     {"cache", "FOLDER",
      [](CompilerState& s, const std::string& v) { return store(s.settings.cache, std::optional(v)); }},
@@ -121,7 +125,8 @@ constexpr Row kRows[] = {
     {"placement", "FILE", [](CompilerState& s, const std::string& v) { return set_text(s.followed, v); }},
     {"shape", "NAME=1x3x224x224", set_shape},
     {"strategy", "a strategy", set_strategy},
-    {"strict", "`true` or `false`", set_strict},
+    {"strict", "`true` or `false`",
+     [](CompilerState& s, const std::string& v) { return set_flag(s.settings.is_strict, v); }},
     {"target", "NAME[,attribute=value]",
      [](CompilerState& s, const std::string& v) { return add(s.settings.targets, v); }},
     {"threads", "1 … 1024",

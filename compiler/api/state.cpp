@@ -18,7 +18,8 @@ void CompilerState::clear_diagnostics() {
 }
 
 std::shared_ptr<const driver::RuleFiles> CompilerState::find_rules() {
-  if (rules == nullptr) rules = driver::read_rule_files(driver::default_rules(), sources, *diags);
+  if (rules == nullptr)
+    rules = driver::read_rule_files(driver::default_rules(), sources, *diags, settings.allows_outside);
   return rules;
 }
 

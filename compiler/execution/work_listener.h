@@ -20,6 +20,7 @@ struct Progress {
 /// For each piece of work: `begin`, `progress` any number of times, `end`. Pieces do not overlap. Functions may be
 /// empty and are called by the thread that compiles.
 struct WorkListener {
+  std::function<void(const char*)> stage{};  ///< a stage of the command begins; a literal
   std::function<void(Work)> begin{};
   std::function<void(const Progress&)> progress{};
   std::function<void()> end{};

@@ -62,7 +62,7 @@ bool Emitter::emit(PendingNode node) {
                                   [this](const std::string& name) { return names_.outputs.contains(name); });
   if (!makes_output) {
     std::vector<std::optional<ir::TensorType>> wanted(types->begin(), types->end());
-    if (auto results = ir::evaluate_constant_node(graph_, *op, node.inputs, node.attrs, wanted)) {
+    if (auto results = ir::evaluate_constant_node(graph_, *op, node.inputs, node.attrs, wanted, budget_)) {
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (!node.outputs[i].empty()) graph_.add_constant(node.outputs[i], ir::make_constant((*results)[i]));
       }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/evaluate.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/diagnostic.h"
@@ -69,6 +70,7 @@ class Emitter {
   support::Diagnostics& diags_;
   /// For each base of a fresh name the first suffix that may be free: names are never given back.
   mutable std::map<std::string, int, std::less<>> next_suffix_;
+  ir::FoldBudget budget_;
 };
 
 }  // namespace collage::import

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/support/visible.h"
+
 namespace collage::import {
 namespace {
 
@@ -46,6 +48,15 @@ void rename_captures(onnx::GraphProto& graph, NewNames names) {
   for (auto& output : *graph.mutable_output()) rename(*output.mutable_name(), names);
 }
 
+void show_controls(std::string* name) {
+  *name = support::visible(*name);
+}
+
+template <typename Values>
+void show_controls_of(Values& values) {
+  for (auto& value : values) show_controls(value.mutable_name());
+}
+
 }  // namespace
 
 void rename(std::string& name, const NewNames& names) {
@@ -56,6 +67,23 @@ void rename_operands(onnx::NodeProto& node, const NewNames& names) {
   for (std::string& input : *node.mutable_input()) rename(input, names);
   for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.has_g()) rename_captures(*attribute.mutable_g(), names);
+  }
+}
+
+void make_names_visible(onnx::GraphProto& proto) {
+  show_controls(proto.mutable_name());
+  show_controls_of(*proto.mutable_input());
+  show_controls_of(*proto.mutable_output());
+  show_controls_of(*proto.mutable_value_info());
+  show_controls_of(*proto.mutable_initializer());
+  for (auto& node : *proto.mutable_node()) {
+    show_controls(node.mutable_name());
+    for (std::string& input : *node.mutable_input()) show_controls(&input);
+    for (std::string& output : *node.mutable_output()) show_controls(&output);
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) make_names_visible(*attribute.mutable_g());
+      for (auto& graph : *attribute.mutable_graphs()) make_names_visible(graph);
+    }
   }
 }
 

@@ -21,6 +21,9 @@ void rename(std::string& name, const NewNames& names);
 /// Renames what a node reads, the graphs inside it included. Names that such a graph defines hide outer ones.
 void rename_operands(onnx::NodeProto& node, const NewNames& names);
 
+/// Shows control characters in names of the graph and the branches inside it: support/visible.h.
+void make_names_visible(onnx::GraphProto& proto);
+
 /// Names defined and read in the graph and the branches inside it.
 ModelNames collect_names(const onnx::GraphProto& proto);
 

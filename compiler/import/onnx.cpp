@@ -39,10 +39,10 @@ constexpr size_t kMostNested = 100;
 
 class OnnxImporter {
  public:
-  OnnxImporter(std::string file, std::string folder, const onnx::ModelProto& model, const OnnxOptions& options,
+  OnnxImporter(std::string file, ExternalData external, const onnx::ModelProto& model, const OnnxOptions& options,
                support::Diagnostics& diags)
       : file_(std::move(file)),
-        folder_(std::move(folder)),
+        external_(std::move(external)),
         model_(model),
         proto_(model.graph()),
         options_(options),
@@ -81,7 +81,7 @@ class OnnxImporter {
   }
 
   const std::string file_;
-  const std::string folder_;
+  const ExternalData external_;
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   const OnnxOptions& options_;
@@ -138,7 +138,7 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
     const std::string& name = initializer.name();
     if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
     std::string place = at("initializer", name);
-    runtime::Result<Tensor> tensor = tensor_of(initializer, folder_);
+    runtime::Result<Tensor> tensor = tensor_of(initializer, external_);
     if (!tensor) {
       diags_.error_at(Code::BadConstant, place, "{}", tensor.message());
       failed_.insert(name);
@@ -150,7 +150,7 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
     const std::string& name = sparse.values().name();
     if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
     std::string place = at("initializer", name);
-    runtime::Result<Tensor> tensor = dense_tensor_of(sparse, folder_);
+    runtime::Result<Tensor> tensor = dense_tensor_of(sparse, external_);
     if (!tensor) diags_.error_at(Code::BadConstant, place, "{}", tensor.message());
     if (!tensor || !add_constant(name, std::move(*tensor), place)) failed_.insert(name);
   }
@@ -291,7 +291,7 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   if (node.output(0).empty()) return true;
   const auto& attribute = node.attribute(0);
   if (attribute.has_sparse_tensor()) {
-    runtime::Result<Tensor> dense = dense_tensor_of(attribute.sparse_tensor(), folder_);
+    runtime::Result<Tensor> dense = dense_tensor_of(attribute.sparse_tensor(), external_);
     if (!dense) return diags_.error_at(Code::BadConstant, place, "{}", dense.message());
     return add_constant(node.output(0), std::move(*dense), place);
   }
@@ -299,7 +299,7 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
     return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant of strings (`{}`) is not supported",
                            attribute.name());
   }
-  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
   if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
   Tensor tensor;
   if (auto* given = std::get_if<Tensor>(&*value)) {
@@ -449,7 +449,7 @@ bool OnnxImporter::add_operator(const onnx::NodeProto& node, PendingNode pending
   const ComposedOp* composition = find_composition(domain, node.op_type(), opset_);
   if (composition == nullptr && !domain.empty()) return report_unknown(node, pending.where);
   for (const auto& attribute : node.attribute()) {
-    runtime::Result<runtime::AttrValue> value = attribute_of(attribute, folder_);
+    runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
     if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
     pending.attrs.set(attribute.name(), std::move(*value));
   }
@@ -537,14 +537,16 @@ std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnosti
   runtime::Status status = parse_file(path, model);
   if (!status) return diags.error_at(Code::CannotRead, path, "{}", status.message());
   if (!model.has_graph()) return diags.error_at(Code::BadModel, path, "holds no ONNX model");
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  return OnnxImporter(path, folder, model, options, diags).run();
+  make_names_visible(*model.mutable_graph());
+  const ExternalData external(std::filesystem::path(path).parent_path().string(), &options.access);
+  return OnnxImporter(path, external, model, options, diags).run();
 }
 
 std::vector<std::string> onnx_input_names(const std::string& path) {
   onnx::ModelProto model;
   std::vector<std::string> names;
   if (!parse_file(path, model)) return names;
+  make_names_visible(*model.mutable_graph());
   for (const auto& input : model.graph().input()) names.push_back(input.name());
   return names;
 }

@@ -12,6 +12,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_access.h"
 
 namespace collage::import {
 
@@ -21,6 +22,8 @@ struct OnnxOptions {
   std::map<std::string, ir::Shape> input_shapes;
   /// Inputs that become constants: inputs that determine shapes, for models that read them at run time.
   std::map<std::string, ir::Tensor> bound_inputs;
+  /// Which files of external data may be read besides those in the model's folder.
+  support::FileAccess access;
 };
 
 /// Returns nullopt on failure, after one or more errors that name the file and the node.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/proto.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -13,10 +12,10 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <type_traits>
 
 #include "runtime/io/element_formats.h"
+#include "runtime/io/file_bytes.h"
 
 namespace collage::import {
 namespace {
@@ -128,19 +127,24 @@ bool stays_inside(const std::string& location) {
 }
 
 /// Reads the `need` bytes of a tensor stored in a separate file. Allocates only after the file is known to have them.
-Result<std::string> external_bytes(const TensorProto& proto, const std::string& folder, uint64_t need) {
+Result<std::string> external_bytes(const TensorProto& proto, const ExternalData& external, uint64_t need) {
   Result<ExternalRange> range = external_range(proto);
   if (!range) return range.status();
   auto fail = [&proto](const std::string& why) {
     return Status::error(fmt::format("external data of `{}`: {}", proto.name(), why));
   };
-  if (!stays_inside(range->location)) {
+  const std::filesystem::path path = std::filesystem::path(external.folder) / range->location;
+  const support::FileAccess none;
+  const support::FileAccess& access = external.access == nullptr ? none : *external.access;
+  const bool is_inside = stays_inside(range->location) && access.allows(path.string(), external.folder);
+  if (range->location.empty() || (!is_inside && !access.allows_outside())) {
     return fail(fmt::format("location `{}` is not inside the model's folder", range->location));
   }
   if (range->length >= 0 && static_cast<uint64_t>(range->length) != need) {
     return fail(fmt::format("{} bytes for a tensor of {}", range->length, need));
   }
-  std::filesystem::path path = std::filesystem::path(folder) / range->location;
+  const Result<runtime::Descriptor> file = runtime::open_to_read(path.string());
+  if (!file) return fail(fmt::format("cannot read `{}`: {}", path.string(), file.message()));
   std::error_code problem;
   uint64_t size = std::filesystem::file_size(path, problem);
   if (problem) return fail(fmt::format("cannot read `{}`: {}", path.string(), problem.message()));
@@ -149,10 +153,12 @@ Result<std::string> external_bytes(const TensorProto& proto, const std::string& 
     return fail(fmt::format("{} bytes at {} of a file of {}", need, offset, size));
   }
   std::string bytes(need, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(range->offset);
-  file.read(bytes.data(), static_cast<std::streamsize>(need));
-  if (!file) return fail(fmt::format("cannot read `{}`", path.string()));
+  for (size_t done = 0; done < need;) {
+    const ssize_t got = ::pread(file->get(), bytes.data() + done, need - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return fail(fmt::format("cannot read `{}`", path.string()));
+    done += static_cast<size_t>(got);
+  }
   return bytes;
 }
 
@@ -170,12 +176,9 @@ int64_t elements_present(const TensorProto& proto, DType dtype) {
 }  // namespace
 
 Status parse_file(const std::string& path, google::protobuf::MessageLite& message) {
-  std::error_code problem;
-  if (std::filesystem::is_directory(path, problem)) return Status::error("cannot read: is a directory");
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Status::error(fmt::format("cannot read: {}", std::strerror(errno)));
-  google::protobuf::io::FileInputStream stream(descriptor);
-  stream.SetCloseOnDelete(true);
+  const Result<runtime::Descriptor> file = runtime::open_to_read(path);
+  if (!file) return Status::error(fmt::format("cannot read: {}", file.message()));
+  google::protobuf::io::FileInputStream stream(file->get());
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(INT_MAX);
   bool parsed = message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
@@ -225,7 +228,7 @@ std::optional<int64_t> element_count_of(const runtime::Shape& shape) {
   return is_empty ? 0 : count;
 }
 
-Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
+Result<Tensor> tensor_of(const TensorProto& proto, const ExternalData& external) {
   std::optional<DType> dtype = dtype_of(proto.data_type());
   if (!dtype) {
     return Status::error(fmt::format("tensor `{}` has elements of {}, which are not supported", proto.name(),
@@ -249,7 +252,7 @@ Result<Tensor> tensor_of(const TensorProto& proto, const std::string& folder) {
                                      elements_present(proto, *dtype)));
   }
   if (is_external) {
-    Result<std::string> bytes = external_bytes(proto, folder, need);
+    Result<std::string> bytes = external_bytes(proto, external, need);
     if (!bytes) return bytes.status();
     return tensor_of_bytes(*dtype, shape, bytes->data());
   }
@@ -269,7 +272,7 @@ double shortest_double(float value) {
   return result;
 }
 
-Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const std::string& folder) {
+Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const ExternalData& external) {
   using runtime::AttrValue;
   if (proto.has_ref_attr_name() && !proto.ref_attr_name().empty()) {
     return Status::error(fmt::format("attribute `{}` refers to an attribute of a function", proto.name()));
@@ -304,7 +307,7 @@ Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const std::
       return AttrValue(std::move(floats));
     }
     case AttributeProto::TENSOR: {
-      Result<Tensor> tensor = tensor_of(proto.t(), folder);
+      Result<Tensor> tensor = tensor_of(proto.t(), external);
       if (!tensor) return tensor.status();
       return AttrValue(std::move(*tensor));
     }

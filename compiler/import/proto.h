@@ -6,7 +6,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "compiler/support/file_access.h"
 #include "runtime/core/attributes.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status.h"
@@ -33,12 +35,20 @@ std::optional<int64_t> element_count_of(const runtime::Shape& shape);
 onnx::TensorProto header_of(const runtime::Tensor& tensor, const std::string& name);
 onnx::TensorProto proto_of(const runtime::Tensor& tensor, const std::string& name);
 
-/// Files of external data are searched in `folder` and must not lie outside it.
-runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const std::string& folder);
+/// Where files of external data are searched, and which of them may be read: those in `folder`, and what `access` adds.
+struct ExternalData {
+  ExternalData(std::string model_folder, const support::FileAccess* files = nullptr)  // NOLINT: implicit on purpose
+      : folder(std::move(model_folder)), access(files) {}
+
+  std::string folder;
+  const support::FileAccess* access = nullptr;
+};
+
+runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const ExternalData& external);
 
 /// Returns the double of the float's shortest decimal: 1e-05, not 9.99999974e-06.
 double shortest_double(float value);
 
-runtime::Result<runtime::AttrValue> attribute_of(const onnx::AttributeProto& proto, const std::string& folder);
+runtime::Result<runtime::AttrValue> attribute_of(const onnx::AttributeProto& proto, const ExternalData& external);
 
 }  // namespace collage::import

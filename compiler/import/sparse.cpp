@@ -35,10 +35,10 @@ std::optional<int64_t> position_of(const Tensor& indices, int64_t i, const Shape
 
 }  // namespace
 
-Result<Tensor> dense_tensor_of(const onnx::SparseTensorProto& proto, const std::string& folder) {
-  Result<Tensor> values = tensor_of(proto.values(), folder);
+Result<Tensor> dense_tensor_of(const onnx::SparseTensorProto& proto, const ExternalData& external) {
+  Result<Tensor> values = tensor_of(proto.values(), external);
   if (!values) return values.status();
-  Result<Tensor> indices = tensor_of(proto.indices(), folder);
+  Result<Tensor> indices = tensor_of(proto.indices(), external);
   if (!indices) return indices.status();
   Shape shape(proto.dims().begin(), proto.dims().end());
   std::optional<int64_t> count = element_count_of(shape);

@@ -9,6 +9,6 @@
 namespace collage::import {
 
 /// Expects values [n] and their positions: [n], counted over all elements, or [n, rank]. All other elements are 0.
-runtime::Result<runtime::Tensor> dense_tensor_of(const onnx::SparseTensorProto& proto, const std::string& folder);
+runtime::Result<runtime::Tensor> dense_tensor_of(const onnx::SparseTensorProto& proto, const ExternalData& external);
 
 }  // namespace collage::import

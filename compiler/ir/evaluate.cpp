@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "runtime/kernels/kernel.h"
 
@@ -29,6 +30,14 @@ double count_as_double(const Shape& shape) {
 
 double bytes_as_double(const TensorType& type) {
   return count_as_double(type.shape) * static_cast<double>(size_of(type.dtype));
+}
+
+double bytes_of(const std::vector<std::optional<TensorType>>& types) {
+  double bytes = 0;
+  for (const std::optional<TensorType>& type : types) {
+    if (type) bytes += bytes_as_double(*type);
+  }
+  return bytes;
 }
 
 /// `Shape` and `Size` read no element of their operand.
@@ -55,16 +64,14 @@ bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueI
                    const std::vector<std::optional<TensorType>>& result_types) {
   // Quantised weights stay bytes: an integer engine computes with the operand of this node, not with its result.
   if (op.name == "DequantizeLinear") return false;
-  double read = 0;
+  double read = 0;  // a value that is read twice counts once: `Concat(k, k)` enlarges the model
   std::vector<TensorType> input_types;
+  std::set<ValueId> seen;
   for (ValueId input : inputs) {
     input_types.push_back(input.is_valid() ? graph.value(input).type : TensorType{});
-    if (input.is_valid()) read += bytes_as_double(input_types.back());
+    if (input.is_valid() && seen.insert(input).second) read += bytes_as_double(input_types.back());
   }
-  double written = 0;
-  for (const std::optional<TensorType>& type : result_types) {
-    if (type) written += bytes_as_double(*type);
-  }
+  const double written = bytes_of(result_types);
   if (written > kLargestBytes) return false;
   // Weights that a model writes as a filled shape are folded at any size, as other weights are constants.
   if (op.name == "ConstantOfShape") return true;
@@ -100,9 +107,25 @@ Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Ten
   return results;
 }
 
+bool FoldBudget::take(const Graph& graph, double bytes) {
+  constexpr double kLeast = 256.0 * 1024 * 1024;
+  constexpr double kTimesGiven = 2;
+  if (!left_) {
+    double given = 0;
+    for (ValueId id : graph.value_ids()) {
+      if (graph.value(id).is_constant()) given += bytes_as_double(graph.value(id).type);
+    }
+    left_ = kLeast + kTimesGiven * given;
+  }
+  if (bytes > *left_) return false;
+  *left_ -= bytes;
+  return true;
+}
+
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
                                                           const std::vector<ValueId>& inputs, const AttrMap& attrs,
-                                                          const std::vector<std::optional<TensorType>>& result_types) {
+                                                          const std::vector<std::optional<TensorType>>& result_types,
+                                                          FoldBudget& budget) {
   if (auto dims = evaluate_shape_query(graph, op, inputs, attrs)) return dims;
   std::vector<Tensor> operands;
   for (ValueId input : inputs) {
@@ -110,6 +133,7 @@ std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, co
     operands.push_back(input.is_valid() ? graph.value(input).constant->data : Tensor());
   }
   if (!is_reasonable(graph, op, inputs, attrs, result_types)) return std::nullopt;
+  if (!budget.take(graph, bytes_of(result_types))) return std::nullopt;
   Result<std::vector<Tensor>> results = evaluate_node(op, operands, attrs, result_types);
   if (!results) return std::nullopt;
   return std::move(*results);

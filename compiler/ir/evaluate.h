@@ -18,14 +18,26 @@ runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::v
                                                    const AttrMap& attrs,
                                                    const std::vector<std::optional<TensorType>>& result_types);
 
+/// Bytes that folding may still add to one graph: 256 MiB, and twice what its constants take when it begins. A few
+/// nodes can double a constant again and again.
+class FoldBudget {
+ public:
+  /// False where this is more than what is left; then nothing is taken.
+  bool take(const Graph& graph, double bytes);
+
+ private:
+  std::optional<double> left_;
+};
+
 /// Evaluates a node whose operands are all constants, or that depends only on the shapes of its operands. Returns
-/// nullopt for other nodes, if the results would need unreasonable space or work, if the node converts quantised
-/// weights to floats, or if the kernel fails: the node then remains, and fails when it runs.
+/// nullopt for other nodes, if the results would need unreasonable space or work or more than the budget has, if the node
+/// converts quantised weights to floats, or if the kernel fails: the node then remains, and fails when it runs.
 ///
 ///     %s = Shape(%x: f32[1, 64, 7, 7])   =>   const [1, 64, 7, 7]
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
                                                           const std::vector<ValueId>& inputs, const AttrMap& attrs,
-                                                          const std::vector<std::optional<TensorType>>& result_types);
+                                                          const std::vector<std::optional<TensorType>>& result_types,
+                                                          FoldBudget& budget);
 
 /// Returns a constant in the shortest exact form: a splat if all elements are equal, else a literal.
 Constant make_constant(Tensor data);

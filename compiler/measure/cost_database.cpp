@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -48,6 +50,17 @@ Measurement read_measurement(const SqlStatement& row, int first, std::string* pr
   return read;
 }
 
+/// A path as a URI has it.
+std::string percent_encoded(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-").find(c) != std::string_view::npos;
+    text += is_plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
 /// Returns whether a new measurement takes the place of an old one.
 bool is_replaced(const Measurement& old, const std::string& problem, const Measurement& made) {
   return !problem.empty() || (old.failed() && old.timeout > Duration()) || is_better(made, old);
@@ -73,12 +86,30 @@ runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::str
   std::unique_ptr<CostDatabase> made(new CostDatabase(database));
   if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
-  if (runtime::Status status = bring_up_to_date(database); !status) return status;
+  if (runtime::Status status = bring_up_to_date(database); !status) {
+    std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
+    return unwritable ? runtime::Result(std::move(unwritable)) : status;
+  }
   if (path != ":memory:") made->lock_file_ = path + ".lock";
   // With WAL readers do not wait for writers. If that is impossible (a read-only file), the default journal still
   // works.
   sqlite3_exec(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
   return made;
+}
+
+std::unique_ptr<CostDatabase> CostDatabase::open_unwritable(const std::string& path) {
+  std::error_code error;
+  const bool has_unfinished = fs::file_size(path + "-wal", error) > 0 && !error;
+  if (::access(path.c_str(), R_OK) != 0 || ::access(fs::path(path).parent_path().c_str(), W_OK) == 0 || has_unfinished)
+    return nullptr;
+  // SQLite keeps files beside one with a log, which this folder has no room for; that nobody writes it is for us to say.
+  sqlite3* database = nullptr;
+  const std::string uri = "file:" + percent_encoded(fs::absolute(path, error).string()) + "?immutable=1";
+  const int opened = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  std::unique_ptr<CostDatabase> made(new CostDatabase(database));
+  if (opened != SQLITE_OK) return nullptr;
+  runtime::Result<int64_t> schema = checked_schema(database);
+  return schema && *schema > 1 ? std::move(made) : nullptr;
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open_to_read(const std::string& path) {
@@ -166,7 +197,9 @@ CostDatabase::Stored CostDatabase::store_row(const std::string& environment, con
 Measurement CostDatabase::store(const std::string& environment, const std::string& candidate,
                                 const Measurement& measurement) {
   // Where it cannot be stored, this compilation still has it.
-  (void)in_transaction([&] { return store_row(environment, candidate, measurement) != Stored::Failed; });
+  const runtime::Status status =
+      in_transaction([&] { return store_row(environment, candidate, measurement) != Stored::Failed; });
+  if (!status && unkept_.empty()) unkept_ = status.message();
   return find(environment, candidate).value_or(measurement);
 }
 

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/measure/measurement.h"
@@ -61,6 +62,10 @@ class CostDatabase {
   /// Path of the file beside the database that compilers lock while they measure; empty for `:memory:`.
   const std::string& lock_file() const { return lock_file_; }
 
+  /// Why something could not be stored, the first time, and empty from then on: the disk is full, or the file is in a folder
+  /// that cannot be written to.
+  std::string take_unkept() { return std::exchange(unkept_, ""); }
+
   /// A row that does not count is not found; `*problem`, if given, is then what is wrong with it.
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate,
                                   std::string* problem = nullptr);
@@ -83,6 +88,8 @@ class CostDatabase {
 
  private:
   explicit CostDatabase(sqlite3* database) : database_(database) {}
+  /// One in a folder that this user cannot write to, to be read; null if it cannot be.
+  static std::unique_ptr<CostDatabase> open_unwritable(const std::string& path);
   std::optional<int64_t> environment_id(const std::string& text);
   runtime::Status execute(const char* statements);
   /// Runs `body` in one transaction.
@@ -93,6 +100,7 @@ class CostDatabase {
 
   sqlite3* database_;
   std::string lock_file_;
+  std::string unkept_;
   bool has_dates_ = true;  ///< false: of version 1, opened to read
   std::map<std::string, int64_t> environments_;
 };

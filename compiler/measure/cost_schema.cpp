@@ -51,7 +51,10 @@ runtime::Result<int64_t> checked_schema(sqlite3* database) {
   }
   SqlStatement check(database, "PRAGMA quick_check(1)");
   if (!check.step()) return runtime::Status::error(sqlite3_errmsg(database));
-  if (check.text(0) != "ok") return runtime::Status::error(check.text(0));
+  if (const std::string found = check.text(0); found != "ok") {
+    // Its first line may only say which database this is about.
+    return runtime::Status::error("it is damaged: " + found.substr(found.find_last_of('\n') + 1));
+  }
   return *schema;
 }
 

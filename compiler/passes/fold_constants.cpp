@@ -4,7 +4,8 @@
 //     %s = Shape(%x)                               =>   const [1, 64, 7, 7]
 //     %w2 = Transpose(%w: const) {perm = [1, 0]}   =>   const …
 //
-// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/evaluate.cpp`.
+// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/evaluate.cpp`; what
+// exceeds them remains, too.
 #include <algorithm>
 
 #include "compiler/ir/evaluate.h"
@@ -30,6 +31,7 @@ bool fold_constants(ir::Graph& graph, PassContext&) {
   // Evaluated in id order on the graph itself: a folded result is a constant operand of the nodes after it.
   std::vector<bool> is_folded(graph.node_count(), false);
   bool changed = false;
+  ir::FoldBudget budget;
   for (NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
     if (!is_candidate(graph, node)) continue;
@@ -37,7 +39,7 @@ bool fold_constants(ir::Graph& graph, PassContext&) {
     for (ValueId output : node.outputs) {
       types.push_back(output.is_valid() ? std::optional(graph.value(output).type) : std::nullopt);
     }
-    auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types);
+    auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types, budget);
     if (!results) continue;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].is_valid()) graph.value(node.outputs[i]).constant = ir::make_constant((*results)[i]);

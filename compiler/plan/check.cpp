@@ -166,7 +166,9 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
     report.rows.push_back(std::move(row));
   };
   std::vector<std::map<ir::ValueId, Tensor>> read(built.results.size());
+  // After a failure the values of its partition are missing, and nothing that reads them can be checked.
   executor.observe([&](const runtime::StepReport& step) {
+    if (!failure.empty()) return;
     for (size_t p = 0; p < built.results.size(); ++p) {
       // Before the partition's step: it may write over what it has read. The first step reads model inputs as they are.
       if (built.results[p].last_step != step.step + 1) continue;
@@ -181,13 +183,13 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
       Result<std::vector<Tensor>> reference = replay.reference(partition, read[p]);
       if (!reference) {
         failure = "the reference fails in " + partition.name + ": " + reference.message();
-        continue;
+        return;
       }
       for (const auto& [value, buffer] : built.results[p].values) {
         Result<Tensor> got = executor.read(buffer);
         if (!got) {
           failure = "reading a result back: " + got.message();
-          continue;
+          return;
         }
         const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
         Rounding rounding{tolerance_of(built, p, tolerance)};

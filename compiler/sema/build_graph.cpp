@@ -6,16 +6,17 @@
 
 namespace collage::sema {
 
-std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir,
-                                 support::Diagnostics& diags) {
-  return ModelBuilder(ast, model_dir, diags).build();
+std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
+                                 const support::FileAccess& access) {
+  return ModelBuilder(ast, model_dir, access, diags).build();
 }
 
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
-                                     const std::string& model_dir, support::Diagnostics& diags) {
+                                     const std::string& model_dir, support::Diagnostics& diags,
+                                     const support::FileAccess& access) {
   std::optional<syntax::ModelAst> ast = syntax::parse_model(sources, file, diags);
   if (!ast) return std::nullopt;
-  return build_graph(*ast, model_dir, diags);
+  return build_graph(*ast, model_dir, diags, access);
 }
 
 }  // namespace collage::sema

@@ -8,6 +8,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_access.h"
 #include "compiler/support/source_manager.h"
 #include "compiler/syntax/model_ast.h"
 
@@ -18,12 +19,14 @@ struct Model {
   ir::Placement placement;  ///< empty unless the text has partitions; verified
 };
 
-/// Searches files of constants in `model_dir`. Returns nullopt after one or more errors.
-std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir,
-                                 support::Diagnostics& diags);
+/// Searches files of constants in `model_dir`; `access` says which others may be read. Returns nullopt after one or more
+/// errors.
+std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
+                                 const support::FileAccess& access = {});
 
 /// Parses the text and builds the model.
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
-                                     const std::string& model_dir, support::Diagnostics& diags);
+                                     const std::string& model_dir, support::Diagnostics& diags,
+                                     const support::FileAccess& access = {});
 
 }  // namespace collage::sema

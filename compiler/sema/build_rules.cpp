@@ -76,11 +76,12 @@ bool check_rule_names(const syntax::BackendAst& ast, Diagnostics& diags) {
 }
 
 bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, support::FileId file,
-               const PatternDefs& outer, const NamedParts& outer_named, ir::RuleSet& into, Diagnostics& diags) {
+               const PatternDefs& outer, const NamedParts& outer_named, const support::FileAccess& access,
+               ir::RuleSet& into, Diagnostics& diags) {
   ir::Backend backend;
   backend.file = sources.name(file);
   std::set<std::string> used_attrs;
-  CostTableFiles tables(sources);
+  CostTableFiles tables(sources, access);
   NamedParts named(&outer_named);
   bool ok = named.add(ast.defs, diags);
   ok = build_backend(ast, named, &backend, &used_attrs, tables, diags) && ok;
@@ -168,7 +169,7 @@ int ports_of(const ir::SwitchDecl& of, const ir::RuleSet& rules) {
 }  // namespace
 
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
-                 Diagnostics& diags, const syntax::DefinitionsAst& included) {
+                 Diagnostics& diags, const syntax::DefinitionsAst& included, const support::FileAccess& access) {
   PatternDefs outer;
   bool ok = outer.add(included.patterns, diags);
   PatternDefs defs(&outer);
@@ -181,7 +182,7 @@ bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, s
     ok = build_switch(declared, &into.switches.emplace_back(), diags) && ok;
   }
   for (const syntax::BackendAst& backend : ast.backends)
-    ok = build_one(backend, sources, file, defs, named, into, diags) && ok;
+    ok = build_one(backend, sources, file, defs, named, access, into, diags) && ok;
   for (ir::Backend& backend : into.backends) backend.switches = into.switches;
   return ok;
 }

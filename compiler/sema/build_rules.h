@@ -8,15 +8,18 @@
 
 #include "compiler/ir/rule_set.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_access.h"
 #include "compiler/support/source_manager.h"
 #include "compiler/syntax/rules_ast.h"
 
 namespace collage::sema {
 
 /// Adds the backends of one file. Returns false after errors; valid parts are added nevertheless, so that references
-/// from other files resolve. `included` has the definitions of the files that it includes.
+/// from other files resolve. `included` has the definitions of the files that it includes; `access` says which tables it
+/// may name besides those in its folder.
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
-                 support::Diagnostics& diags, const syntax::DefinitionsAst& included = {});
+                 support::Diagnostics& diags, const syntax::DefinitionsAst& included = {},
+                 const support::FileAccess& access = {});
 
 /// Returns those definitions for the text of the file `path`, which need not exist yet. Returns nullopt after errors.
 std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAst& ast, const std::string& path,
@@ -30,9 +33,9 @@ bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
 /// Returns the `*.rules` of a folder, sorted; the path itself if it is not a folder; nullopt after an error.
 std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);
 
-/// Reads files, folders (their `*.rules`, sorted by name), and the files that they include, each once. Returns nullopt
-/// after one or more errors.
+/// Reads files, folders (their `*.rules`, sorted by name), and the files that they include, each once. What lies outside
+/// the folders of `paths` is refused unless it is allowed: support/file_access.h. Returns nullopt after one or more errors.
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
-                                      support::Diagnostics& diags);
+                                      support::Diagnostics& diags, bool allow_outside = false);
 
 }  // namespace collage::sema

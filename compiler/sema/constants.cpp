@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/constants.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <span>
 
 #include "compiler/ir/infer.h"
 #include "runtime/core/element.h"
@@ -116,8 +118,6 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
   return tensor;
 }
 
-namespace {}  // namespace
-
 Tensor make_random(const TensorType& type, uint64_t seed, double low, double high) {
   return runtime::random_tensor(type.dtype, type.shape, seed, low, high);
 }
@@ -152,9 +152,14 @@ std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
   constant.form = Constant::Form::Splat;
   constant.splat = element_as_double(one.view(), 0);
   constant.data = Tensor(type->dtype, type->shape);
-  size_t width = size_of(type->dtype);
-  for (size_t at = 0; at < constant.data.bytes(); at += width)
-    std::copy_n(one.data(), width, constant.data.data() + at);
+  // What is filled doubles with each copy.
+  const std::span<std::byte> all(constant.data.data(), constant.data.bytes());
+  for (size_t filled = 0; filled < all.size();) {
+    const std::span<const std::byte> from = filled == 0 ? std::span<const std::byte>(one.data(), one.bytes()) : all;
+    const size_t piece = filled == 0 ? from.size() : std::min(filled, all.size() - filled);
+    std::copy_n(from.data(), piece, all.data() + filled);
+    filled += piece;
+  }
   if (!is_float(type->dtype) && std::abs(constant.splat) > 0x1p53) {
     constant.form = Constant::Form::Literal;  // a double cannot represent it
   }
@@ -202,6 +207,10 @@ const runtime::NamedTensors* ConstantMaker::tensors_of(const std::string& path, 
   auto known = files_.find(path);
   if (known != files_.end()) return known->second ? &*known->second : nullptr;
   std::optional<runtime::NamedTensors>& entry = files_[path];
+  if (!access_.allows(path, model_dir_)) {
+    diags_.error(Code::CannotRead, span, "this file {}", support::kOutside).note("{}", support::kOutsideHint);
+    return nullptr;
+  }
   if (path.ends_with(".npy")) {
     runtime::Result<Tensor> tensor = runtime::read_npy(path);
     if (!tensor) {

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_access.h"
 #include "compiler/syntax/model_ast.h"
 #include "runtime/io/safetensors.h"
 
@@ -29,8 +30,9 @@ ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -
 /// Makes the constants of one model; each weights file is read once.
 class ConstantMaker {
  public:
-  /// Searches files in `model_dir` unless their path is absolute.
-  ConstantMaker(std::string model_dir, support::Diagnostics& diags) : model_dir_(std::move(model_dir)), diags_(diags) {}
+  /// Searches files in `model_dir` unless their path is absolute; `access` says which others may be read.
+  ConstantMaker(std::string model_dir, support::FileAccess access, support::Diagnostics& diags)
+      : model_dir_(std::move(model_dir)), access_(std::move(access)), diags_(diags) {}
 
   std::optional<ir::Constant> make(const syntax::ConstAst& ast);
 
@@ -44,6 +46,7 @@ class ConstantMaker {
   const runtime::NamedTensors* tensors_of(const std::string& path, support::Span span);
 
   std::string model_dir_;
+  support::FileAccess access_;
   support::Diagnostics& diags_;
   size_t made_up_bytes_ = 0;
   std::map<std::string, std::optional<runtime::NamedTensors>> files_;

@@ -199,7 +199,9 @@ std::shared_ptr<const ir::CostTable> CostTableFiles::load(const std::string& pat
   if (auto known = tables_.find(name); known != tables_.end()) return known->second;
   std::shared_ptr<const ir::CostTable> table;
   std::string why;
-  if (auto file = sources_.load(name, &why)) {
+  if (!access_.allows(name, folder.string())) {
+    diags.error(Code::BadCostTable, span, "`{}` {}", path, support::kOutside).note("{}", support::kOutsideHint);
+  } else if (auto file = sources_.load(name, &why)) {
     table = TableReader(*file, sources_, diags).run(name);
   } else {
     diags.error(Code::BadCostTable, span, "`{}` cannot be read: {}", name, why);

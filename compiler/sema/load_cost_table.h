@@ -14,18 +14,21 @@
 
 #include "compiler/ir/cost_table.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/file_access.h"
 
 namespace collage::sema {
 
 class CostTableFiles {
  public:
-  explicit CostTableFiles(support::SourceManager& sources) : sources_(sources) {}
+  CostTableFiles(support::SourceManager& sources, const support::FileAccess& access)
+      : sources_(sources), access_(access) {}
 
   /// `path` is relative to the folder of the file that holds `span`. Returns null after an error. Reads each file once.
   std::shared_ptr<const ir::CostTable> load(const std::string& path, support::Span span, support::Diagnostics& diags);
 
  private:
   support::SourceManager& sources_;
+  const support::FileAccess& access_;
   std::map<std::string, std::shared_ptr<const ir::CostTable>> tables_;
 };
 

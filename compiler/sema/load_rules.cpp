@@ -23,7 +23,8 @@ constexpr size_t kMostNestedIncludes = 32;
 
 class RuleLoader {
  public:
-  RuleLoader(support::SourceManager& sources, Diagnostics& diags) : sources_(sources), diags_(diags) {}
+  RuleLoader(support::SourceManager& sources, support::FileAccess access, Diagnostics& diags)
+      : sources_(sources), access_(std::move(access)), diags_(diags) {}
 
   /// `include` is the string that names the file, invalid for a file of the command line.
   bool load(const std::string& path, support::Span include) {
@@ -49,7 +50,7 @@ class RuleLoader {
     chain_.pop_back();
     file.is_open = false;
     if (!ok) return false;  // names of unread files would be reported as unknown
-    file.is_good = build_rules(*file.ast, sources_, *id, rules_, diags_, copies(file.definitions));
+    file.is_good = build_rules(*file.ast, sources_, *id, rules_, diags_, copies(file.definitions), access_);
     file.definitions.push_back(&file.ast->defs);
     return file.is_good;
   }
@@ -93,6 +94,10 @@ class RuleLoader {
   bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
     std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
     if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the file name is missing");
+    if (!access_.allows(target, fs::path(path).parent_path().string())) {
+      return diags_.error(Code::CannotRead, included.span, "`{}` {}", included.text, support::kOutside)
+          .note("{}", support::kOutsideHint);
+    }
     if (!load(target, included.span)) return false;
     std::error_code error;
     for (const syntax::DefinitionsAst* definition :
@@ -112,6 +117,7 @@ class RuleLoader {
   }
 
   support::SourceManager& sources_;
+  const support::FileAccess access_;
   Diagnostics& diags_;
   ir::RuleSet rules_;
   std::map<std::string, File> files_;  ///< by canonical path
@@ -135,8 +141,8 @@ std::optional<std::vector<std::string>> rule_files(const std::string& path, Diag
 }
 
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
-                                      Diagnostics& diags) {
-  RuleLoader loader(sources, diags);
+                                      Diagnostics& diags, bool allow_outside) {
+  RuleLoader loader(sources, support::FileAccess(paths, allow_outside), diags);
   bool ok = true;
   for (const std::string& path : paths) {
     auto files = rule_files(path, diags);
@@ -152,7 +158,7 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
 
 std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAst& ast, const std::string& path,
                                                            support::SourceManager& sources, Diagnostics& diags) {
-  return RuleLoader(sources, diags).included(ast, path);
+  return RuleLoader(sources, support::FileAccess({path}), diags).included(ast, path);
 }
 
 }  // namespace collage::sema

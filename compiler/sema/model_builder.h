@@ -17,8 +17,9 @@ namespace collage::sema {
 
 class ModelBuilder {
  public:
-  ModelBuilder(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags)
-      : ast_(ast), diags_(diags), constants_(model_dir, diags) {}
+  ModelBuilder(const syntax::ModelAst& ast, const std::string& model_dir, const support::FileAccess& access,
+               support::Diagnostics& diags)
+      : ast_(ast), diags_(diags), constants_(model_dir, access, diags) {}
 
   std::optional<Model> build();
 

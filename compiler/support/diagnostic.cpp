@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/support/visible.h"
+
 namespace collage::support {
 namespace {
 
@@ -58,11 +60,11 @@ std::string excerpt(const SourceManager& sources, const Span& span) {
 std::string render_part(const SourceManager& sources, const Span& span, std::string_view where, std::string_view label,
                         std::string_view message) {
   if (!span.is_valid()) {
-    std::string prefix = where.empty() ? "" : fmt::format("{}: ", where);
+    std::string prefix = where.empty() ? "" : fmt::format("{}: ", visible(where));
     return fmt::format("{}{}: {}\n", prefix, label, message);
   }
   LineColumn at = sources.position(span.file, span.begin);
-  return fmt::format("{}:{}:{}: {}: {}\n{}", sources.name(span.file), at.line, at.column, label, message,
+  return fmt::format("{}:{}:{}: {}: {}\n{}", visible(sources.name(span.file)), at.line, at.column, label, message,
                      excerpt(sources, span));
 }
 
@@ -151,8 +153,10 @@ std::string Diagnostics::render() const {
   for (const DiagnosticRecord* record : order) {
     std::string_view label = record->severity == Severity::Error ? "error" : "warning";
     std::string part = render_part(sources_, record->span, record->where, label,
-                                   fmt::format("{} [{}]", record->message, code_text(record->code)));
-    for (const Note& note : record->notes) part += render_part(sources_, note.span, "", "note", note.message);
+                                   fmt::format("{} [{}]", visible(record->message), code_text(record->code)));
+    // A note may show a model.
+    for (const Note& note : record->notes)
+      part += render_part(sources_, note.span, "", "note", visible(note.message, Lines::Keep));
     if (part != previous) text += part;
     previous = std::move(part);
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/support/hash.h"
+#include "runtime/io/descriptor.h"
 
 namespace collage::support {
 namespace {
@@ -35,21 +36,6 @@ struct Header {
   uint64_t key_bytes;
   uint64_t value_bytes;
   uint64_t checksum;  ///< of key and value
-};
-
-/// An open file; closed at the end of its life.
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return descriptor_; }
-
- private:
-  int descriptor_;
 };
 
 bool read_all(int descriptor, char* to, size_t size) {
@@ -109,21 +95,22 @@ std::string FileCache::file_of(std::string_view key) const {
 }
 
 std::optional<std::string> FileCache::find(std::string_view key) const {
-  const Descriptor file(::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  struct stat about {};
-  if (file < 0 || ::fstat(file, &about) != 0 || !is_trusted(about)) return std::nullopt;
+  const runtime::Descriptor file(::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat about{};
+  if (!file.is_open() || ::fstat(file.get(), &about) != 0 || !is_trusted(about)) return std::nullopt;
   const auto size = static_cast<uint64_t>(about.st_size);
   Header header{};
-  if (size < sizeof header || !read_all(file, reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (size < sizeof header || !read_all(file.get(), reinterpret_cast<char*>(&header), sizeof header))
+    return std::nullopt;
   const uint64_t rest = size - sizeof header;
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_bytes != key.size() ||
       header.value_bytes > rest || rest - header.value_bytes != header.key_bytes) {
     return std::nullopt;
   }
   std::string bytes(rest, '\0');
-  if (!read_all(file, bytes.data(), bytes.size()) || hash_bytes(bytes) != header.checksum) return std::nullopt;
+  if (!read_all(file.get(), bytes.data(), bytes.size()) || hash_bytes(bytes) != header.checksum) return std::nullopt;
   if (std::string_view(bytes).substr(0, key.size()) != key) return std::nullopt;
-  ::futimens(file, nullptr);  // its last use
+  ::futimens(file.get(), nullptr);  // its last use
   return bytes.substr(key.size());
 }
 
@@ -134,10 +121,10 @@ void FileCache::keep(std::string_view key, std::string_view value) {
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   const std::string path = file_of(key);
   std::string beside = fmt::format("{}.XXXXXX{}", path, kUnfinished);
-  const Descriptor file(::mkostemps(beside.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
-  if (file < 0) return;
+  const runtime::Descriptor file(::mkostemps(beside.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
+  if (!file.is_open()) return;
   const bool is_written =
-      write_all(file, {reinterpret_cast<const char*>(&header), sizeof header}) && write_all(file, content);
+      write_all(file.get(), {reinterpret_cast<const char*>(&header), sizeof header}) && write_all(file.get(), content);
   if (is_written && std::rename(beside.c_str(), path.c_str()) == 0) {
     if (++kept_ == kKeptAtMost) remove_oldest();
   } else {

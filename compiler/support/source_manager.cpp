@@ -2,11 +2,9 @@
 #include "compiler/support/source_manager.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "compiler/support/text_limit.h"
+#include "runtime/io/file_bytes.h"
 
 namespace collage::support {
 namespace {
@@ -25,35 +23,18 @@ std::optional<std::string> no_text_problem(std::string_view bytes) {
 }  // namespace
 
 std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    *why = "is a directory";
+  const runtime::Result<runtime::Descriptor> file = runtime::open_to_read(path);
+  runtime::Result<std::string> text = file ? runtime::read_all(*file, kMostTextBytes) : file.status();
+  if (!text) {
+    *why = text.message();
     return std::nullopt;
   }
-  if (std::filesystem::is_character_file(path, error) || std::filesystem::is_block_file(path, error)) {
-    *why = "is a device";
-    return std::nullopt;
-  }
-  // One that has a name may have no writer, and reading would wait for it; `<(…)` of a shell has none.
-  const bool has_name = !std::filesystem::canonical(path, error).empty();
-  if (has_name && (std::filesystem::is_fifo(path, error) || std::filesystem::is_socket(path, error))) {
-    *why = "is a pipe";
-    return std::nullopt;
-  }
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    *why = std::strerror(errno);
-    return std::nullopt;
-  }
-  std::ostringstream stored;
-  stored << stream.rdbuf();
-  std::string text = stored.str();
-  if (std::optional<std::string> problem = no_text_problem(text)) {
+  if (std::optional<std::string> problem = no_text_problem(*text)) {
     *why = *problem;
     return std::nullopt;
   }
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  return add(path, std::move(text));
+  if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
+  return add(path, std::move(*text));
 }
 
 FileId SourceManager::add(std::string name, std::string text) {

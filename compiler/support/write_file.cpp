@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/support/write_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-
 namespace collage::support {
+namespace {
+
+bool refuse(const std::string& path, const runtime::Status& why, Diagnostics& diags) {
+  return diags.error_at(Code::CannotWrite, path, "cannot write: {}", why.message());
+}
+
+}  // namespace
 
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  // A device or a pipe (`-o /dev/stdout`) cannot be replaced by renaming a file.
-  bool in_place = fs::exists(path, error) && !fs::is_regular_file(path, error);
-  std::string target = in_place ? path : path + ".partial";
-  {
-    std::ofstream stream(target, std::ios::binary | std::ios::trunc);
-    stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-    stream.flush();
-    if (!stream) {
-      diags.error_at(Code::CannotWrite, path, "cannot write: {}", std::strerror(errno));
-      if (!in_place) fs::remove(target, error);
-      return false;
-    }
+  FileGroup alone;
+  return alone.add(path, contents, diags) && alone.commit(diags);
+}
+
+bool FileGroup::add(const std::string& path, runtime::Result<runtime::FileReplacement> file, Diagnostics& diags) {
+  if (!file) return refuse(path, file.status(), diags);
+  files_.emplace_back(path, std::move(*file));
+  return true;
+}
+
+bool FileGroup::add(const std::string& path, std::string_view contents, Diagnostics& diags) {
+  return add(path, runtime::FileReplacement::write(path, {contents}), diags);
+}
+
+bool FileGroup::commit(Diagnostics& diags) {
+  for (auto& [path, file] : files_) {
+    if (runtime::Status status = file.commit(); !status) return refuse(path, status, diags);
   }
-  if (in_place) return true;
-  fs::rename(target, path, error);
-  if (!error) return true;
-  diags.error_at(Code::CannotWrite, path, "cannot write: {}", error.message());
-  fs::remove(target, error);
-  return false;
+  files_.clear();
+  return true;
 }
 
 }  // namespace collage::support

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a temporary file beside the target and renames it: a reader sees the old file or the new one, never a part.
+// Writes files that get their names when they are whole: runtime/io/file_replacement.h.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "compiler/support/diagnostic.h"
+#include "runtime/io/file_replacement.h"
 
 namespace collage::support {
 
 /// Returns false after a CannotWrite error.
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags);
+
+/// Files that belong together, a model and its weights: none gets its name before all are whole. Functions return false
+/// after a CannotWrite error.
+class FileGroup {
+ public:
+  bool add(const std::string& path, runtime::Result<runtime::FileReplacement> file, Diagnostics& diags);
+  bool add(const std::string& path, std::string_view contents, Diagnostics& diags);
+  bool commit(Diagnostics& diags);
+
+ private:
+  std::vector<std::pair<std::string, runtime::FileReplacement>> files_;
+};
 
 }  // namespace collage::support

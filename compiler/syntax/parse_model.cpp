@@ -2,6 +2,7 @@
 #include "compiler/syntax/parse_model.h"
 
 #include "compiler/support/check.h"
+#include "compiler/support/text_limit.h"
 #include "model_parser.h"
 
 // Of the generated scanner (`%option reentrant`, prefix `collage_model_`).
@@ -11,9 +12,6 @@ int collage_model_lex_destroy(void* scanner);
 
 namespace collage::syntax {
 namespace {
-
-/// Spans are 32 bits wide, and Flex counts in int.
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
 
 /// Frees the scanner however the parse ends.
 class Scanner {
@@ -39,7 +37,7 @@ std::optional<ModelAst> parse_model(const support::SourceManager& sources, suppo
   state.file = file;
   state.text = sources.text(file);
   state.diags = &diags;
-  if (state.text.size() > kMaxFileBytes) {
+  if (state.text.size() > support::kMostTextBytes) {
     return diags.error(support::Code::SyntaxError, {file, 0, 0},
                        "the file has {} bytes, more than 1 GiB; constants belong in a .safetensors file",
                        state.text.size());

@@ -60,6 +60,8 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
  *     budget       SECONDS of the search
  *     max-states   N, a budget that does not depend on the machine
  *     strict       true | false: a backend that is absent or fails is an error
+ *     allow-code   true | false: plug-ins and cost programs that rule files name may run
+ *     allow-outside  true | false: models and rule files may lead to files outside their folders
  *     placement    FILE: a placement to be followed; empty: none
  *
  * and lists, to which each call adds one, and which an empty value clears:

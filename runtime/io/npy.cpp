@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io/npy.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -35,37 +36,107 @@ const NpyType* find_type(std::string_view descr) {
   return nullptr;
 }
 
-/// The text after `'key':` in the header, which is a Python dict literal.
-std::optional<std::string_view> field(std::string_view header, std::string_view key) {
-  for (char quote : {'\'', '"'}) {
-    std::string quoted = quote + std::string(key) + quote;
-    size_t at = header.find(quoted);
-    if (at == std::string_view::npos) continue;
-    at = header.find_first_not_of(" :", at + quoted.size());
-    if (at != std::string_view::npos) return header.substr(at);
-  }
-  return std::nullopt;
-}
+/// What the header says: a Python dict of exactly these three keys, in any order.
+struct NpyHeader {
+  std::optional<std::string> descr;
+  std::optional<bool> is_fortran;
+  std::optional<Shape> shape;
+};
 
-/// `(3, 4)`, `(3,)`, `()`
-std::optional<Shape> parse_shape(std::string_view text) {
-  if (!text.starts_with('(')) return std::nullopt;
-  size_t close = text.find(')');
-  if (close == std::string_view::npos) return std::nullopt;
-  text = text.substr(1, close - 1);
-  Shape shape;
-  while (true) {
-    size_t at = text.find_first_not_of(" ,");
-    if (at == std::string_view::npos) return shape;
-    text.remove_prefix(at);
-    int64_t dim = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (error != std::errc() || dim < 0 || shape.size() >= 64) return std::nullopt;
-    shape.push_back(dim);
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    if (text.starts_with('L')) text.remove_prefix(1);  // written by Python 2
+/// Reads the dict. Whatever numpy would not read is an error: a header with a damaged byte is not guessed at.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : rest_(text) {}
+
+  std::optional<NpyHeader> read() {
+    NpyHeader header;
+    if (!take('{')) return std::nullopt;
+    while (!take('}')) {
+      const std::optional<std::string> key = read_string();
+      if (!key || !take(':') || !read_value(*key, &header)) return std::nullopt;
+      if (take(',')) continue;
+      if (!take('}')) return std::nullopt;
+      break;
+    }
+    skip_blanks();
+    if (!rest_.empty()) return std::nullopt;
+    return header;
   }
-}
+
+ private:
+  bool read_value(const std::string& key, NpyHeader* header) {
+    if (key == "descr" && !header->descr) {
+      // `[('a', '<f4')]` describes records; its text becomes the unsupported type.
+      header->descr = peek() == '[' ? read_list() : read_string();
+      return header->descr.has_value();
+    }
+    if (key == "fortran_order" && !header->is_fortran) return read_bool(&header->is_fortran);
+    if (key == "shape" && !header->shape) return read_shape(&header->shape);
+    return false;
+  }
+
+  void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
+  char peek() {
+    skip_blanks();
+    return rest_.empty() ? '\0' : rest_[0];
+  }
+  bool take(char c) {
+    if (peek() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool take_word(std::string_view word) {
+    skip_blanks();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  std::optional<std::string> read_list() {
+    const size_t end = rest_.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string text(rest_.substr(0, end + 1));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  std::optional<std::string> read_string() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return std::nullopt;
+    const size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string text(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  bool read_bool(std::optional<bool>* value) {
+    *value = take_word("True");
+    return **value || take_word("False");
+  }
+
+  /// `(3, 4)`, `(3,)`, `()`; Python 2 wrote `(3L, 4L)`.
+  bool read_shape(std::optional<Shape>* shape) {
+    constexpr size_t kMostDimensions = 64;
+    Shape& dims = shape->emplace();
+    if (!take('(')) return false;
+    bool has_comma = false;
+    while (!take(')')) {
+      int64_t dim = 0;
+      skip_blanks();
+      auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
+      if (error != std::errc() || dim < 0 || dims.size() == kMostDimensions) return false;
+      rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+      take_word("L");
+      dims.push_back(dim);
+      const bool goes_on = take(',');
+      has_comma = has_comma || goes_on;
+      if (!goes_on && peek() != ')') return false;
+    }
+    return dims.size() != 1 || has_comma;  // `(3)` is a number
+  }
+
+  std::string_view rest_;
+};
 
 /// Column-major elements of `shape` => row-major.
 Tensor from_fortran_order(const Tensor& reversed, const Shape& shape) {
@@ -106,24 +177,21 @@ Result<Tensor> parse_npy(std::string_view bytes) {
   std::string_view header = bytes.substr(8 + width, header_bytes);
   std::string_view data = bytes.substr(8 + width + header_bytes);
 
-  auto descr = field(header, "descr");
-  auto order = field(header, "fortran_order");
-  auto shape_text = field(header, "shape");
-  if (!descr || !order || !shape_text) return Status::error("the .npy header lacks descr, fortran_order or shape");
-  std::string_view type = descr->size() > 1 ? descr->substr(1, descr->find(descr->front(), 1) - 1) : std::string_view();
+  const std::optional<NpyHeader> read = HeaderReader(header).read();
+  if (!read || !read->descr || !read->is_fortran || !read->shape)
+    return Status::error("the .npy header is damaged: it holds descr, fortran_order and shape, and nothing else");
+  const std::string_view type = *read->descr;
   const NpyType* row = find_type(type);
   if (row == nullptr)
     return Status::error(".npy element type '" + std::string(type.substr(0, 20)) + "' is not supported");
-  std::optional<Shape> shape = parse_shape(*shape_text);
-  if (!shape) return Status::error("the .npy shape is malformed");
+  const std::optional<Shape>& shape = read->shape;
   std::optional<size_t> needed = checked_bytes(*shape, row->width);
   if (!needed || *needed != data.size()) {
     return Status::error("the .npy file has " + std::to_string(data.size()) + " bytes of elements, shape " +
                          to_string(*shape) + " needs " + (needed ? std::to_string(*needed) : "more than 1 TiB"));
   }
   Tensor tensor = tensor_from_bytes(row->dtype, *shape, data.data());
-  bool is_fortran = order->starts_with("True");
-  return is_fortran && shape->size() > 1 ? from_fortran_order(tensor, *shape) : tensor;
+  return *read->is_fortran && shape->size() > 1 ? from_fortran_order(tensor, *shape) : tensor;
 }
 
 Result<Tensor> read_npy(const std::string& path) {

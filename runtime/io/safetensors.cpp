@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io/safetensors.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/io/element_formats.h"
 #include "runtime/io/file_bytes.h"
@@ -63,7 +65,22 @@ std::optional<std::vector<int64_t>> int_list(const json& entry, const char* key)
   return list;
 }
 
-Result<Tensor> read_entry(const std::string& name, const json& entry, std::string_view data) {
+/// Bytes of the data that a tensor takes.
+using Extent = std::pair<size_t, size_t>;
+
+/// The format has no holes and no tensors that share bytes.
+bool is_gapless(std::vector<Extent> extents, size_t bytes) {
+  std::sort(extents.begin(), extents.end());
+  size_t at = 0;
+  for (const auto& [begin, end] : extents) {
+    if (begin != at) return false;
+    at = end;
+  }
+  return at == bytes;
+}
+
+Result<Tensor> read_entry(const std::string& name, const json& entry, std::string_view data,
+                          std::vector<Extent>* extents) {
   auto fail = [&](const std::string& what) { return Status::error("tensor '" + name + "': " + what); };
   if (!entry.is_object()) return fail("its header entry is no object");
   auto dtype = entry.find("dtype");
@@ -84,6 +101,7 @@ Result<Tensor> read_entry(const std::string& name, const json& entry, std::strin
   std::optional<size_t> needed = checked_bytes(*shape, type->width);
   if (!needed || *needed != end - begin)
     return fail("its shape " + to_string(*shape) + " does not fit its data_offsets");
+  extents->emplace_back(begin, end);
   return tensor_from_bytes(type->dtype, *shape, data.data() + begin);
 }
 
@@ -102,12 +120,15 @@ Result<NamedTensors> parse_safetensors(std::string_view bytes) {
   json root = json::parse(header, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return Status::error("the .safetensors header is no JSON object");
   NamedTensors tensors;
+  std::vector<Extent> extents;
   for (const auto& [name, entry] : root.items()) {
     if (name == "__metadata__") continue;
-    Result<Tensor> tensor = read_entry(name, entry, data);
+    Result<Tensor> tensor = read_entry(name, entry, data, &extents);
     if (!tensor) return tensor.status();
     tensors.emplace(name, *tensor);
   }
+  if (!is_gapless(std::move(extents), data.size()))
+    return Status::error("its tensors leave bytes out, or share some: the file is damaged");
   return tensors;
 }
 
@@ -119,7 +140,7 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
   return tensors;
 }
 
-Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
+Result<FileReplacement> stage_safetensors(const std::string& path, const NamedTensors& tensors) {
   json root = json::object();
   std::vector<std::span<const char>> pieces(1);
   size_t offset = 0;
@@ -142,7 +163,13 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   for (size_t i = 0; i < 8; ++i) start += static_cast<char>(header.size() >> (8 * i) & 0xff);
   start += header;
   pieces[0] = start;
-  return write_file(path, pieces);
+  return FileReplacement::write(path, pieces);
+}
+
+Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
+  Result<FileReplacement> file = stage_safetensors(path, tensors);
+  Status status = file ? file->commit() : file.status();
+  return status ? status : Status::error("cannot write '" + path + "': " + status.message());
 }
 
 }  // namespace collage::runtime

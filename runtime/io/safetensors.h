@@ -9,6 +9,7 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/tensor.h"
+#include "runtime/io/file_replacement.h"
 
 namespace collage::runtime {
 
@@ -17,7 +18,8 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 Result<NamedTensors> read_safetensors(const std::string& path);
 /// From bytes in memory. Messages do not name a file.
 Result<NamedTensors> parse_safetensors(std::string_view bytes);
-/// The same tensors make the same bytes.
+/// The same tensors make the same bytes. `stage_` leaves it to `commit` to give the file its name.
+Result<FileReplacement> stage_safetensors(const std::string& path, const NamedTensors& tensors);
 Status write_safetensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace collage::runtime

@@ -52,21 +52,6 @@ std::string hash_of(const SectionPieces& section) {
   return hash.finish();
 }
 
-/// An open file, closed at the end of the scope. What is mapped of it stays.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 /// What is wrong with a file that begins with these bytes; empty if it may be a package of this version.
 std::string wrong_beginning(std::span<const char> bytes) {
   const std::string_view text(bytes.data(), bytes.size());
@@ -143,17 +128,16 @@ Status write_package_file(const std::string& path, const std::vector<SectionPiec
 }
 
 Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
-  const OpenFile file(path);
-  if (file.descriptor() < 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
-  struct stat status {};
-  if (::fstat(file.descriptor(), &status) != 0)
-    return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return Status::error("cannot read: is a directory");
   if (!S_ISREG(status.st_mode)) return Status::error("is not a regular file");
   const auto file_bytes = static_cast<size_t>(status.st_size);
   // Nothing of a foreign file is mapped, however large it is.
   char beginning[kTableAt];
-  const ssize_t got = ::pread(file.descriptor(), beginning, sizeof(beginning), 0);
+  const ssize_t got = ::pread(file.get(), beginning, sizeof(beginning), 0);
   if (got < 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   const std::span<const char> head(beginning, static_cast<size_t>(got));
   if (std::string wrong = wrong_beginning(head); !wrong.empty()) return Status::error(wrong);
@@ -165,7 +149,7 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   if (table_bytes > kMostTableBytes || table_bytes > file_bytes - kTableAt)
     return Status::error("is damaged: its table is too long");
 
-  Result<std::shared_ptr<const std::byte>> memory = map_whole(file.descriptor(), file_bytes);
+  Result<std::shared_ptr<const std::byte>> memory = map_whole(file.get(), file_bytes);
   if (!memory) return memory.status();
   const std::span<const char> all(reinterpret_cast<const char*>(memory->get()), file_bytes);
   const std::span<const char> table_text = all.subspan(kTableAt, table_bytes);

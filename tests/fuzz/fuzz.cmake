@@ -1,10 +1,13 @@
 # One program per reader of foreign bytes. In the preset `fuzz` they are libFuzzer's (fuzz/README.md); everywhere else
 # the same harness replays what is committed: seeds taken from the repository, and the inputs that once broke something.
 #
-#   collage_fuzz_target(NAME SOURCE FILE DEPENDS TARGET… SEEDS PATH…)   seeds are relative to the root
+#   collage_fuzz_target(NAME SOURCE FILE DEPENDS TARGET… [PARTS FILE…] SEEDS PATH…)   seeds are relative to the root
+#
+# PARTS: sources of libraries that would bring LLVM along, of which the reader needs these alone.
 function(collage_fuzz_target name)
-  cmake_parse_arguments(ARG "" "SOURCE" "DEPENDS;SEEDS" ${ARGN})
-  set(source ${PROJECT_SOURCE_DIR}/tests/fuzz/${ARG_SOURCE})
+  cmake_parse_arguments(ARG "" "SOURCE" "DEPENDS;SEEDS;PARTS" ${ARGN})
+  list(TRANSFORM ARG_PARTS PREPEND ${PROJECT_SOURCE_DIR}/)
+  set(source ${PROJECT_SOURCE_DIR}/tests/fuzz/${ARG_SOURCE} ${ARG_PARTS})
   if(COLLAGE_FUZZ)
     collage_executable(fuzz_${name} SOURCES ${source} DEPENDS ${ARG_DEPENDS})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
@@ -19,3 +22,16 @@ collage_fuzz_target(model SOURCE model_text.cpp DEPENDS collage::sema SEEDS exam
 collage_fuzz_target(rules SOURCE rules_text.cpp DEPENDS collage::rules_tool SEEDS rules tests/filetests/rules tests/filetests/bad/rules)
 collage_fuzz_target(onnx SOURCE onnx_bytes.cpp DEPENDS collage::import collage::sema)
 collage_fuzz_target(tensors SOURCE tensor_bytes.cpp DEPENDS collage::io collage::support SEEDS examples/digits)
+collage_fuzz_target(placements SOURCE placement_text.cpp DEPENDS collage::sema PARTS compiler/driver/input/placement_file.cpp)
+collage_fuzz_target(certificates SOURCE certificate_text.cpp DEPENDS collage::certificate)
+collage_fuzz_target(packages SOURCE package_bytes.cpp DEPENDS collage::package collage::runtime)
+collage_fuzz_target(costs SOURCE cost_text.cpp DEPENDS collage::support nlohmann_json::nlohmann_json
+  PARTS compiler/costs_tool/cost_files.cpp compiler/costs_tool/csv.cpp compiler/costs_tool/fields.cpp compiler/measure/measurement.cpp)
+
+# Files damaged from outside, through the programs themselves.
+if(NOT COLLAGE_FUZZ)
+  add_test(NAME mutated_files
+    COMMAND ${Python3_EXECUTABLE} -B tests/fuzz/mutate_files.py $<TARGET_FILE_DIR:collagec> --count 12 --keep ${PROJECT_BINARY_DIR}/mutants
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(mutated_files PROPERTIES TIMEOUT 1200)
+endif()

@@ -11,11 +11,15 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+
+#include <mutex>
+#include <new>
 
 #include "compiler/codegen/llvm/detect_isa.h"
 #include "compiler/codegen/llvm/emit.h"
@@ -133,9 +137,17 @@ class LlvmAssembler : public Assembler {
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
+/// LLVM ends the process where it has no memory.
+void throw_where_llvm_would_abort() {
+  static std::once_flag once;
+  std::call_once(
+      once, [] { llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); }); });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Assembler>> Assembler::create(const std::string& cpu) {
+  throw_where_llvm_would_abort();
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   Isa isa = detect_isa(cpu);

@@ -79,6 +79,8 @@ std::string other_files(const Files& stated, const Files& read, const std::vecto
 
 class PlanChecker {
  public:
+  explicit PlanChecker(const PlanCheckOptions& options) : options_(options) {}
+
   PlanCheck run(const std::string& model, const std::vector<std::string>& rules, const std::string& path) {
     PlanCheck result;
     judge(model, rules, path, result);
@@ -100,6 +102,9 @@ class PlanChecker {
     if (!about.exists()) return refuse(path, "it does not say what it is about");
     Request request;
     request.model.path = model;
+    request.model.allows_outside = options_.allows_outside;
+    request.settings.allows_outside = options_.allows_outside;
+    request.settings.allows_code = options_.allows_code;
     request.rules = rules.empty() ? default_rules() : rules;
     request.settings.costs.mode = CostMode::Estimate;
     request.settings.cache = "";
@@ -141,7 +146,8 @@ class PlanChecker {
                     fmt::format("it is of another model than `{}`: its files have another hash", request.model.path));
     }
     const std::filesystem::path model_path = model->path;
-    std::shared_ptr<const RuleFiles> rules = read_rule_files(request.rules, sources, diags);
+    std::shared_ptr<const RuleFiles> rules =
+        read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
     if (rules == nullptr) return false;
     // Placement files are read later.
     const PlacementRequest& placement = request.placement;
@@ -210,14 +216,16 @@ class PlanChecker {
     return true;
   }
 
+  const PlanCheckOptions options_;
   support::SourceManager sources_;  ///< of the certificate
   support::Diagnostics diags_{sources_};
 };
 
 }  // namespace
 
-PlanCheck check_plan(const std::string& model, const std::vector<std::string>& rules, const std::string& certificate) {
-  return PlanChecker().run(model, rules, certificate);
+PlanCheck check_plan(const std::string& model, const std::vector<std::string>& rules, const std::string& certificate,
+                     const PlanCheckOptions& options) {
+  return PlanChecker(options).run(model, rules, certificate);
 }
 
 certificate::About about(const Command& command, bool is_measured) {

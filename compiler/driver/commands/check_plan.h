@@ -19,8 +19,14 @@ struct PlanCheck {
   std::string diagnostics;  ///< why it is refused
 };
 
+struct PlanCheckOptions {
+  bool allows_code = false;     ///< plug-ins of rule files are loaded; otherwise their backends are absent
+  bool allows_outside = false;  ///< model and rules may lead to any file
+};
+
 /// `rules`: files and folders; empty: those of this installation.
-PlanCheck check_plan(const std::string& model, const std::vector<std::string>& rules, const std::string& certificate);
+PlanCheck check_plan(const std::string& model, const std::vector<std::string>& rules, const std::string& certificate,
+                     const PlanCheckOptions& options = {});
 
 /// What the problem of a command is made from, for its certificate.
 certificate::About about(const Command& command, bool is_measured);

@@ -38,8 +38,13 @@ std::optional<std::string> write_placed_model(const Command& command, const fs::
   const ModelFile& file = command.compilation.file();
   ir::Graph graph = command.compilation.graph();
   const WeightsPlace place{output.parent_path().string(), output.filename().string(), true, file.weights};
-  std::optional<std::string> weights = move_weights_out(graph, file.path.parent_path().string(), place, command.diags);
-  if (!weights || !write_file(output.string(), ir::print(graph, placement), command.diags)) return std::nullopt;
+  support::FileGroup files;
+  std::optional<std::string> weights =
+      move_weights_out(graph, file.path.parent_path().string(), place, files, command.diags);
+  if (!weights || !files.add(output.string(), ir::print(graph, placement), command.diags) ||
+      !files.commit(command.diags)) {
+    return std::nullopt;
+  }
   return weights->empty() ? output.string() : output.string() + ", " + *weights;
 }
 

@@ -81,7 +81,8 @@ void run(const Request& request, const Output& output, const WorkListener& liste
   auto model = clock.time("read model", [&] { return read_model_file(request.model, sources, diags); });
   if (!model) return;
   auto compilation = clock.time("read rules", [&]() -> std::unique_ptr<Compilation> {
-    std::shared_ptr<const RuleFiles> rules = read_rule_files(request.rules, sources, diags);
+    std::shared_ptr<const RuleFiles> rules =
+        read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
     if (rules == nullptr) return nullptr;
     return Compilation::open(std::move(*model), std::move(rules), request.settings, diags);
   });
@@ -96,7 +97,7 @@ void run(const Request& request, const Output& output, const WorkListener& liste
 Outcome run_command(const Options& options, const Output& output, const WorkListener& listener) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  StageClock clock;
+  StageClock clock(listener.stage);
   if (std::optional<Request> request = read_request(options, diags)) {
     run(*request, output, listener, sources, diags, clock);
     if (request->prints_times && output.note) output.note(clock.text());

@@ -61,8 +61,12 @@ bool show_placed_model(const Command& command, const ir::Placement& placement) {
   ir::Graph graph = command.compilation.graph();
   const std::string stem = (to_file ? output : file.path).stem().string();
   const WeightsPlace place{output.parent_path().string(), stem, to_file, file.weights};
-  if (!move_weights_out(graph, file.path.parent_path().string(), place, command.diags)) return false;
-  return command.print_or_write(ir::print(graph, placement));
+  support::FileGroup files;
+  if (!move_weights_out(graph, file.path.parent_path().string(), place, files, command.diags)) return false;
+  const std::string text = ir::print(graph, placement);
+  if (to_file) return files.add(output.string(), text, command.diags) && files.commit(command.diags);
+  command.print(text);
+  return files.commit(command.diags);
 }
 
 bool is_shown_after_build(const Request& request) {

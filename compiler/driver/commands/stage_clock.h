@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +13,13 @@ namespace collage::driver {
 
 class StageClock {
  public:
-  /// Calls `stage`, notes its time and returns its result.
+  /// `on_stage` is told of each stage when it begins.
+  explicit StageClock(std::function<void(const char*)> on_stage = {}) : on_stage_(std::move(on_stage)) {}
+
+  /// Calls `stage`, notes its time and returns its result. `name`: a literal.
   template <typename Stage>
-  auto time(std::string_view name, Stage&& stage) {
+  auto time(const char* name, Stage&& stage) {
+    if (on_stage_) on_stage_(name);
     const Timer timer(*this, name);
     return stage();
   }
@@ -42,6 +47,7 @@ class StageClock {
     Clock::time_point start;
     size_t row = 0;
   };
+  std::function<void(const char*)> on_stage_;
   std::vector<Row> rows_;
 };
 

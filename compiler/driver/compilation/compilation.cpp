@@ -77,7 +77,9 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
     return diags.error_at(Code::BadOption, "--cpu", "{}", why);
   }
   std::optional<std::vector<Activation>> activations =
-      activate(rules_->rules, settings_.targets, diags, settings_.code);
+      activate(rules_->rules, settings_.targets, diags, settings_.code,
+               {settings_.allows_code, settings_.allows_code || settings_.costs.mode == CostMode::Estimate,
+                settings_.allows_outside});
   if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
   activations_ = std::move(*activations);
   bool good = true;
@@ -195,7 +197,10 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
-  if (costs_ && costs_->source) warn_of_refused(settings_, costs_->source->take_refused(), diags);
+  if (costs_ && costs_->source) {
+    warn_of_refused(settings_, costs_->source->take_refused(), diags);
+    warn_of_unkept(settings_, costs_->database.get(), diags);
+  }
   if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
   return built;
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/jit.h"
 #include "compiler/sema/check_expr.h"
+#include "compiler/support/file_access.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -15,7 +16,23 @@ namespace {
 
 using support::Code;
 
-std::string absence(const ir::Backend& backend) {
+/// What the rule file's author wrote that would run in or beside this program, and may not; empty: nothing.
+std::string forbidden_code(const ir::Backend& backend, const CodePermission& permission) {
+  if (backend.runtime == ir::RuntimeKind::Plugin && !permission.plugins)
+    return fmt::format("plug-in `{}` is code of whoever wrote the rule file: `--allow-code` lets it run",
+                       backend.library);
+  if (!backend.cost_program.empty() && !permission.cost_programs)
+    return fmt::format(
+        "its costs are asked of the program `{}`: `--allow-code` lets it run, `--costs=estimate` does without",
+        backend.cost_program);
+  if (backend.runtime != ir::RuntimeKind::Plugin || permission.outside) return "";
+  if (!runtime::leads_out_of_its_folder(backend.library)) return "";
+  return fmt::format("plug-in `{}` {}: {}", backend.library, support::kOutside, support::kOutsideHint);
+}
+
+/// Loads the plug-in, if it has one.
+std::string absence(const ir::Backend& backend, const CodePermission& permission) {
+  if (std::string forbidden = forbidden_code(backend, permission); !forbidden.empty()) return forbidden;
   if (backend.runtime == ir::RuntimeKind::Plugin)
     return runtime::plugin_absence(runtime::plugin_library(backend.library, backend.file));
   if (backend.runtime == ir::RuntimeKind::Library && !runtime::has_library(backend.library))
@@ -119,14 +136,19 @@ bool set_attr(Activation& activation, const std::string& setting, support::Diagn
 }  // namespace
 
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
-                                                support::Diagnostics& diags, const codegen::CodeTarget& code) {
+                                                support::Diagnostics& diags, const codegen::CodeTarget& code,
+                                                const CodePermission& permission) {
   std::vector<Activation> all;
   std::vector<std::string> names;
   for (const ir::Backend& backend : rules.backends) {
-    all.push_back({{&backend, {}, nullptr}, absence(backend)});
+    all.push_back({{&backend, {}, nullptr}, ""});
     names.push_back(backend.name);
   }
+  const auto find_absence = [&](Activation& activation) {
+    activation.absent = absence(*activation.active.backend, permission);
+  };
   if (targets.empty()) {
+    for (Activation& activation : all) find_absence(activation);
     check_needs(all, std::vector<bool>(all.size(), true), code);
     return all;
   }
@@ -144,6 +166,9 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
     auto at = static_cast<size_t>(it - names.begin());
     asked[at] = true;
     for (size_t i = 1; i < parts.size(); ++i) good &= set_attr(all[at], parts[i], diags);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (asked[i]) find_absence(all[i]);
   }
   check_needs(all, asked, code);
   for (size_t i = 0; i < all.size(); ++i) {

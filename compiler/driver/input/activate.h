@@ -19,11 +19,20 @@ struct Activation {
   std::string absent;           ///< why it cannot take part on this machine, or empty
 };
 
+/// Which code of rule files may run: they are data otherwise, and reading them is harmless.
+struct CodePermission {
+  bool plugins = false;        ///< `runtime plugin`
+  bool cost_programs = false;  ///< `cost exec`
+  bool outside = false;        ///< plug-ins by absolute paths, or with `..`
+};
+
 /// Returns all registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration.
 /// Rules whose generator `code` or the processor refuses do not match.
-/// A backend that this build cannot run is absent: a line in the summary, and an error only if `targets` names it.
+/// A backend that this build cannot run, or whose code may not run, is absent: a line in the summary, and an error only if
+/// `targets` names it. Plug-ins of the others are loaded.
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
-                                                support::Diagnostics& diags, const codegen::CodeTarget& code = {});
+                                                support::Diagnostics& diags, const codegen::CodeTarget& code = {},
+                                                const CodePermission& permission = {});
 
 /// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
 bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,

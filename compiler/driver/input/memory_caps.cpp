@@ -7,11 +7,7 @@
 #include "compiler/sema/check_expr.h"
 
 namespace collage::driver {
-namespace {
 
-using support::Code;
-
-/// `4MiB`, `4 MiB`, `4096`.
 std::optional<size_t> parse_size(std::string_view text) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,8 +20,6 @@ std::optional<size_t> parse_size(std::string_view text) {
   return static_cast<size_t>(bytes);
 }
 
-}  // namespace
-
 std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vector<std::string>& options,
                                                                 const plan::PlanTargets& targets,
                                                                 support::Diagnostics& diags) {
@@ -37,7 +31,7 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
     const std::optional<size_t> bytes =
         equals == std::string::npos ? std::nullopt : parse_size(std::string_view(option).substr(equals + 1));
     if (!bytes) {
-      good = diags.error_at(Code::BadOption, "--memory", "`{}` is not `DEVICE=SIZE`", option)
+      good = diags.error_at(support::Code::BadOption, "--memory", "`{}` is not `DEVICE=SIZE`", option)
                  .note("`--memory npu[0]=4MiB`");
       continue;
     }
@@ -51,7 +45,7 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
       found = true;
     }
     if (found) continue;
-    good = diags.error_at(Code::BadOption, "--memory", "no active rule file declares a device `{}`", name)
+    good = diags.error_at(support::Code::BadOption, "--memory", "no active rule file declares a device `{}`", name)
                .did_you_mean(support::closest(name, known));
   }
   if (!good) return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/place/solve.h"
@@ -12,6 +13,9 @@
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
+
+/// `4MiB`, `4 MiB`, `4096`.
+std::optional<size_t> parse_size(std::string_view text);
 
 /// One limit for each instance that is named. Returns nullopt after an error.
 std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vector<std::string>& options,

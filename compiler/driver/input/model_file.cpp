@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <fstream>
-
 #include "compiler/driver/output/write_model.h"
 #include "compiler/import/onnx.h"
 #include "compiler/syntax/dump_model.h"
 #include "compiler/syntax/parse_model.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/package/package.h"
 
 namespace collage::driver {
@@ -22,8 +20,13 @@ bool is_onnx(const ModelRequest& request) {
   return std::filesystem::path(request.path).extension() == ".onnx";
 }
 
+support::FileAccess access_of(const ModelRequest& request) {
+  return support::FileAccess({request.path}, request.allows_outside);
+}
+
 std::optional<sema::Model> read_onnx(const ModelRequest& request, support::Diagnostics& diags) {
   import::OnnxOptions options;
+  options.access = access_of(request);
   for (const auto& [name, shape] : request.shapes) options.input_shapes[name] = shape;
   std::optional<ir::Graph> graph = import::import_onnx(request.path, diags, options);
   if (!graph) return std::nullopt;
@@ -31,10 +34,8 @@ std::optional<sema::Model> read_onnx(const ModelRequest& request, support::Diagn
 }
 
 bool is_package(const std::string& path) {
-  std::array<char, 16> beginning{};
-  std::ifstream stream(path, std::ios::binary);
-  stream.read(beginning.data(), beginning.size());
-  return runtime::looks_like_package({beginning.data(), static_cast<size_t>(stream.gcount())});
+  constexpr size_t kLooksAt = 16;
+  return runtime::looks_like_package(runtime::beginning_of_file(path, kLooksAt));
 }
 
 /// The text of a model. Its shapes are fixed.
@@ -58,7 +59,8 @@ std::optional<sema::Model> read_text(const ModelRequest& request, support::Sourc
                                      support::Diagnostics& diags) {
   std::optional<support::FileId> file = load_text(request, sources, diags);
   if (!file) return std::nullopt;
-  return sema::load_model_text(sources, *file, std::filesystem::path(request.path).parent_path().string(), diags);
+  return sema::load_model_text(sources, *file, std::filesystem::path(request.path).parent_path().string(), diags,
+                               access_of(request));
 }
 
 }  // namespace

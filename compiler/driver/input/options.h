@@ -36,6 +36,10 @@ struct Options {
   std::vector<std::string> targets;  ///< `npu`, `npu,lanes=16`
   std::vector<std::string> allow;    ///< `f16,i8`, `npu=bf16`: formats that round
   std::map<std::string, std::string> input_shapes;
+  bool allow_code = false;        ///< plug-ins and cost programs of rule files may run
+  bool allow_outside = false;     ///< models and rules may lead to any file
+  std::string max_memory;         ///< `2GiB`: of the process; empty: no limit
+  std::optional<double> timeout;  ///< seconds of the process
 
   std::string strategy = "optimal";
   std::string objective{place::default_objective()->name};

@@ -360,7 +360,12 @@ std::optional<ir::Placement> read_placement(const std::string& path, const ir::G
   std::string why;
   std::optional<support::FileId> file = sources.load(path, &why);
   if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
-  return PlacementReader(sources.text(*file), *file, graph, diags).read();
+  return parse_placement(*file, graph, sources, diags);
+}
+
+std::optional<ir::Placement> parse_placement(support::FileId file, const ir::Graph& graph,
+                                             const support::SourceManager& sources, support::Diagnostics& diags) {
+  return PlacementReader(sources.text(file), file, graph, diags).read();
 }
 
 std::optional<ir::Placement> read_placement_for(const sema::Model& model, const std::string& path,

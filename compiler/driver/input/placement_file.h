@@ -30,6 +30,10 @@ std::string print_placement(const ir::Graph& graph, const ir::Placement& placeme
 std::optional<ir::Placement> read_placement(const std::string& path, const ir::Graph& graph,
                                             support::SourceManager& sources, support::Diagnostics& diags);
 
+/// The same for a text.
+std::optional<ir::Placement> parse_placement(support::FileId file, const ir::Graph& graph,
+                                             const support::SourceManager& sources, support::Diagnostics& diags);
+
 /// As `read_placement`, for a model that must not have partitions of its own. `option` names the file in messages.
 std::optional<ir::Placement> read_placement_for(const sema::Model& model, const std::string& path,
                                                 const std::string& option, support::SourceManager& sources,

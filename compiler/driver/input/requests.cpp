@@ -12,7 +12,7 @@ namespace {
 using support::Code;
 
 std::optional<ModelRequest> read_model_request(const Options& options, support::Diagnostics& diags) {
-  ModelRequest request{options.model};
+  ModelRequest request{options.model, {}, options.allow_outside};
   for (const auto& [name, text] : options.input_shapes) {
     std::optional<ir::Shape> shape = parse_shape(text);
     if (!shape) return diags.error_at(Code::BadOption, "--shape " + name, "`{}` is no shape: want 1x3x224x224", text);
@@ -36,6 +36,8 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   Settings settings;
   settings.targets = options.targets;
   settings.allow = options.allow;
+  settings.allows_code = options.allow_code;
+  settings.allows_outside = options.allow_outside;
   settings.is_strict = options.strict;
   settings.strategy = options.strategy;
   settings.objective = objective;

@@ -27,6 +27,7 @@ inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
 struct ModelRequest {
   std::string path;                           ///< .onnx, or a text in the model language
   std::map<std::string, ir::Shape> shapes{};  ///< of inputs whose dimensions the model leaves open
+  bool allows_outside = false;                ///< it may lead to any file
 };
 
 /// Where the costs of candidates come from.
@@ -43,6 +44,8 @@ struct CostRequest {
 struct Settings {
   std::vector<std::string> targets{};  ///< `npu`, `npu,lanes=16`; empty: all backends
   std::vector<std::string> allow{};    ///< `f16,i8`, `npu=bf16`: formats that round
+  bool allows_code = false;            ///< plug-ins and cost programs of rule files may run
+  bool allows_outside = false;         ///< rule files may lead to any file
   bool is_strict = false;              ///< an absent or failing backend is an error
   std::string strategy = "optimal";
   const place::Objective* objective = place::default_objective();

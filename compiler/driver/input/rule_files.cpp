@@ -17,10 +17,10 @@ std::vector<std::string> default_rules() {
 }
 
 std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
-                                                 support::Diagnostics& diags) {
+                                                 support::Diagnostics& diags, bool allow_outside) {
   // Warnings are for who writes the rules: `collage-rules check` shows them.
   support::Diagnostics found(sources);
-  std::optional<ir::RuleSet> rules = sema::load_rules(sources, paths, found);
+  std::optional<ir::RuleSet> rules = sema::load_rules(sources, paths, found, allow_outside);
   const bool is_good = rules && passes::check_phases(*rules, found);
   diags.add_errors(found);
   if (!is_good) return nullptr;

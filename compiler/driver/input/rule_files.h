@@ -21,8 +21,8 @@ struct RuleFiles {
 /// (empty: no rules), else `share/collage/rules` of this installation or build. No path where there is none.
 std::vector<std::string> default_rules();
 
-/// Returns null after errors.
+/// Returns null after errors. `allow_outside`: they may lead to any file.
 std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
-                                                 support::Diagnostics& diags);
+                                                 support::Diagnostics& diags, bool allow_outside = false);
 
 }  // namespace collage::driver

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/print.h"
+#include "compiler/support/file_access.h"
 #include "runtime/io/safetensors.h"
 
 namespace collage::driver {
@@ -48,7 +49,8 @@ std::set<fs::path> files_of_constants(const ir::Graph& graph, const std::string&
 }
 
 std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
-                                            const WeightsPlace& place, support::Diagnostics& diags) {
+                                            const WeightsPlace& place, support::FileGroup& files,
+                                            support::Diagnostics& diags) {
   fs::path target_folder = resolved(place.folder);
   std::string weights_file = place.stem + ".safetensors";
   for (int i = 1; place.keep.count(target_folder / weights_file) > 0; ++i)
@@ -56,11 +58,13 @@ std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string&
   runtime::NamedTensors weights;
   for (ir::ValueId id : graph.value_ids()) {
     ir::Value& value = graph.value(id);
-    if (comes_from_file(value) && fs::path(value.constant->file).is_relative()) {
-      fs::path file = resolved(resolved(model_folder) / value.constant->file);
+    bool moves = is_long_literal(value);
+    if (comes_from_file(value)) {
+      const fs::path file = resolved(resolved(model_folder) / value.constant->file);
       value.constant->file = file.lexically_relative(target_folder).string();
+      moves = !support::FileAccess().allows(file.string(), target_folder.string());
     }
-    if (!is_long_literal(value)) continue;
+    if (!moves) continue;
     weights.emplace(value.name, value.constant->data);
     refer_to_file(value, weights_file);
   }
@@ -70,9 +74,8 @@ std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string&
         .note("`-o FILE` names the text, and the weights beside it");
   }
   std::string path = (target_folder / weights_file).string();
-  runtime::Status status = runtime::write_safetensors(path, weights);
-  if (status) return weights_file;
-  return diags.error_at(support::Code::CannotWrite, path, "cannot write: {}", status.message());
+  if (!files.add(path, runtime::stage_safetensors(path, weights), diags)) return std::nullopt;
+  return weights_file;
 }
 
 std::string placed_text(const ir::Graph& graph, const ir::Placement& placement) {

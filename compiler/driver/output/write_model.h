@@ -10,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/support/diagnostic.h"
+#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 
@@ -26,12 +27,15 @@ struct WeightsPlace {
 std::set<std::filesystem::path> files_of_constants(const ir::Graph& graph, const std::string& model_folder);
 
 /// Makes `graph` printable for a file in `place.folder`:
-///   - constants from files keep their file, its path now relative to that folder (it was relative to `model_folder`);
-///   - written-out constants of more than a few elements move into the weights file, which is written;
+///   - constants from files in that folder or below keep their file, its path now relative to it (it was relative to
+///     `model_folder`);
+///   - those from elsewhere, which the text may not lead to (support/file_access.h), and written-out constants of more than a
+///     few elements move into the weights file, which joins `files`;
 ///   - small ones, splats and seeds stay text.
-/// The weights file that was written, empty if none was needed; nothing after an error.
+/// The name of the weights file, empty if none is needed; nothing after an error.
 std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
-                                            const WeightsPlace& place, support::Diagnostics& diags);
+                                            const WeightsPlace& place, support::FileGroup& files,
+                                            support::Diagnostics& diags);
 
 /// The placed model as a text for people: constants of more than a few elements are named, not written.
 std::string placed_text(const ir::Graph& graph, const ir::Placement& placement);

@@ -6,7 +6,6 @@
 
 #include "compiler/export/onnx.h"
 #include "compiler/support/write_file.h"
-#include "runtime/io/file_bytes.h"
 
 namespace collage::driver {
 namespace {
@@ -34,11 +33,12 @@ bool write_onnx(const sema::Model& model, const std::string& path, support::Diag
   options.data_file = fs::path(path).filename().string() + ".data";
   runtime::Result<exporter::OnnxModel> onnx = exporter::export_onnx(model.graph, options);
   if (!onnx) return diags.error_at(Code::UnsupportedOnnx, path, "cannot be written as ONNX: {}", onnx.message());
+  support::FileGroup files;
   if (!onnx->data.empty()) {
-    runtime::Status status = runtime::write_file(path + ".data", onnx->data);
-    if (!status) return diags.error_at(Code::CannotWrite, path, "{}", status.message());
+    const std::string data = path + ".data";
+    if (!files.add(data, runtime::FileReplacement::write(data, onnx->data), diags)) return false;
   }
-  return write_file(path, onnx->bytes, diags);
+  return files.add(path, onnx->bytes, diags) && files.commit(diags);
 }
 
 }  // namespace collage::driver

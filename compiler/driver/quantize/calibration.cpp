@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "compiler/driver/quantize/host_run.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/quantize/quantize_graph.h"
 #include "compiler/support/write_file.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/package/content_hash.h"
 
 namespace collage::driver {
@@ -106,11 +105,9 @@ bool write_calibration(const std::string& path, const ir::Graph& graph, const Ca
 
 std::optional<Calibration> read_calibration(const std::string& path, const ir::Graph& graph,
                                             support::Diagnostics& diags) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return diags.error_at(Code::CannotRead, "--calibration " + path, "cannot be opened");
-  std::stringstream text;
-  text << file.rdbuf();
-  const ordered_json json = ordered_json::parse(text.str(), nullptr, false);
+  const runtime::Result<std::string> text = runtime::read_file(path);
+  if (!text) return diags.error_at(Code::CannotRead, "--calibration", "{}", text.message());
+  const ordered_json json = ordered_json::parse(*text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("collage_calibration")) {
     return bad_file(path, "is no calibration: `--save-calibration` writes one", diags);
   }

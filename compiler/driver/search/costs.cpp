@@ -45,6 +45,8 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
   std::vector<std::string> arguments;
   for (const std::string& path : rules) arguments.insert(arguments.end(), {"-r", path});
   for (const std::string& target : settings.targets) arguments.insert(arguments.end(), {"-t", target});
+  if (settings.allows_code) arguments.push_back("--allow-code");
+  if (settings.allows_outside) arguments.push_back("--allow-outside");
   arguments.insert(arguments.end(), {"--threads", std::to_string(settings.threads), "--timeout",
                                      fmt::format("{}", settings.costs.timeout)});
   arguments.insert(arguments.end(), {"--numerics", std::string(codegen::row_of(settings.code.numerics).name)});
@@ -79,6 +81,15 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   if (costs.database != nullptr) measuring.lock_file = costs.database->lock_file();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;
+}
+
+void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags) {
+  const std::string why = database == nullptr ? "" : database->take_unkept();
+  if (why.empty()) return;
+  diags
+      .warning_at(Code::CostDatabase, settings.costs.database.value_or(measure::default_cost_database()),
+                  "not all that was measured could be kept: {}", why)
+      .note("it is measured again the next time");
 }
 
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags) {

@@ -29,6 +29,9 @@ struct Costs {
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
                  const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags);
 
+/// Warns where costs could not be kept.
+void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags);
+
 /// Warns of rows of the database that do not count: `ID: why`.
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags);
 

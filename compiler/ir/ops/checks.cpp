@@ -124,6 +124,18 @@ bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values
   return true;
 }
 
+bool require_constant_indices(InferContext& ctx, size_t operand, int64_t extent) {
+  const Tensor* tensor = ctx.constant(operand);
+  if (tensor == nullptr) return true;
+  const runtime::TensorView view = tensor->view();
+  for (int64_t i = 0; i < view.count(); ++i) {
+    const int64_t index = runtime::element_as_int(view, i);
+    if (index < -extent || index >= extent)
+      return ctx.shape_error(operand, fmt::format("index {} is out of range for a dimension of {}", index, extent));
+  }
+  return true;
+}
+
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes) {
   auto fail = [&](std::string message) {
     return attr.empty() ? ctx.shape_error(operand, std::move(message)) : ctx.attr_error(attr, std::move(message));

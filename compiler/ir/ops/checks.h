@@ -45,6 +45,9 @@ bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, si
 /// operands are constant.
 bool infer_from_elements(InferContext& ctx, std::string_view op);
 
+/// If the operand is constant: its elements must be indices of a dimension of `extent`, negative ones from its end.
+bool require_constant_indices(InferContext& ctx, size_t operand, int64_t extent);
+
 /// Sets output 0's type to operand 0's.
 bool same_as_input(InferContext& ctx);
 

@@ -32,7 +32,7 @@ bool require_element_indices(InferContext& ctx) {
                                             runtime::to_string(indices), runtime::to_string(data), d));
     }
   }
-  return true;
+  return require_constant_indices(ctx, 1, data[axis]);
 }
 
 bool infer_gather_elements(InferContext& ctx) {

@@ -26,9 +26,18 @@ runtime::Ints all_axes(size_t rank) {
   return axes;
 }
 
+/// Other numbers than 0 and 1 mean nothing, and implementations differ in what they take them for.
+bool read_keepdims(InferContext& ctx, bool* keepdims) {
+  const int64_t value = ctx.attrs().get_int("keepdims", 1);
+  *keepdims = value == 1;
+  return value == 0 || value == 1 || ctx.attr_error("keepdims", fmt::format("`keepdims` is 0 or 1, found {}", value));
+}
+
 bool set_reduced(InferContext& ctx, const runtime::Ints& axes) {
   const TensorType& x = ctx.input(0);
-  ctx.set_output(0, {x.dtype, reduced_shape(x.shape, axes, ctx.attrs().get_int("keepdims", 1) != 0)});
+  bool keepdims;
+  if (!read_keepdims(ctx, &keepdims)) return false;
+  ctx.set_output(0, {x.dtype, reduced_shape(x.shape, axes, keepdims)});
   return true;
 }
 
@@ -57,7 +66,8 @@ bool infer_arg(InferContext& ctx) {
   const Shape& shape = ctx.input(0).shape;
   if (!read_axis(ctx, "axis", 0, shape.size(), &axis)) return false;
   if (shape[axis] == 0) return ctx.shape_error(0, fmt::format("axis {} is empty", axis));
-  bool keepdims = ctx.attrs().get_int("keepdims", 1) != 0;
+  bool keepdims;
+  if (!read_keepdims(ctx, &keepdims)) return false;
   ctx.set_output(0, {DType::I64, reduced_shape(shape, {static_cast<int64_t>(axis)}, keepdims)});
   return true;
 }

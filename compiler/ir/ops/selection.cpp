@@ -52,6 +52,7 @@ bool infer_gather(InferContext& ctx) {
   }
   size_t axis;
   if (!read_axis(ctx, "axis", 0, data.shape.size(), &axis)) return false;
+  if (!require_constant_indices(ctx, 1, data.shape[axis])) return false;
   auto middle = data.shape.begin() + static_cast<std::ptrdiff_t>(axis);
   Shape shape(data.shape.begin(), middle);
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());

@@ -28,6 +28,8 @@ class Evolution {
       : choices_(choices), fitness_(fitness), options_(options), random_(options.seed) {}
 
   Evolved run(const std::vector<Genome>& first) {
+    result_.best = first.front();  // where none is measured
+    result_.fitness = std::numeric_limits<double>::infinity();
     const int size = std::clamp(options_.evaluations / 2, 2, options_.population);
     std::vector<Genome> population = first;
     while (std::cmp_less(population.size(), size)) {

@@ -65,7 +65,7 @@ struct EvolveOptions {
 };
 
 struct Evolved {
-  Genome best;  ///< least fitness; of equal ones the first that was measured
+  Genome best;  ///< least fitness; of equal ones the first that was measured; the first of all where none runs
   double fitness = 0;
   int evaluations = 0;
   int generations = 0;  ///< with a genome that was new, after the first

@@ -146,10 +146,12 @@ class Grower {
     std::unordered_map<std::string, StateId> by_key;
     using Entry = std::pair<size_t, StateId>;  // nodes, state
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+    std::map<size_t, size_t> joined_in_open;  // by nodes, without the matches themselves
     auto add = [&](State state) {
       auto [at, is_new] = by_key.try_emplace(key_of(state), states.next_id());
       if (is_new) {
         open.emplace(state.size, at->second);
+        if (state.units.size() > 1) ++joined_in_open[state.size];
         states.push_back(std::move(state));
       } else if (is_better(state, states[at->second])) {
         states[at->second] = std::move(state);
@@ -159,10 +161,18 @@ class Grower {
     for (UnitId seed : seeds) add(seeds_[seed]);
     size_t visited = 0;
     size_t limit = std::min(limits_.unions_per_group, share_of_group(visited_));
+    // Smaller unions come first. Where more of them are waiting than may still be visited, a larger one has no turn, and is
+    // not made: a sum of a thousand operands has a million unions of two operands.
+    const auto has_turn = [&](size_t size) {
+      size_t before = visited;
+      for (auto at = joined_in_open.begin(); at != joined_in_open.end() && at->first < size; ++at) before += at->second;
+      return before <= limit;
+    };
     while (!open.empty()) {
       const StateId id = open.top().second;
       open.pop();
       bool is_seed = states[id].units.size() == 1;
+      if (!is_seed) --joined_in_open[states[id].size];
       // The matches themselves are always candidates.
       if (!is_seed && visited >= limit) {
         ++report_->truncated_groups;
@@ -174,6 +184,7 @@ class Grower {
       keep_if_valid(states[id]);
       if (policy_.join == JoinKind::None) continue;
       for (UnitId u : neighbours(states[id])) {
+        if (!has_turn(states[id].size + seeds_[u].size)) continue;
         if (std::optional<State> joined = join(states[id], u)) add(std::move(*joined));
       }
     }

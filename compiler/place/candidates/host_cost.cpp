@@ -17,6 +17,8 @@ constexpr double kReferenceMacsPerSecond = 2e9;
 constexpr double kReferenceFlopsPerSecond = 0.4e9;
 /// One socket's memory, as a stream of reads and writes sees it.
 constexpr double kBytesPerSecond = 10e9;
+/// Of one operator: costs of hundreds can be added up. The host can run every operator, however long it takes.
+constexpr double kMostSeconds = 1e4;
 /// A call of a compiled kernel and waking the pool.
 constexpr double kLaunchSeconds = 1e-6;
 
@@ -45,7 +47,8 @@ runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId
   match::Quantities work = match::quantities_of(graph, nodes);
   double arithmetic = 0;
   for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node, has_code);
-  return runtime::Duration::seconds(kLaunchSeconds + std::max(arithmetic, work.bytes / kBytesPerSecond));
+  const double seconds = kLaunchSeconds + std::max(arithmetic, work.bytes / kBytesPerSecond);
+  return runtime::Duration::seconds(std::min(seconds, kMostSeconds * static_cast<double>(nodes.size())));
 }
 
 }  // namespace collage::place

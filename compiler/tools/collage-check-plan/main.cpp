@@ -30,8 +30,11 @@ int run(int argc, char** argv) {
       "checks what a certificate is about: makes its problem again from model and rules, judges plan and bound",
       "collage-check-plan");
   std::vector<std::string> paths;
+  collage::driver::PlanCheckOptions options;
   collage::tools::add_text_flags(app);
   app.add_option("files", paths, "model, rule files or folders, certificate")->type_name("MODEL RULES... CERTIFICATE");
+  app.add_flag("--allow-code", options.allows_code, "load the plug-ins that rule files name, as collagec did");
+  app.add_flag("--allow-outside", options.allows_outside, "let model and rules lead to files outside their folders");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -46,7 +49,7 @@ int run(int argc, char** argv) {
   }
   if (paths.size() == 1) return judge_alone(paths.front());
   const PlanCheck check =
-      collage::driver::check_plan(paths.front(), {paths.begin() + 1, paths.end() - 1}, paths.back());
+      collage::driver::check_plan(paths.front(), {paths.begin() + 1, paths.end() - 1}, paths.back(), options);
   fmt::print("{}", check.text);
   fmt::print(stderr, "{}", check.diagnostics);
   if (check.verdict == PlanCheck::Verdict::Refused) return kInputError;

@@ -30,6 +30,8 @@ using enum tools::ExitCode;
 struct MeasureOptions {
   std::vector<std::string> rules;
   std::vector<std::string> targets;
+  bool allow_code = false;
+  bool allow_outside = false;
   int threads = 1;
   double timeout = 10;
   std::string numerics{codegen::row_of(codegen::Numerics::F32).name};
@@ -70,11 +72,13 @@ void limit_processor_time(const MeasureOptions& options, double timeout) {
 std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  std::optional<ir::RuleSet> rules = sema::load_rules(sources, options.rules, diags);
+  std::optional<ir::RuleSet> rules = sema::load_rules(sources, options.rules, diags, options.allow_outside);
   if (!rules) return std::nullopt;
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
   if (!numerics) return std::nullopt;
-  auto activations = driver::activate(*rules, options.targets, diags, {*numerics, options.cpu});
+  auto activations =
+      driver::activate(*rules, options.targets, diags, {*numerics, options.cpu},
+                       {options.allow_code, true, options.allow_outside});  // costs are asked of programs elsewhere
   if (!activations) return std::nullopt;
   plan::PlanTargets targets = driver::plan_targets(*rules, *activations, options.threads);
   targets.code = {*numerics, options.cpu};
@@ -129,6 +133,8 @@ int run(int argc, char** argv) {
   tools::add_text_flags(app);
   app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
+  app.add_flag("--allow-code", options.allow_code, "as for collagec");
+  app.add_flag("--allow-outside", options.allow_outside, "as for collagec");
   app.add_option("--threads", options.threads, "threads of the host");
   app.add_option("--numerics", options.numerics, "as for collagec");
   app.add_option("--cpu", options.cpu, "as for collagec");

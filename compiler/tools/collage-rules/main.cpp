@@ -39,6 +39,7 @@ struct Options {
   std::string name;
   std::string folder = ".";
   std::string code;
+  bool allow_outside = false;
 };
 
 int run(int argc, char** argv) {
@@ -59,12 +60,13 @@ int run(int argc, char** argv) {
   auto add_on_files = [&](const char* name, const char* what, std::function<bool()> command) {
     CLI::App* added = add(name, what, std::move(command));
     added->add_option("paths", options.paths, "Rule files, or folders of them")->required();
+    added->add_flag("--allow-outside", options.allow_outside, "Let them lead to files outside their folders");
     return added;
   };
   // A command on rules that have been read; it prints the diagnostics itself.
   auto add_on_rules = [&](const char* name, const char* what, std::function<bool(const RuleSet&)> command) {
     return add_on_files(name, what, [&, command] {
-      std::optional<RuleSet> rules = collage::sema::load_rules(sources, options.paths, diags);
+      std::optional<RuleSet> rules = collage::sema::load_rules(sources, options.paths, diags, options.allow_outside);
       if (rules && collage::passes::check_phases(*rules, diags)) return command(*rules);
       tool::print_unreadable(options.report, diags);
       return false;

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/tools/command_line/file_uses.h"
 #include "compiler/tools/command_line/run_options.h"
 #include "runtime/exec/relocate.h"
 #include "runtime/pool/pool.h"
@@ -47,6 +48,23 @@ void add_text(CLI::App& app, const SharedOption& shared, std::string& text) {
 }
 
 constexpr double kMostRequests = 1000;
+
+/// What is wrong with the files that options name; empty: nothing.
+std::string wrong_files(const RunOptions& options) {
+  std::vector<FileUse> read, written;
+  const auto add = [](std::vector<FileUse>* uses, const char* option, const std::string& path) {
+    if (!path.empty()) uses->push_back({option, path});
+  };
+  for (const std::string& package : options.packages) add(&read, "the command", package);
+  for (const execution::NamedFile& input : options.run.inputs) add(&read, "--input", input.file);
+  for (const execution::NamedFile& expected : options.run.expected) add(&read, "--expect", expected.file);
+  add(&read, "--labels", options.run.labels);
+  add(&read, "--faults", options.faults);
+  for (const execution::NamedFile& result : options.run.results) add(&written, "--save", result.file);
+  add(&written, "--bench-json", options.bench_json);
+  add(&written, "--trace", options.trace.file);
+  return overwritten_file(read, written);
+}
 
 }  // namespace
 
@@ -95,6 +113,7 @@ std::string wrong_combination(const RunOptions& options) {
                     options.trace.is_asked() || options.check;
   if (options.about && options.placed) return "--about excludes --placed";
   if (stops && runs) return fmt::format("{} stops before the model runs", options.about ? "--about" : "--placed");
+  if (std::string wrong = wrong_files(options); !wrong.empty()) return wrong;
   if (options.packages.size() < 2) return "";
   for (const auto& [flag, is_given] : {std::pair("--save", !options.run.results.empty()),
                                        {"--expect", !options.run.expected.empty()},

@@ -6,12 +6,15 @@
 #include <string_view>
 
 #include "compiler/driver/commands/commands.h"
+#include "compiler/driver/input/memory_caps.h"
 #include "compiler/support/explain.h"
+#include "compiler/support/visible.h"
 #include "compiler/tools/collagec/costs_command.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
 #include "compiler/tools/command_line/guarded_main.h"
+#include "compiler/tools/command_line/process_limits.h"
 #include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
 
@@ -42,6 +45,16 @@ int exit_code(driver::Verdict verdict) {
   return kInternalError;
 }
 
+/// Returns what is wrong with the limits, or "".
+std::string limit_process(const driver::Options& options) {
+  if (options.timeout) tools::limit_time(*options.timeout, fmt::format("--timeout {}", *options.timeout));
+  if (options.max_memory.empty()) return "";
+  const std::optional<size_t> bytes = driver::parse_size(options.max_memory);
+  if (!bytes) return fmt::format("--max-memory: `{}` is no size: want 2GiB", options.max_memory);
+  tools::limit_memory(*bytes, "--max-memory " + options.max_memory);
+  return "";
+}
+
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "costs") return tools::run_costs_command(argc - 1, argv + 1);
   const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
@@ -50,12 +63,14 @@ int run(int argc, char** argv) {
   if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
   if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
+  if (std::string wrong = limit_process(options); !wrong.empty()) return wrong_usage(wrong);
   const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
                     options.timeline || !options.trace.empty();
   if (runs) tools::restart_with_short_waits(argv);
   tools::TerminalProgress progress;
-  const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },
-                              [](std::string_view text) { fmt::print(stderr, "{}", text); }};
+  const driver::Output output{
+      [](std::string_view text) { fmt::print("{}", support::visible(text, support::Lines::Keep)); },
+      [](std::string_view text) { fmt::print(stderr, "{}", support::visible(text, support::Lines::Keep)); }};
   const driver::Outcome outcome = driver::run_command(options, output, progress.listener());
   fmt::print(stderr, "{}", outcome.diagnostics);
   if (tools::interrupt_flag()) {

@@ -57,13 +57,18 @@ struct Range {
 
 inline constexpr int kAllThatFollow = -1;
 
+/// Whether the values name files, and what happens to them.
+/// ReadRules: of a folder, its rule files.
+enum class Files { None, Read, ReadRules, Written };
+
 struct OptionRow {
   std::string_view flags;           ///< `-o,--output`; without a dash: the positional argument
   std::string_view old_flags = "";  ///< former names, still read and not shown
   Field field;
   Group group = Group::Output;
-  bool is_common = false;                     ///< shown by `--help`
-  std::string_view value = "";                ///< `FILE`; empty: a flag
+  bool is_common = false;       ///< shown by `--help`
+  std::string_view value = "";  ///< `FILE`; empty: a flag
+  Files files = Files::None;
   std::string help;                           ///< without a full stop
   std::string initial = "";                   ///< the default, where the initial value of the field does not show it
   std::vector<Choice> choices = {};           ///< the only values

@@ -11,6 +11,7 @@
 #include "compiler/support/check.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/tools/collagec/store_value.h"
+#include "compiler/tools/command_line/file_uses.h"
 #include "runtime/core/host_capabilities.h"
 
 namespace collage::tools {
@@ -156,7 +157,21 @@ class Parser {
     }
     if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())
       return "--emit=onnx writes a binary file: name it by `-o FILE.onnx`";
-    return "";
+    return overwritten_files();
+  }
+
+  std::string overwritten_files() const {
+    std::vector<FileUse> read, written;
+    for (const OptionRow& row : option_table()) {
+      if (row.files == Files::None) continue;
+      const std::string option(is_positional(row) ? "the model" : name_of(row));
+      for (const std::string& path : paths_of(row, parsed_.options)) {
+        if (path.empty()) continue;
+        (row.files == Files::Written ? written : read)
+            .push_back({option, path, row.files == Files::ReadRules ? ".rules" : ""});
+      }
+    }
+    return overwritten_file(read, written);
   }
 
   /// `-r` takes every word after it; a model among them is not a rule file.

@@ -18,11 +18,11 @@ class Store {
   Store(const OptionRow& row, const Texts& texts, CommandLine* into) : row_(row), texts_(texts), into_(into) {}
 
   template <typename Value>
-  std::string operator()(Value Options::*field) const {
+  std::string operator()(Value Options::* field) const {
     return read(into_->options.*field);
   }
   template <typename Value>
-  std::string operator()(Value Information::*field) const {
+  std::string operator()(Value Information::* field) const {
     return read(into_->information.*field);
   }
 
@@ -82,7 +82,8 @@ class Store {
   /// What is wrong with the number, or "". Not-a-number is in no range.
   std::string out_of_range(double value) const {
     if (!row_.range || (value >= row_.range->least && value <= row_.range->most)) return "";
-    if (row_.range->most == kNoLimit) return fmt::format("`{}` is negative", text());
+    if (row_.range->most == kNoLimit)
+      return fmt::format("`{}` is {}", text(), value < row_.range->least ? "negative" : "not finite");
     return fmt::format("`{}` is not between {} and {}", text(), row_.range->least, row_.range->most);
   }
 
@@ -91,7 +92,29 @@ class Store {
   CommandLine* into_;
 };
 
+/// The paths in the field of a row; none where its type holds no path.
+struct PathsIn {
+  const Options& options;
+
+  template <typename Owner, typename Value>
+  Texts operator()(Value Owner::*) const {
+    return {};
+  }
+  Texts operator()(std::string Options::* field) const { return {options.*field}; }
+  Texts operator()(std::optional<std::string> Options::* field) const { return {(options.*field).value_or("")}; }
+  Texts operator()(std::vector<std::string> Options::* field) const { return options.*field; }
+  Texts operator()(std::vector<NamedFile> Options::* field) const {
+    Texts paths;
+    for (const NamedFile& named : options.*field) paths.push_back(named.file);
+    return paths;
+  }
+};
+
 }  // namespace
+
+std::vector<std::string> paths_of(const OptionRow& row, const Options& options) {
+  return std::visit(PathsIn{options}, row.field);
+}
 
 std::string store(const OptionRow& row, const Texts& texts, CommandLine* into) {
   return std::visit(Store(row, texts, into), row.field);

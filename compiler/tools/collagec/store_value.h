@@ -15,4 +15,7 @@ std::string store(const OptionRow& row, const std::vector<std::string>& texts, C
 /// Sets a flag, or a field with `implies`.
 void set_flag(const OptionRow& row, CommandLine* into);
 
+/// The paths in the field of a row whose values name files.
+std::vector<std::string> paths_of(const OptionRow& row, const driver::Options& options);
+
 }  // namespace collage::tools

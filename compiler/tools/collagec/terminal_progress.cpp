@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "compiler/tools/collagec/interrupt.h"
+#include "compiler/tools/command_line/process_limits.h"
 #include "compiler/tools/command_line/steps_text.h"
 
 namespace collage::tools {
@@ -45,6 +46,7 @@ TerminalProgress::TerminalProgress() : is_terminal_(::isatty(STDERR_FILENO) == 1
 
 driver::WorkListener TerminalProgress::listener() {
   driver::WorkListener listener;
+  listener.stage = enter_stage;
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
   listener.stop = &interrupt_flag();

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -108,6 +109,11 @@ std::string plugin_library(const std::string& file, const std::string& rule_file
     if (fs::exists(place, error)) return std::string(kPluginPrefix) + fs::absolute(place, error).string();
   }
   return std::string(kPluginPrefix) + beside.string();
+}
+
+bool leads_out_of_its_folder(const std::string& file) {
+  const fs::path path(file);
+  return path.is_absolute() || std::find(path.begin(), path.end(), fs::path("..")) != path.end();
 }
 
 std::string plugin_absence(std::string_view library) {

@@ -16,6 +16,9 @@ inline constexpr std::string_view kPluginPrefix = "plugin:";
 /// folders of COLLAGE_PLUGIN_PATH. If none exists, the one in the rule file's folder, so that the error names it.
 std::string plugin_library(const std::string& file, const std::string& rule_file);
 
+/// Whether the name of a rule file is an absolute path or has `..` in it.
+bool leads_out_of_its_folder(const std::string& file);
+
 /// Returns the reason why the plug-in cannot be loaded or has another ABI version; empty if it can. It stays loaded.
 std::string plugin_absence(std::string_view library);
 

@@ -22,6 +22,11 @@ CASES = {
     "short_data": file(data=bytes(23)),
     "huge_shape": file(shape="(1099511627776, 1099511627776)"),
     "negative_shape": file(shape="(-2, 3)"),
+    "fortran_none": file().replace(b"False", b"None "),
+    "no_commas": file(shape="(2 3)"),
+    "number": file(shape="(6)"),
+    "junk": file().replace(b"}\n", b"}x"),
+    "key_twice": file().replace(b", }", b", 'shape': (2, 3)}"),
     "other_dtype": file("<f8", data=bytes(48)),
     "other_shape": file(shape="(3, 2)"),
 }

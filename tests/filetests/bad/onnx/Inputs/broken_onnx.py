@@ -105,6 +105,21 @@ CASES = {
     "shape_mismatch": with_weights(tensor("w", [3], bytes(12))),
     "open_shape": model([RELU], inputs=[value_info("x", ["batch", "width"])]),
     "string_input": model([RELU], inputs=[value_info("x", [1, 4], STRING)]),
+    "control_characters": model([node("No\nSuch\x1b[31m", ["x"], ["y"])]),
+    "control_names": model([node("Relu", ["x\nerror: fake\x1b[2J"], ["y"])],
+                           inputs=[value_info("x\nerror: fake\x1b[2J", [1, 4])]),
+    "unnamed_constant": model([RELU, node("Constant", [], [""], [attribute("value_float", "float", 1.0)])]),
+    "keepdims": model([node("ReduceMax", ["x"], ["y"], [attribute("keepdims", "int", 2)])]),
+    "doubling": model([node("Concat", [f"k{i}", f"k{i}"], [f"k{i + 1}"], [attribute("axis", "int", 0)])
+                       for i in range(34)] + [node("Concat", ["x", "k34"], ["y"], [attribute("axis", "int", 0)])],
+                      inputs=[value_info("x", [1])], outputs=[value_info("y", [(1 << 34) + 1])],
+                      tensors=[tensor("k0", [1], bytes(4))]),
+    "growing": model([one for i in range(34) for one in
+                      (node("Neg", [f"k{i}"], [f"n{i}"]),
+                       node("Concat", [f"k{i}", f"n{i}"], [f"k{i + 1}"], [attribute("axis", "int", 0)]))] +
+                     [node("ReduceMax", ["k34"], ["m"], [attribute("keepdims", "int", 0)]),
+                      node("Add", ["x", "m"], ["y"])],
+                     tensors=[tensor("k0", [1], struct.pack("<f", 1.5))]),
     "new_opset": model([RELU], opset=99),
 }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/io/file_replacement.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace collage::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kMode = 0666;  // less what the user's umask takes away
+
+Status error_of_system() {
+  return Status::error(std::strerror(errno));
+}
+
+std::string folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+/// Where the links that start at `path` end, whether or not something is there; nullopt if they run in a circle.
+std::optional<std::string> end_of_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as in Linux
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!fs::is_symlink(path, error)) return path.string();
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) return std::nullopt;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return std::nullopt;
+}
+
+bool is_of_the_system(const std::string& path) {
+  std::error_code error;
+  const std::string full = fs::absolute(path, error).lexically_normal().string();
+  return full.starts_with("/dev/") || full.starts_with("/proc/");
+}
+
+/// A name in the folder of `target` that no other writer uses, in this process or another.
+std::string unique_name(const std::string& target) {
+  constexpr size_t kLongestStem = 200;  // of the 255 bytes that a name may have
+  static std::atomic<unsigned> number{0};
+  const fs::path path(target);
+  const std::string stem = path.filename().string().substr(0, kLongestStem);
+  const std::string name =
+      stem + "." + std::to_string(::getpid()) + "-" + std::to_string(number.fetch_add(1)) + ".partial";
+  return (path.parent_path() / name).string();
+}
+
+std::string path_of(int descriptor) {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+Status write_pieces(int descriptor, const std::vector<std::span<const char>>& pieces) {
+  for (std::span<const char> piece : pieces) {
+    while (!piece.empty()) {
+      const ssize_t put = ::write(descriptor, piece.data(), piece.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return error_of_system();
+      piece = piece.subspan(static_cast<size_t>(put));
+    }
+  }
+  return Status::ok();
+}
+
+/// Opens something that cannot be replaced. A pipe that nobody reads is refused, not waited for.
+Result<Descriptor> open_in_place(const std::string& path) {
+  if (path == "/dev/stdout" || path == "/dev/stderr") {
+    // Opened anew, a file behind it would be written from its start.
+    Descriptor copy(::fcntl(path == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+    return copy.is_open() ? Result<Descriptor>(std::move(copy)) : error_of_system();
+  }
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return errno == ENXIO ? Status::error("nothing reads this pipe") : error_of_system();
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) return error_of_system();
+  return file;
+}
+
+}  // namespace
+
+FileReplacement::~FileReplacement() {
+  if (file_.is_open() && !beside_.empty()) ::unlink(beside_.c_str());
+}
+
+Status FileReplacement::open_beside() {
+  // It can only get a name through /proc.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    file_ = Descriptor(::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode));
+  if (file_.is_open()) return Status::ok();
+  do {
+    beside_ = unique_name(target_);
+    file_ = Descriptor(::open(beside_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, kMode));
+  } while (!file_.is_open() && errno == EEXIST);
+  return file_.is_open() ? Status::ok() : error_of_system();
+}
+
+Result<FileReplacement> FileReplacement::write(const std::string& path,
+                                               const std::vector<std::span<const char>>& pieces) {
+  FileReplacement made;
+  struct stat old{};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && S_ISDIR(old.st_mode)) return Status::error("is a directory");
+  if ((exists && !S_ISREG(old.st_mode)) || is_of_the_system(path)) {
+    Result<Descriptor> opened = open_in_place(path);
+    if (!opened) return opened.status();
+    made.file_ = std::move(*opened);
+    if (Status status = write_pieces(made.file_.get(), pieces); !status) return status;
+    return made;
+  }
+  std::optional<std::string> target = end_of_links(path);
+  if (!target) return Status::error("its links run in a circle");
+  made.target_ = std::move(*target);
+  if (Status status = made.open_beside(); !status) return status;
+  if (exists) (void)::fchmod(made.file_.get(), old.st_mode & 07777);
+  if (Status status = write_pieces(made.file_.get(), pieces); !status) return status;
+  return made;
+}
+
+Status FileReplacement::commit() {
+  if (!file_.is_open()) return Status::ok();
+  if (!target_.empty()) {
+    while (beside_.empty()) {
+      const std::string name = unique_name(target_);
+      const std::string file = path_of(file_.get());
+      if (::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        beside_ = name;
+      } else if (errno != EEXIST) {
+        return error_of_system();
+      }
+    }
+    // Some file systems report only here that the disk is full.
+    const bool is_renamed = std::rename(beside_.c_str(), target_.c_str()) == 0;
+    if (!is_renamed) return error_of_system();  // the destructor removes it
+    beside_.clear();
+  }
+  return ::close(file_.release()) == 0 ? Status::ok() : error_of_system();
+}
+
+}  // namespace collage::runtime
