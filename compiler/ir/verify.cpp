@@ -49,9 +49,6 @@ void verify_node(const Graph& graph, NodeId id, std::map<ValueId, size_t>& uses)
     const Value& value = graph.value(input);
     COLLAGE_CHECK(!value.producer.is_valid() || value.producer < id, "`{}` reads `{}`, which is made later", name,
                   value.name);
-    bool is_listed = false;
-    for (const Use& use : value.uses) is_listed = is_listed || (use.node == id && use.operand == static_cast<int>(i));
-    COLLAGE_CHECK(is_listed, "`{}` does not know that `{}` reads it", value.name, name);
     ++uses[input];
   }
   support::SourceManager sources;
@@ -75,8 +72,15 @@ void verify(const Graph& graph) {
   std::map<ValueId, size_t> uses;
   for (NodeId id : graph.node_ids()) verify_node(graph, id, uses);
   for (ValueId id : graph.value_ids()) {
-    COLLAGE_CHECK(graph.value(id).uses.size() == uses[id], "`{}` lists {} uses and has {}", graph.value(id).name,
-                  graph.value(id).uses.size(), uses[id]);
+    const Value& value = graph.value(id);
+    for (const Use& use : value.uses) {
+      const bool is_read = use.node.slot() < graph.node_count() && use.operand >= 0 &&
+                           static_cast<size_t>(use.operand) < graph.node(use.node).inputs.size() &&
+                           graph.node(use.node).inputs[static_cast<size_t>(use.operand)] == id;
+      COLLAGE_CHECK(is_read, "`{}` lists a use that does not read it", value.name);
+    }
+    COLLAGE_CHECK(value.uses.size() == uses[id], "`{}` lists {} uses and has {}", value.name, value.uses.size(),
+                  uses[id]);
   }
 }
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges nodes that compute the same: one operator with equal attributes on equal operands. Constants of up to 4 KiB
-// are equal if their elements are.
+// Merges nodes that compute the same: one operator with equal attributes on equal operands, which may stand in another
+// order where the operator commutes. Constants are equal if their elements are. Exact.
 //
 //     %d = Sub(%x, %m)   %e = Sub(%x, %m)   %y = Mul(%d, %e)     =>   %y = Mul(%d, %d)
+//     %w, %v = const …, the same elements                        =>   %w
 //
-// A pinned node and one whose result is a model output stay. A value that was computed twice then has two readers,
-// which a pattern may refuse; so it runs only where a phase lists it.
+// A pinned node and one whose result is a model output stay.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
-#include <tuple>
+#include <vector>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/rewrite.h"
@@ -20,20 +24,37 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr size_t kLargestCompared = 4096;
+/// Type and some bytes of a constant: of few others than equal ones they are the same.
+std::string sample_of(const ir::Value& value) {
+  constexpr size_t kParts = 8, kPart = 32;
+  const ir::Tensor& data = value.constant->data;
+  const auto* bytes = reinterpret_cast<const char*>(data.data());
+  std::string sample = to_string(value.type);
+  if (data.bytes() <= kParts * kPart) return sample.append(bytes, data.bytes());
+  for (size_t i = 0; i < kParts; ++i) sample.append(bytes + (data.bytes() - kPart) / (kParts - 1) * i, kPart);
+  return sample;
+}
 
 /// Represents values that are equal: constants by their elements, others by themselves or what they were merged into.
 class EqualValues {
  public:
   explicit EqualValues(const ir::Graph& graph) : same_(graph.value_ids()) {
-    std::map<std::tuple<std::string, std::string>, ValueId> constants;
+    // Constants that look alike and differ are compared with a few of their kind only, so that the time is bounded.
+    constexpr size_t kMostAlike = 8;
+    std::map<std::string, std::vector<ValueId>> constants;
     for (ValueId id : graph.value_ids()) {
       const ir::Value& value = graph.value(id);
-      if (!value.is_constant() || value.constant->data.bytes() > kLargestCompared) continue;
-      const auto* bytes = reinterpret_cast<const char*>(value.constant->data.data());
-      const auto [first, is_new] =
-          constants.try_emplace({to_string(value.type), std::string(bytes, value.constant->data.bytes())}, id);
-      if (!is_new) same_[id.slot()] = first->second;
+      if (!value.is_constant() || value.is_output) continue;
+      std::vector<ValueId>& alike = constants[sample_of(value)];
+      const auto equal = std::find_if(alike.begin(), alike.end(), [&](ValueId other) {
+        return std::memcmp(graph.value(other).constant->data.data(), value.constant->data.data(),
+                           value.constant->data.bytes()) == 0;
+      });
+      if (equal != alike.end()) {
+        same_[id.slot()] = *equal;
+      } else if (alike.size() < kMostAlike) {
+        alike.push_back(id);
+      }
     }
   }
 
@@ -47,10 +68,12 @@ class EqualValues {
 /// What a node computes, as text that differs where that does.
 std::string key_of_node(const ir::Graph& graph, const ir::Node& node, const EqualValues& values) {
   std::string key(node.op->name);
-  for (ValueId input : node.inputs) {
-    const ValueId same = values.of(input);
-    key += same.is_valid() ? fmt::format(" {}", same.slot()) : " _";
-  }
+  std::vector<ValueId> operands;
+  for (ValueId input : node.inputs) operands.push_back(values.of(input));
+  // Only two of them: sums of more round differently in another order.
+  const size_t commuting = std::min<size_t>(2, ir::commuting_operands(*node.op, operands.size()));
+  std::sort(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(commuting));
+  for (ValueId operand : operands) key += fmt::format(" {}", operand.index);
   for (const auto& [name, value] : node.attrs) key += fmt::format(" {} = {}", name, runtime::to_string(value));
   key += " ->";
   for (ValueId output : node.outputs) key += output.is_valid() ? " " + to_string(graph.value(output).type) : " _";
@@ -79,6 +102,8 @@ bool merge_equal(ir::Graph& graph, PassContext&) {
   bool changed = false;
   for (NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
+    for (ValueId input : node.inputs)
+      changed = changed || (input.is_valid() && graph.value(input).is_constant() && values.of(input) != input);
     if (has_tensor(node)) continue;
     const auto [first, is_new] = first_of.try_emplace(key_of_node(graph, node, values), id);
     if (is_new || !may_go(graph, node)) continue;
@@ -93,7 +118,9 @@ bool merge_equal(ir::Graph& graph, PassContext&) {
   ir::GraphRewriter rewriter(graph);
   for (NodeId id : graph.node_ids()) {
     if (!replaced_by[id.slot()].is_valid()) {
-      rewriter.copy(id);
+      std::vector<ValueId> inputs;
+      for (ValueId input : graph.node(id).inputs) inputs.push_back(rewriter.copied(values.of(input)));
+      rewriter.copy_as(id, *graph.node(id).op, std::move(inputs), graph.node(id).attrs);
       continue;
     }
     const std::vector<ValueId>& kept = graph.node(replaced_by[id.slot()]).outputs;

@@ -38,25 +38,56 @@ bool check_names(const std::vector<std::string>& names, const std::vector<Pass>&
   return is_good;
 }
 
+class PassRunner {
+ public:
+  PassRunner(ir::Graph& graph, const PassOptions& options, support::Diagnostics& diags)
+      : graph_(graph), options_(options), context_{diags}, prints_all_(contains(options.print_after, "all")) {
+    if (options.history != nullptr) options.history->push_back({"", graph});
+  }
+
+  /// Runs each once, and again where another one changed the graph since.
+  std::vector<PassReport> run_group(const std::vector<const Pass*>& group) {
+    constexpr size_t kMostRounds = 8;
+    std::vector<PassReport> reports;
+    for (const Pass* pass : group) reports.push_back({pass->name});
+    size_t unchanged = 0;  // how many of the last runs changed nothing
+    const size_t most_runs = group.size() * (group.size() > 1 ? kMostRounds : 1);
+    for (size_t run = 0; run < most_runs && unchanged < group.size(); ++run) {
+      const size_t at = run % group.size();
+      const bool has_changed = run_pass(*group[at], run < group.size(), &reports[at]);
+      unchanged = has_changed ? 0 : unchanged + 1;
+    }
+    return reports;
+  }
+
+ private:
+  bool run_pass(const Pass& pass, bool is_first, PassReport* report) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool has_changed = pass.run(graph_, context_);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    report->changed = report->changed || has_changed;
+    report->seconds += spent.count();
+    if (has_changed) ir::verify(graph_);
+    if (has_changed && options_.history != nullptr) options_.history->push_back({pass.name, graph_});
+    const bool is_asked = prints_all_ || contains(options_.print_after, pass.name);
+    if (options_.print && is_asked && (has_changed || is_first)) {
+      options_.print(fmt::format("// after {}{}\n{}", pass.name, has_changed ? "" : " (unchanged)", ir::print(graph_)));
+    }
+    return has_changed;
+  }
+
+  ir::Graph& graph_;
+  const PassOptions& options_;
+  PassContext context_;
+  bool prints_all_;
+};
+
 }  // namespace
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-#define PASS(name, doc) Pass{#name, doc, name},
-#define ON_REQUEST(...)
+#define PASS(name, doc) Pass{#name, doc, name, true},
 #include "compiler/passes/passes.def"
-#undef ON_REQUEST
-#undef PASS
-  };
-  return passes;
-}
-
-const std::vector<Pass>& passes_on_request() {
-  static const std::vector<Pass> passes = {
-#define PASS(...)
-#define ON_REQUEST(name, doc) Pass{#name, doc, name},
-#include "compiler/passes/passes.def"
-#undef ON_REQUEST
 #undef PASS
   };
   return passes;
@@ -64,20 +95,15 @@ const std::vector<Pass>& passes_on_request() {
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
-  for (const auto* passes : {&all_passes(), &passes_on_request()}) {
-    for (const Pass& pass : *passes) names.push_back(pass.name);
-  }
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
   return names;
 }
 
 const Pass* find_pass(std::string_view name) {
-  std::string wanted = canonical(name);
-  for (const auto* passes : {&all_passes(), &passes_on_request()}) {
-    for (const Pass& pass : *passes) {
-      if (pass.name == wanted) return &pass;
-    }
-  }
-  return nullptr;
+  const std::vector<Pass>& passes = all_passes();
+  const auto found = std::find_if(passes.begin(), passes.end(),
+                                  [wanted = canonical(name)](const Pass& pass) { return pass.name == wanted; });
+  return found == passes.end() ? nullptr : &*found;
 }
 
 std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Pass>& passes,
@@ -85,21 +111,20 @@ std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::v
   bool is_good = check_names(options.disabled, passes, false, "--disable-pass", diags);
   is_good = check_names(options.print_after, passes, true, "--print-after", diags) && is_good;
   if (!is_good) return std::nullopt;
-  bool print_all = contains(options.print_after, "all");
+  PassRunner runner(graph, options, diags);
   std::vector<PassReport> reports;
-  PassContext context{diags};
-  if (options.history != nullptr) options.history->push_back({"", graph});
+  std::vector<const Pass*> group;  // passes that stand together and repeat
+  const auto flush = [&] {
+    for (PassReport& report : runner.run_group(group)) reports.push_back(std::move(report));
+    group.clear();
+  };
   for (const Pass& pass : passes) {
     if (contains(options.disabled, pass.name)) continue;
-    auto start = std::chrono::steady_clock::now();
-    bool changed = pass.run(graph, context);
-    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    reports.push_back({pass.name, changed, spent.count()});
-    ir::verify(graph);
-    if (changed && options.history != nullptr) options.history->push_back({pass.name, graph});
-    if (!options.print || !(print_all || contains(options.print_after, pass.name))) continue;
-    options.print(fmt::format("// after {}{}\n{}", pass.name, changed ? "" : " (unchanged)", ir::print(graph)));
+    if (!pass.is_repeated) flush();
+    group.push_back(&pass);
+    if (!pass.is_repeated) flush();
   }
+  flush();
   return reports;
 }
 

@@ -24,24 +24,20 @@ struct PassContext {
 using PassFunction = std::function<bool(ir::Graph&, PassContext&)>;
 
 #define PASS(name, doc) bool name(ir::Graph& graph, PassContext& context);
-#define ON_REQUEST PASS
 #include "compiler/passes/passes.def"
-#undef ON_REQUEST
 #undef PASS
 
 struct Pass {
   std::string name;
   std::string_view doc;
   PassFunction run;
+  bool is_repeated = false;  ///< runs again where a pass beside it in the list changed the graph
 };
 
-/// Those that run by default, in the order of `passes.def`.
+/// In the order of `passes.def`.
 const std::vector<Pass>& all_passes();
-/// Those that run only where a phase lists them.
-const std::vector<Pass>& passes_on_request();
-/// Names of both.
 std::vector<std::string> pass_names();
-/// Finds one of both by name, `fold_constants` or `fold-constants`. Returns null if there is none.
+/// Finds a pass by name, `fold_constants` or `fold-constants`. Returns null if there is none.
 const Pass* find_pass(std::string_view name);
 
 /// A graph, and the pass that made it; the first one, as given, has no pass.
@@ -60,11 +56,12 @@ struct PassOptions {
 struct PassReport {
   std::string name;
   bool changed = false;
-  double seconds = 0;
+  double seconds = 0;  ///< of all its runs
 };
 
-/// Runs `passes` in order and verifies the graph after each. A name in the options that is neither in `passes` nor in
-/// passes.def is an error (BadOption); then nothing runs.
+/// Runs `passes` in order and verifies the graph after each. Passes of passes.def that stand together run again, a
+/// bounded number of times, until none of them changes anything: what one makes, another may take up. A name in the
+/// options that is neither in `passes` nor in passes.def is an error (BadOption); then nothing runs.
 std::optional<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options, support::Diagnostics& diags);
 

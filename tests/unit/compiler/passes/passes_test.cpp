@@ -498,9 +498,8 @@ TEST_F(PassesTest, ManagerRunsPrintsAndDisables) {
   options.disabled = {"fold_batch_norm"};
   auto reports = run_passes(graph_, all_passes(), options, diags_);
   ASSERT_TRUE(reports);
-  ASSERT_EQ(reports->size(), 4u);
-  EXPECT_FALSE((*reports)[1].changed);
-  EXPECT_TRUE((*reports)[3].changed);
+  ASSERT_EQ(reports->size(), all_passes().size() - 1);
+  for (const PassReport& report : *reports) EXPECT_EQ(report.changed, report.name == "eliminate_dead") << report.name;
   EXPECT_EQ(printed, "// after eliminate_dead\n" + ir::print(graph_));
   EXPECT_NE(to_string(*reports).find("eliminate_dead"), std::string::npos);
 

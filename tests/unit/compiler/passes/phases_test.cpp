@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
 namespace collage {
@@ -36,12 +38,21 @@ struct PhasesTest : RulesFixture {
   }
 };
 
+/// The passes of passes.def but these, in its order.
+std::string others(const std::vector<std::string>& listed = {}) {
+  std::string names;
+  for (const std::string& name : passes::pass_names()) {
+    const bool is_listed = std::find(listed.begin(), listed.end(), name) != listed.end();
+    if (!is_listed) names += (names.empty() ? "" : " ") + name;
+  }
+  return names;
+}
+
 const std::string kStrip = "rewrite strip: Identity(x) => x ";
 
 TEST_F(PhasesTest, WithoutPhasesAllVettedPassesAndThenRewrites) {
-  EXPECT_EQ(order({}), "expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm");
-  EXPECT_EQ(order({kStrip, kStrip}),
-            "expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm a.strip b.strip");
+  EXPECT_EQ(order({}), others());
+  EXPECT_EQ(order({kStrip, kStrip}), others() + " a.strip b.strip");
 }
 
 TEST_F(PhasesTest, OneBackendHasItsOwnOrder) {
@@ -54,10 +65,10 @@ TEST_F(PhasesTest, OneBackendHasItsOwnOrder) {
 
 TEST_F(PhasesTest, PassesThatAPhaseDoesNotListFollowIt) {
   EXPECT_EQ(order({kStrip + "phase pre { fold_batch_norm strip }"}),
-            "fold_batch_norm a.strip expand_einsum fold_constants fuse_quantized eliminate_dead");
+            "fold_batch_norm a.strip " + others({"fold_batch_norm"}));
   EXPECT_EQ(order({"phase pre { }"}), order({}));
   EXPECT_EQ(order({"phase pre only { fold_constants }", "phase pre { fold_batch_norm }"}),
-            "fold_constants fold_batch_norm expand_einsum fuse_quantized eliminate_dead");
+            "fold_constants fold_batch_norm " + others({"fold_constants", "fold_batch_norm"}));
 }
 
 TEST_F(PhasesTest, AfterWaitsOnlyForWhatRuns) {
@@ -72,21 +83,20 @@ TEST_F(PhasesTest, UnionInTheOrderOfRegistration) {
 }
 
 TEST_F(PhasesTest, BackendsWithoutPhaseAskForTheDefault) {
-  EXPECT_EQ(order({kStrip, kStrip + "phase pre { strip }"}),
-            "b.strip expand_einsum fold_constants fuse_quantized eliminate_dead fold_batch_norm a.strip");
+  EXPECT_EQ(order({kStrip, kStrip + "phase pre { strip }"}), "b.strip " + others() + " a.strip");
 }
 
 TEST_F(PhasesTest, NeverTakesOutWhatNobodyLists) {
   auto schedule = compose({kStrip, "phase pre { never eliminate_dead }"});
   ASSERT_TRUE(schedule) << diags.render();
-  EXPECT_EQ(passes::to_string(*schedule), R"(pass                            asked for by
-expand_einsum                   (default)
-fold_constants                  (default)
-fuse_quantized                  (default)
-fold_batch_norm                 (default)
-a.strip                         a
-eliminate_dead                  never, says b
-)");
+  const std::string table = passes::to_string(*schedule);
+  EXPECT_EQ(table.find("pass                            asked for by\nexpand_einsum                   (default)\n"),
+            0u);
+  const std::string end = "a.strip                         a\neliminate_dead                  never, says b\n";
+  ASSERT_GT(table.size(), end.size());
+  EXPECT_EQ(table.substr(table.size() - end.size()), end);
+  EXPECT_EQ(table.find("eliminate_dead "),
+            table.size() - std::string("eliminate_dead                  never, says b\n").size());
 }
 
 TEST_F(PhasesTest, NeverAgainstAListNamesBoth) {

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges Pad into what pads itself, and into another Pad. Exact.
+//
+//     Conv(Pad(%x) by 0) {pads = p}                          =>   Conv(%x) {pads = p + those of the Pad}
+//     MaxPool(Pad(%x) by -Inf) {pads = p}                    =>   likewise; also a Pad by 0 of what is never negative
+//     AveragePool(Pad(%x) by 0) {count_include_pad = 1}      =>   likewise; also without the attribute if p is 0
+//     Pad(Pad(%x) by v) by v                                 =>   Pad(%x) by v
+//
+// Only borders of the picture count: a Pad of images or channels stays, as does one that crops, and a pool whose last
+// windows leave the picture (`ceil_mode`).
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ir/op_def.h"
+#include "compiler/passes/match_node.h"
+#include "compiler/passes/pass_manager.h"
+#include "compiler/passes/pointwise.h"
+
+namespace collage::passes {
+namespace {
+
+using ir::AttrMap;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+using Ints = std::vector<int64_t>;
+
+/// A border of one number.
+struct Border {
+  ValueId x;
+  Ints pads;  ///< in front of every dimension, then behind
+  double fill = 0;
+};
+
+/// The free Pad that makes `id`, if it adds constant elements.
+std::optional<Border> border_of(const GraphEdit& edit, ValueId id) {
+  const Node* pad = made_by(edit, id, "Pad");
+  if (pad == nullptr || pad->inputs.size() > 3 || pad->attrs.get_string("mode", "constant") != "constant") {
+    return std::nullopt;
+  }
+  const std::optional<Ints> pads = whole_numbers(edit.graph(), *pad, 1);
+  if (!pads || std::any_of(pads->begin(), pads->end(), [](int64_t pad_by) { return pad_by < 0; })) return std::nullopt;
+  double fill = 0;
+  if (ir::has_operand(*pad, 2)) {
+    const std::optional<double> number = number_of(edit, pad->inputs[2]);
+    if (!number) return std::nullopt;
+    fill = *number;
+  }
+  return Border{pad->inputs[0], *pads, fill};
+}
+
+/// Pads of the spatial dimensions; nullopt where images or channels are padded.
+std::optional<Ints> picture_pads(const Border& border) {
+  const size_t rank = border.pads.size() / 2;
+  if (rank < 3) return std::nullopt;
+  Ints pads;
+  for (size_t i = 0; i < border.pads.size(); ++i) {
+    if (i % rank >= 2) {
+      pads.push_back(border.pads[i]);
+    } else if (border.pads[i] != 0) {
+      return std::nullopt;
+    }
+  }
+  return pads;
+}
+
+/// The node's own pads and those of the border; nullopt where its own follow from the shape.
+std::optional<Ints> joined_pads(const Node& node, const Ints& border) {
+  const std::string auto_pad = node.attrs.get_string("auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
+  Ints pads = auto_pad == "VALID" ? Ints() : node.attrs.get_ints("pads");
+  pads.resize(border.size(), 0);
+  for (size_t i = 0; i < pads.size(); ++i) pads[i] += border[i];
+  return pads;
+}
+
+bool is_never_negative(const GraphEdit& edit, ValueId id) {
+  for (std::string_view op : {"Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax"}) {
+    if (made_by(edit, id, op) != nullptr) return true;
+  }
+  const Node* clip = made_by(edit, id, "Clip");
+  const std::optional<double> low =
+      clip != nullptr && ir::has_operand(*clip, 1) ? number_of(edit, clip->inputs[1]) : std::nullopt;
+  return low && *low >= 0;
+}
+
+/// Every window still has an element of the picture, as pools want it.
+bool leaves_windows(const Node& pool, const Ints& pads) {
+  const Ints window = pool.attrs.get_ints("kernel_shape"), dilations = pool.attrs.get_ints("dilations");
+  if (std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; })) return false;
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (pads[i] >= window[i % window.size()]) return false;
+  }
+  return true;
+}
+
+bool fits_pool(const GraphEdit& edit, const Node& pool, const Border& border, const Ints& pads, AttrMap* attrs) {
+  if (pool.outputs.size() != 1 || pool.attrs.get_int("ceil_mode", 0) != 0 || !leaves_windows(pool, pads)) return false;
+  if (pool.op->name == "MaxPool") {
+    const bool is_least = border.fill == -std::numeric_limits<double>::infinity() ||
+                          (border.fill == 0 && is_never_negative(edit, border.x));
+    return is_least && runtime::is_float(edit.value(border.x).type.dtype);
+  }
+  const Ints own = pool.attrs.get_ints("pads");
+  const bool has_own = std::any_of(own.begin(), own.end(), [](int64_t pad) { return pad != 0; });
+  if (border.fill != 0 || (has_own && pool.attrs.get_int("count_include_pad", 0) == 0)) return false;
+  attrs->set("count_include_pad", int64_t{1});
+  return true;
+}
+
+void fold_into_window(GraphEdit& edit, NodeId id) {
+  const Node node = edit.node(id);
+  const std::optional<Border> border = border_of(edit, node.inputs[0]);
+  const std::optional<Ints> around = border ? picture_pads(*border) : std::nullopt;
+  const std::optional<Ints> pads = around ? joined_pads(node, *around) : std::nullopt;
+  if (!pads) return;
+  AttrMap attrs = node.attrs;
+  if (node.op->name == "Conv" ? border->fill != 0 : !fits_pool(edit, node, *border, *pads, &attrs)) return;
+  attrs.set("pads", *pads);
+  attrs.erase("auto_pad");
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = border->x;
+  edit.replace_by(node.outputs[0], node.op->name, std::move(inputs), std::move(attrs));
+}
+
+void merge_pads(GraphEdit& edit, NodeId id) {
+  const ValueId result = edit.node(id).outputs[0];
+  const std::optional<Border> outer = border_of(edit, result);
+  const std::optional<Border> inner = border_of(edit, edit.node(id).inputs[0]);
+  if (!outer || !inner || outer->fill != inner->fill || !is_read_by(edit, edit.node(id).inputs[0], 1)) return;
+  Ints pads = outer->pads;
+  for (size_t i = 0; i < pads.size(); ++i) pads[i] += inner->pads[i];
+  std::vector<ValueId> inputs = {inner->x, edit.add_ints(edit.value(result).name + ".pads", pads)};
+  if (ir::has_operand(edit.node(id), 2)) inputs.push_back(edit.node(id).inputs[2]);
+  edit.replace_by(result, "Pad", std::move(inputs));
+}
+
+}  // namespace
+
+bool fold_pads(ir::Graph& graph, PassContext&) {
+  return rewrite_all(graph, [](GraphEdit& edit, NodeId id) {
+    const std::string_view op = edit.node(id).op->name;
+    if (op == "Conv" || op == "MaxPool" || op == "AveragePool") fold_into_window(edit, id);
+    if (op == "Pad") merge_pads(edit, id);
+  });
+}
+
+}  // namespace collage::passes
