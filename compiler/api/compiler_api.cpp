@@ -165,8 +165,9 @@ collage_model* collage_model_load(collage_compiler* compiler, const char* path) 
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
-    auto file =
-        driver::read_model_file({path, state.shapes, state.settings.allows_outside}, state.sources, *state.diags);
+    driver::ModelRequest request{path, state.bindings};
+    request.allows_outside = state.settings.allows_outside;
+    auto file = driver::read_model_file(request, state.sources, *state.diags);
     if (!file) return nullptr;
     return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};
   });

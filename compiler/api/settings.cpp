@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/api/state.h"
+#include "compiler/driver/input/bindings.h"
 #include "compiler/place/strategies.h"
 #include "runtime/pool/pool.h"
 
@@ -59,12 +60,8 @@ bool set_max_states(CompilerState& s, const std::string& value) {
 }
 
 bool set_shape(CompilerState& s, const std::string& value) {
-  if (value.empty()) s.shapes.clear();
-  const size_t equals = value.find('=');
-  if (equals == std::string::npos) return value.empty();
-  std::optional<ir::Shape> shape = driver::parse_shape(value.substr(equals + 1));
-  if (shape) s.shapes[value.substr(0, equals)] = *shape;
-  return shape.has_value();
+  if (value.empty()) s.bindings.clear();
+  return value.empty() || driver::add_bindings(value, "shape", s.bindings).empty();
 }
 
 /// Whether the strategy exists, and its backends do, shows when a model is placed.
@@ -123,7 +120,7 @@ constexpr Row kRows[] = {
      }},
     {"place", "NODES=BACKEND", [](CompilerState& s, const std::string& v) { return add(s.settings.place, v); }},
     {"placement", "FILE", [](CompilerState& s, const std::string& v) { return set_text(s.followed, v); }},
-    {"shape", "NAME=1x3x224x224", set_shape},
+    {"shape", "NAME=1x3x224x224 or NAME=1..512", set_shape},
     {"strategy", "a strategy", set_strategy},
     {"strict", "`true` or `false`",
      [](CompilerState& s, const std::string& v) { return set_flag(s.settings.is_strict, v); }},

@@ -56,6 +56,11 @@ std::string extensions(const TensorFormats& formats) {
 
 }  // namespace
 
+bool is_tensor_file(const std::string& path, const TensorFormats& formats) {
+  const std::string extension = extension_of(path);
+  return extension == ".npy" || format_of(extension, formats) != nullptr;
+}
+
 std::optional<Tensor> read_any_tensor(const std::string& path, const TensorFormats& formats, const std::string& option,
                                       support::Diagnostics& diags) {
   const std::string extension = extension_of(path);

@@ -19,6 +19,9 @@ std::optional<runtime::Tensor> read_tensor_file(const std::string& path, const R
                                                 const TensorKind& wanted, const std::string& option,
                                                 support::Diagnostics& diags);
 
+/// Whether a file of this name holds a tensor with a shape of its own: no picture, and not `random`.
+bool is_tensor_file(const std::string& path, const TensorFormats& formats);
+
 /// As read: no dtype or shape is asked for.
 std::optional<runtime::Tensor> read_any_tensor(const std::string& path, const TensorFormats& formats,
                                                const std::string& option, support::Diagnostics& diags);

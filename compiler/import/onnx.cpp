@@ -4,7 +4,6 @@
 #include "compiler/import/onnx.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -39,29 +38,41 @@ constexpr size_t kMostNested = 100;
 
 class OnnxImporter {
  public:
-  OnnxImporter(std::string file, ExternalData external, const onnx::ModelProto& model, const OnnxOptions& options,
+  /// `proto`: the graph of the file, or a graph inside it.
+  OnnxImporter(const OnnxFile& file, const onnx::GraphProto& proto, const OnnxOptions& options, ModelNames names,
                support::Diagnostics& diags)
-      : file_(std::move(file)),
-        external_(std::move(external)),
-        model_(model),
-        proto_(model.graph()),
+      : file_(file.path()),
+        external_(file.folder(), &file.access()),
+        model_(file.proto()),
+        proto_(proto),
         options_(options),
         diags_(diags),
-        emitter_(graph_, collect_names(model.graph()), diags) {}
+        emitter_(graph_, std::move(names), diags) {}
 
   std::optional<ir::Graph> run();
+  std::optional<ImportedStage> run_first_stage();
+  std::optional<ImportedStage> run_stage(const StageRequest& request);
+  /// Returns the indices of the nodes, operands first, otherwise as written; nullopt, after errors, on a cycle or a
+  /// name that is defined twice.
+  std::optional<std::vector<int>> node_order();
 
  private:
   /// Returns the version of the standard's operators, or nullopt, after an error, if it is not known.
   std::optional<int> read_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
+  /// Reads opset and functions. False after an error.
+  bool read_header();
   void add_initializers(const onnx::GraphProto& proto);
   void add_inputs();
-  void add_input(const onnx::ValueInfoProto& input);
-  std::optional<Shape> input_shape(const onnx::ValueInfoProto& input);
-  /// Returns the indices of the nodes, operands first, otherwise as written; nullopt, after errors, on a cycle or a
-  /// name that is defined twice.
-  std::optional<std::vector<int>> node_order();
+  void add_input(const onnx::ValueInfoProto& input, const ir::ClosedShapes& shapes);
+  /// The value of this name; in a stage also one that is known from outside of it.
+  ValueId find_operand(const std::string& name);
   void add_node(const onnx::NodeProto& node);
+  /// In a stage: adds the node, or puts it off. False after an error.
+  bool add_or_put_off(int index, ImportedStage* stage);
+  enum class Attempt { Added, NeedsValues, Failed };
+  Attempt attempt(const onnx::NodeProto& node);
+  void put_off(const onnx::NodeProto& node);
+  void mark_stage_outputs(ImportedStage* stage);
   bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
   /// Replaces an If whose condition is constant by the nodes of its branch.
   bool add_branch(const onnx::NodeProto& node, const std::string& where);
@@ -94,6 +105,8 @@ class OnnxImporter {
   int64_t unfolded_ = 0;                           ///< nodes of all calls so far
   int opset_ = 0;                                  ///< of the nodes that are added now
   NameSet failed_;                                 ///< values that do not exist because of an error
+  const StageRequest* request_ = nullptr;          ///< of a later stage
+  NameSet put_off_;                                ///< in a stage: values of nodes that are not in it
   NameSet unsupported_;                            ///< operators reported already
 };
 
@@ -116,6 +129,13 @@ std::optional<int> OnnxImporter::read_opset(
     opset = static_cast<int>(import.version());
   }
   return opset;
+}
+
+bool OnnxImporter::read_header() {
+  std::optional<int> opset = read_opset(model_.opset_import());
+  if (!opset || !functions_.add(model_, file_, diags_)) return false;
+  opset_ = *opset;
+  return true;
 }
 
 bool OnnxImporter::add_constant(const std::string& name, Tensor tensor, const std::string& place) {
@@ -156,42 +176,7 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
   }
 }
 
-std::optional<Shape> OnnxImporter::input_shape(const onnx::ValueInfoProto& input) {
-  const auto& type = input.type().tensor_type();
-  std::string place = at("input", input.name());
-  auto given = options_.input_shapes.find(input.name());
-  bool is_given = given != options_.input_shapes.end();
-  if (!type.has_shape()) {
-    if (is_given) return given->second;
-    return diags_.error_at(Code::InputMismatch, place, "the model does not state its shape, so it must be given");
-  }
-  if (is_given && given->second.size() != static_cast<size_t>(type.shape().dim_size())) {
-    return diags_.error_at(Code::InputMismatch, place, "the shape {} was given, but it has {} dimensions",
-                           runtime::to_string(given->second), type.shape().dim_size());
-  }
-  Shape shape;
-  for (int i = 0; i < type.shape().dim_size(); ++i) {
-    const auto& dim = type.shape().dim(i);
-    int64_t known = dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1;
-    if (is_given) {
-      int64_t wanted = given->second[static_cast<size_t>(i)];
-      if (known >= 0 && wanted != known) {
-        return diags_.error_at(Code::InputMismatch, place, "dimension {} is {}, but {} was given", i, known, wanted);
-      }
-      known = wanted;
-    } else if (known < 0 && i == 0) {
-      diags_.warning_at(Code::InputMismatch, place, "dimension 0 (`{}`) is open: taken as 1", dim.dim_param());
-      known = 1;
-    } else if (known < 0) {
-      return diags_.error_at(Code::InputMismatch, place, "dimension {} (`{}`) is open, so the shape must be given", i,
-                             dim.dim_param());
-    }
-    shape.push_back(known);
-  }
-  return shape;
-}
-
-void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
+void OnnxImporter::add_input(const onnx::ValueInfoProto& input, const ir::ClosedShapes& shapes) {
   std::string place = at("input", input.name());
   std::string name = input.name().empty() ? emitter_.fresh_name("input") : input.name();
   if (graph_.find_value(name).is_valid()) {
@@ -213,13 +198,12 @@ void OnnxImporter::add_input(const onnx::ValueInfoProto& input) {
     diags_.error_at(Code::UnsupportedOnnx, place, "elements of {} are not supported", element_name(element));
     return;
   }
-  std::optional<Shape> shape = input_shape(input);
-  if (!shape) return;
-  if (!element_count_of(*shape)) {
-    diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(*shape));
+  const Shape& shape = shapes.inputs.at(input.name());
+  if (!element_count_of(shape)) {
+    diags_.error_at(Code::InputMismatch, place, "the shape {} is impossible", runtime::to_string(shape));
     return;
   }
-  graph_.add_input(name, {*dtype, *shape});
+  graph_.add_input(name, {*dtype, shape});
   failed_.erase(name);
 }
 
@@ -227,17 +211,23 @@ void OnnxImporter::add_inputs() {
   NameSet initialized;
   for (const auto& initializer : proto_.initializer()) initialized.insert(initializer.name());
   for (const auto& sparse : proto_.sparse_initializer()) initialized.insert(sparse.values().name());
-  NameSet inputs;
+  // Before IR version 4 every initializer is also an input; it is a default value, which is never overridden here.
+  auto is_left_out = [&](const std::string& name) {
+    return initialized.contains(name) && !options_.bound_inputs.contains(name);
+  };
+  auto is_bound = [&](const auto& named) { return options_.bound_inputs.contains(named.name); };
+  std::vector<ir::OpenInput> open = open_inputs(proto_);
+  std::erase_if(open, [&](const ir::OpenInput& input) { return is_left_out(input.name) || is_bound(input); });
+  std::vector<ir::ShapeBinding> bindings = options_.bindings;
+  std::erase_if(bindings, is_bound);
+  std::optional<ir::ClosedShapes> shapes = ir::close_shapes(open, bindings, file_, diags_);
   for (const auto& input : proto_.input()) {
-    inputs.insert(input.name());
-    // Before IR version 4 every initializer is also an input; it is a default value, which is never overridden here.
-    bool is_default = initialized.contains(input.name()) && !options_.bound_inputs.contains(input.name());
-    if (!is_default) add_input(input);
-  }
-  for (const auto& [name, shape] : options_.input_shapes) {
-    if (inputs.contains(name)) continue;
-    diags_.error_at(Code::InputMismatch, file_, "a shape was given for `{}`, which is not an input", name)
-        .did_you_mean(support::closest(name, {inputs.begin(), inputs.end()}));
+    if (is_left_out(input.name())) continue;
+    if (shapes) {
+      add_input(input, *shapes);
+    } else {
+      failed_.insert(input.name());
+    }
   }
 }
 
@@ -323,7 +313,7 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
 }
 
 bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& place) {
-  ValueId condition = node.input_size() == 1 ? graph_.find_value(node.input(0)) : ValueId();
+  ValueId condition = node.input_size() == 1 ? find_operand(node.input(0)) : ValueId();
   const Tensor* chosen = emitter_.constant(condition);
   if (chosen == nullptr || chosen->count() != 1) {
     return diags_.error_at(Code::NotConstant, place, "the condition of an If must be constant");
@@ -345,7 +335,7 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
   for (int i = 0; i < branch->output_size(); ++i) {
     const std::string& name = branch->output(i).name();
     if (node.output(i).empty()) continue;
-    ValueId value = graph_.find_value(name);
+    ValueId value = find_operand(name);
     if (!value.is_valid()) {
       if (failed_.contains(name)) return false;
       return diags_.error_at(Code::UndefinedValue, place, "the branch gives `{}`, which nothing defines", name);
@@ -354,6 +344,15 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
     if (!emitter_.emit({"Identity", {value}, {}, {node.output(i)}, place, node.name()})) return false;
   }
   return true;
+}
+
+ValueId OnnxImporter::find_operand(const std::string& name) {
+  ValueId value = graph_.find_value(name);
+  if (value.is_valid() || request_ == nullptr || name.empty()) return value;
+  std::optional<KnownValue> known = request_->find(name);
+  if (!known || !known->type) return value;
+  if (known->constant != nullptr) return graph_.add_constant(name, ir::make_constant(*known->constant));
+  return graph_.add_input(name, *known->type);
 }
 
 void OnnxImporter::add_node(const onnx::NodeProto& node) {
@@ -367,7 +366,7 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
       pending.inputs.push_back({});
       continue;
     }
-    ValueId value = input.empty() ? ValueId() : graph_.find_value(input);
+    ValueId value = input.empty() ? ValueId() : find_operand(input);
     if (!input.empty() && !value.is_valid()) {
       const NameSet taken = collect_names(proto_).taken;
       std::vector<std::string> known(taken.begin(), taken.end());
@@ -513,9 +512,7 @@ std::optional<ir::Graph> OnnxImporter::run() {
   size_t errors_before = diags_.error_count();
   if (!check_names(proto_, file_, diags_)) return std::nullopt;
   if (!proto_.name().empty()) graph_.name = proto_.name();
-  std::optional<int> opset = read_opset(model_.opset_import());
-  if (!opset || !functions_.add(model_, file_, diags_)) return std::nullopt;
-  opset_ = *opset;
+  if (!read_header()) return std::nullopt;
   add_inputs();
   add_initializers(proto_);
   std::optional<std::vector<int>> order = node_order();
@@ -530,16 +527,147 @@ std::optional<ir::Graph> OnnxImporter::run() {
   return std::move(graph_);
 }
 
+// --- stages ---
+
+void OnnxImporter::put_off(const onnx::NodeProto& node) {
+  for (const std::string& output : node.output()) {
+    if (output.empty()) continue;
+    failed_.erase(output);
+    put_off_.insert(output);
+  }
+}
+
+/// A node with branches, or one that stands for several, leaves nothing behind where it is not added as a whole.
+OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
+  const bool is_whole = has_body(node);
+  std::optional<ir::Graph> before;
+  if (is_whole) before = graph_;
+  const size_t first = diags_.records().size();
+  add_node(node);
+  const auto& records = diags_.records();
+  bool has_errors = false;
+  bool needs_values = true;
+  for (size_t i = first; i < records.size(); ++i) {
+    if (records[i].severity != support::Severity::Error) continue;
+    has_errors = true;
+    needs_values = needs_values && records[i].code == Code::NotConstant;
+  }
+  if (!has_errors) return Attempt::Added;
+  if (is_whole) graph_ = std::move(*before);
+  return needs_values || is_whole ? Attempt::NeedsValues : Attempt::Failed;
+}
+
+bool OnnxImporter::add_or_put_off(int index, ImportedStage* stage) {
+  const auto& node = proto_.node(index);
+  const NameSet read = names_read(node);
+  auto is_put_off = [this](const std::string& name) { return put_off_.contains(name); };
+  if (std::any_of(read.begin(), read.end(), is_put_off)) {
+    put_off(node);
+    stage->waiting.push_back(index);
+    return true;
+  }
+  auto is_no_tensor = [this](const std::string& name) {
+    if (name.empty() || request_ == nullptr || graph_.find_value(name).is_valid()) return false;
+    std::optional<KnownValue> known = request_->find(name);
+    return known && !known->type;
+  };
+  const bool is_on_host = runs_on_host(node) || std::any_of(node.input().begin(), node.input().end(), is_no_tensor);
+  const Attempt outcome = is_on_host ? Attempt::NeedsValues : attempt(node);
+  if (outcome == Attempt::Failed) return false;
+  if (outcome == Attempt::Added) return true;
+  put_off(node);
+  stage->ready.push_back(index);
+  return true;
+}
+
+/// Results that other stages and nodes of the host read, and results of the graph.
+void OnnxImporter::mark_stage_outputs(ImportedStage* stage) {
+  NameSet wanted;
+  for (const std::vector<int>* nodes : {&stage->ready, &stage->waiting}) {
+    for (int i : *nodes) wanted.merge(names_read(proto_.node(i)));
+  }
+  for (const auto& output : proto_.output()) wanted.insert(output.name());
+  if (request_ != nullptr && request_->is_alone) {
+    const auto& outputs = proto_.node(request_->nodes.front()).output();
+    wanted.insert(outputs.begin(), outputs.end());
+  }
+  for (const std::string& name : wanted) {
+    ValueId value = name.empty() ? ValueId() : graph_.find_value(name);
+    if (!value.is_valid() || graph_.value(value).is_input) continue;
+    if (graph_.value(value).is_constant()) {
+      stage->constants.emplace(name, graph_.value(value).constant->data);
+    } else if (!graph_.value(value).is_output) {
+      graph_.mark_output(value);
+    }
+  }
+}
+
+std::optional<ImportedStage> OnnxImporter::run_first_stage() {
+  if (!check_names(proto_, file_, diags_)) return std::nullopt;
+  if (!proto_.name().empty()) graph_.name = proto_.name();
+  if (!read_header()) return std::nullopt;
+  add_inputs();
+  add_initializers(proto_);
+  std::optional<std::vector<int>> order = node_order();
+  if (!order || diags_.has_errors()) return std::nullopt;
+  ImportedStage stage;
+  for (int i : *order) {
+    if (!add_or_put_off(i, &stage)) return std::nullopt;
+  }
+  if (stage.is_last()) {
+    const size_t first = diags_.error_count();
+    mark_outputs();
+    if (diags_.error_count() > first) return std::nullopt;
+  } else {
+    mark_stage_outputs(&stage);
+  }
+  stage.graph = std::move(graph_);
+  return stage;
+}
+
+std::optional<ImportedStage> OnnxImporter::run_stage(const StageRequest& request) {
+  request_ = &request;
+  if (!proto_.name().empty()) graph_.name = proto_.name();
+  if (!read_header()) return std::nullopt;
+  ImportedStage stage;
+  for (int i : request.nodes) {
+    if (!add_or_put_off(i, &stage)) return std::nullopt;
+  }
+  mark_stage_outputs(&stage);
+  stage.graph = std::move(graph_);
+  return stage;
+}
+
+/// Copies what `from` reports, but for the errors of nodes that were put off: all of them where `has_stage`.
+void pass_on(const support::Diagnostics& from, bool has_stage, support::Diagnostics& to) {
+  for (const support::DiagnosticRecord& record : from.records()) {
+    const bool is_error = record.severity == support::Severity::Error;
+    if (is_error && (has_stage || record.code == Code::NotConstant)) continue;
+    support::Diagnostic copy = is_error ? to.error_at(record.code, record.where, "{}", record.message)
+                                        : to.warning_at(record.code, record.where, "{}", record.message);
+    for (const support::Note& note : record.notes) copy.note("{}", note.message);
+  }
+}
+
 }  // namespace
 
+std::optional<ir::Graph> import_onnx(const OnnxFile& file, support::Diagnostics& diags, const OnnxOptions& options) {
+  return OnnxImporter(file, file.proto().graph(), options, collect_names(file.proto().graph()), diags).run();
+}
+
 std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnostics& diags, const OnnxOptions& options) {
-  onnx::ModelProto model;
-  runtime::Status status = parse_file(path, model);
-  if (!status) return diags.error_at(Code::CannotRead, path, "{}", status.message());
-  if (!model.has_graph()) return diags.error_at(Code::BadModel, path, "holds no ONNX model");
-  make_names_visible(*model.mutable_graph());
-  const ExternalData external(std::filesystem::path(path).parent_path().string(), &options.access);
-  return OnnxImporter(path, external, model, options, diags).run();
+  std::shared_ptr<const OnnxFile> file = OnnxFile::read(path, {}, diags);
+  if (file == nullptr) return std::nullopt;
+  return import_onnx(*file, diags, options);
+}
+
+std::optional<ImportedStage> import_first_stage(const OnnxFile& file, support::Diagnostics& diags,
+                                                const OnnxOptions& options) {
+  const onnx::GraphProto& graph = file.proto().graph();
+  support::Diagnostics own(diags.sources());
+  auto stage = OnnxImporter(file, graph, options, collect_names(graph), own).run_first_stage();
+  pass_on(own, stage.has_value(), diags);
+  return stage;
 }
 
 std::vector<std::string> onnx_input_names(const std::string& path) {
@@ -549,6 +677,30 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
   make_names_visible(*model.mutable_graph());
   for (const auto& input : model.graph().input()) names.push_back(input.name());
   return names;
+}
+
+std::optional<std::vector<int>> order_of_nodes(const OnnxFile& file, GraphRef graph, support::Diagnostics& diags) {
+  const OnnxOptions options;
+  return OnnxImporter(file, *graph, options, {}, diags).node_order();
+}
+
+std::optional<ImportedStage> import_stage(const OnnxFile& file, const StageRequest& request,
+                                          support::Diagnostics& diags) {
+  // Every constant is folded: results of a stage may be constants. Names of the graphs around are taken.
+  ModelNames names;
+  for (int i : request.nodes) {
+    const onnx::NodeProto& node = request.graph->node(i);
+    names.taken.insert(node.output().begin(), node.output().end());
+    names.read.merge(names_read(node));
+    if (request.is_alone) names.read.insert(node.output().begin(), node.output().end());
+  }
+  for (const auto& output : request.graph->output()) names.read.insert(output.name());
+  names.taken.insert(names.read.begin(), names.read.end());
+  support::Diagnostics own(diags.sources());
+  const OnnxOptions options;
+  auto stage = OnnxImporter(file, *request.graph, options, std::move(names), own).run_stage(request);
+  pass_on(own, stage.has_value(), diags);
+  return stage;
 }
 
 }  // namespace collage::import

@@ -10,25 +10,31 @@
 #include <string>
 #include <vector>
 
+#include "compiler/import/onnx_file.h"
+#include "compiler/import/stage.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/open_shape.h"
 #include "compiler/support/diagnostic.h"
-#include "compiler/support/file_access.h"
 
 namespace collage::import {
 
 struct OnnxOptions {
-  /// Shapes of inputs whose dimensions the model leaves open. Without one, an open first dimension becomes 1 with a
-  /// warning; any other is an error.
-  std::map<std::string, ir::Shape> input_shapes;
+  /// What fixes the dimensions that the model leaves open (ir/open_shape.h).
+  std::vector<ir::ShapeBinding> bindings;
   /// Inputs that become constants: inputs that determine shapes, for models that read them at run time.
   std::map<std::string, ir::Tensor> bound_inputs;
-  /// Which files of external data may be read besides those in the model's folder.
-  support::FileAccess access;
 };
 
 /// Returns nullopt on failure, after one or more errors that name the file and the node.
+std::optional<ir::Graph> import_onnx(const OnnxFile& file, support::Diagnostics& diags,
+                                     const OnnxOptions& options = {});
 std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnostics& diags,
                                      const OnnxOptions& options = {});
+
+/// As `import_onnx`, but nodes that the values of a run decide are no errors: they are not in the graph of this first
+/// stage (stage.h). Where there are none, the stage is the whole model.
+std::optional<ImportedStage> import_first_stage(const OnnxFile& file, support::Diagnostics& diags,
+                                                const OnnxOptions& options = {});
 
 /// Names of the inputs that the file declares, including those with a default, in its order. Empty if it cannot be
 /// read.

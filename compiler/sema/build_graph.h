@@ -24,7 +24,7 @@ struct Model {
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
                                  const support::FileAccess& access = {});
 
-/// Parses the text and builds the model.
+/// Parses the text and builds the model, which has no open dimension.
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
                                      const std::string& model_dir, support::Diagnostics& diags,
                                      const support::FileAccess& access = {});

@@ -76,7 +76,14 @@ std::optional<TensorType> resolve_type(const syntax::TypeAst& type, Diagnostics&
     return diags.error(Code::TypeMismatch, type.dtype.span, "unknown element type `{}`", type.dtype.text)
         .note("element types are {}", fmt::join(runtime::dtype_names(), " "));
   }
-  TensorType resolved{*dtype, type.dims};
+  TensorType resolved{*dtype, {}};
+  for (const syntax::DimAst& dim : type.dims) {
+    if (dim.is_open()) {
+      return diags.error(Code::TypeMismatch, dim.symbol.span, "dimension `{}` has no size", dim.symbol.text)
+          .note("a dimension is open in the type of an input, and there `--shape {}=N` fixes it", dim.symbol.text);
+    }
+    resolved.shape.push_back(dim.size);
+  }
   if (auto problem = ir::type_problem(resolved)) {
     return diags.error(Code::BadLiteral, type.span, "no tensor can have this type: it {}", *problem);
   }

@@ -82,7 +82,13 @@ class Dumper {
     return text;
   }
 
-  static std::string type(const TypeAst& ast) { return ast.dtype.text + runtime::to_string(runtime::Shape(ast.dims)); }
+  static std::string type(const TypeAst& ast) {
+    std::string dims;
+    for (const DimAst& dim : ast.dims) {
+      dims += (dims.empty() ? "" : ", ") + (dim.is_open() ? dim.symbol.text : std::to_string(dim.size));
+    }
+    return ast.dtype.text + "[" + dims + "]";
+  }
 
   static std::string instance(const InstanceAst& ast) {
     return ast.index ? fmt::format("{}[{}]", ast.device.text, *ast.index) : ast.device.text;

@@ -27,10 +27,18 @@ struct Scalar {
   support::Span span;
 };
 
+/// `3`, or `seq`: an open dimension, which gets its size when the model is specialised.
+struct DimAst {
+  int64_t size = 0;
+  Name symbol{};  ///< empty: `size` holds
+
+  bool is_open() const { return !symbol.text.empty(); }
+};
+
 /// `f32[1, 3]`
 struct TypeAst {
   Name dtype;
-  std::vector<int64_t> dims;
+  std::vector<DimAst> dims;
   support::Span span;
 };
 

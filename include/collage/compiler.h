@@ -70,7 +70,8 @@ COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* c
  *     allow        [BACKEND=]DTYPES: values may be rounded to these
  *     memory       DEVICE=SIZE
  *     place, forbid, together   constraints on nodes
- *     shape        NAME=1x3x224x224: an input whose dimensions a model leaves open
+ *     shape        NAME=1x3x224x224: an input whose dimensions a model leaves open; NAME=8 or NAME=1..512: a dimension
+ *                  of this name, wherever it stands
  */
 COLLAGE_API int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From options to the command that they ask for.
 #include <algorithm>
+#include <filesystem>
 
 #include "compiler/driver/commands/command.h"
+#include "compiler/driver/commands/run_in_stages.h"
+#include "compiler/driver/input/bindings.h"
 #include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/quantize/quantize_model.h"
 #include "compiler/passes/phases.h"
@@ -54,6 +57,18 @@ bool read_inputs(Command& command) {
   return inputs.has_value();
 }
 
+/// States the shapes of inputs that the model leaves open: a certificate is about them.
+void keep_shapes(const ir::Graph& graph, const std::vector<ir::OpenInput>& inputs, ModelRequest& request) {
+  request.bindings.clear();
+  for (const ir::OpenInput& input : inputs) {
+    const ir::ValueId value = graph.find_value(input.name);
+    if (!input.is_open() || !value.is_valid() || !graph.value(value).is_input) continue;
+    ir::ShapeBinding binding{input.name, {}, "--shape " + input.name};
+    for (int64_t size : graph.value(value).type.shape) binding.sizes.push_back({size, size});
+    request.bindings.push_back(std::move(binding));
+  }
+}
+
 void print_schedule(const Command& command) {
   std::optional<passes::Schedule> schedule = command.compilation.schedule(command.diags);
   if (schedule) command.print(passes::to_string(*schedule));
@@ -71,6 +86,81 @@ void run(Command& command) {
   compile(command);
 }
 
+/// The model with all shapes fixed, by `--shape` and by the files of its inputs. Afterwards the request has the shapes
+/// that were chosen, and no input that was bound. Returns nullopt after errors.
+std::optional<Specialised> specialise(const ModelSource& source, Request& request, support::Diagnostics& diags) {
+  Specialisation to{request.model.bindings, {}};
+  if (request.executes()) {
+    auto given = read_given(request.run, source.inputs(), diags);
+    if (!given) return std::nullopt;
+    std::vector<ir::ShapeBinding> of_tensors = bindings_of(*given, !request.run.labels.empty());
+    to.bindings.insert(to.bindings.end(), of_tensors.begin(), of_tensors.end());
+    to.given = std::move(*given);
+  }
+  std::optional<Specialised> made = source.specialise(to, diags);
+  if (!made) return std::nullopt;
+  if (made->first && !may_run_in_stages(request, to, source, diags)) return std::nullopt;
+  for (const auto& [name, tensor] : made->bound) {
+    diags.warning_at(Code::InputMismatch, fmt::format("{}: input '{}'", source.path().string(), name),
+                     "decides a shape: it is bound to the value of its file");
+  }
+  std::erase_if(request.run.inputs, [&](const execution::NamedFile& file) { return made->bound.contains(file.name); });
+  const ir::Graph& graph = made->whole ? made->whole->model.graph : made->first->graph;
+  keep_shapes(graph, source.inputs(), request.model);
+  return made;
+}
+
+/// What one specialisation of a source is asked for.
+struct Session {
+  const Output& output;
+  const WorkListener& listener;
+  support::SourceManager& sources;
+  support::Diagnostics& diags;
+  StageClock& clock;
+  const ModelSource& source;
+  std::shared_ptr<const RuleFiles> rules;
+};
+
+void run_specialised(Request request, const Session& session) {
+  auto model = session.clock.time("shapes", [&] { return specialise(session.source, request, session.diags); });
+  if (!model) return;
+  if (model->first) {
+    return run_in_stages({request, session.output, session.diags, session.clock, session.listener, session.source,
+                          *model, session.rules});
+  }
+  auto compilation = Compilation::open(std::move(*model->whole), session.rules, request.settings, session.diags);
+  if (compilation == nullptr) return;
+  compilation->set_listener(session.listener);
+  Command command{request, session.output, session.sources, session.diags, session.clock, *compilation};
+  run(command);
+}
+
+/// `model.collage` for batch = 8  =>  `model.batch8.collage`
+std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
+  if (output.empty()) return output;
+  std::filesystem::path path(output);
+  std::string stem = path.stem().string();
+  for (const ir::ShapeBinding& binding : bucket) stem += "." + binding.name + ir::to_string(binding.sizes);
+  return (path.parent_path() / (stem + path.extension().string())).string();
+}
+
+/// Once for each bucket; costs, matches and compiled code of one serve the others where they are equal.
+void run_buckets(const Request& request, const Session& session) {
+  for (const std::vector<ir::ShapeBinding>& bucket : request.model.buckets) {
+    Request one = request;
+    std::string names;
+    for (const ir::ShapeBinding& binding : bucket) names += " " + to_string(binding);
+    one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
+    one.output = output_of(request.output, bucket);
+    if (one.output.empty() && !request.executes() && request.emit == Emit::All) {
+      one.output = output_of(session.source.path().stem().string() + ".collage", bucket);
+    }
+    if (session.output.result) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
+    run_specialised(std::move(one), session);
+    if (session.diags.has_errors()) return;
+  }
+}
+
 void run(const Request& request, const Output& output, const WorkListener& listener, support::SourceManager& sources,
          support::Diagnostics& diags, StageClock& clock) {
   if (request.emit == Emit::Ast) {
@@ -78,18 +168,14 @@ void run(const Request& request, const Output& output, const WorkListener& liste
     if (text && output.result) output.result(*text);
     return;
   }
-  auto model = clock.time("read model", [&] { return read_model_file(request.model, sources, diags); });
-  if (!model) return;
-  auto compilation = clock.time("read rules", [&]() -> std::unique_ptr<Compilation> {
-    std::shared_ptr<const RuleFiles> rules =
-        read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
-    if (rules == nullptr) return nullptr;
-    return Compilation::open(std::move(*model), std::move(rules), request.settings, diags);
-  });
-  if (compilation == nullptr) return;
-  compilation->set_listener(listener);
-  Command command{request, output, sources, diags, clock, *compilation};
-  run(command);
+  auto source = clock.time("read model", [&] { return open_model(request.model, sources, diags); });
+  if (source == nullptr) return;
+  auto rules = clock.time(
+      "read rules", [&] { return read_rule_files(request.rules, sources, diags, request.settings.allows_outside); });
+  if (rules == nullptr) return;
+  const Session session{output, listener, sources, diags, clock, *source, std::move(rules)};
+  if (request.model.buckets.empty()) return run_specialised(request, session);
+  run_buckets(request, session);
 }
 
 }  // namespace

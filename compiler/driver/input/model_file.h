@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that the user names: `.onnx` through the importer, anything else as text in the model language.
+// The model that the user names with all shapes fixed, in one step (model_source.h).
 #pragma once
 
-#include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 
+#include "compiler/driver/input/model_source.h"
 #include "compiler/driver/input/requests.h"
-#include "compiler/sema/build_graph.h"
 #include "compiler/support/diagnostic.h"
 
 namespace collage::driver {
 
-struct ModelFile {
-  std::filesystem::path path;
-  sema::Model model;
-  std::set<std::filesystem::path> weights;  ///< files that its constants come from: never written over
-};
+/// Reads the file. Returns null after an error.
+std::unique_ptr<ModelSource> open_model(const ModelRequest& request, support::SourceManager& sources,
+                                        support::Diagnostics& diags);
 
 /// Returns nullopt after an error.
 std::optional<ModelFile> read_model_file(const ModelRequest& request, support::SourceManager& sources,

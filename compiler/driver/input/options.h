@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +26,7 @@ inline constexpr double kMostSeconds = 1e6;
 inline constexpr uint64_t kMostStates = 1'000'000'000'000'000;
 inline constexpr int kEvolveEvaluations = 24;
 inline constexpr double kMeasureTimeout = 10;  ///< seconds
+inline constexpr int kKeptStages = 64;
 
 using execution::NamedFile;
 
@@ -35,11 +35,13 @@ struct Options {
   std::vector<std::string> rules;    ///< files and folders
   std::vector<std::string> targets;  ///< `npu`, `npu,lanes=16`
   std::vector<std::string> allow;    ///< `f16,i8`, `npu=bf16`: formats that round
-  std::map<std::string, std::string> input_shapes;
-  bool allow_code = false;        ///< plug-ins and cost programs of rule files may run
-  bool allow_outside = false;     ///< models and rules may lead to any file
-  std::string max_memory;         ///< `2GiB`: of the process; empty: no limit
-  std::optional<double> timeout;  ///< seconds of the process
+  bool allow_code = false;           ///< plug-ins and cost programs of rule files may run
+  bool allow_outside = false;        ///< models and rules may lead to any file
+  std::string max_memory;            ///< `2GiB`: of the process; empty: no limit
+  std::optional<double> timeout;     ///< seconds of the process
+  std::vector<std::string> shapes;   ///< `x=1x3`, `batch=8,seq=1..512`: of open dimensions
+  int kept_stages = kKeptStages;     ///< of a model that runs in stages
+  std::vector<std::string> buckets;  ///< `batch=1,8,32`: sizes of a dimension, each compiled for itself
 
   std::string strategy = "optimal";
   std::string objective{place::default_objective()->name};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/input/requests.h"
 
-#include <charconv>
+#include <algorithm>
 
+#include "compiler/driver/input/bindings.h"
 #include "compiler/driver/input/rule_files.h"
 #include "compiler/import/tensor_proto.h"
 
@@ -12,11 +13,16 @@ namespace {
 using support::Code;
 
 std::optional<ModelRequest> read_model_request(const Options& options, support::Diagnostics& diags) {
-  ModelRequest request{options.model, {}, options.allow_outside};
-  for (const auto& [name, text] : options.input_shapes) {
-    std::optional<ir::Shape> shape = parse_shape(text);
-    if (!shape) return diags.error_at(Code::BadOption, "--shape " + name, "`{}` is no shape: want 1x3x224x224", text);
-    request.shapes[name] = *shape;
+  ModelRequest request{options.model};
+  request.allows_outside = options.allow_outside;
+  for (const std::string& text : options.shapes) {
+    const std::string wrong = add_bindings(text, "--shape", request.bindings);
+    if (!wrong.empty()) return diags.error_at(Code::BadOption, "--shape", "{}", wrong);
+  }
+  request.kept_stages = options.kept_stages;
+  for (const std::string& text : options.buckets) {
+    const std::string wrong = add_buckets(text, request.buckets);
+    if (!wrong.empty()) return diags.error_at(Code::BadOption, "--buckets", "{}", wrong);
   }
   return request;
 }
@@ -95,20 +101,6 @@ place::SearchOptions search_options(uint64_t max_states, std::optional<double> m
     search.max_states = kUnlimitedStates;
   }
   return search;
-}
-
-std::optional<ir::Shape> parse_shape(const std::string& text) {
-  ir::Shape shape;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    int64_t dim = 0;
-    auto [stop, error] = std::from_chars(at, end, dim);
-    if (error != std::errc() || dim < 0 || (stop < end && *stop != 'x')) return std::nullopt;
-    shape.push_back(dim);
-    at = stop < end ? stop + 1 : stop;
-  }
-  return shape;
 }
 
 std::optional<Request> read_request(const Options& options, support::Diagnostics& diags) {

@@ -12,7 +12,7 @@
 
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/driver/input/options.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/open_shape.h"
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/quantize/range.h"
@@ -25,9 +25,12 @@ namespace collage::driver {
 inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
 
 struct ModelRequest {
-  std::string path;                           ///< .onnx, or a text in the model language
-  std::map<std::string, ir::Shape> shapes{};  ///< of inputs whose dimensions the model leaves open
-  bool allows_outside = false;                ///< it may lead to any file
+  std::string path;                          ///< .onnx, or a text in the model language
+  std::vector<ir::ShapeBinding> bindings{};  ///< of dimensions that the model leaves open
+  /// Specialisations that are asked for one after another, each by bindings beside those; empty: one without.
+  std::vector<std::vector<ir::ShapeBinding>> buckets{};
+  int kept_stages = kKeptStages;
+  bool allows_outside = false;  ///< it may lead to any file
 };
 
 /// Where the costs of candidates come from.
@@ -141,8 +144,5 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
 
 /// The budget of a search. One of time alone lifts the default limit of states. `max_states`: 0 where none is given.
 place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds);
-
-/// `1x3x224x224`; nullopt where the text is not a shape.
-std::optional<ir::Shape> parse_shape(const std::string& text);
 
 }  // namespace collage::driver

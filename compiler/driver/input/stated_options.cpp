@@ -2,10 +2,11 @@
 #include "compiler/driver/input/stated_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+
+#include "compiler/driver/input/bindings.h"
 
 namespace collage::driver {
 namespace {
@@ -39,17 +40,13 @@ struct StatedOption {
 
 Values shapes_of(const Request& request) {
   Values values;
-  for (const auto& [name, shape] : request.model.shapes)
-    values.push_back(fmt::format("{}={}", name, fmt::join(shape, "x")));
+  for (const ir::ShapeBinding& binding : request.model.bindings) values.push_back(to_string(binding));
   return values;
 }
 
 bool set_shapes(const Values& values, Request& request) {
   for (const std::string& value : values) {
-    const size_t at = value.rfind('=');
-    const std::optional<ir::Shape> shape = at == std::string::npos ? std::nullopt : parse_shape(value.substr(at + 1));
-    if (!shape) return false;
-    request.model.shapes[value.substr(0, at)] = *shape;
+    if (!add_bindings(value, "--shape", request.model.bindings).empty()) return false;
   }
   return true;
 }
@@ -89,7 +86,7 @@ const StatedOption kOptions[] = {
     COLLAGE_TEXT("--placement", "the partitions of this file are kept", placement.follow),
     COLLAGE_TEXT("--candidate-placement", "the partitions of this file are candidates", placement.consider),
     COLLAGE_LIST("--disable-pass", "the pass does not run", passes.disabled),
-    {"--shape", "an input has this shape", shapes_of, set_shapes},
+    {"--shape", "open dimensions have these sizes", shapes_of, set_shapes},
     {"--threads", "threads of the host", threads_of, set_threads},
     {"--numerics", "what generated code may make of sums", numerics_of, set_numerics},
     {"--calibrate", "operators compute in integers where that pays",

@@ -36,7 +36,7 @@ using Field =
                  double driver::Options::*, std::optional<double> driver::Options::*, std::string driver::Options::*,
                  std::optional<std::string> driver::Options::*, std::vector<std::string> driver::Options::*,
                  std::vector<driver::NamedFile> driver::Options::*,
-                 std::map<std::string, std::string> driver::Options::*, driver::Emit driver::Options::*,
+                 driver::Emit driver::Options::*,
                  driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*,
                  quantize::RangeMethod driver::Options::*, bool Information::*, std::string Information::*>;
 

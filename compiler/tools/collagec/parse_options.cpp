@@ -38,8 +38,7 @@ bool is_positional(const OptionRow& row) {
 /// Fields that collect the values of every occurrence.
 bool is_list(const OptionRow& row) {
   return std::holds_alternative<std::vector<std::string> driver::Options::*>(row.field) ||
-         std::holds_alternative<std::vector<driver::NamedFile> driver::Options::*>(row.field) ||
-         std::holds_alternative<std::map<std::string, std::string> driver::Options::*>(row.field);
+         std::holds_alternative<std::vector<driver::NamedFile> driver::Options::*>(row.field);
 }
 
 class Parser {

@@ -70,14 +70,6 @@ class Store {
     for (const std::string& text : texts_) into.push_back(parse_named_file(text));
     return "";
   }
-  std::string read(std::map<std::string, std::string>& into) const {
-    for (const std::string& text : texts_) {
-      NamedFile entry = parse_named_file(text);
-      if (entry.name.empty()) return fmt::format("expected {}, found `{}`", row_.value, text);
-      into[entry.name] = entry.file;
-    }
-    return "";
-  }
 
   /// What is wrong with the number, or "". Not-a-number is in no range.
   std::string out_of_range(double value) const {

@@ -190,15 +190,20 @@ TEST_F(ImportTest, OpenDimensions) {
   EXPECT_FALSE(diags_.has_errors());
 
   OnnxOptions four;
-  four.input_shapes["x"] = {4, 3};
+  four.bindings = {{"x", *ir::parse_sizes("4x3"), "--shape x"}};
   imported = import_model(four);
   ASSERT_TRUE(imported) << messages();
   EXPECT_EQ(imported->value(imported->inputs()[0]).type.shape, (Shape{4, 3}));
 
-  four.input_shapes["x"] = {4, 5};
+  four.bindings = {{"N", *ir::parse_sizes("5"), "--shape N"}};
+  imported = import_model(four);
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(imported->value(imported->inputs()[0]).type.shape, (Shape{5, 3}));
+
+  four.bindings = {{"x", *ir::parse_sizes("4x5"), "--shape x"}};
   EXPECT_FALSE(import_model(four));
   EXPECT_NE(messages().find("dimension 1 is 3, but 5 was given"), std::string::npos) << messages();
-  four.input_shapes = {{"z", {1}}};
+  four.bindings = {{"z", *ir::parse_sizes("1"), "--shape z"}};
   EXPECT_FALSE(import_model(four));
   EXPECT_NE(messages().find("a shape was given for `z`, which is not an input"), std::string::npos) << messages();
 

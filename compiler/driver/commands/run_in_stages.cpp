@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/commands/run_in_stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/driver/stages/staged_model.h"
+#include "compiler/execution/run_model.h"
+#include "runtime/core/duration.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+using Clock = std::chrono::steady_clock;
+
+/// An option that needs one plan of the whole model; empty: there is none.
+std::string whole_plan_option(const Request& request) {
+  const PlacementRequest& placement = request.placement;
+  const Settings& settings = request.settings;
+  const std::pair<const char*, bool> rows[] = {
+      {"--emit", request.emit != Emit::All},
+      {"--output", !request.output.empty()},
+      {"--compare", request.compare.is_asked},
+      {"--why", request.questions.is_asked()},
+      {"--diff-placements", !placement.diff.empty()},
+      {"--placement", !placement.follow.empty()},
+      {"--candidate-placement", !placement.consider.empty()},
+      {"--save-placement", !placement.save.empty()},
+      {"--placement-json", !placement.json.empty()},
+      {"--certificate", !placement.certificate.empty()},
+      {"--calibrate", request.quantize.is_asked()},
+      {"--dump-lowering", request.dumps_lowering},
+      {"--json", request.prints_json},
+      {"--verify-costs", request.verifies},
+      {"--profile", request.profile > 0},
+      {"--trace", request.trace.is_asked()},
+      {"--bench-json", !request.bench.json.empty()},
+      {"--faults", !request.faults.empty()},
+      {"--device-log", request.prints_device_log},
+      {"--print-after", !request.passes.print_after.empty()},
+      {"--place", !settings.place.empty()},
+      {"--forbid", !settings.forbid.empty()},
+      {"--together", !settings.together.empty()},
+      {"--strategy=evolve", settings.strategy == "evolve"},
+  };
+  const auto asked = std::find_if(std::begin(rows), std::end(rows), [](const auto& row) { return row.second; });
+  return asked == std::end(rows) ? "" : asked->first;
+}
+
+StageSettings stage_settings(const StagedCommand& command) {
+  StageSettings settings{command.source.path(), command.rules, command.request.settings};
+  settings.passes.disabled = command.request.passes.disabled;
+  settings.checks = command.request.checks;
+  settings.listener = command.listener;
+  return settings;
+}
+
+void print(const StagedCommand& command, std::string_view text) {
+  if (command.output.result) command.output.result(text);
+}
+
+/// One run for each input of the batch. Returns nullopt after an error.
+std::optional<execution::RunResult> run_all(const StagedCommand& command, StagedModel& model,
+                                            const std::vector<execution::BoundInput>& inputs) {
+  execution::RunResult all;
+  const int64_t runs = inputs.empty() ? 1 : inputs.front().batch;
+  for (int64_t run = 0; run < runs; ++run) {
+    auto outputs = model.run(execution::inputs_of_run(model.ports(), inputs, run));
+    if (!outputs) {
+      return command.diags.error_at(Code::RunFailed, command.source.path().string(), "{}", outputs.message());
+    }
+    all.outputs = std::move(*outputs);
+    all.classes.push_back(execution::argmax(all.outputs.front()));
+  }
+  return all;
+}
+
+/// The times of whole runs: stages that they meet are made already.
+bool bench(const StagedCommand& command, StagedModel& model, const std::vector<execution::BoundInput>& inputs) {
+  const std::vector<ir::Tensor> first = execution::inputs_of_run(model.ports(), inputs, 0);
+  std::vector<double> seconds;
+  for (int run = 0; run < command.request.bench.runs; ++run) {
+    const Clock::time_point begin = Clock::now();
+    auto outputs = model.run(first);
+    if (!outputs) {
+      return command.diags.error_at(Code::RunFailed, command.source.path().string(), "{}", outputs.message());
+    }
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  print(command, fmt::format("{:<12}{} median, {} to {} in {} runs\n", "bench",
+                             runtime::human(runtime::Duration::seconds(seconds[seconds.size() / 2])),
+                             runtime::human(runtime::Duration::seconds(seconds.front())),
+                             runtime::human(runtime::Duration::seconds(seconds.back())), seconds.size()));
+  return true;
+}
+
+}  // namespace
+
+bool may_run_in_stages(const Request& request, const Specialisation& to, const ModelSource& source,
+                       support::Diagnostics& diags) {
+  const std::string option = whole_plan_option(request);
+  if (request.executes() && option.empty()) return true;
+  source.specialise_whole(to, diags);  // says why there is no plan
+  if (!option.empty()) diags.error_at(Code::BadOption, option, "needs one plan of the whole model");
+  return false;
+}
+
+void run_in_stages(const StagedCommand& command) {
+  StagedModel model(command.source.onnx(), *command.model.first, command.model.bound, stage_settings(command),
+                    static_cast<size_t>(command.request.model.kept_stages), command.diags);
+  const Request& request = command.request;
+  auto inputs =
+      command.clock.time("inputs", [&] { return execution::bind_inputs(request.run, model.ports(), command.diags); });
+  if (!inputs) return;
+  auto result = command.clock.time("run", [&] { return run_all(command, model, *inputs); });
+  if (!result) return;
+  print(command, print(model.reports()));
+  if (request.checks)
+    print(command, fmt::format("{:<12}every compiled stage agrees with the reference kernels\n", "check"));
+  if (request.run.is_asked) {
+    const bool is_good = execution::judge_result(request.run, model.ports(), &*result, command.diags);
+    print(command, execution::print(*result, model.ports()));
+    if (!is_good) return;
+  }
+  if (request.bench.runs > 0) command.clock.time("bench", [&] { return bench(command, model, *inputs); });
+}
+
+}  // namespace collage::driver

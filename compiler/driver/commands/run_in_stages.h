@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--run`, `--check` and `--bench` of a model that only the values of a run fix the shapes of (driver/stages/).
+#pragma once
+
+#include <memory>
+
+#include "compiler/driver/commands/commands.h"
+#include "compiler/driver/commands/stage_clock.h"
+#include "compiler/driver/input/model_source.h"
+#include "compiler/driver/input/requests.h"
+#include "compiler/driver/input/rule_files.h"
+
+namespace collage::driver {
+
+struct StagedCommand {
+  const Request& request;
+  const Output& output;
+  support::Diagnostics& diags;
+  StageClock& clock;
+  const WorkListener& listener;
+  const ModelSource& source;
+  const Specialised& model;
+  std::shared_ptr<const RuleFiles> rules;
+};
+
+/// Whether all that is asked for can be done stage by stage. False after an error, which names the first node that
+/// needs values.
+bool may_run_in_stages(const Request& request, const Specialisation& to, const ModelSource& source,
+                       support::Diagnostics& diags);
+
+void run_in_stages(const StagedCommand& command);
+
+}  // namespace collage::driver

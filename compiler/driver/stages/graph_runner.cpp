@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/stages/graph_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "compiler/driver/stages/host_nodes.h"
+#include "compiler/ir/evaluate.h"
+
+namespace collage::driver {
+namespace {
+
+using import::GraphRef;
+using import::NodeView;
+using runtime::Result;
+using runtime::Status;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::optional<import::KnownValue> known_value(const StageValue* value, bool is_bound) {
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_tensor()) return import::KnownValue{};
+  return import::KnownValue{value->type(), is_bound || value->is_constant ? &value->tensor : nullptr};
+}
+
+std::vector<std::string> names_of(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
+  std::vector<std::string> names;
+  for (ir::ValueId value : values) names.push_back(graph.value(value).name);
+  return names;
+}
+
+}  // namespace
+
+struct GraphRunner::Stage {
+  std::vector<std::string> inputs, outputs;
+  std::map<std::string, StageValue> constants;
+  std::unique_ptr<StageProgram> program;  ///< null: there is nothing to compute
+  std::vector<std::pair<int, NodeView>> ready;
+  Point* next = nullptr;  ///< null: nothing is left
+  StageReport* report = nullptr;
+};
+
+struct GraphRunner::Point {
+  GraphRef graph;
+  std::vector<int> nodes;
+  std::string name;
+  std::vector<std::string> reads;                        ///< what the nodes read of others
+  std::map<std::string, std::shared_ptr<Stage>> stages;  ///< by what they were made for
+};
+
+GraphRunner::GraphRunner(std::shared_ptr<const import::OnnxFile> file, StageSettings settings, size_t kept,
+                         support::Diagnostics& diags)
+    : file_(std::move(file)), settings_(std::move(settings)), kept_(std::max<size_t>(kept, 1)), diags_(diags) {}
+
+GraphRunner::~GraphRunner() = default;
+
+StageResult GraphRunner::run(const std::map<std::string, StageValue>& inputs) {
+  Scope scope(*file_, file_->graph(), nullptr);
+  for (const auto& [name, value] : inputs) scope.set(name, value);
+  return run(file_->graph(), scope, "main");
+}
+
+StageResult GraphRunner::run(GraphRef body, const std::vector<StageValue>& inputs, const Scope* outer,
+                             const std::string& name) {
+  Scope scope(*file_, body, outer);
+  const std::vector<std::string> names = file_->input_names(body);
+  for (size_t i = 0; i < std::min(names.size(), inputs.size()); ++i) scope.set(names[i], inputs[i]);
+  return run(body, scope, name);
+}
+
+StageResult GraphRunner::run(GraphRef graph, Scope& scope, const std::string& name) {
+  Result<Point*> first = start(graph, name);
+  if (!first) return first.status();
+  for (Point* point = *first; point != nullptr;) {
+    Result<std::shared_ptr<Stage>> stage = stage_for(*point, scope);
+    if (!stage) return stage.status();
+    const std::shared_ptr<Stage> held = *stage;  // bodies may drop it
+    if (Status status = run_stage(*held, scope); !status) return status;
+    for (const auto& [index, node] : held->ready) {
+      StageResult results = run_node(node, index, *point, scope);
+      if (!results) return results.status();
+      for (size_t i = 0; i < std::min(results->size(), node.outputs.size()); ++i)
+        scope.set(node.outputs[i], std::move((*results)[i]));
+    }
+    point = held->next;
+  }
+  std::vector<StageValue> outputs;
+  for (const std::string& output : file_->output_names(graph)) {
+    Result<StageValue> value = scope.get(output);
+    if (!value) return value.status();
+    outputs.push_back(std::move(*value));
+  }
+  return outputs;
+}
+
+Result<GraphRunner::Point*> GraphRunner::start(GraphRef graph, const std::string& name) {
+  auto known = starts_.find(graph);
+  if (known != starts_.end()) return known->second;
+  std::optional<std::vector<int>> order = import::order_of_nodes(*file_, graph, diags_);
+  if (!order) return failure(name);
+  Point* point = point_of(graph, std::move(*order), name);
+  starts_.emplace(graph, point);
+  return point;
+}
+
+/// Null where no nodes are left.
+GraphRunner::Point* GraphRunner::point_of(GraphRef graph, std::vector<int> nodes, const std::string& name) {
+  if (nodes.empty()) return nullptr;
+  std::unique_ptr<Point>& point = points_[{graph, nodes}];
+  if (point == nullptr) {
+    std::set<std::string> reads, made;
+    for (int index : nodes) file_->add_names(graph, index, reads, made);
+    for (const std::string& name_made : made) reads.erase(name_made);
+    point = std::make_unique<Point>(Point{graph, std::move(nodes), name, {reads.begin(), reads.end()}, {}});
+  }
+  return point.get();
+}
+
+Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::stage_for(Point& point, const Scope& scope) {
+  std::string key;
+  for (const std::string& name : point.reads) {
+    Status status = Status::ok();
+    const StageValue* value = scope.find(name, &status);
+    if (!status) return status;
+    if (value == nullptr || (value->is_constant && value->digest.empty())) continue;
+    key += fmt::format("{}{} {}", key.empty() ? "" : ", ", name, key_of(*value));
+  }
+  const auto use = std::pair(&point, key);
+  if (auto made = point.stages.find(key); made != point.stages.end()) {
+    const auto at = std::find(used_.begin(), used_.end(), use);
+    if (at != used_.end()) used_.splice(used_.begin(), used_, at);
+    return made->second;
+  }
+  Result<std::shared_ptr<Stage>> stage = make_stage(point, scope, key);
+  if (!stage) return stage;
+  point.stages.emplace(key, *stage);
+  used_.push_front(use);
+  if (used_.size() > kept_) drop_oldest();
+  return stage;
+}
+
+void GraphRunner::drop_oldest() {
+  const auto& [point, key] = used_.back();
+  point->stages.erase(key);
+  used_.pop_back();
+}
+
+Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::make_stage(Point& point, const Scope& scope,
+                                                                    const std::string& key) {
+  const Clock::time_point begin = Clock::now();
+  const import::StageRequest request{point.graph, point.nodes,
+                                     [&](const std::string& name) { return known_value(scope.find(name), false); }};
+  std::optional<import::ImportedStage> imported = import::import_stage(*file_, request, diags_);
+  if (!imported) return failure(point.name);
+  auto stage = std::make_shared<Stage>();
+  stage->inputs = names_of(imported->graph, imported->graph.inputs());
+  stage->outputs = names_of(imported->graph, imported->graph.outputs());
+  for (auto& [name, tensor] : imported->constants) stage->constants.emplace(name, constant_of(std::move(tensor)));
+  for (int index : imported->ready) {
+    Result<NodeView> node = file_->node(point.graph, index);
+    if (!node) return node.status();
+    stage->ready.emplace_back(index, std::move(*node));
+  }
+  stage->next = point_of(point.graph, std::move(imported->waiting), point.name);
+  reports_.push_back(std::make_unique<StageReport>(StageReport{point.name, key, imported->graph.node_count()}));
+  stage->report = reports_.back().get();
+  for (const auto& [index, node] : stage->ready) stage->report->then.push_back(node.op);
+  if (!stage->outputs.empty()) {
+    const bool has_run_time_shapes = std::any_of(stage->inputs.begin(), stage->inputs.end(), [&](const auto& name) {
+      const StageValue* value = scope.find(name);
+      return value != nullptr && value->has_run_time_shape;
+    });
+    stage->program = StageProgram::make(std::move(imported->graph), has_run_time_shapes, settings_, diags_);
+    if (stage->program == nullptr) return failure(point.name);
+    stage->report->backends = stage->program->backends();
+  }
+  stage->report->seconds_to_make = seconds_since(begin);
+  return stage;
+}
+
+Status GraphRunner::run_stage(const Stage& stage, Scope& scope) {
+  const Clock::time_point begin = Clock::now();
+  for (const auto& [name, value] : stage.constants) scope.set(name, value);
+  if (stage.program != nullptr) {
+    std::vector<ir::Tensor> inputs;
+    bool has_run_time_shape = false;
+    for (const std::string& name : stage.inputs) {
+      const StageValue* value = scope.find(name);
+      inputs.push_back(value->tensor);
+      has_run_time_shape |= value->has_run_time_shape;
+    }
+    Result<std::vector<ir::Tensor>> outputs = stage.program->run(inputs);
+    if (!outputs) return outputs.status();
+    for (size_t i = 0; i < stage.outputs.size(); ++i) {
+      StageValue value = value_of(std::move((*outputs)[i]));
+      value.has_run_time_shape = has_run_time_shape;
+      scope.set(stage.outputs[i], std::move(value));
+    }
+  }
+  ++stage.report->runs;
+  stage.report->seconds += seconds_since(begin);
+  return Status::ok();
+}
+
+StageResult GraphRunner::run_node(const NodeView& node, int index, const Point& point, const Scope& scope) {
+  StageResult results = std::vector<StageValue>();
+  if (HostFunction run_on_host = find_host_function(node, scope)) {
+    results = run_on_host(node, scope, *this);
+  } else {
+    results = run_operator(index, point.graph, node, scope);
+  }
+  if (results) return results;
+  const std::string& message = results.message();
+  return message.starts_with(file_->path()) ? results.status()
+                                            : Status::error(fmt::format("{}: {}", node.where, message));
+}
+
+/// An operator of which only the values of its operands say what shape its results have: it is imported alone, with all
+/// operands as constants.
+StageResult GraphRunner::run_operator(int index, GraphRef graph, const NodeView& node, const Scope& scope) {
+  import::StageRequest request{graph, {index},
+                               [&](const std::string& name) {
+                                 return known_value(scope.find(name), true);
+}
+};  // namespace collage::driver
+request.is_alone = true;
+std::optional<import::ImportedStage> imported = import::import_stage(*file_, request, diags_);
+if (!imported) return failure(node.where);
+if (!imported->is_last()) return Status::error("its shapes do not follow from its operands");
+Result<std::vector<ir::Tensor>> computed = ir::evaluate_graph(imported->graph, {});
+if (!computed) return computed.status();
+std::vector<StageValue> results;
+for (const std::string& name : node.outputs) {
+  ir::Tensor tensor;
+  if (auto constant = imported->constants.find(name); constant != imported->constants.end()) {
+    tensor = constant->second;
+  }
+  for (size_t i = 0; i < computed->size(); ++i) {
+    if (imported->graph.value(imported->graph.outputs()[i]).name == name) tensor = (*computed)[i];
+  }
+  results.push_back(value_of(std::move(tensor)));
+  results.back().has_run_time_shape = true;
+}
+return results;
+}
+
+/// What went wrong is among the diagnostics.
+Status GraphRunner::failure(const std::string& where) {
+  return Status::error(fmt::format("{}: a stage of it cannot be compiled", where));
+}
+
+std::vector<StageReport> GraphRunner::reports() const {
+  std::vector<StageReport> all;
+  for (const auto& report : reports_) all.push_back(*report);
+  return all;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/stages/stage_program.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "compiler/ir/evaluate.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/plan/check.h"
+
+namespace collage::driver {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+
+/// Up to here the reference kernels take less than a millisecond or so, and compiling a hundred times as long.
+constexpr double kLittleFlops = 2e5;
+constexpr double kLittleBytes = 1 << 20;
+/// How much more may be little where the code may be called once.
+constexpr double kIfCalledOnce = 16;
+
+bool is_little(const ir::Graph& graph, bool has_run_time_shapes) {
+  double flops = 0, bytes = 0;
+  for (ir::NodeId node : graph.node_ids()) {
+    flops += ir::work_of(graph, node).flops;
+    bytes += ir::bytes_of(graph, node);
+  }
+  const double more = has_run_time_shapes ? kIfCalledOnce : 1;
+  return flops <= kLittleFlops * more && bytes <= kLittleBytes * more;
+}
+
+std::string backends_of(const runtime::Plan& plan) {
+  std::map<std::string, size_t> counts;
+  for (const runtime::PlanPartition& partition : plan.partitions) ++counts[partition.backend];
+  std::string text;
+  for (const auto& [backend, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", backend, count);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<StageProgram> StageProgram::make(ir::Graph graph, bool has_run_time_shapes,
+                                                 const StageSettings& settings, support::Diagnostics& diags) {
+  std::unique_ptr<StageProgram> made(new StageProgram());
+  made->graph_ = std::move(graph);
+  made->operators_ = made->graph_.node_count();
+  made->checks_ = settings.checks;
+  if (is_little(made->graph_, has_run_time_shapes)) return made;
+  return made->compile(has_run_time_shapes, settings, diags) ? std::move(made) : nullptr;
+}
+
+bool StageProgram::compile(bool has_run_time_shapes, const StageSettings& from, support::Diagnostics& diags) {
+  Settings settings = from.settings;
+  if (has_run_time_shapes) settings.costs.mode = CostMode::Estimate;
+  compilation_ = Compilation::open({from.model, {graph_, {}}, {}}, from.rules, std::move(settings), diags);
+  if (compilation_ == nullptr) return false;
+  compilation_->set_listener(from.listener);
+  if (!compilation_->run_passes(from.passes, diags)) return false;
+  std::optional<Candidates> candidates = compilation_->find_candidates({}, nullptr, diags);
+  if (!candidates) return false;
+  std::optional<FoundPlacement> found = compilation_->find_placement(*candidates, compilation_->strategy(), diags);
+  if (!found) return false;
+  ProgramOptions options;
+  options.is_strict = from.settings.is_strict;
+  options.cache = compilation_->cache();
+  options.listener = &compilation_->listener();
+  program_ = build_program(compilation_->graph(), found->placement, compilation_->targets(), options, diags);
+  if (!program_) return false;
+  backends_ = backends_of(program_->built.plan);
+  executor_ = load_program(*program_, compilation_->settings().threads, diags);
+  return executor_ != nullptr;
+}
+
+Result<std::vector<ir::Tensor>> StageProgram::run(const std::vector<ir::Tensor>& inputs) {
+  if (executor_ == nullptr) return ir::evaluate_graph(graph_, inputs);
+  Result<std::vector<ir::Tensor>> outputs = executor_->run(inputs);
+  if (!outputs || !checks_) return outputs;
+  auto report = plan::check_plan(compilation_->graph(), program_->built, *executor_, inputs);
+  executor_->observe({});
+  if (!report) return report.status();
+  if (!report->passed()) return Status::error("partitions differ from the reference kernels\n" + plan::print(*report));
+  return outputs;
+}
+
+}  // namespace collage::driver

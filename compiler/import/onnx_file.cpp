@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/import/onnx_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "compiler/import/names.h"
+#include "compiler/import/proto.h"
+
+namespace collage::import {
+
+using support::Code;
+
+std::shared_ptr<const OnnxFile> OnnxFile::read(const std::string& path, support::FileAccess access,
+                                               support::Diagnostics& diags) {
+  auto proto = std::make_unique<onnx::ModelProto>();
+  runtime::Status status = parse_file(path, *proto);
+  if (!status) diags.error_at(Code::CannotRead, path, "{}", status.message());
+  if (status && !proto->has_graph()) diags.error_at(Code::BadModel, path, "holds no ONNX model");
+  if (!status || !proto->has_graph()) return nullptr;
+  std::shared_ptr<OnnxFile> file(new OnnxFile());
+  file->path_ = path;
+  file->folder_ = std::filesystem::path(path).parent_path().string();
+  file->access_ = std::move(access);
+  make_names_visible(*proto->mutable_graph());
+  file->proto_ = std::move(proto);
+  return file;
+}
+
+OnnxFile::~OnnxFile() = default;
+
+GraphRef OnnxFile::graph() const {
+  return &proto_->graph();
+}
+
+std::vector<ir::OpenInput> OnnxFile::inputs() const {
+  std::set<std::string> defaults;
+  for (const auto& initializer : proto_->graph().initializer()) defaults.insert(initializer.name());
+  std::vector<ir::OpenInput> inputs = open_inputs(proto_->graph());
+  std::erase_if(inputs, [&](const ir::OpenInput& input) { return defaults.contains(input.name); });
+  return inputs;
+}
+
+std::vector<std::string> OnnxFile::input_names(GraphRef graph) const {
+  std::vector<std::string> names;
+  for (const auto& input : graph->input()) names.push_back(input.name());
+  return names;
+}
+
+std::vector<std::string> OnnxFile::output_names(GraphRef graph) const {
+  std::vector<std::string> names;
+  for (const auto& output : graph->output()) names.push_back(output.name());
+  return names;
+}
+
+size_t OnnxFile::node_count(GraphRef graph) const {
+  return static_cast<size_t>(graph->node_size());
+}
+
+std::optional<ir::TensorType> OnnxFile::output_type(GraphRef graph, size_t index) const {
+  if (index >= static_cast<size_t>(graph->output_size())) return std::nullopt;
+  const auto& type = graph->output(static_cast<int>(index)).type();
+  if (!type.has_tensor_type()) return std::nullopt;
+  std::optional<runtime::DType> dtype = dtype_of(type.tensor_type().elem_type());
+  if (!dtype) return std::nullopt;
+  ir::TensorType declared{*dtype, {}};
+  for (const auto& dim : type.tensor_type().shape().dim())
+    declared.shape.push_back(std::max<int64_t>(dim.dim_value(), 0));
+  return declared;
+}
+
+int64_t OnnxFile::opset() const {
+  for (const auto& import : proto_->opset_import()) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();
+  }
+  return 0;
+}
+
+void OnnxFile::add_names(GraphRef graph, int index, std::set<std::string>& reads,
+                         std::set<std::string>& results) const {
+  const onnx::NodeProto& node = graph->node(index);
+  for (const std::string& name : names_read(node)) reads.insert(name);
+  results.insert(node.output().begin(), node.output().end());
+}
+
+runtime::Result<NodeView> OnnxFile::node(GraphRef graph, int index) const {
+  const onnx::NodeProto& node = graph->node(index);
+  NodeView view;
+  view.op = node.op_type();
+  std::string name = node.name();
+  for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
+  view.where = fmt::format("{}: node '{}' ({})", path_, name, node.op_type());
+  view.inputs.assign(node.input().begin(), node.input().end());
+  view.outputs.assign(node.output().begin(), node.output().end());
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) {
+      view.bodies.emplace(attribute.name(), &attribute.g());
+      continue;
+    }
+    if (attribute.has_tp()) continue;
+    runtime::Result<runtime::AttrValue> value = attribute_of(attribute, {folder_, &access_});
+    if (!value) return value.status();
+    view.attrs.set(attribute.name(), std::move(*value));
+  }
+  return view;
+}
+
+runtime::Result<const ir::Tensor*> OnnxFile::initializer(GraphRef graph, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  auto [known, is_new] = initializers_.try_emplace(graph);
+  if (is_new) {
+    for (const auto& tensor : graph->initializer()) known->second.emplace(tensor.name(), &tensor);
+  }
+  auto proto = known->second.find(name);
+  if (proto == known->second.end()) return static_cast<const ir::Tensor*>(nullptr);
+  auto made = tensors_.find(proto->second);
+  if (made == tensors_.end()) {
+    runtime::Result<ir::Tensor> tensor = tensor_of(*proto->second, {folder_, &access_});
+    if (!tensor) return tensor.status();
+    made = tensors_.emplace(proto->second, std::move(*tensor)).first;
+  }
+  return static_cast<const ir::Tensor*>(&made->second);
+}
+
+std::vector<ir::OpenInput> open_inputs(const onnx::GraphProto& graph) {
+  std::vector<ir::OpenInput> inputs;
+  for (const auto& input : graph.input()) {
+    if (!input.type().has_tensor_type()) continue;
+    ir::OpenInput open{input.name(), std::nullopt};
+    const auto& type = input.type().tensor_type();
+    if (type.has_shape()) {
+      open.dims.emplace();
+      for (const auto& dim : type.shape().dim()) {
+        const bool has_size = dim.has_dim_value() && dim.dim_value() >= 0;
+        open.dims->push_back({has_size ? dim.dim_value() : -1, dim.dim_param()});
+      }
+    }
+    inputs.push_back(std::move(open));
+  }
+  return inputs;
+}
+
+}  // namespace collage::import
