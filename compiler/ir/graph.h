@@ -4,7 +4,7 @@
 // Semantics that every pass may rely on:
 //   - Operators are pure: no state, no aliasing, no order but data dependence. A node runs once.
 //   - Values are dense tensors of known dtype and shape. f32 stays f32; a pass may reorder a reduction, nothing else.
-//   - NaN and infinity follow IEEE; max and min of a NaN are unspecified as in ONNX.
+//   - NaN and infinity follow IEEE; maxima and minima of a NaN are NaN, as in NumPy. Zeros may have either sign.
 //   - Node ids are a topological order: a node's operands come from nodes with smaller ids, graph inputs or constants.
 //     Passes that insert or remove nodes copy the graph (ir/rewrite.h), so ids stay dense.
 // Nodes and values are stored in vectors and named by typed ids. Iteration is in id order: deterministic.

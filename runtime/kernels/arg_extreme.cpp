@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArgMax and ArgMin along one axis.
+// ArgMax and ArgMin along one axis. The place of a NaN is that of the most extreme element, as in NumPy.
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
 
 namespace collage::runtime {
 namespace {
@@ -20,7 +21,9 @@ Status arg_extreme(const KernelArgs& args, bool greatest) {
         for (int64_t k = 1; k < split.extent; ++k) {
           T candidate = line[k * split.inner];
           T champion = line[best * split.inner];
-          if ((greatest ? candidate > champion : candidate < champion) || (last && candidate == champion)) best = k;
+          if (last ? !is_more_extreme(champion, candidate, greatest) : is_more_extreme(candidate, champion, greatest)) {
+            best = k;
+          }
         }
         y[static_cast<size_t>(o * split.inner + i)] = best;
       }

@@ -241,10 +241,10 @@ Status kernel_Xor(const KernelArgs& args) {
 }
 
 Status kernel_Max(const KernelArgs& args) {
-  return variadic(args, []<typename T>(T a, T b) { return b > a ? b : a; });
+  return variadic(args, []<typename T>(T a, T b) { return maximum(a, b); });
 }
 Status kernel_Min(const KernelArgs& args) {
-  return variadic(args, []<typename T>(T a, T b) { return b < a ? b : a; });
+  return variadic(args, []<typename T>(T a, T b) { return minimum(a, b); });
 }
 Status kernel_Sum(const KernelArgs& args) {
   return scaled_sum(args, 1);

@@ -121,10 +121,7 @@ Status kernel_Clip(const KernelArgs& args) {
     if (!args.input(1).is_absent()) least = args.input(1).as<T>()[0];
     if (!args.input(2).is_absent()) most = args.input(2).as<T>()[0];
     // Where the bounds cross, the upper one wins.
-    return map_elements<T>(args, [=](T x) {
-      T raised = x < least ? least : x;
-      return raised > most ? most : raised;
-    });
+    return map_elements<T>(args, [=](T x) { return minimum(maximum(x, least), most); });
   });
 }
 

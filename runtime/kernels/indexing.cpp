@@ -92,8 +92,8 @@ Status scatter(const KernelArgs& args, const std::vector<int64_t>& offsets, int6
   return with_number(args.outputs[0].dtype, [&]<typename T>(Type<T>) {
     if (how == "add") update<T>(args, offsets, part, [](T old, T fresh) { return wrapping_add(old, fresh); });
     if (how == "mul") update<T>(args, offsets, part, [](T old, T fresh) { return wrapping_mul(old, fresh); });
-    if (how == "max") update<T>(args, offsets, part, [](T old, T fresh) { return fresh > old ? fresh : old; });
-    if (how == "min") update<T>(args, offsets, part, [](T old, T fresh) { return fresh < old ? fresh : old; });
+    if (how == "max") update<T>(args, offsets, part, [](T old, T fresh) { return maximum(fresh, old); });
+    if (how == "min") update<T>(args, offsets, part, [](T old, T fresh) { return minimum(fresh, old); });
     return Status::ok();
   });
 }

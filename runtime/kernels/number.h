@@ -41,6 +41,35 @@ T wrapping_mul(T a, T b) {
   }
 }
 
+template <typename T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(x);
+  } else {
+    return false;
+  }
+}
+
+/// The greater of two; NaN if either is.
+template <typename T>
+T maximum(T a, T b) {
+  return a > b || is_nan(a) ? a : b;
+}
+
+/// The smaller of two; NaN if either is.
+template <typename T>
+T minimum(T a, T b) {
+  return a < b || is_nan(a) ? a : b;
+}
+
+/// The order in which the greatest elements are looked for: a NaN is greater than every number, and equal to NaN.
+/// With `greatest` false the smallest are looked for, and a NaN is still found first.
+template <typename T>
+bool is_more_extreme(T a, T b, bool greatest) {
+  if (is_nan(a) || is_nan(b)) return is_nan(a) && !is_nan(b);
+  return greatest ? a > b : a < b;
+}
+
 /// A float as T: towards zero, clamped to the range of T, NaN as 0.
 template <typename T>
 T saturate_to(double value) {

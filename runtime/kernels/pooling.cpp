@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
 #include "runtime/kernels/window.h"
 
 namespace collage::runtime {
@@ -107,9 +108,7 @@ Status max_pool(const KernelArgs& args) {
     std::fill(places.begin(), places.end(), -1);
     for_each_pair(w, [&](int64_t to, int64_t from) {
       auto at = static_cast<size_t>(to);
-      // What is no number is never the greatest.
-      const bool is_first = places[at] < 0 && x[from] == x[from];
-      if (!is_first && !(x[from] > greatest[at])) return;
+      if (places[at] >= 0 && !is_more_extreme(x[from], greatest[at], true)) return;
       greatest[at] = x[from];
       places[at] = from;
     });
@@ -256,7 +255,7 @@ Status kernel_GlobalAveragePool(const KernelArgs& args) {
 Status kernel_GlobalMaxPool(const KernelArgs& args) {
   return global_pool(args, [](auto plane) {
     double greatest = -std::numeric_limits<double>::infinity();
-    for (auto value : plane) greatest = std::max(greatest, static_cast<double>(value));
+    for (auto value : plane) greatest = maximum(greatest, static_cast<double>(value));
     return greatest;
   });
 }

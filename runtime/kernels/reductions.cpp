@@ -78,7 +78,7 @@ std::vector<bool> axes_of(const KernelArgs& args) {
 constexpr auto kAdd = []<typename Sum>(Sum sum, Sum x) { return wrapping_add(sum, x); };
 constexpr auto kAddSquare = []<typename Sum>(Sum sum, Sum x) { return wrapping_add(sum, wrapping_mul(x, x)); };
 
-/// The greatest of x * sign: with sign -1 the least. Starts from the worst value.
+/// The greatest or the least element. Starts from the worst value.
 Status reduce_extreme(const KernelArgs& args, bool greatest) {
   std::vector<bool> reduced = axes_of(args);
   if (args.inputs[0].dtype == DType::Bool) {
@@ -93,7 +93,8 @@ Status reduce_extreme(const KernelArgs& args, bool greatest) {
     T low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     T high = Limits::has_infinity ? Limits::infinity() : Limits::max();
     auto worst = static_cast<Accumulator<T>>(greatest ? low : high);
-    reduce<T>(args, reduced, worst, [=](auto sum, auto x) { return (greatest ? x > sum : x < sum) ? x : sum; }, AsIs());
+    reduce<T>(
+        args, reduced, worst, [=](auto sum, auto x) { return greatest ? maximum(x, sum) : minimum(x, sum); }, AsIs());
     return Status::ok();
   });
 }

@@ -7,6 +7,7 @@
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
 
 namespace collage::runtime {
 namespace {
@@ -59,7 +60,7 @@ Status kernel_Hardmax(const KernelArgs& args) {
         const T* x = args.inputs[0].as<T>().data() + start;
         int64_t best = 0;
         for (int64_t k = 1; k < split.extent; ++k) {
-          if (x[k * split.inner] > x[best * split.inner]) best = k;
+          if (is_more_extreme(x[k * split.inner], x[best * split.inner], true)) best = k;
         }
         y[static_cast<size_t>(start + best * split.inner)] = 1;
       }

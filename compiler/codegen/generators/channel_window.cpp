@@ -8,6 +8,7 @@
 #include "compiler/codegen/generators/window_rows.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
+#include "compiler/codegen/nest/vector_math.h"
 
 namespace collage::codegen {
 namespace {
@@ -86,7 +87,7 @@ class ChannelWindow {
   }
 
   Expr stepped(const Expr& result, const Expr& value, const Expr& weight) const {
-    if (step_ == WindowStep::Max) return binary(Op::FMax, value, result);
+    if (step_ == WindowStep::Max) return vector_maximum(nest_, value, result);
     return weight ? fma(value, weight, result) : binary(Op::FAdd, result, value);
   }
 

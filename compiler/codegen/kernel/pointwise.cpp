@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -36,10 +37,15 @@ Expr fold_left(const Args& a, Op op) {
   return sum;
 }
 
-/// Max and Min. Where one of two is no number, the first of them is the result, as of std::max and std::min.
-Expr extreme(const Args& a, Op op) {
+Expr greatest(const Args& a) {
   Expr found = a.x();
-  for (size_t i = 1; i < a.operands.size(); ++i) found = binary(op, a.operands[i], found);
+  for (size_t i = 1; i < a.operands.size(); ++i) found = vector_maximum(a.nest, a.operands[i], found);
+  return found;
+}
+
+Expr least(const Args& a) {
+  Expr found = a.x();
+  for (size_t i = 1; i < a.operands.size(); ++i) found = vector_minimum(a.nest, a.operands[i], found);
   return found;
 }
 
@@ -47,16 +53,24 @@ Expr clamp(const Expr& low, const Expr& high, const Expr& x) {
   return binary(Op::FMin, high, binary(Op::FMax, low, x));
 }
 
+bool is_known_number(const Args& a, size_t operand) {
+  const ir::Value& value = a.graph.value(a.node.inputs[operand]);
+  if (!value.is_constant()) return false;
+  for (int64_t i = 0; i < value.constant->data.count(); ++i) {
+    if (std::isnan(runtime::element_as_double(value.constant->data.view(), i))) return false;
+  }
+  return true;
+}
+
+// A bound that is NaN makes the result NaN. One that cannot be is the first operand of a maximum that keeps NaN in x.
 Expr clip(const Args& a) {
   Expr x = a.x();
-  bool by_attr = a.node.attrs.has("min") || a.node.attrs.has("max");
-  if (by_attr) {
-    if (a.node.attrs.has("min")) x = binary(Op::FMax, a.attr("min", 0), x);
-    if (a.node.attrs.has("max")) x = binary(Op::FMin, a.attr("max", 0), x);
-    return x;
+  if (a.has(1)) {
+    x = is_known_number(a, 1) ? binary(Op::FMax, a.operands[1], x) : vector_maximum(a.nest, a.operands[1], x);
   }
-  if (a.has(1)) x = binary(Op::FMax, a.operands[1], x);
-  if (a.has(2)) x = binary(Op::FMin, a.operands[2], x);
+  if (a.has(2)) {
+    x = is_known_number(a, 2) ? binary(Op::FMin, a.operands[2], x) : vector_minimum(a.nest, a.operands[2], x);
+  }
   return x;
 }
 
@@ -120,14 +134,6 @@ Expr identity(const Args& a) {
   return a.x();
 }
 
-Expr always(const Args& a, int lanes) {
-  return binary(Op::FEqual, a.nest.zero(lanes), a.nest.zero(lanes));
-}
-
-Expr negated(const Args& a, const Expr& mask) {
-  return mask_op(Op::MaskXor, mask, always(a, mask->lanes));
-}
-
 // Integers are Float values too: those that a group computes are whole, and have the range of their type, so that they
 // are what an integer would be if it were loaded.
 Expr as_whole(const Args& a, double limit) {
@@ -142,7 +148,7 @@ Expr cast(const Args& a) {
   const bool from_bool = a.x()->type == Type::Mask;
   const ir::DType to = a.graph.value(a.node.outputs[0]).type.dtype;
   if (to == ir::DType::Bool) {
-    return from_bool ? a.x() : negated(a, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
+    return from_bool ? a.x() : vector_not(a.nest, binary(Op::FEqual, a.x(), a.nest.zero(a.lanes())));
   }
   if (from_bool) return select(a.x(), a.number(1), a.nest.zero(a.lanes()));
   const bool is_float = runtime::is_float(a.graph.value(a.node.inputs[0]).type.dtype);
@@ -261,13 +267,13 @@ constexpr std::array kRows = {
     whole({"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); },
            Signature::Comparison}),
     heavy({"Log", [](const Args& a) { return vector_log(a.nest, a.x()); }}),
-    whole({"Max", [](const Args& a) { return extreme(a, Op::FMax); }}),
+    whole({"Max", greatest}),
     Row{"Mean", mean},
-    whole({"Min", [](const Args& a) { return extreme(a, Op::FMin); }}),
+    whole({"Min", least}),
     heavy({"Mish", [](const Args& a) { return vector_mish(a.nest, a.x()); }}),
     whole({"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }}),
     whole({"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }}),
-    Row{"Not", [](const Args& a) { return negated(a, a.x()); }, Signature::Logic},
+    Row{"Not", [](const Args& a) { return vector_not(a.nest, a.x()); }, Signature::Logic},
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.operands[1]); }},
     heavy({"Pow", power}),

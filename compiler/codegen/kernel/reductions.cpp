@@ -21,12 +21,12 @@ Expr square_step(Nest&, const Expr& sum, const Expr& x) {
 Expr abs_step(Nest& nest, const Expr& sum, const Expr& x) {
   return binary(Op::FAdd, sum, vector_abs(nest, x));
 }
-// A NaN is no extreme: the comparison is false, and what was found stays.
-Expr max_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMax, x, sum);
+// The element is the operand that is tested for NaN: so the test waits for no step before.
+Expr max_step(Nest& nest, const Expr& sum, const Expr& x) {
+  return vector_maximum(nest, x, sum);
 }
-Expr min_step(Nest&, const Expr& sum, const Expr& x) {
-  return binary(Op::FMin, x, sum);
+Expr min_step(Nest& nest, const Expr& sum, const Expr& x) {
+  return vector_minimum(nest, x, sum);
 }
 Expr mul_step(Nest&, const Expr& sum, const Expr& x) {
   return binary(Op::FMul, sum, x);

@@ -178,7 +178,10 @@ llvm::Value* Emitter::emit_reduce(const ExprNode& e) {
     switch (e.op) {
       case Op::ReduceAdd: v = sum_of(a, b); break;
       case Op::ReduceMul: v = product_of(a, b); break;
-      default: v = b_.CreateSelect(is_greater(a, b), a, b);
+      default:
+        // `b` where it is NaN, by the comparison; then `a` where it is.
+        v = b_.CreateSelect(is_greater(a, b), a, b);
+        if (nest_.has_floats()) v = b_.CreateSelect(b_.CreateFCmpORD(a, a), v, a);
     }
   }
   return b_.CreateExtractElement(v, uint64_t{0});

@@ -4,8 +4,8 @@
 //   inner = 1   lanes along the line, each with its own champion; the last step compares the champions
 //   inner > 1   lanes along the last dimension; a task is a vector of results
 //
-// A number replaces the champion only if it is greater, so that NaN wins only where it comes first, as in the reference
-// kernel. Places are counted as floats.
+// A NaN replaces a champion that is a number, and no number replaces a NaN, as in the reference kernel. Places are
+// counted as floats.
 #include <algorithm>
 
 #include "compiler/codegen/lower/lowerings.h"
@@ -52,8 +52,11 @@ class ArgExtreme {
 
  private:
   void compare(const Expr& best, const Expr& place, const Expr& x, const Expr& at, const Expr& mask) {
+    const Expr is_number = binary(Op::FEqual, best, best);
+    const Expr is_nan = vector_is_nan(nest_, x);
     const Op op = takes_last_ ? Op::FLessEq : Op::FLess;
     Expr better = is_max_ ? binary(op, best, x) : binary(op, x, best);
+    better = mask_op(Op::MaskOr, better, takes_last_ ? is_nan : mask_op(Op::MaskAnd, is_nan, is_number));
     if (mask) better = mask_op(Op::MaskAnd, better, mask);
     better = nest_.let("better", better);
     nest_.set(place, select(better, at, place));
@@ -81,11 +84,12 @@ class ArgExtreme {
       compare(best, place, nest_.let("x", load(x_, add(base, whole), lanes_, mask)), at, mask);
     }
     const Expr champion = nest_.let("champion", is_max_ ? greatest(best) : least(best));
-    const Expr wins = nest_.let("wins", binary(Op::FEqual, best, splat(champion, lanes_)));
+    const Expr is_champion = binary(Op::FEqual, best, splat(champion, lanes_));
+    const Expr wins = nest_.let("wins", mask_op(Op::MaskOr, is_champion, vector_is_nan(nest_, best)));
     const float never = takes_last_ ? -1.0F : static_cast<float>(2 * kMostPlaces);
     const Expr places = nest_.let("places", select(wins, place, nest_.constant(never, lanes_)));
     const Expr found = takes_last_ ? greatest(places) : least(places);
-    nest_.store_as(Element::I64, y_, row, select(binary(Op::FEqual, first, first), found, nest_.zero(1)));
+    nest_.store_as(Element::I64, y_, row, found);
   }
 
   void emit_vector(const Expr& outer, const Expr& i) {

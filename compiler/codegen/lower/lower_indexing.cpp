@@ -15,6 +15,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/strided_copy.h"
+#include "compiler/codegen/nest/vector_math.h"
 #include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/kernels/axis_split.h"
@@ -162,8 +163,8 @@ class IndexingLowering {
       const Expr old = load(to_, to, lanes, mask);
       value = reduction_ == "add"   ? binary(Op::FAdd, old, value)
               : reduction_ == "mul" ? binary(Op::FMul, old, value)
-              : reduction_ == "max" ? binary(Op::FMax, value, old)
-                                    : binary(Op::FMin, value, old);
+              : reduction_ == "max" ? vector_maximum(nest_, value, old)
+                                    : vector_minimum(nest_, value, old);
     }
     nest_.store(to_, to, value, mask);
   }

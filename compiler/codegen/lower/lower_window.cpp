@@ -13,6 +13,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
+#include "compiler/codegen/nest/vector_math.h"
 #include "compiler/codegen/schedule/division.h"
 #include "compiler/ir/op_def.h"
 
@@ -42,7 +43,8 @@ class WindowLowering {
   std::vector<KernelSketch> run() {
     std::vector<KernelSketch> kernels;
     const ir::TensorType& x = context_.graph.value(p_.x).type;
-    if (is_byte(x.dtype)) {
+    widens_bytes_ = is_byte(x.dtype);
+    if (widens_bytes_) {
       const auto widened = static_cast<int>(context_.temporaries.size());
       context_.temporaries.push_back(static_cast<size_t>(runtime::element_count(x.shape)) * sizeof(float));
       kernels.push_back(widen(x.dtype, widened));
@@ -152,7 +154,7 @@ class WindowLowering {
     }
     if (mode_ == WindowStep::Max) {
       if (mask) value = select(mask, value, nest_.constant(-std::numeric_limits<float>::infinity(), lanes));
-      nest_.set(sum, binary(Op::FMax, value, sum));
+      nest_.set(sum, widens_bytes_ ? binary(Op::FMax, value, sum) : vector_maximum(nest_, value, sum));
     } else if (mode_ == WindowStep::Average) {
       nest_.set(sum, binary(Op::FAdd, sum, value));
       Expr one = nest_.constant(1, lanes);
@@ -217,6 +219,7 @@ class WindowLowering {
   std::vector<Nest::EvenMasks> even_;  ///< by tap of a row, where the stride is 2
   size_t rank_ = 2;
   int64_t channels_ = 1;
+  bool widens_bytes_ = false;  ///< then no element is NaN
   int x_ = -1;
   int w_ = -1;
   int b_ = -1;

@@ -165,6 +165,25 @@ Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign) {
   return binary(Op::BitOr, vector_abs(nest, magnitude), bit);
 }
 
+Expr vector_maximum(Nest& nest, Expr a, Expr b) {
+  if (!nest.has_floats()) return binary(Op::FMax, a, b);
+  return select(binary(Op::FEqual, a, a), binary(Op::FMax, a, b), a);
+}
+
+Expr vector_minimum(Nest& nest, Expr a, Expr b) {
+  if (!nest.has_floats()) return binary(Op::FMin, a, b);
+  return select(binary(Op::FEqual, a, a), binary(Op::FMin, a, b), a);
+}
+
+Expr vector_not(Nest& nest, const Expr& mask) {
+  const Expr zero = nest.zero(mask->lanes);
+  return mask_op(Op::MaskXor, mask, binary(Op::FEqual, zero, zero));
+}
+
+Expr vector_is_nan(Nest& nest, const Expr& x) {
+  return vector_not(nest, binary(Op::FEqual, x, x));
+}
+
 ExpParts vector_exp_parts(Nest& nest, Expr x) {
   const SplitPower e = split_power(nest, x);
   const Expr one = nest.constant(1, x->lanes);

@@ -30,5 +30,13 @@ Expr vector_abs(Nest& nest, Expr x);
 Expr vector_negate(Nest& nest, Expr x);
 /// The magnitude of `magnitude`, the sign of `sign`.
 Expr vector_copysign(Nest& nest, Expr magnitude, Expr sign);
+/// The greater of two, and the smaller; NaN where either is. FMax and FMin return the second operand there, which is
+/// enough, and cheaper, where the first is known to be a number.
+Expr vector_maximum(Nest& nest, Expr a, Expr b);
+Expr vector_minimum(Nest& nest, Expr a, Expr b);
+/// Lanes that are NaN.
+Expr vector_is_nan(Nest& nest, const Expr& x);
+/// Lanes that are not in `mask`.
+Expr vector_not(Nest& nest, const Expr& mask);
 
 }  // namespace collage::codegen

@@ -27,7 +27,7 @@ class SpecialValues : public KernelTest {
   }
 };
 
-TEST_F(SpecialValues, ReductionsKeepWhatTheyFoundBeforeANaN) {
+TEST_F(SpecialValues, ReductionsFindNaN) {
   for (const char* op : {"ReduceMax", "ReduceMin"}) {
     for (int64_t axis : {0, 1, 2}) {
       for (size_t first : {0, 1, 2}) {
@@ -42,7 +42,7 @@ TEST_F(SpecialValues, ReductionsKeepWhatTheyFoundBeforeANaN) {
   }
 }
 
-TEST_F(SpecialValues, PoolsKeepWhatTheyFoundBeforeANaN) {
+TEST_F(SpecialValues, PoolsFindNaN) {
   for (const bool is_last : {false, true}) {
     for (size_t first : {0, 1, 2}) {
       Model model(2);
@@ -59,7 +59,7 @@ TEST_F(SpecialValues, PoolsKeepWhatTheyFoundBeforeANaN) {
   }
 }
 
-TEST_F(SpecialValues, OfTwoTheFirstStays) {
+TEST_F(SpecialValues, MaximaOfANaNAreNaN) {
   for (const char* op : {"Max", "Min"}) {
     for (size_t first : {0, 1, 2}) {
       Model model(3);
@@ -67,6 +67,40 @@ TEST_F(SpecialValues, OfTwoTheFirstStays) {
       ValueId b = model.input(with_nans({5, 37}, 1));
       model.graph.mark_output(model.op(op, {a, b, model.input(with_nans({37}, 2))}));
       expect_compiled(model);
+    }
+  }
+}
+
+TEST_F(SpecialValues, BoundsThatAreNaN) {
+  const std::vector<float> bounds = {std::nanf(""), -1, 2};
+  for (float low : bounds) {
+    for (float high : bounds) {
+      for (bool is_constant : {false, true}) {
+        Model model(7);
+        const auto bound = [&](float value) {
+          return is_constant ? model.scalar(value) : model.input<float>(ir::DType::F32, {}, {value});
+        };
+        model.graph.mark_output(model.op("Clip", {model.input(with_nans({5, 37}, 1)), bound(low), bound(high)}));
+        expect_compiled(model);
+      }
+    }
+  }
+}
+
+TEST_F(SpecialValues, PlacesOfNaN) {
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    for (int64_t axis : {0, 1, 2}) {
+      for (int64_t last : {0, 1}) {
+        for (size_t first : {0, 1, 2}) {
+          SCOPED_TRACE(std::string(op) + " " + std::to_string(axis) + " " + std::to_string(last));
+          Model model(8);
+          ir::AttrMap attrs;
+          attrs.set("axis", axis);
+          attrs.set("select_last_index", last);
+          model.graph.mark_output(model.op(op, {model.input(with_nans({3, 5, 37}, first))}, attrs));
+          expect_compiled(model);
+        }
+      }
     }
   }
 }
