@@ -19,7 +19,7 @@ using ir::ValueId;
 using runtime::Ints;
 using support::Code;
 
-constexpr int64_t kMostElements = 1 << 14;
+constexpr int64_t kMostParts = 1 << 14;
 
 constexpr std::array<std::string_view, 11> kOps = {"ConcatFromSequence", "Optional",       "OptionalGetElement",
                                                    "OptionalHasElement", "SequenceAt",     "SequenceConstruct",
@@ -37,7 +37,7 @@ bool read_sizes(const PendingNode& node, Emitter& emitter, int64_t extent, Ints*
     return true;
   }
   const int64_t size = given == nullptr ? 1 : runtime::element_as_int(given->view(), 0);
-  if (size < 1 || extent / size > kMostElements) {
+  if (size < 1 || extent / size > kMostParts) {
     return unsupported(node, emitter, "a split of " + std::to_string(extent) + " in parts of " + std::to_string(size));
   }
   for (int64_t left = extent; left > 0; left -= size) sizes->push_back(std::min(size, left));
@@ -137,7 +137,7 @@ bool Sequences::split(const PendingNode& node) {
   if (axis < 0) axis += rank;
   Ints sizes;
   if (!read_sizes(node, emitter_, shape[static_cast<size_t>(axis)], &sizes)) return false;
-  if (sizes.empty() || static_cast<int64_t>(sizes.size()) > kMostElements) {
+  if (sizes.empty() || static_cast<int64_t>(sizes.size()) > kMostParts) {
     return unsupported(node, emitter_, "a sequence of " + std::to_string(sizes.size()) + " parts");
   }
   AttrMap attrs;

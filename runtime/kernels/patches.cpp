@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/kernels/contraction.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/number.h"
@@ -88,7 +89,9 @@ class DeformConvolution {
         taps_(element_count(window_.kernel)),
         places_(element_count(window_.output)),
         group_(args.attrs.get_int("group", 1)),
-        offset_group_(args.attrs.get_int("offset_group", 1)) {}
+        offset_group_(args.attrs.get_int("offset_group", 1)) {
+    for (T weight : args.inputs[1].as<T>()) weights_.push_back(static_cast<double>(weight));
+  }
 
   void run() {
     patch_.resize(static_cast<size_t>(channels_ * taps_));
@@ -133,16 +136,18 @@ class DeformConvolution {
 
   /// y[n, o, place] = bias[o] + sum over c, tap of w[o, c, tap] patch[c, tap]
   void multiply(int64_t n, int64_t place) {
-    const int64_t outputs = args_.inputs[1].shape[0];
+    const int64_t outputs = args_.inputs[1].shape[0] / group_;
     const int64_t depth = channels_ / group_ * taps_;
-    T* y = args_.outputs[0].as<T>().data() + n * outputs * places_ + place;
-    for (int64_t o = 0; o < outputs; ++o) {
-      const T* weights = args_.inputs[1].as<T>().data() + o * depth;
-      const double* patch = patch_.data() + o / (outputs / group_) * depth;
-      double sum =
-          args_.input(3).is_absent() ? 0.0 : static_cast<double>(args_.input(3).as<T>()[static_cast<size_t>(o)]);
-      for (int64_t k = 0; k < depth; ++k) sum += static_cast<double>(weights[k]) * patch[k];
-      y[o * places_] = static_cast<T>(sum);
+    T* y = args_.outputs[0].as<T>().data() + n * group_ * outputs * places_ + place;
+    const T* bias = args_.input(3).is_absent() ? nullptr : args_.input(3).as<T>().data();
+    sums_.resize(static_cast<size_t>(outputs));
+    for (int64_t g = 0; g < group_; ++g) {
+      const Matrix<double> weights{weights_.data() + g * outputs * depth, 1, depth};
+      multiply_row(patch_.data() + g * depth, weights, depth, outputs, sums_.data());
+      for (int64_t o = g * outputs; o < (g + 1) * outputs; ++o) {
+        const double start = bias == nullptr ? 0.0 : static_cast<double>(bias[o]);
+        y[o * places_] = static_cast<T>(start + sums_[static_cast<size_t>(o - g * outputs)]);
+      }
     }
   }
 
@@ -153,7 +158,9 @@ class DeformConvolution {
   const int64_t places_;
   const int64_t group_;
   const int64_t offset_group_;
+  std::vector<double> weights_;
   std::vector<double> patch_;
+  std::vector<double> sums_;
 };
 
 }  // namespace
