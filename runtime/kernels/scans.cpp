@@ -166,9 +166,7 @@ Status kernel_Trilu(const KernelArgs& args) {
       const int64_t diagonal = row + std::clamp(k, -rows - 1, columns + 1);
       const int64_t edge = std::clamp<int64_t>(upper ? diagonal : diagonal + 1, 0, columns);
       const int64_t begin = upper ? edge : 0, end = upper ? columns : edge;
-      std::fill(y, y + begin, T(0));
-      std::copy(x + begin, x + end, y + begin);
-      std::fill(y + end, y + columns, T(0));
+      for (int64_t c = 0; c < columns; ++c) y[c] = c >= begin && c < end ? x[c] : T(0);
     }
     return Status::ok();
   });
