@@ -27,11 +27,12 @@ bool check_names(const std::vector<Port>& ports, const std::vector<NamedFile>& f
   std::set<std::string> seen;
   for (const Port& port : ports) names.push_back(port.name);
   for (const NamedFile& file : files) {
-    bool is_known =
-        file.name.empty() ? ports.size() == 1 : std::find(names.begin(), names.end(), file.name) != names.end();
+    auto named =
+        std::find_if(ports.begin(), ports.end(), [&file](const Port& port) { return is_called(port, file.name); });
+    bool is_known = file.name.empty() ? ports.size() == 1 : named != ports.end();
     if (is_known) {
       // An entry without a name is the only port's.
-      std::string port = file.name.empty() ? names.front() : file.name;
+      std::string port = file.name.empty() ? names.front() : named->name;
       if (!seen.insert(port).second) good = diags.error_at(Code::BadOption, option, "`{}` is given twice", port);
       continue;
     }
@@ -68,7 +69,7 @@ Tensor slice_of_batch(const BoundInput& input, const TensorKind& type, int64_t i
 
 const NamedFile* file_for(const std::vector<Port>& ports, const Port& port, const std::vector<NamedFile>& files) {
   for (const NamedFile& file : files) {
-    if (file.name == port.name || (file.name.empty() && ports.size() == 1)) return &file;
+    if (is_called(port, file.name) || (file.name.empty() && ports.size() == 1)) return &file;
   }
   return nullptr;
 }

@@ -22,6 +22,9 @@ TensorKind kind_of(const runtime::Tensor& tensor);
 struct Port {
   std::string name;
   TensorKind kind;
+  /// Another name that users may write: values of a graph have different names, so an output that is an input, `x` in
+  /// the file of the model, is `x.1`. Empty: none.
+  std::string alias{};
 };
 
 struct ModelPorts {
@@ -30,5 +33,12 @@ struct ModelPorts {
 };
 
 ModelPorts ports_of(const runtime::Plan& plan);
+
+/// Gives the outputs that are inputs their aliases.
+void add_aliases(ModelPorts& ports);
+/// Returns whether the user means this port by `name`.
+inline bool is_called(const Port& port, const std::string& name) {
+  return port.name == name || (!port.alias.empty() && port.alias == name);
+}
 
 }  // namespace collage::execution

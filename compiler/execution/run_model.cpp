@@ -56,7 +56,9 @@ bool save_results(const RunRequest& request, const ModelPorts& model, const std:
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = model.outputs[i];
     const NamedFile* file = file_for(model.outputs, port, request.results);
-    if (file != nullptr) good &= write_tensor_file(file->file, request.formats, port.name, outputs[i], diags);
+    if (file != nullptr)
+      good &= write_tensor_file(file->file, request.formats, port.alias.empty() ? port.name : port.alias, outputs[i],
+                                diags);
   }
   return good;
 }

@@ -6,11 +6,12 @@ namespace collage::driver {
 execution::ModelPorts ports_of(const ir::Graph& graph) {
   const auto port_of = [&](ir::ValueId id) {
     const ir::Value& value = graph.value(id);
-    return execution::Port{value.name, {value.type.dtype, value.type.shape}};
+    return execution::Port{value.name, {value.type.dtype, value.type.shape}, {}};
   };
   execution::ModelPorts ports{graph.name, {}, {}};
   for (ir::ValueId id : graph.inputs()) ports.inputs.push_back(port_of(id));
   for (ir::ValueId id : graph.outputs()) ports.outputs.push_back(port_of(id));
+  execution::add_aliases(ports);
   return ports;
 }
 

@@ -227,8 +227,10 @@ ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId st
 // here: that of the past and the new keys together.
 void group_query_attention(Composition& c) {
   int64_t heads = c.attr("num_heads", int64_t{0}), kv_heads = c.attr("kv_num_heads", int64_t{0});
-  if (!c.need(heads > 0 && kv_heads > 0, "`num_heads` or `kv_num_heads` is missing") || !c.need_rank(0, 3, 3) ||
-      !c.need(c.has(5), "the lengths of the sequences are left out")) {
+  constexpr int64_t kMostHeads = int64_t{1} << 24;
+  if (!c.need(heads > 0 && kv_heads > 0 && heads < kMostHeads && kv_heads < kMostHeads,
+              fmt::format("{} heads of queries and {} of keys do not exist", heads, kv_heads)) ||
+      !c.need_rank(0, 3, 3) || !c.need(c.has(5), "the lengths of the sequences are left out")) {
     return;
   }
   c.has(6);

@@ -91,11 +91,12 @@ class FormatChooser {
            runtime::layout_permutation(layouts_.at(layout).layout, graph_.value(value).type.shape.size()).has_value();
   }
 
-  /// A default that the rank does not have is the plain layout; one of a dtype is for floats.
-  LayoutId default_layout(ValueId value) const {
+  /// A default that the rank does not have is the plain layout; one of a dtype is for floats. With `_: as x` it is that
+  /// of x, unless x itself asks for its default (`follows` is false): a constant has no boundary, and so no choice.
+  LayoutId default_layout(ValueId value, bool follows = true) const {
     const ir::FormatClause* others = of_others();
-    if (others != nullptr && others->same_as >= 0) {
-      const LayoutId followed = canonical(layout_of_clause(others), value);
+    if (follows && others != nullptr && others->same_as >= 0) {
+      const LayoutId followed = canonical(layout_of_clause(others, false), value);
       return exists(followed, value) ? followed : find_layout("plain", default_storage(value), value);
     }
     const bool has_layout = others != nullptr && others->layout;
@@ -131,13 +132,13 @@ class FormatChooser {
 
   /// What a clause asks for. `as x` follows x's clauses; a cycle of them ends after as many steps as there are
   /// clauses.
-  LayoutId layout_of_clause(const ir::FormatClause* clause) const {
+  LayoutId layout_of_clause(const ir::FormatClause* clause, bool follows = true) const {
     ValueId value = value_of(clause->capture);
     for (size_t step = 0; step <= formats_.size(); ++step) {
       if (clause->same_as < 0) {
         auto chosen = chosen_.find(clause);
         if (chosen != chosen_.end()) return chosen->second;
-        if (!clause->layout && !clause->storage) return default_layout(value);
+        if (!clause->layout && !clause->storage) return default_layout(value, follows);
         if (clause->layout) return find_layout(*clause->layout, storage_of(*clause, value), value);
         const LayoutId layout = find_layout(backend_.default_layout, storage_of(*clause, value), value);
         return exists(layout, value) ? layout : find_layout("plain", storage_of(*clause, value), value);
@@ -146,7 +147,7 @@ class FormatChooser {
       if (!value.is_valid()) return 0;
       auto next = std::find_if(formats_.begin(), formats_.end(),
                                [&](const ir::FormatClause& other) { return other.capture == clause->same_as; });
-      if (next == formats_.end()) return default_layout(value);
+      if (next == formats_.end()) return default_layout(value, follows);
       clause = &*next;
     }
     return 0;

@@ -82,7 +82,7 @@ CASES = {
     "no_output": model([RELU], outputs=[]),
     "undefined_output": model([RELU], outputs=[value_info("z", [1, 4])]),
     "unknown_operator": model([node("Rellu", ["x"], ["y"])]),
-    "custom_domain": model([node("FusedConv", ["x"], ["y"], domain="com.microsoft")]),
+    "custom_domain": model([node("ScatterNb", ["x"], ["y"], domain="com.example")]),
     "control_flow": model([node("If", ["x"], ["y"], [attribute("then_branch", "graph", field(2, "t"))])]),
     "wrong_arity": model([node("Add", ["x"], ["y"])]),
     "attribute_kind": model([node("Softmax", ["x"], ["y"], [attribute("axis", "string", "last")])]),

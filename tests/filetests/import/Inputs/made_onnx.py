@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes FOLDER/NAME.onnx: made_onnx.py NAME FOLDER
+
+Models that the model language cannot say: operators that the importer composes, functions, ports with one name.
+"""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bad/onnx/Inputs"))
+from broken_onnx import attribute, field, fields, model, node, value_info  # noqa: E402
+
+
+def attention(extra=(), **kinds):
+    ports = [value_info(name, [1, 16, 64]) for name in "qkv"]
+    attributes = [attribute("q_num_heads", "int", 4), attribute("kv_num_heads", "int", 4), *extra]
+    return model([node("Attention", ["q", "k", "v"], ["y"], attributes)], ports, [value_info("y", [1, 16, 64])], opset=24)
+
+
+def function(name, inputs, outputs, nodes):
+    return (field(1, name) + fields(4, inputs) + fields(5, outputs) + fields(7, nodes) + field(9, field(2, 13)) +
+            field(10, "local"))
+
+
+TWICE = function("twice", ["x"], ["y"], [node("Add", ["x", "x"], ["y"])])
+FOUR_TIMES = function("four_times", ["x"], ["y"], [node("twice", ["x"], ["t"], domain="local"),
+                                                   node("twice", ["t"], ["y"], domain="local")])
+CASES = {
+    "attention": attention(),
+    "causal_attention": attention([attribute("is_causal", "int", 1)]),
+    "calls": model([node("four_times", ["x"], ["y"], domain="local")]) + fields(25, [TWICE, FOUR_TIMES]),
+    "same_name": model([node("Relu", ["x"], ["y"])], outputs=[value_info("x", [1, 4]), value_info("y", [1, 4])]),
+}
+
+
+def main():
+    name, folder = sys.argv[1:]
+    (pathlib.Path(folder) / f"{name}.onnx").write_bytes(CASES[name])
+
+
+if __name__ == "__main__":
+    main()
