@@ -116,7 +116,7 @@ llvm::Value* Emitter::narrow(llvm::Value* v, Element to) {
   // As narrow_to_bytes: no shuffle, and nothing saturates.
   llvm::Value* low = lanes == 4 ? shifted : part_of(shifted, 0, 4);
   llvm::Value* high = lanes == 4 ? shifted : part_of(shifted, 4, 4);
-  return part_of(b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_packssdw_128, {}, {low, high}), 0, lanes);
+  return part_of(hidden(b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_packssdw_128, {}, {low, high})), 0, lanes);
 }
 
 // A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of

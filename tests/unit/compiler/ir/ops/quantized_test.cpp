@@ -17,23 +17,31 @@ TEST(QuantizedOps, QuantizeAndBack) {
   EXPECT_EQ(n.infer("QuantizeLinear", {n.input({}), one}), "u8[]");
   EXPECT_EQ(n.infer("DequantizeLinear", {n.input({1, 8, 2}, DType::I32), list}), "f32[1, 8, 2]");
   EXPECT_EQ(n.infer("DynamicQuantizeLinear", {x}, {}, 3), "u8[1, 8, 4, 4] f32[] u8[]");
+  ValueId codes = n.input({3, 10}, DType::I4), scales = n.input({3, 4}, DType::BF16);
+  EXPECT_EQ(n.infer("DequantizeLinear", {codes, scales}, {{"block_size", integer(3)}}), "bf16[3, 10]");
+  EXPECT_EQ(n.infer("DequantizeLinear", {codes, scales}, {{"block_size", integer(3)}, {"output_dtype", integer(1)}}),
+            "f32[3, 10]");
 }
 
 TEST(QuantizedOps, QuantizeErrors) {
   OneNode n;
   ValueId x = n.input({1, 8, 4, 4}), one = n.input({}), list = n.input({8});
   EXPECT_EQ(n.infer("QuantizeLinear", {n.input({2}, DType::F64), one}),
-            "TypeMismatch: QuantizeLinear, operand 0 (`%x.3`): operand has dtype f64, needs f32 or i32");
-  EXPECT_EQ(n.infer("QuantizeLinear", {x, one, n.input({}, DType::I32)}),
-            "TypeMismatch: QuantizeLinear, operand 2 (`%x.4`): operand has dtype i32, needs i8 or u8");
+            "TypeMismatch: QuantizeLinear, operand 0 (`%x.3`): operand has dtype f64, needs f32, i32, f16 or bf16");
+  EXPECT_EQ(
+      n.infer("QuantizeLinear", {x, one, n.input({}, DType::I32)}),
+      "TypeMismatch: QuantizeLinear, operand 2 (`%x.4`): operand has dtype i32, needs i8, u8, i16, u16, f8e4m3fn, "
+      "f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f4e2m1, i4, u4, i2 or u2");
   EXPECT_EQ(n.infer("QuantizeLinear", {x, list}, {{"axis", integer(2)}}),
             "ShapeMismatch: QuantizeLinear, operand 1 (`%x.2`): operand has shape [8], needs [4]");
   EXPECT_EQ(n.infer("QuantizeLinear", {x, list}, {{"axis", integer(4)}}),
             "BadAttribute: QuantizeLinear: `axis` = 4 is out of range: rank 4 allows -4 to 3");
   EXPECT_EQ(n.infer("QuantizeLinear", {x, list, n.input({}, DType::U8)}),
             "ShapeMismatch: QuantizeLinear, operand 2 (`%x.5`): operand has shape [], needs [8]");
-  EXPECT_EQ(n.infer("DequantizeLinear", {x, one}),
-            "TypeMismatch: DequantizeLinear, operand 0 (`%x`): operand has dtype f32, needs i8, u8 or i32");
+  EXPECT_EQ(
+      n.infer("DequantizeLinear", {x, one}),
+      "TypeMismatch: DequantizeLinear, operand 0 (`%x`): operand has dtype f32, needs i8, u8, i16, u16, f8e4m3fn, "
+      "f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f4e2m1, i4, u4, i2, u2 or i32");
   EXPECT_EQ(n.infer("DequantizeLinear", {n.input({8}, DType::I8), one, n.input({}, DType::U8)}),
             "TypeMismatch: DequantizeLinear, operand 2 (`%x.7`): operand has dtype u8, needs i8");
   EXPECT_EQ(n.infer("DynamicQuantizeLinear", {x}), "WrongArity: `DynamicQuantizeLinear` has 3 results, found 1");
