@@ -42,7 +42,7 @@ std::string excerpt(const SourceManager& sources, const Span& span) {
   std::string prefix = cut > 0 ? "..." : "";
   std::string shown = prefix + line.substr(cut, kShown) + (line.size() > cut + kShown ? "..." : "");
   for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') c = '?';
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
   }
   column += prefix.size() - cut;
   size_t room = shown.size() > column ? shown.size() - column : 0;

@@ -16,10 +16,12 @@ import random
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMITS = ["--max-memory", "2GiB", "--timeout", "10"]
@@ -223,7 +225,7 @@ class Kinds:
             "tensor_pb": (damage_protobuf, ".pb", made.glob("*.pb"), tensor),
             "safetensors": (damage_bytes, ".safetensors", [*made.glob("*.safetensors"), *corpus.glob("tensors/good.safetensors")],
                             [[*collagec, str(self.folder / "weights.ir"), *host, "--emit=graph"]]),
-            "picture": (damage_bytes, "", [*ROOT.glob("examples/**/*.png"), *ROOT.glob("examples/**/*.pgm"), *ROOT.glob("examples/**/*.jpg")],
+            "picture": (damage_bytes, "", self.write_pictures(made),
                         [[*collagec, str(self.folder / "picture.ir"), *host, "--run", "--input", "x=FILE"]]),
             "placement": (damage_text, ".plan", made.glob("*.plan"), [[*collagec, model, *host, "--placement", "FILE", "--emit=placement"]]),
             "certificate": (damage_text, ".json", made.glob("*.json"),
@@ -245,6 +247,18 @@ class Kinds:
         (self.folder / "weights.ir").write_text(
             'model @w(%x: f32[4]) -> (%y: f32[4]) {\n  %w = const file "file.safetensors" "w" : f32[4]\n  %y = Add(%x, %w)\n}\n')
         (self.folder / "picture.ir").write_text("model @p(%x: f32[1, 1, 8, 8]) -> (%y: f32[1, 1, 8, 8]) {\n  %y = Relu(%x)\n}\n")
+
+    def write_pictures(self, made):
+        """One of 8 x 8 in grey, as .pgm and as .png."""
+        levels = [bytes(range(row * 8, row * 8 + 8)) for row in range(8)]
+
+        def chunk(kind, data):
+            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+        (made / "grey.pgm").write_bytes(b"P5\n8 8\n255\n" + b"".join(levels))
+        (made / "grey.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) +
+                                        chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in levels))) + chunk(b"IEND", b""))
+        return [made / "grey.pgm", made / "grey.png"]
 
     def write_costs(self, made):
         path = made / "costs.csv"
