@@ -8,6 +8,7 @@
 
 #include "compiler/execution/compare_tensors.h"
 #include "compiler/ir/evaluate.h"
+#include "compiler/ir/evaluate_nodes.h"
 
 namespace collage::plan {
 namespace {
@@ -116,40 +117,37 @@ class Replay {
 
   /// What the reference kernels make of the values that the partition really read. By value id; others empty.
   /// `read`: those operands of which it read something else than was made.
-  Result<std::vector<Tensor>> reference(const runtime::PlanPartition& partition,
+  Result<std::vector<Tensor>> reference(const std::vector<ir::NodeId>& nodes,
                                         const std::map<ir::ValueId, Tensor>& read) const {
+    return ir::evaluate_nodes(graph_, nodes, [&](ir::ValueId value) { return operand(value, read); });
+  }
+
+  /// What the partition that read `read` really read of a value.
+  Tensor operand(ir::ValueId value, const std::map<ir::ValueId, Tensor>& read) const {
+    return read.contains(value) ? read.at(value) : values_[value.slot()];
+  }
+
+  std::vector<ir::NodeId> nodes_of(const runtime::PlanPartition& partition) const {
     std::vector<ir::NodeId> nodes;
     for (const std::string& name : partition.nodes) nodes.push_back(graph_.find_node(name));
     std::sort(nodes.begin(), nodes.end());
-    std::vector<Tensor> made(graph_.value_count());
-    for (ir::NodeId id : nodes) {
-      const ir::Node& node = graph_.node(id);
-      std::vector<Tensor> operands;
-      for (ir::ValueId input : node.inputs) {
-        if (!input.is_valid()) {
-          operands.emplace_back();
-        } else {
-          const Tensor& before = read.contains(input) ? read.at(input) : values_[input.slot()];
-          operands.push_back(made[input.slot()].is_empty_handle() ? before : made[input.slot()]);
-        }
-      }
-      std::vector<std::optional<ir::TensorType>> types;
-      for (ir::ValueId output : node.outputs) {
-        types.push_back(output.is_valid() ? std::optional(graph_.value(output).type) : std::nullopt);
-      }
-      Result<std::vector<Tensor>> results = ir::evaluate_node(*node.op, operands, node.attrs, types);
-      if (!results) return results.status();
-      for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (node.outputs[i].is_valid()) made[node.outputs[i].slot()] = (*results)[i];
-      }
-    }
-    return made;
+    return nodes;
   }
 
  private:
   const ir::Graph& graph_;
   std::vector<Tensor> values_;
 };
+
+/// Judges results of elementwise operators one by one, too.
+void judge_elements(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const ReadValue& read,
+                    ir::ValueId value, const Tensor& got, double tolerance, CheckRow* row) {
+  if (!has_element_bounds(graph, nodes)) return;
+  auto found = find_element_error(graph, nodes, read, value, got, tolerance);
+  if (!found || !*found) return;
+  row->passed = false;
+  row->wrong_element = **found;
+}
 
 }  // namespace
 
@@ -180,7 +178,8 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
     for (size_t p = 0; p < built.results.size(); ++p) {
       if (built.results[p].last_step != step.step) continue;
       const runtime::PlanPartition& partition = built.plan.partitions[p];
-      Result<std::vector<Tensor>> reference = replay.reference(partition, read[p]);
+      const std::vector<ir::NodeId> nodes = replay.nodes_of(partition);
+      Result<std::vector<Tensor>> reference = replay.reference(nodes, read[p]);
       if (!reference) {
         failure = "the reference fails in " + partition.name + ": " + reference.message();
         return;
@@ -195,8 +194,13 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
         Rounding rounding{tolerance_of(built, p, tolerance)};
         rounding.allow(storage);
         rounding.allow(graph.value(value).type.dtype, partition.nodes.size());
-        add(compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute),
-            partition.name, partition.backend, value);
+        CheckRow row =
+            compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute);
+        if (row.passed && rounding.relative == tolerance && rounding.absolute == 0) {
+          judge_elements(
+              graph, nodes, [&, p](ir::ValueId v) { return replay.operand(v, read[p]); }, value, *got, tolerance, &row);
+        }
+        add(std::move(row), partition.name, partition.backend, value);
         replay.set_produced(value, *got);
       }
     }
@@ -241,6 +245,12 @@ void report_failures(const CheckReport& report, support::Diagnostics& diags) {
                     "`%{}` is not what it was before this pass: it differs by {:.3g}, its largest element is {:.3g}",
                     row.value, row.max_difference, row.max_magnitude)
           .note("`--disable-pass {}` leaves it out", row.backend);
+      continue;
+    }
+    if (row.wrong_element) {
+      diags.error_at(support::Code::CheckFailed, describe(row),
+                     "element {} of `%{}` is {:.7g}, the reference is {:.7g}", row.wrong_element->element, row.value,
+                     row.wrong_element->got, row.wrong_element->reference);
       continue;
     }
     diags.error_at(support::Code::CheckFailed, describe(row),

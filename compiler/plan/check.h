@@ -2,10 +2,12 @@
 // `--check`: runs the plan once and compares the results of every partition with those of the reference kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/plan/build_plan.h"
+#include "compiler/plan/element_errors.h"
 #include "runtime/exec/executor.h"
 
 namespace collage::plan {
@@ -19,6 +21,7 @@ struct CheckRow {
   double max_difference = 0;  ///< max |y - reference|; infinite where one is NaN or infinite and the other is not
   double max_magnitude = 0;   ///< max |reference|
   bool passed = false;
+  std::optional<ElementError> wrong_element{};  ///< of elementwise operators, though `max_difference` is small enough
   bool is_rounding = false;  ///< an output against that of the reference on the whole model: reported, not judged
   bool is_of_given =
       false;  ///< an output of the model after passes against that of the model as given; `backend` then is
@@ -37,7 +40,8 @@ struct CheckReport {
 CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance, double slack = 0);
 
 /// Runs the plan once. Each partition's results are compared with what the reference kernels make of the values that
-/// the partition really read, so one that fails accuses itself alone; model outputs with what their partition wrote.
+/// the partition really read, so one that fails accuses itself alone; those of elementwise operators also element by
+/// element (element_errors.h); model outputs with what their partition wrote.
 /// Where formats round, the reference is rounded as the partition's results are, and rows at the end report how far
 /// the model's outputs are from those of a run that rounds nothing.
 /// Expects an executor that was loaded from `built.plan`. Its observer is replaced.
