@@ -7,6 +7,7 @@
 //     Concat(DequantizeLinear(%a, %s, %z), DequantizeLinear(%b, %s, %z))
 //                                                         =>   DequantizeLinear(Concat(%a, %b), %s, %z)
 //     QuantizeLinear(Reshape(%x), %s, %z)                 =>   Reshape(QuantizeLinear(%x, %s, %z))
+//                                                              where %x is made by a product or its activation
 //
 // With one scale for all elements; a Transpose also where the scale is per channel. Only conversions that nothing else
 // reads.
@@ -117,14 +118,30 @@ void sink_below_concat(GraphEdit& edit, NodeId id) {
   edit.replace_by(node.outputs[0], "DequantizeLinear", converted_operands(*first, joined), first->attrs);
 }
 
+/// Whether a QuantizeLinear at `id`, or before the movements that make it, meets what can become one on integers.
+bool may_meet(const GraphEdit& edit, ValueId id) {
+  static constexpr std::string_view kOps[] = {"Clip", "Conv",   "ConvTranspose", "DequantizeLinear",
+                                              "Gemm", "MatMul", "Relu"};
+  constexpr int kMostMovements = 8;
+  for (int movements = 0; movements <= kMostMovements; ++movements) {
+    const ir::Value& value = edit.value(id);
+    if (!value.producer.is_valid() || !edit.is_free(value.producer)) return false;
+    const Node& node = edit.node(value.producer);
+    if (!keeps_elements(node.op->name) || !is_read_by(edit, id, 1)) {
+      return std::find(std::begin(kOps), std::end(kOps), node.op->name) != std::end(kOps);
+    }
+    id = node.inputs[0];
+  }
+  return false;
+}
+
 void raise_quantize(GraphEdit& edit, NodeId id) {
   const Node* found = constant_conversion(edit, &edit.node(id));
   const NodeId before = edit.value(edit.node(id).inputs[0]).producer;
   if (found == nullptr || !has_one_scale(edit, *found) || !before.is_valid() || !edit.is_free(before)) return;
   const Node conversion = *found, movement = edit.node(before);
   if (!keeps_elements(movement.op->name) || !is_read_by(edit, conversion.inputs[0], 1)) return;
-  // An input of the model is moved in either form.
-  if (!edit.value(movement.inputs[0]).producer.is_valid()) return;
+  if (!may_meet(edit, movement.inputs[0])) return;
   const ValueId quantized =
       edit.add("QuantizeLinear", converted_operands(conversion, movement.inputs[0]), conversion.attrs, before);
   std::vector<ValueId> inputs = movement.inputs;

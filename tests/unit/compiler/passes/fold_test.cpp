@@ -121,10 +121,10 @@ TEST_F(MoveQuantized, BelowAndAboveMovements) {
   const ValueId q = input({2, 3, 4}, DType::I8), r = input({2, 3, 4}, DType::I8);
   const ValueId both = node("Concat", {dequantize(q), dequantize(r)}, with({{"axis", int64_t{1}}}));
   output(node("Tanh", {transpose(both, {0, 2, 1})}));
-  output(transpose(quantize(node("Squeeze", {node("Unsqueeze", {node("Exp", {input({3, 2})}), ints({0})}), ints({0})})),
-                   {1, 0}));
+  output(transpose(
+      quantize(node("Squeeze", {node("Unsqueeze", {node("Relu", {input({3, 2})}), ints({0})}), ints({0})})), {1, 0}));
   EXPECT_TRUE(apply(move_quantized));
-  EXPECT_EQ(ops(), "Concat Transpose DequantizeLinear Tanh Exp QuantizeLinear Unsqueeze Squeeze Transpose");
+  EXPECT_EQ(ops(), "Concat Transpose DequantizeLinear Tanh Relu QuantizeLinear Unsqueeze Squeeze Transpose");
 }
 
 TEST_F(MoveQuantized, ScalesOfChannelsFollowATranspose) {
@@ -144,6 +144,7 @@ TEST_F(MoveQuantized, NotWhereScalesDifferOrOthersRead) {
   const ValueId read = dequantize(q);
   output(transpose(read, {1, 0}));
   output(node("Neg", {read}));
+  output(quantize(reshape(node("Exp", {input({3, 2})}), {6})));  // nothing there takes integers
   EXPECT_FALSE(apply(move_quantized));
 }
 
