@@ -64,11 +64,12 @@ Status kernel_Mish(const KernelArgs& args) {
   return map_floats(args, [](double x) { return x * std::tanh(softplus(x)); });
 }
 
-/// Exact: x / 2 * (1 + erf(x / sqrt(2))). Approximate: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// Exact: x / 2 * (1 + erf(x / sqrt(2))). Approximate: x / 2 * (1 + tanh(t)), t = sqrt(2 / pi) * (x + 0.044715 * x^3).
 Status kernel_Gelu(const KernelArgs& args) {
   if (args.attrs.get_string("approximate", "none") == "tanh") {
     const double scale = std::sqrt(2 * std::numbers::inv_pi);
-    return map_floats(args, [=](double x) { return 0.5 * x * (1 + std::tanh(scale * (x + 0.044715 * x * x * x))); });
+    // (1 + tanh(t)) / 2 = 1 / (1 + exp(-2 t)), where nothing cancels.
+    return map_floats(args, [=](double x) { return x / (1 + std::exp(-2 * scale * (x + 0.044715 * x * x * x))); });
   }
   // erfc keeps what 1 + erf would cancel for large negative x.
   return map_floats(args, [](double x) { return 0.5 * x * std::erfc(-x * (std::numbers::sqrt2 / 2)); });

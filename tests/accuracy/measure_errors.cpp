@@ -14,54 +14,13 @@
 #include "compiler/sema/constants.h"
 #include "compiler/sema/test_model.h"
 #include "tests/accuracy/plain_f32.h"
+#include "tests/accuracy/widened.h"
 
 namespace collage::testing {
 namespace {
 
 using ir::DType;
 using runtime::Tensor;
-
-Tensor widened(const Tensor& tensor) {
-  if (tensor.dtype() != DType::F32) return tensor;
-  Tensor wide(DType::F64, tensor.shape());
-  std::copy(tensor.as<float>().begin(), tensor.as<float>().end(), wide.as<double>().begin());
-  return wide;
-}
-
-/// The same graph with every f32 as f64, but for the scales of a Resize. Returns nothing if a node has no f64 form.
-std::optional<ir::Graph> widened(const ir::Graph& graph) {
-  ir::Graph wide;
-  std::map<ir::ValueId, ir::ValueId> map;
-  for (ir::ValueId id : graph.value_ids()) {
-    const ir::Value& value = graph.value(id);
-    if (value.is_constant()) {
-      const bool is_scale = std::any_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
-        return graph.node(use.node).op->name == "Resize" && use.operand > 0;
-      });
-      ir::Constant constant;
-      constant.data = is_scale ? value.constant->data : widened(value.constant->data);
-      map[id] = wide.add_constant(value.name, constant);
-    } else if (value.is_input) {
-      map[id] = wide.add_input(value.name, {DType::F64, value.type.shape});
-    }
-  }
-  support::SourceManager sources;
-  support::Diagnostics diags(sources);
-  ir::NodeSource source;
-  source.where = "f64";
-  for (ir::NodeId id : graph.node_ids()) {
-    const ir::Node& node = graph.node(id);
-    std::vector<ir::ValueId> inputs;
-    for (ir::ValueId input : node.inputs) inputs.push_back(input.is_valid() ? map.at(input) : ir::ValueId());
-    const ir::ValueId result = graph.first_output(id);
-    const ir::NodeId made =
-        ir::append_inferred(wide, *node.op, inputs, node.attrs, {graph.value(result).name}, source, diags);
-    if (!made.is_valid()) return std::nullopt;
-    map[result] = wide.first_output(made);
-  }
-  for (ir::ValueId output : graph.outputs()) wide.mark_output(map.at(output));
-  return wide;
-}
 
 /// The whole graph in plain f32.
 runtime::Result<Tensor> evaluate_plain(const ir::Graph& graph, const std::vector<Tensor>& inputs) {

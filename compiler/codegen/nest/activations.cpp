@@ -66,10 +66,13 @@ Expr vector_selu(Nest& nest, const Expr& x, double alpha, double gamma) {
   return select(below_zero(nest, x), below, binary(Op::FMul, nest.constant(gamma, x->lanes), x));
 }
 
+// alpha (exp(x / alpha) - 1), which is x where the quotient is so small that it may underflow.
 Expr vector_celu(Nest& nest, const Expr& x, double alpha) {
   const Expr factor = nest.constant(alpha, x->lanes);
-  const Expr less_one = vector_exp_less_one(nest, binary(Op::FDiv, x, factor));
-  return select(below_zero(nest, x), binary(Op::FMul, factor, less_one), x);
+  const Expr quotient = nest.let("quotient", binary(Op::FDiv, x, factor));
+  const Expr curve = binary(Op::FMul, factor, vector_exp_less_one(nest, quotient));
+  const Expr is_small = binary(Op::FLess, vector_abs(nest, quotient), nest.constant(0x1p-60, x->lanes));
+  return select(below_zero(nest, x), select(is_small, x, curve), x);
 }
 
 // tanh(log(1 + e)) = n / (n + 2), e = exp(x), n = e (e + 2). From -0.3 on 1 - 2 / (n + 2); below it e (e + 2) / (n +

@@ -26,9 +26,9 @@ std::optional<double> number(const LibraryProgram& program, const LibraryOp& op,
 }
 
 std::optional<Link> clip(const LibraryProgram& program, const LibraryOp& op) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  std::optional<double> low = number(program, op, 1, op.attrs.get_float("min", -kLargest));
-  std::optional<double> high = number(program, op, 2, op.attrs.get_float("max", kLargest));
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  std::optional<double> low = number(program, op, 1, op.attrs.get_float("min", -kUnbounded));
+  std::optional<double> high = number(program, op, 2, op.attrs.get_float("max", kUnbounded));
   if (!low || !high || *low > *high) return std::nullopt;
   return eltwise(algorithm::eltwise_clip_v2, "clip", *low, *high);
 }
