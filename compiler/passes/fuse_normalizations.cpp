@@ -151,12 +151,13 @@ std::optional<Tensor> spread(const Tensor& constant, const Shape& shape) {
 }
 
 /// What reads `id` and nothing else does, if it is this operator with a constant that spreads to `shape`.
-struct Affine {
+struct ConstantReader {
   NodeId node;
   Tensor constant;
 };
 
-std::optional<Affine> constant_reader(const GraphEdit& edit, ValueId id, std::string_view op, const Shape& shape) {
+std::optional<ConstantReader> constant_reader(const GraphEdit& edit, ValueId id, std::string_view op,
+                                              const Shape& shape) {
   if (!is_read_by(edit, id, 1)) return std::nullopt;
   const NodeId reader = edit.value(id).uses[0].node;
   const Node& node = edit.node(reader);
@@ -165,7 +166,7 @@ std::optional<Affine> constant_reader(const GraphEdit& edit, ValueId id, std::st
   if (!edit.value(other).is_constant() || edit.value(node.outputs[0]).type != edit.value(id).type) return std::nullopt;
   std::optional<Tensor> constant = spread(edit.value(other).constant->data, shape);
   if (!constant) return std::nullopt;
-  return Affine{reader, std::move(*constant)};
+  return ConstantReader{reader, std::move(*constant)};
 }
 
 Tensor filled_with(DType dtype, const Shape& shape, double number) {
@@ -197,9 +198,9 @@ void fuse_layer_norm(GraphEdit& edit, NodeId id) {
   const ir::TensorType type = edit.value(result).type;
   if (type != edit.value(found->x).type || !is_computed_dtype(type.dtype)) return;
   const Shape shape = normalized_shape(edit, *found);
-  std::optional<Affine> scale = constant_reader(edit, result, "Mul", shape);
+  std::optional<ConstantReader> scale = constant_reader(edit, result, "Mul", shape);
   if (scale) result = edit.node(scale->node).outputs[0];
-  std::optional<Affine> shift = constant_reader(edit, result, "Add", shape);
+  std::optional<ConstantReader> shift = constant_reader(edit, result, "Add", shape);
   if (shift) result = edit.node(shift->node).outputs[0];
   write_layer_norm(edit, result, *found, scale ? std::move(scale->constant) : filled_with(type.dtype, shape, 1),
                    shift ? std::optional(std::move(shift->constant)) : std::nullopt);
@@ -254,7 +255,7 @@ bool is_splat_of(const GraphEdit& edit, ValueId id, double wanted) {
 }
 
 /// Numbers of channels, as [channels, 1, …], which stand beside [n, channels, …].
-std::optional<Tensor> per_channel(const Tensor& constant, const Shape& shape) {
+std::optional<Tensor> numbers_of_channels(const Tensor& constant, const Shape& shape) {
   const int64_t channels = shape[1];
   if (constant.count() == 1) return spread(constant, {channels});
   const size_t rank = constant.shape().size(), inner = shape.size() - 2;
@@ -289,7 +290,7 @@ void fuse_group_norm(GraphEdit& edit, NodeId id) {
     if (!edit.is_free(reader) || affine.op->name != op || affine.inputs.size() != 2) continue;
     const ValueId other = beside(&affine, result);
     if (!edit.value(other).is_constant() || edit.value(affine.outputs[0]).type != edit.value(x).type) continue;
-    std::optional<Tensor> numbers = per_channel(edit.value(other).constant->data, shape);
+    std::optional<Tensor> numbers = numbers_of_channels(edit.value(other).constant->data, shape);
     if (!numbers) continue;
     *part = std::move(*numbers);
     result = affine.outputs[0];
