@@ -11,23 +11,20 @@
 
 #include "compiler/import/branch.h"
 #include "compiler/import/compositions/compositions.h"
-#include "compiler/import/emitter.h"
-#include "compiler/import/functions.h"
-#include "compiler/import/names.h"
-#include "compiler/import/proto.h"
-#include "compiler/import/sequences.h"
+#include "compiler/import/onnx_importer.h"
 #include "compiler/import/sparse.h"
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 
 namespace collage::import {
-namespace {
 
 using ir::Shape;
 using ir::Tensor;
 using ir::ValueId;
 using support::Code;
+
+namespace {
 
 constexpr size_t kMostErrors = 20;
 
@@ -36,79 +33,7 @@ constexpr int64_t kMostUnfolded = 300'000;
 /// Functions that call functions.
 constexpr size_t kMostNested = 100;
 
-class OnnxImporter {
- public:
-  /// `proto`: the graph of the file, or a graph inside it.
-  OnnxImporter(const OnnxFile& file, const onnx::GraphProto& proto, const OnnxOptions& options, ModelNames names,
-               support::Diagnostics& diags)
-      : file_(file.path()),
-        external_(file.folder(), &file.access()),
-        model_(file.proto()),
-        proto_(proto),
-        options_(options),
-        diags_(diags),
-        emitter_(graph_, std::move(names), diags) {}
-
-  std::optional<ir::Graph> run();
-  std::optional<ImportedStage> run_first_stage();
-  std::optional<ImportedStage> run_stage(const StageRequest& request);
-  /// Returns the indices of the nodes, operands first, otherwise as written; nullopt, after errors, on a cycle or a
-  /// name that is defined twice.
-  std::optional<std::vector<int>> node_order();
-
- private:
-  /// Returns the version of the standard's operators, or nullopt, after an error, if it is not known.
-  std::optional<int> read_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
-  /// Reads opset and functions. False after an error.
-  bool read_header();
-  void add_initializers(const onnx::GraphProto& proto);
-  void add_inputs();
-  void add_input(const onnx::ValueInfoProto& input, const ir::ClosedShapes& shapes);
-  /// The value of this name; in a stage also one that is known from outside of it.
-  ValueId find_operand(const std::string& name);
-  void add_node(const onnx::NodeProto& node);
-  /// In a stage: adds the node, or puts it off. False after an error.
-  bool add_or_put_off(int index, ImportedStage* stage);
-  enum class Attempt { Added, NeedsValues, Failed };
-  Attempt attempt(const onnx::NodeProto& node);
-  void put_off(const onnx::NodeProto& node);
-  void mark_stage_outputs(ImportedStage* stage);
-  bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
-  /// Replaces an If whose condition is constant by the nodes of its branch.
-  bool add_branch(const onnx::NodeProto& node, const std::string& where);
-  /// Adds the nodes of a function of the model.
-  bool add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function, const std::string& where);
-  /// Adds a node of an operator, as it is or composed of others.
-  bool add_operator(const onnx::NodeProto& node, PendingNode pending);
-  bool report_unknown(const onnx::NodeProto& node, const std::string& where);
-  /// Adds a tensor as constant `name`; if that is an output of the model, as the operand of an Identity of that name.
-  bool add_constant(const std::string& name, Tensor tensor, const std::string& where);
-  void mark_outputs();
-  void check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type);
-
-  std::string where(const onnx::NodeProto& node) const;
-  std::string at(const std::string& kind, const std::string& name) const {
-    return fmt::format("{}: {} '{}'", file_, kind, name);
-  }
-
-  const std::string file_;
-  const ExternalData external_;
-  const onnx::ModelProto& model_;
-  const onnx::GraphProto& proto_;
-  const OnnxOptions& options_;
-  support::Diagnostics& diags_;
-  ir::Graph graph_;
-  Emitter emitter_;
-  Sequences sequences_{emitter_};
-  FunctionTable functions_;
-  std::vector<const onnx::FunctionProto*> calls_;  ///< the functions whose nodes are added now, outermost first
-  int64_t unfolded_ = 0;                           ///< nodes of all calls so far
-  int opset_ = 0;                                  ///< of the nodes that are added now
-  NameSet failed_;                                 ///< values that do not exist because of an error
-  const StageRequest* request_ = nullptr;          ///< of a later stage
-  NameSet put_off_;                                ///< in a stage: values of nodes that are not in it
-  NameSet unsupported_;                            ///< operators reported already
-};
+}  // namespace
 
 std::string OnnxImporter::where(const onnx::NodeProto& node) const {
   std::string name = node.name();
@@ -527,130 +452,6 @@ std::optional<ir::Graph> OnnxImporter::run() {
   return std::move(graph_);
 }
 
-// --- stages ---
-
-void OnnxImporter::put_off(const onnx::NodeProto& node) {
-  for (const std::string& output : node.output()) {
-    if (output.empty()) continue;
-    failed_.erase(output);
-    put_off_.insert(output);
-  }
-}
-
-/// A node with branches, or one that stands for several, leaves nothing behind where it is not added as a whole.
-OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
-  const bool is_whole = has_body(node);
-  std::optional<ir::Graph> before;
-  if (is_whole) before = graph_;
-  const size_t first = diags_.records().size();
-  add_node(node);
-  const auto& records = diags_.records();
-  bool has_errors = false;
-  bool needs_values = true;
-  for (size_t i = first; i < records.size(); ++i) {
-    if (records[i].severity != support::Severity::Error) continue;
-    has_errors = true;
-    needs_values = needs_values && records[i].code == Code::NotConstant;
-  }
-  if (!has_errors) return Attempt::Added;
-  if (is_whole) graph_ = std::move(*before);
-  return needs_values || is_whole ? Attempt::NeedsValues : Attempt::Failed;
-}
-
-bool OnnxImporter::add_or_put_off(int index, ImportedStage* stage) {
-  const auto& node = proto_.node(index);
-  const NameSet read = names_read(node);
-  auto is_put_off = [this](const std::string& name) { return put_off_.contains(name); };
-  if (std::any_of(read.begin(), read.end(), is_put_off)) {
-    put_off(node);
-    stage->waiting.push_back(index);
-    return true;
-  }
-  auto is_no_tensor = [this](const std::string& name) {
-    if (name.empty() || request_ == nullptr || graph_.find_value(name).is_valid()) return false;
-    std::optional<KnownValue> known = request_->find(name);
-    return known && !known->type;
-  };
-  const bool is_on_host = runs_on_host(node) || std::any_of(node.input().begin(), node.input().end(), is_no_tensor);
-  const Attempt outcome = is_on_host ? Attempt::NeedsValues : attempt(node);
-  if (outcome == Attempt::Failed) return false;
-  if (outcome == Attempt::Added) return true;
-  put_off(node);
-  stage->ready.push_back(index);
-  return true;
-}
-
-/// Results that other stages and nodes of the host read, and results of the graph.
-void OnnxImporter::mark_stage_outputs(ImportedStage* stage) {
-  NameSet wanted;
-  for (const std::vector<int>* nodes : {&stage->ready, &stage->waiting}) {
-    for (int i : *nodes) wanted.merge(names_read(proto_.node(i)));
-  }
-  for (const auto& output : proto_.output()) wanted.insert(output.name());
-  if (request_ != nullptr && request_->is_alone) {
-    const auto& outputs = proto_.node(request_->nodes.front()).output();
-    wanted.insert(outputs.begin(), outputs.end());
-  }
-  for (const std::string& name : wanted) {
-    ValueId value = name.empty() ? ValueId() : graph_.find_value(name);
-    if (!value.is_valid() || graph_.value(value).is_input) continue;
-    if (graph_.value(value).is_constant()) {
-      stage->constants.emplace(name, graph_.value(value).constant->data);
-    } else if (!graph_.value(value).is_output) {
-      graph_.mark_output(value);
-    }
-  }
-}
-
-std::optional<ImportedStage> OnnxImporter::run_first_stage() {
-  if (!check_names(proto_, file_, diags_)) return std::nullopt;
-  if (!proto_.name().empty()) graph_.name = proto_.name();
-  if (!read_header()) return std::nullopt;
-  add_inputs();
-  add_initializers(proto_);
-  std::optional<std::vector<int>> order = node_order();
-  if (!order || diags_.has_errors()) return std::nullopt;
-  ImportedStage stage;
-  for (int i : *order) {
-    if (!add_or_put_off(i, &stage)) return std::nullopt;
-  }
-  if (stage.is_last()) {
-    const size_t first = diags_.error_count();
-    mark_outputs();
-    if (diags_.error_count() > first) return std::nullopt;
-  } else {
-    mark_stage_outputs(&stage);
-  }
-  stage.graph = std::move(graph_);
-  return stage;
-}
-
-std::optional<ImportedStage> OnnxImporter::run_stage(const StageRequest& request) {
-  request_ = &request;
-  if (!proto_.name().empty()) graph_.name = proto_.name();
-  if (!read_header()) return std::nullopt;
-  ImportedStage stage;
-  for (int i : request.nodes) {
-    if (!add_or_put_off(i, &stage)) return std::nullopt;
-  }
-  mark_stage_outputs(&stage);
-  stage.graph = std::move(graph_);
-  return stage;
-}
-
-/// Copies what `from` reports, but for the errors of nodes that were put off: all of them where `has_stage`.
-void pass_on(const support::Diagnostics& from, bool has_stage, support::Diagnostics& to) {
-  for (const support::DiagnosticRecord& record : from.records()) {
-    const bool is_error = record.severity == support::Severity::Error;
-    if (is_error && (has_stage || record.code == Code::NotConstant)) continue;
-    support::Diagnostic copy = is_error ? to.error_at(record.code, record.where, "{}", record.message)
-                                        : to.warning_at(record.code, record.where, "{}", record.message);
-    for (const support::Note& note : record.notes) copy.note("{}", note.message);
-  }
-}
-
-}  // namespace
-
 std::optional<ir::Graph> import_onnx(const OnnxFile& file, support::Diagnostics& diags, const OnnxOptions& options) {
   return OnnxImporter(file, file.proto().graph(), options, collect_names(file.proto().graph()), diags).run();
 }
@@ -661,15 +462,6 @@ std::optional<ir::Graph> import_onnx(const std::string& path, support::Diagnosti
   return import_onnx(*file, diags, options);
 }
 
-std::optional<ImportedStage> import_first_stage(const OnnxFile& file, support::Diagnostics& diags,
-                                                const OnnxOptions& options) {
-  const onnx::GraphProto& graph = file.proto().graph();
-  support::Diagnostics own(diags.sources());
-  auto stage = OnnxImporter(file, graph, options, collect_names(graph), own).run_first_stage();
-  pass_on(own, stage.has_value(), diags);
-  return stage;
-}
-
 std::vector<std::string> onnx_input_names(const std::string& path) {
   onnx::ModelProto model;
   std::vector<std::string> names;
@@ -677,30 +469,6 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
   make_names_visible(*model.mutable_graph());
   for (const auto& input : model.graph().input()) names.push_back(input.name());
   return names;
-}
-
-std::optional<std::vector<int>> order_of_nodes(const OnnxFile& file, GraphRef graph, support::Diagnostics& diags) {
-  const OnnxOptions options;
-  return OnnxImporter(file, *graph, options, {}, diags).node_order();
-}
-
-std::optional<ImportedStage> import_stage(const OnnxFile& file, const StageRequest& request,
-                                          support::Diagnostics& diags) {
-  // Every constant is folded: results of a stage may be constants. Names of the graphs around are taken.
-  ModelNames names;
-  for (int i : request.nodes) {
-    const onnx::NodeProto& node = request.graph->node(i);
-    names.taken.insert(node.output().begin(), node.output().end());
-    names.read.merge(names_read(node));
-    if (request.is_alone) names.read.insert(node.output().begin(), node.output().end());
-  }
-  for (const auto& output : request.graph->output()) names.read.insert(output.name());
-  names.taken.insert(names.read.begin(), names.read.end());
-  support::Diagnostics own(diags.sources());
-  const OnnxOptions options;
-  auto stage = OnnxImporter(file, *request.graph, options, std::move(names), own).run_stage(request);
-  pass_on(own, stage.has_value(), diags);
-  return stage;
 }
 
 }  // namespace collage::import

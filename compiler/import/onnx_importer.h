@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one import: a graph of a file, or a stage of it (stage.h), on its way into an ir::Graph. For this folder only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/import/emitter.h"
+#include "compiler/import/functions.h"
+#include "compiler/import/names.h"
+#include "compiler/import/onnx.h"
+#include "compiler/import/proto.h"
+#include "compiler/import/sequences.h"
+
+namespace collage::import {
+
+class OnnxImporter {
+ public:
+  /// `proto`: the graph of the file, or a graph inside it.
+  OnnxImporter(const OnnxFile& file, const onnx::GraphProto& proto, const OnnxOptions& options, ModelNames names,
+               support::Diagnostics& diags)
+      : file_(file.path()),
+        external_(file.folder(), &file.access()),
+        model_(file.proto()),
+        proto_(proto),
+        options_(options),
+        diags_(diags),
+        emitter_(graph_, std::move(names), diags) {}
+
+  std::optional<ir::Graph> run();
+  std::optional<ImportedStage> run_first_stage();
+  std::optional<ImportedStage> run_stage(const StageRequest& request);
+  /// Returns the indices of the nodes, operands first, otherwise as written; nullopt, after errors, on a cycle or a
+  /// name that is defined twice.
+  std::optional<std::vector<int>> node_order();
+
+ private:
+  /// Returns the version of the standard's operators, or nullopt, after an error, if it is not known.
+  std::optional<int> read_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
+  /// Reads opset and functions. False after an error.
+  bool read_header();
+  void add_initializers(const onnx::GraphProto& proto);
+  void add_inputs();
+  void add_input(const onnx::ValueInfoProto& input, const ir::ClosedShapes& shapes);
+  /// The value of this name; in a stage also one that is known from outside of it.
+  ir::ValueId find_operand(const std::string& name);
+  void add_node(const onnx::NodeProto& node);
+  /// In a stage: adds the node, or puts it off. False after an error.
+  bool add_or_put_off(int index, ImportedStage* stage);
+  enum class Attempt { Added, NeedsValues, Failed };
+  Attempt attempt(const onnx::NodeProto& node);
+  void put_off(const onnx::NodeProto& node);
+  void mark_stage_outputs(ImportedStage* stage);
+  bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
+  /// Replaces an If whose condition is constant by the nodes of its branch.
+  bool add_branch(const onnx::NodeProto& node, const std::string& where);
+  /// Adds the nodes of a function of the model.
+  bool add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function, const std::string& where);
+  /// Adds a node of an operator, as it is or composed of others.
+  bool add_operator(const onnx::NodeProto& node, PendingNode pending);
+  bool report_unknown(const onnx::NodeProto& node, const std::string& where);
+  /// Adds a tensor as constant `name`; if that is an output of the model, as the operand of an Identity of that name.
+  bool add_constant(const std::string& name, ir::Tensor tensor, const std::string& where);
+  void mark_outputs();
+  void check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type);
+
+  std::string where(const onnx::NodeProto& node) const;
+  std::string at(const std::string& kind, const std::string& name) const {
+    return fmt::format("{}: {} '{}'", file_, kind, name);
+  }
+
+  const std::string file_;
+  const ExternalData external_;
+  const onnx::ModelProto& model_;
+  const onnx::GraphProto& proto_;
+  const OnnxOptions& options_;
+  support::Diagnostics& diags_;
+  ir::Graph graph_;
+  Emitter emitter_;
+  Sequences sequences_{emitter_};
+  FunctionTable functions_;
+  std::vector<const onnx::FunctionProto*> calls_;  ///< the functions whose nodes are added now, outermost first
+  int64_t unfolded_ = 0;                           ///< nodes of all calls so far
+  int opset_ = 0;                                  ///< of the nodes that are added now
+  NameSet failed_;                                 ///< values that do not exist because of an error
+  const StageRequest* request_ = nullptr;          ///< of a later stage
+  NameSet put_off_;                                ///< in a stage: values of nodes that are not in it
+  NameSet unsupported_;                            ///< operators reported already
+};
+
+}  // namespace collage::import
