@@ -51,7 +51,7 @@ int run(int argc, char** argv) {
   if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
   const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
-                    options.timeline || !options.trace.empty();
+                    options.timeline || !options.trace.empty() || !options.bisect.empty();
   if (runs) tools::restart_with_short_waits(argv);
   tools::TerminalProgress progress;
   const driver::Output output{[](std::string_view text) { fmt::print("{}", text); },
