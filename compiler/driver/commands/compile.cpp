@@ -104,6 +104,13 @@ void compile(Command& command) {
     show_placed_model(command, placed->placement);
     return;
   }
+  if (!command.request.bisect.empty()) {
+    command.clock.time("bisect", [&] {
+      bisect(command, *candidates, placed->placement);
+      return true;
+    });
+    return;
+  }
   auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
   if (!program) return;
   if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);

@@ -79,6 +79,7 @@ struct Options {
   double tolerance = execution::kExpectTolerance;  ///< of `expected`, relative to max|y|
   std::string labels;
   bool check = false;
+  std::string bisect;                                   ///< folder; empty: nothing is bisected
   std::string faults;                                   ///< of devices: file or text
   int threads = 1;                                      ///< of the host
   codegen::Numerics numerics = codegen::Numerics::F32;  ///< of the host's code

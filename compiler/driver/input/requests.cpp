@@ -128,6 +128,7 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.run = run_request(options);
   request.bench = {options.bench, options.bench_json};
   request.checks = options.check;
+  request.bisect = options.bisect;
   request.faults = options.faults;
   request.prints_json = options.json;
   request.verifies = options.verify_costs;

@@ -125,6 +125,7 @@ struct Request {
   execution::RunRequest run;
   BenchRequest bench;
   bool checks = false;
+  std::string bisect{};  ///< folder for what differs; empty: nothing is bisected
   std::string faults{};  ///< of devices: file or text; empty: none
   bool verifies = false;
   int profile = 0;  ///< rows
@@ -135,7 +136,7 @@ struct Request {
 
   /// The model is executed after it was compiled.
   bool executes() const {
-    return run.is_asked || checks || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
+    return run.is_asked || checks || !bisect.empty() || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
   }
 };
 

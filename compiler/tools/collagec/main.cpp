@@ -65,7 +65,7 @@ int run(int argc, char** argv) {
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
   if (std::string wrong = limit_process(options); !wrong.empty()) return wrong_usage(wrong);
   const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
-                    options.timeline || !options.trace.empty();
+                    options.timeline || !options.trace.empty() || !options.bisect.empty();
   if (runs) tools::restart_with_short_waits(argv);
   tools::TerminalProgress progress;
   const driver::Output output{
