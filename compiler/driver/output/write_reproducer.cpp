@@ -97,9 +97,10 @@ std::optional<std::string> write_reproducer(const Reproducer& what, const std::s
   if (!make_folder(to, diags) || !copy_rules(what.rules.paths, to / "rules", diags)) return std::nullopt;
   ir::PlacedGraph alone = ir::extract_partition(what.graph, what.partition, {what.graph.name, {}, written_out});
   const WeightsPlace weights{to.string(), "model", true, {}};
-  if (!move_weights_out(alone.graph, to.string(), weights, diags)) return std::nullopt;
+  support::FileGroup files;
+  if (!move_weights_out(alone.graph, to.string(), weights, files, diags)) return std::nullopt;
   const std::string text = ir::print(alone.graph, alone.placement);
-  if (!support::write_file((to / "model.ir").string(), text, diags)) return std::nullopt;
+  if (!files.add((to / "model.ir").string(), text, diags) || !files.commit(diags)) return std::nullopt;
   for (size_t i = 0; i < what.inputs.size(); ++i) {
     const std::string file = (to / fmt::format("input_{}.npy", i)).string();
     if (runtime::Status status = runtime::write_npy(file, what.inputs[i]); !status) {
