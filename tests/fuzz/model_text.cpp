@@ -14,7 +14,8 @@ constexpr int64_t kMostElements = int64_t{1} << 16;
 
 bool is_small(const syntax::TypeAst& type) {
   int64_t count = 1;
-  for (int64_t dim : type.dims) {
+  for (const syntax::DimAst& dim_ast : type.dims) {
+    const int64_t dim = dim_ast.size;
     if (dim > kMostElements || (dim > 0 && (count *= dim) > kMostElements)) return false;
   }
   return true;
