@@ -55,12 +55,14 @@ Checked ExprChecker::name(const ExprAst& ast) {
     }
   }
   std::string word = !scope_.variable.empty() && ast.text == scope_.variable ? scope_.member : ast.text;
-  if (auto dtype = runtime::parse_dtype(word)) {
+  const auto dtype = runtime::parse_dtype(word);
+  const auto of_dtype = [&] {
     Expr expr = leaf(ast, Expr::Kind::DType, ExprType::DType);
     expr.dtype = *dtype;
     return expr;
-  }
+  };
   if (word != ast.text || ast.text == scope_.variable) {
+    if (dtype) return of_dtype();
     Expr expr = leaf(ast, Expr::Kind::String, ExprType::String);
     expr.text = word;
     return expr;
@@ -88,6 +90,8 @@ Checked ExprChecker::name(const ExprAst& ast) {
     if (scope_.used_attrs != nullptr) scope_.used_attrs->insert(word);
     return expr;
   }
+  // What the file declares has the first say: an attribute `bf16` is older than the dtype.
+  if (dtype) return of_dtype();
   if (const ir::NamedMemory* memory = scope_.backend != nullptr ? scope_.backend->find_memory(word) : nullptr)
     return size_of(*memory, ast);
   if (const ir::QuantityDef* quantity = ir::find_quantity(word); quantity != nullptr) {
