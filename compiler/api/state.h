@@ -23,7 +23,7 @@ struct CompilerState {
   support::SourceManager sources;
   std::optional<support::Diagnostics> diags;  ///< always there; made again to clear it
   driver::Settings settings;
-  std::vector<ir::ShapeBinding> bindings;  ///< of open dimensions
+  std::vector<ir::ShapeBinding> bindings;          ///< of open dimensions
   uint64_t max_states = 0;                         ///< as given; 0: not
   std::optional<double> max_seconds;               ///< as given
   std::string followed;                            ///< a placement file

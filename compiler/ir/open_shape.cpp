@@ -225,8 +225,9 @@ std::string to_string(const std::vector<SizeRange>& sizes) {
   return text;
 }
 
-std::optional<ClosedShapes> close_shapes(const std::vector<OpenInput>& inputs, const std::vector<ShapeBinding>& bindings,
-                                         const std::string& file, support::Diagnostics& diags) {
+std::optional<ClosedShapes> close_shapes(const std::vector<OpenInput>& inputs,
+                                         const std::vector<ShapeBinding>& bindings, const std::string& file,
+                                         support::Diagnostics& diags) {
   return ShapeCloser(inputs, file, diags).close(bindings);
 }
 

@@ -60,7 +60,8 @@ struct ClosedShapes {
 /// Fixes all dimensions. A size holds wherever the dimension's name stands. A dimension with a range and no size gets
 /// the largest, with a warning; a first dimension that nothing fixes becomes 1, with a warning. Returns nullopt after
 /// errors: contradictions, names that do not exist, other dimensions that nothing fixes.
-std::optional<ClosedShapes> close_shapes(const std::vector<OpenInput>& inputs, const std::vector<ShapeBinding>& bindings,
-                                         const std::string& file, support::Diagnostics& diags);
+std::optional<ClosedShapes> close_shapes(const std::vector<OpenInput>& inputs,
+                                         const std::vector<ShapeBinding>& bindings, const std::string& file,
+                                         support::Diagnostics& diags);
 
 }  // namespace collage::ir

@@ -27,11 +27,10 @@ bool is_candidate(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-bool fold_constants(ir::Graph& graph, PassContext&) {
+bool fold_constants(ir::Graph& graph, PassContext& context) {
   // Evaluated in id order on the graph itself: a folded result is a constant operand of the nodes after it.
   std::vector<bool> is_folded(graph.node_count(), false);
   bool changed = false;
-  ir::FoldBudget budget;
   for (NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
     if (!is_candidate(graph, node)) continue;
@@ -39,7 +38,7 @@ bool fold_constants(ir::Graph& graph, PassContext&) {
     for (ValueId output : node.outputs) {
       types.push_back(output.is_valid() ? std::optional(graph.value(output).type) : std::nullopt);
     }
-    auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types, budget);
+    auto results = ir::evaluate_constant_node(graph, *node.op, node.inputs, node.attrs, types, context.fold_budget);
     if (!results) continue;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].is_valid()) graph.value(node.outputs[i]).constant = ir::make_constant((*results)[i]);

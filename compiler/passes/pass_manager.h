@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/evaluate.h"
 #include "compiler/ir/graph.h"
 #include "compiler/support/diagnostic.h"
 
@@ -18,6 +19,7 @@ namespace collage::passes {
 
 struct PassContext {
   support::Diagnostics& diags;
+  ir::FoldBudget fold_budget{};  ///< of all passes together
 };
 
 /// Returns true if the graph changed.

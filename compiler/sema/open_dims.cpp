@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/sema/open_dims.h"
 
+#include <algorithm>
+
 namespace collage::sema {
 namespace {
 
@@ -45,7 +47,8 @@ std::vector<ir::OpenInput> open_inputs(const syntax::ModelAst& ast) {
   for (const syntax::PortAst& port : ast.inputs) {
     ir::OpenInput input{port.name.text, std::vector<ir::OpenDim>()};
     for (const syntax::DimAst& dim : port.type.dims) {
-      input.dims->push_back({dim.is_open() ? -1 : dim.size, dim.symbol.text});
+      // A negative size is a mistake, which is reported where the type is read.
+      input.dims->push_back({dim.is_open() ? -1 : std::max<int64_t>(dim.size, 0), dim.symbol.text});
     }
     inputs.push_back(std::move(input));
   }

@@ -125,7 +125,8 @@ class SpecialValues : public ::testing::Test {
     return truth;
   }
 
-  static Findings compare(const std::vector<Tensor>& got, const Truth& truth, const Tensor& x) {
+  /// `by_operand`: errors count in units of the operand where that is larger than the result.
+  static Findings compare(const std::vector<Tensor>& got, const Truth& truth, const Tensor& x, bool by_operand) {
     Findings found;
     double largest = 0;
     for (int64_t i = 0; i < truth.exact[0].count(); ++i) {
@@ -154,7 +155,8 @@ class SpecialValues : public ::testing::Test {
           found.flushed += have == 0 && static_cast<float>(want) != 0 ? 1 : 0;
         } else {
           const double sway = has_sway ? truth.sway[static_cast<size_t>(i)] : largest * kRelative;
-          const double units = std::abs(have - want) / (unit_at(want) + sway);
+          const double operand = by_operand ? runtime::element_as_double(x.view(), i % x.count()) : 0;
+          const double units = std::abs(have - want) / (unit_at(std::max(std::abs(want), std::abs(operand))) + sway);
           if (units > found.units) {
             found.units = units;
             found.at = runtime::element_as_double(x.view(), i % x.count());
@@ -190,14 +192,16 @@ class SpecialValues : public ::testing::Test {
     const std::optional<Truth> truth = truth_of(*graph, inputs, is_elementwise);
     auto reference = ir::evaluate_graph(*graph, inputs);
     if (!truth || !reference) return;  // an operator that has no form in f64, or takes no such operands
-    const Findings expected = compare(*reference, *truth, inputs[0]);
+    const Findings expected = compare(*reference, *truth, inputs[0], false);
+    // Libraries add 1 to a function near -1, as the operator's definition has it.
+    const bool cancels = one.statements.find("Gelu(") != std::string::npos;
     EXPECT_EQ(expected.special(), 0) << "reference: " << text_of(expected);
     std::map<std::string, Findings> by_backend;
     const std::string problem =
         backends.run(*graph, inputs, [&](const Backends::Way& way, const std::vector<Tensor>& results) {
-          const Findings found = compare(results, *truth, inputs[0]);
           ++ways_;
           const bool is_own = way.backend == "host";
+          const Findings found = compare(results, *truth, inputs[0], cancels && !is_own);
           EXPECT_EQ(found.special() - (is_own ? 0 : found.nans_lost), 0)
               << way.backend << way.formats << ": " << text_of(found);
           EXPECT_LE(found.units, is_own ? kOwnUnits : kLibraryUnits)

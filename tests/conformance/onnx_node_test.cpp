@@ -39,7 +39,21 @@ struct Exception {
 };
 constexpr std::string_view kFractional =
     "takes 3.2 or 2.4 for the length of a result of 3 or 2 elements; PyTorch does not";
+constexpr std::string_view kOtherRandom = "the numbers are those of NumPy's generator";
+constexpr std::string_view kMistaken =
+    "bf16 in the data is cut off instead of rounded, or has another shape than the model says";
 constexpr std::array kExceptions = {
+    Exception{"test_bernoulli", kOtherRandom},
+    Exception{"test_bernoulli_double", kOtherRandom},
+    Exception{"test_bernoulli_double_expanded", kOtherRandom},
+    Exception{"test_bernoulli_expanded", kOtherRandom},
+    Exception{"test_bernoulli_seed", kOtherRandom},
+    Exception{"test_bernoulli_seed_expanded", kOtherRandom},
+    Exception{"test_cast_FLOAT_to_BFLOAT16", kMistaken},
+    Exception{"test_castlike_BFLOAT16_to_FLOAT", kMistaken},
+    Exception{"test_castlike_BFLOAT16_to_FLOAT_expanded", kMistaken},
+    Exception{"test_castlike_FLOAT_to_BFLOAT16", kMistaken},
+    Exception{"test_castlike_FLOAT_to_BFLOAT16_expanded", kMistaken},
     Exception{"test_resize_downsample_scales_cubic_align_corners", kFractional},
     Exception{"test_resize_downsample_scales_linear_align_corners", kFractional},
 };
@@ -86,8 +100,8 @@ TEST_P(OnnxDataTest, EverySupportedTestPasses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, OnnxDataTest,
-                         ::testing::Values(Suite{"node", 810}, Suite{"pytorch-converted", 82},
-                                           Suite{"pytorch-operator", 35}, Suite{"simple", 7}),
+                         ::testing::Values(Suite{"node", 863}, Suite{"pytorch-converted", 82},
+                                           Suite{"pytorch-operator", 35}, Suite{"simple", 15}),
                          [](const auto& suite) {
                            std::string name = suite.param.folder;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -16,7 +16,7 @@ llvm::Value* Emitter::emit_load_byte(const ExprNode& e) {
   if (e.args.size() == 1) {
     loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
   } else if (e.lanes != 16) {
-    return from_bits(load_bytes_singly(e, from), e.lanes);
+    return from_bits(load_bytes_singly(e, e.element, from), e.lanes);
   } else {
     llvm::Value* none = llvm::Constant::getNullValue(type);
     loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
@@ -33,7 +33,7 @@ llvm::Value* Emitter::hidden(llvm::Value* v) {
 }
 
 // Lanes that the mask excludes read the buffer's first byte: no branches, no constants.
-llvm::Value* Emitter::load_bytes_singly(const ExprNode& e, llvm::Value* from) {
+llvm::Value* Emitter::load_bytes_singly(const ExprNode& e, Element stored, llvm::Value* from) {
   llvm::Value* mask = arg(e, 1);
   llvm::Value* none = llvm::Constant::getNullValue(bits_type(e.lanes));
   llvm::Value* wide = none;
@@ -42,8 +42,7 @@ llvm::Value* Emitter::load_bytes_singly(const ExprNode& e, llvm::Value* from) {
     llvm::Value* is_read = b_.CreateExtractElement(mask, static_cast<uint64_t>(lane));
     llvm::Value* at = b_.CreateSelect(is_read, own, pointers_[static_cast<size_t>(e.imm)]);
     llvm::Value* byte = annotate(b_.CreateAlignedLoad(b_.getInt8Ty(), at, llvm::Align(1)), e.imm);
-    llvm::Value* word =
-        e.element == Element::I8 ? b_.CreateSExt(byte, b_.getInt32Ty()) : b_.CreateZExt(byte, b_.getInt32Ty());
+    llvm::Value* word = stored == Element::I8 ? b_.CreateSExt(byte, bits_type()) : b_.CreateZExt(byte, bits_type());
     wide = b_.CreateInsertElement(wide, word, static_cast<uint64_t>(lane));
   }
   return b_.CreateSelect(mask, wide, none);

@@ -39,6 +39,7 @@ llvm::Value* Emitter::load_elements(const ExprNode& e, Element element, llvm::Va
   if (e.args.size() == 1) {
     return to_number(annotate(b_.CreateAlignedLoad(type, from, align_of(element)), e.imm), element);
   }
+  if (is_byte(element) && !nest_.has_floats() && isa_.lanes != 16) return load_bytes_singly(e, element, from);
   llvm::Value* none = llvm::Constant::getNullValue(type);
   return to_number(annotate(b_.CreateMaskedLoad(type, from, align_of(element), arg(e, 1), none), e.imm), element);
 }
@@ -153,6 +154,17 @@ llvm::Value* Emitter::emit_load_mask(const ExprNode& e) {
   }
   llvm::Type* type = bytes_type(e.lanes);
   llvm::Value* from = element(b_.getInt8Ty(), e);
+  // Without mask registers a mask is a vector of words: bytes become words first, or LLVM needs constants for it.
+  if (isa_.lanes != 16) {
+    llvm::Value* words = nullptr;
+    if (e.args.size() == 1) {
+      llvm::Value* loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+      words = hidden(b_.CreateZExt(loaded, bits_type(e.lanes)));
+    } else {
+      words = load_bytes_singly(e, Element::U8, from);
+    }
+    return b_.CreateICmpNE(words, llvm::Constant::getNullValue(words->getType()));
+  }
   llvm::Value* none = llvm::Constant::getNullValue(type);
   llvm::Value* loaded = nullptr;
   if (e.args.size() == 1) {
@@ -161,6 +173,17 @@ llvm::Value* Emitter::emit_load_mask(const ExprNode& e) {
     loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
   }
   return b_.CreateICmpNE(loaded, none);
+}
+
+llvm::Value* Emitter::emit_splat(const ExprNode& e) {
+  llvm::Value* one = arg(e, 0);
+  const auto lanes = static_cast<unsigned>(e.lanes);
+  if (e.type != Type::Mask || e.lanes == 1 || isa_.lanes == 16) return b_.CreateVectorSplat(lanes, one);
+  llvm::Value* word = b_.CreateSExt(one, bits_type());
+  auto* type = llvm::FunctionType::get(bits_type(), {bits_type()}, false);
+  word = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {word});
+  llvm::Value* words = b_.CreateVectorSplat(lanes, word);
+  return b_.CreateICmpNE(words, llvm::Constant::getNullValue(words->getType()));
 }
 
 llvm::Value* Emitter::emit_gather(const ExprNode& e) {

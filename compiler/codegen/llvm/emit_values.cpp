@@ -40,7 +40,7 @@ llvm::Value* Emitter::compute(const ExprNode& e) {
     case Op::And: return b_.CreateAnd(arg(e, 0), arg(e, 1));
     case Op::Load: return emit_load(e);
     case Op::Gather: return emit_gather(e);
-    case Op::Splat: return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), arg(e, 0));
+    case Op::Splat: return emit_splat(e);
     case Op::FAdd: return sum_of(arg(e, 0), arg(e, 1));
     case Op::FSub: return nest_.has_floats() ? b_.CreateFSub(arg(e, 0), arg(e, 1)) : b_.CreateSub(arg(e, 0), arg(e, 1));
     case Op::FMul: return product_of(arg(e, 0), arg(e, 1));

@@ -87,13 +87,14 @@ class Emitter {
   llvm::Value* narrow(llvm::Value* v, Element to);
   llvm::Value* to_element(const Stmt& s);
   llvm::Value* emit_load_mask(const ExprNode& e);
+  llvm::Value* emit_splat(const ExprNode& e);
   llvm::Value* emit_gather(const ExprNode& e);
   void store_elements(const Stmt& s, llvm::Value* v, llvm::Value* to, Element element);
 
   // Bytes (emit_bytes.cpp).
   llvm::Value* emit_load_byte(const ExprNode& e);
   llvm::Value* hidden(llvm::Value* v);
-  llvm::Value* load_bytes_singly(const ExprNode& e, llvm::Value* from);
+  llvm::Value* load_bytes_singly(const ExprNode& e, Element stored, llvm::Value* from);
   llvm::Value* part_of(llvm::Value* v, int first, int lanes);
   llvm::Value* narrow_to_bytes(llvm::Value* words, int lanes, Element element);
   llvm::Type* halves_type(int lanes);

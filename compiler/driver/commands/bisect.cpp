@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "compiler/driver/commands/command.h"
+#include "compiler/driver/commands/write_reproducer.h"
 #include "compiler/driver/input/graph_ports.h"
-#include "compiler/driver/output/write_reproducer.h"
 #include "compiler/ir/evaluate_nodes.h"
 #include "compiler/ir/extract_partition.h"
 #include "compiler/plan/check.h"

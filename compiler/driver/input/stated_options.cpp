@@ -21,22 +21,19 @@ struct StatedOption {
 };
 
 /// A list of texts, as it was given.
-#define COLLAGE_LIST(flag, words, field)                                                     \
-  {                                                                                          \
-    flag, words, [](const Request& r) { return r.field; }, [](const Values& v, Request& r) { \
-      r.field = v;                                                                           \
-      return true;                                                                           \
-    }                                                                                        \
-  }
+#define COLLAGE_LIST(flag, words, field)                  \
+  {flag, words, [](const Request& r) { return r.field; }, \
+   [](const Values& v, Request& r) {                      \
+     r.field = v;                                         \
+     return true;                                         \
+   }}
 /// One text; empty: it was not given.
-#define COLLAGE_TEXT(flag, words, field)                                                        \
-  {                                                                                             \
-    flag, words, [](const Request& r) { return r.field.empty() ? Values() : Values{r.field}; }, \
-        [](const Values& v, Request& r) {                                                       \
-          if (!v.empty()) r.field = v.front();                                                  \
-          return v.size() <= 1;                                                                 \
-        }                                                                                       \
-  }
+#define COLLAGE_TEXT(flag, words, field)                                                       \
+  {flag, words, [](const Request& r) { return r.field.empty() ? Values() : Values{r.field}; }, \
+   [](const Values& v, Request& r) {                                                           \
+     if (!v.empty()) r.field = v.front();                                                      \
+     return v.size() <= 1;                                                                     \
+   }}
 
 Values shapes_of(const Request& request) {
   Values values;

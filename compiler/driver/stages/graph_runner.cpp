@@ -224,30 +224,28 @@ StageResult GraphRunner::run_node(const NodeView& node, int index, const Point& 
 /// An operator of which only the values of its operands say what shape its results have: it is imported alone, with all
 /// operands as constants.
 StageResult GraphRunner::run_operator(int index, GraphRef graph, const NodeView& node, const Scope& scope) {
-  import::StageRequest request{graph, {index},
-                               [&](const std::string& name) {
+  import::StageRequest request{graph, {index}, [&](const std::string& name) {
                                  return known_value(scope.find(name), true);
-}
-};  // namespace collage::driver
-request.is_alone = true;
-std::optional<import::ImportedStage> imported = import::import_stage(*file_, request, diags_);
-if (!imported) return failure(node.where);
-if (!imported->is_last()) return Status::error("its shapes do not follow from its operands");
-Result<std::vector<ir::Tensor>> computed = ir::evaluate_graph(imported->graph, {});
-if (!computed) return computed.status();
-std::vector<StageValue> results;
-for (const std::string& name : node.outputs) {
-  ir::Tensor tensor;
-  if (auto constant = imported->constants.find(name); constant != imported->constants.end()) {
-    tensor = constant->second;
+                               }};  // namespace collage::driver
+  request.is_alone = true;
+  std::optional<import::ImportedStage> imported = import::import_stage(*file_, request, diags_);
+  if (!imported) return failure(node.where);
+  if (!imported->is_last()) return Status::error("its shapes do not follow from its operands");
+  Result<std::vector<ir::Tensor>> computed = ir::evaluate_graph(imported->graph, {});
+  if (!computed) return computed.status();
+  std::vector<StageValue> results;
+  for (const std::string& name : node.outputs) {
+    ir::Tensor tensor;
+    if (auto constant = imported->constants.find(name); constant != imported->constants.end()) {
+      tensor = constant->second;
+    }
+    for (size_t i = 0; i < computed->size(); ++i) {
+      if (imported->graph.value(imported->graph.outputs()[i]).name == name) tensor = (*computed)[i];
+    }
+    results.push_back(value_of(std::move(tensor)));
+    results.back().has_run_time_shape = true;
   }
-  for (size_t i = 0; i < computed->size(); ++i) {
-    if (imported->graph.value(imported->graph.outputs()[i]).name == name) tensor = (*computed)[i];
-  }
-  results.push_back(value_of(std::move(tensor)));
-  results.back().has_run_time_shape = true;
-}
-return results;
+  return results;
 }
 
 /// What went wrong is among the diagnostics.

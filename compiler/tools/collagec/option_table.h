@@ -35,8 +35,7 @@ using Field =
     std::variant<bool driver::Options::*, int driver::Options::*, uint64_t driver::Options::*,
                  double driver::Options::*, std::optional<double> driver::Options::*, std::string driver::Options::*,
                  std::optional<std::string> driver::Options::*, std::vector<std::string> driver::Options::*,
-                 std::vector<driver::NamedFile> driver::Options::*,
-                 driver::Emit driver::Options::*,
+                 std::vector<driver::NamedFile> driver::Options::*, driver::Emit driver::Options::*,
                  driver::CostMode driver::Options::*, codegen::Numerics driver::Options::*,
                  quantize::RangeMethod driver::Options::*, bool Information::*, std::string Information::*>;
 

@@ -71,8 +71,9 @@ TEST(TensorFiles, SayWhatTheyCannotHold) {
   const std::string folder = testing::TempDir();
   EXPECT_EQ(write_npy(folder + "b.npy", Tensor(DType::BF16, {1})).message(),
             "a .npy file has no element type for bf16");
-  EXPECT_EQ(write_safetensors(folder + "i.safetensors", {{"a", Tensor(DType::I4, {1})}}).message(),
-            "a .safetensors file has no element type for i4");
+  const std::string path = folder + "i.safetensors";
+  EXPECT_EQ(write_safetensors(path, {{"a", Tensor(DType::I4, {1})}}).message(),
+            "cannot write '" + path + "': a .safetensors file has no element type for i4");
 }
 
 }  // namespace

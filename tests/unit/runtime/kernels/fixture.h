@@ -54,27 +54,38 @@ inline Tensor iota(Shape shape) {
   return result;
 }
 
-/// Results, or none and the reason in `*why`.
+/// Operands as constants, whose elements inference sees, or as values of a run.
+inline std::vector<ir::ValueId> add_operands(ir::Graph* graph, const std::vector<Tensor>& operands, bool are_constant) {
+  std::vector<ir::ValueId> ids;
+  for (const Tensor& operand : operands) {
+    ids.emplace_back();
+    if (operand.is_empty_handle()) continue;
+    const std::string name = graph->unique_name("x");
+    ir::Constant constant;
+    constant.data = operand;
+    ids.back() = are_constant ? graph->add_constant(name, std::move(constant))
+                              : graph->add_input(name, {operand.dtype(), operand.shape()});
+  }
+  return ids;
+}
+
+/// Results, or none and the reason in `*why`. Where a reason is asked for, inference need not know the elements.
 inline std::vector<Tensor> run(std::string_view op, const std::vector<Tensor>& operands, const Attrs& attrs = {},
                                size_t result_count = 1, std::string* why = nullptr) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   ir::Graph graph;
-  std::vector<ir::ValueId> ids;
   std::vector<TensorView> inputs;
-  for (const Tensor& operand : operands) {
-    inputs.push_back(operand.is_empty_handle() ? TensorView{} : operand.view());
-    ids.emplace_back();
-    if (operand.is_empty_handle()) continue;
-    ir::Constant constant;
-    constant.data = operand;
-    ids.back() = graph.add_constant(graph.unique_name("x"), std::move(constant));
-  }
+  for (const Tensor& operand : operands) inputs.push_back(operand.is_empty_handle() ? TensorView{} : operand.view());
   AttrMap map;
   for (const auto& [name, value] : attrs) map.set(name, value);
   ir::NodeSource source;
   source.where = "test";
-  auto types = ir::infer_node(graph, *ir::find_op(op), ids, map, result_count, source, diags);
+  const ir::OpDef& def = *ir::find_op(op);
+  auto types = ir::infer_node(graph, def, add_operands(&graph, operands, true), map, result_count, source, diags);
+  if (!types && why != nullptr) {
+    types = ir::infer_node(graph, def, add_operands(&graph, operands, false), map, result_count, source, diags);
+  }
   if (!types) {
     ADD_FAILURE() << diags.render();
     return std::vector<Tensor>(result_count, f32({0}, {}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/driver/output/write_reproducer.h"
+#include "compiler/driver/commands/write_reproducer.h"
 
 #include <fmt/format.h>
 
