@@ -51,16 +51,20 @@ class ArgExtreme {
   }
 
  private:
+  // Of ArgMax: the first champion stays if x <= best or best is a NaN; for the last, x wins if best <= x or x is a NaN.
+  // Comparisons with a NaN are false.
   void compare(const Expr& best, const Expr& place, const Expr& x, const Expr& at, const Expr& mask) {
-    const Expr is_number = binary(Op::FEqual, best, best);
-    const Expr is_nan = vector_is_nan(nest_, x);
-    const Op op = takes_last_ ? Op::FLessEq : Op::FLess;
-    Expr better = is_max_ ? binary(op, best, x) : binary(op, x, best);
-    better = mask_op(Op::MaskOr, better, takes_last_ ? is_nan : mask_op(Op::MaskAnd, is_nan, is_number));
-    if (mask) better = mask_op(Op::MaskAnd, better, mask);
-    better = nest_.let("better", better);
-    nest_.set(place, select(better, at, place));
-    nest_.set(best, select(better, x, best));
+    const Expr& low = takes_last_ == is_max_ ? best : x;
+    const Expr& high = takes_last_ == is_max_ ? x : best;
+    const Expr is_ordered = binary(Op::FLessEq, low, high);
+    const Expr is_nan = vector_is_nan(nest_, takes_last_ ? x : best);
+    const Expr wins = nest_.let("wins", mask_op(Op::MaskOr, is_ordered, is_nan));
+    const auto pick = [&](const Expr& old, const Expr& other) {
+      const Expr picked = takes_last_ ? select(wins, other, old) : select(wins, old, other);
+      nest_.set(old, mask ? select(mask, picked, old) : picked);
+    };
+    pick(place, at);
+    pick(best, x);
   }
 
   Expr greatest(const Expr& v) { return lanes_ == 1 ? v : unary(Op::ReduceMax, v); }
