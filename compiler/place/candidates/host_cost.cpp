@@ -15,6 +15,8 @@ constexpr double kFlopsPerSecond = 180e9;
 /// What the plain loops of the reference kernels reach, in contractions and elsewhere.
 constexpr double kReferenceMacsPerSecond = 2e9;
 constexpr double kReferenceFlopsPerSecond = 0.4e9;
+/// Elements that operators without arithmetic read and write there, one at a time.
+constexpr double kReferenceElementsPerSecond = 1e9;
 /// One socket's memory, as a stream of reads and writes sees it.
 constexpr double kBytesPerSecond = 10e9;
 /// Of one operator: costs of hundreds can be added up. The host can run every operator, however long it takes.
@@ -22,7 +24,7 @@ constexpr double kMostSeconds = 1e4;
 /// A call of a compiled kernel and waking the pool.
 constexpr double kLaunchSeconds = 1e-6;
 
-/// Generated code computes in f32: arithmetic on bytes is left to the reference kernels.
+/// Arithmetic on bytes is taken for the reference kernels' work.
 bool has_bytes(const ir::Graph& graph, ir::NodeId id) {
   auto is_byte = [&graph](ir::ValueId value) {
     if (!value.is_valid()) return false;
@@ -34,10 +36,21 @@ bool has_bytes(const ir::Graph& graph, ir::NodeId id) {
          std::any_of(node.outputs.begin(), node.outputs.end(), is_byte);
 }
 
+double elements_of(const ir::Graph& graph, ir::NodeId id) {
+  double elements = 0;
+  for (const auto* values : {&graph.node(id).inputs, &graph.node(id).outputs}) {
+    for (ir::ValueId value : *values) {
+      if (value.is_valid()) elements += static_cast<double>(runtime::element_count(graph.value(value).type.shape));
+    }
+  }
+  return elements;
+}
+
 double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, const HasCode& has_code) {
   ir::Work work = ir::work_of(graph, node);
-  const bool is_reference = has_bytes(graph, node) || (has_code && !has_code(graph, node));
-  if (!is_reference) return work.flops / kFlopsPerSecond;
+  const bool lacks_code = has_code && !has_code(graph, node);
+  if (work.flops == 0) return lacks_code ? elements_of(graph, node) / kReferenceElementsPerSecond : 0;
+  if (!lacks_code && !has_bytes(graph, node)) return work.flops / kFlopsPerSecond;
   return work.macs / kReferenceMacsPerSecond + (work.flops - 2 * work.macs) / kReferenceFlopsPerSecond;
 }
 
