@@ -104,13 +104,13 @@ bool begins_workspace(std::string_view after) {
   return is_name && after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
 }
 
-/// `if … then`, before the statement ends.
-bool begins_conditional(std::string_view after) {
+/// Whether the word comes before the statement ends: `if … then`, `numerics … loses`.
+bool goes_on_with(std::string_view after, std::string_view word) {
   constexpr size_t kFarthest = 4096;
   after = after.substr(0, kFarthest);
   while (!after.empty()) {
     std::string_view lexeme = next_lexeme(&after);
-    if (lexeme == "then") return true;
+    if (lexeme == word) return true;
     const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(lexeme);
     bool ends = keyword != nullptr && (keyword->starts_statement() || lexeme == "else");
     if (ends && !keyword->is_contextual()) return false;
@@ -123,7 +123,8 @@ bool is_the_keyword(const ScanState& state, std::string_view word) {
   if (word == "let") return begins_let(after);
   if (word == "workspace") return begins_workspace(after);
   if (word == "semantics") return next_lexeme(&after).starts_with('"');
-  return begins_conditional(after);
+  if (word == "numerics") return goes_on_with(after, "loses");
+  return goes_on_with(after, "then");
 }
 
 /// The keyword with this spelling, or a name. After `.` and after the `%` of `%c` every word is a name.

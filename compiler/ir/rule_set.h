@@ -240,6 +240,10 @@ struct Deny {
   support::Span span;
 };
 
+/// `numerics PATTERN loses nan, inf`: what the backend makes of special values in these nodes. --numerics=strict denies
+/// them, with this reason.
+struct Loss : Deny {};
+
 /// `rewrite NAME: from => to when CONDITION`: wherever `from` matches, its result may be computed by `to` as well.
 struct Rewrite {
   std::string name;  ///< unique in its backend
@@ -302,6 +306,7 @@ struct Backend {
   std::vector<Rewrite> rewrites;
   std::vector<Rule> rules;
   std::vector<Deny> denies;
+  std::vector<Loss> losses;
   PartitionPolicy policy;
   std::string cost_program{};  ///< that says what is `measured`; empty: this machine does
   std::optional<int> max_partitions;

@@ -8,14 +8,20 @@ namespace collage::match {
 std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                 const Environment* environment) {
   std::vector<Denied> denied;
-  if (backend.denies.empty()) return denied;
+  std::vector<const ir::Deny*> denies;
+  for (const ir::Deny& deny : backend.denies) denies.push_back(&deny);
+  const bool is_strict = environment != nullptr && environment->keeps_special_values;
+  for (const ir::Loss& loss : backend.losses) {
+    if (is_strict) denies.push_back(&loss);
+  }
+  if (denies.empty()) return denied;
   std::vector<ir::Rule> rules;
-  for (const ir::Deny& deny : backend.denies) rules.push_back(deny.pattern);
+  for (const ir::Deny* deny : denies) rules.push_back(deny->pattern);
   ir::Backend patterns = with_patterns(backend, std::move(rules));
   // What is missed here would be placed all the same, so the search for it goes far.
   constexpr MatchLimits kFar{.derivations = 1 << 18, .steps = 20'000'000};
   for (const Match& match : match_backend(graph, patterns, attrs, nullptr, kFar, environment)) {
-    const ir::Deny& deny = backend.denies[static_cast<size_t>(match.rule)];
+    const ir::Deny& deny = *denies[static_cast<size_t>(match.rule)];
     EvalContext context{graph, backend, attrs, match.bindings, nullptr, nullptr, environment};
     denied.push_back({match.nodes, render(deny.reason, context), deny.span});
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together.
+// `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together. Where special values are to
+// be kept, so are those of `numerics PATTERN loses …`.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace collage::match {
 
-/// Where the backend's `deny` statements match, by first node.
+/// Where these statements of the backend match, by first node.
 std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                 const Environment* environment);
 

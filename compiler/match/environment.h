@@ -19,6 +19,7 @@ struct Environment {
   std::map<std::string, int, std::less<>> backends;           ///< active, with their versions
   /// Why generated code does not use a generator that a rule names, or ""; empty: it uses all of them.
   std::function<std::string(std::string_view generator)> generator_refusal{};
+  bool keeps_special_values = false;  ///< --numerics=strict: what a `numerics` statement says to lose them is denied
 };
 
 /// Returns a number below, equal to or above zero if `a` is an older, the same or a newer version than `b`. A version

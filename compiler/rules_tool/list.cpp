@@ -187,8 +187,8 @@ Json to_json(const support::SourceManager& sources, const ir::Backend& backend, 
   entry["devices"] = devices(backend);
   if (Json used = switches(backend); !used.empty()) entry["switches"] = std::move(used);
   entry["attributes"] = attributes(backend);
-  static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",
-                                           "phase", "deny",      "rewrite", "partition"};
+  static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",   "phase",
+                                           "deny",  "numerics",  "rewrite", "partition"};
   for (const Statement& statement : written.inner) {
     if (std::find(std::begin(shown), std::end(shown), statement.head) == std::end(shown)) continue;
     entry[std::string(statement.head)].push_back(content(statement));

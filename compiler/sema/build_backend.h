@@ -13,7 +13,7 @@
 
 namespace collage::sema {
 
-/// Fills everything but `rules`, `denies` and `file`. False after errors.
+/// Fills everything but `rules`, `denies`, `losses` and `file`. False after errors.
 bool build_backend(const syntax::BackendAst& ast, const NamedParts& named, ir::Backend* backend,
                    std::set<std::string>* used_attrs, CostTableFiles& tables, support::Diagnostics& diags);
 

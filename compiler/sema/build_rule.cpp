@@ -525,6 +525,21 @@ class RuleBuilder {
 
 }  // namespace
 
+namespace {
+
+struct LossRow {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr LossRow kLossRows[] = {
+    {"denormals", "denormal numbers count as 0"},
+    {"inf", "an infinity may become a finite number"},
+    {"nan", "a NaN may become a number"},
+};
+
+}  // namespace
+
 bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies) {
   syntax::RuleAst rule;
   rule.name = {"deny", ast.span};
@@ -534,6 +549,32 @@ bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vec
   if (!deny) return false;
   deny->span = ast.span;
   denies->push_back(std::move(*deny));
+  return true;
+}
+
+bool build_loss(const syntax::LossAst& ast, const RuleContext& context, std::vector<ir::Loss>* losses) {
+  std::string reason = "--numerics=strict: ";
+  for (size_t i = 0; i < ast.lost.size(); ++i) {
+    const Word& word = ast.lost[i];
+    const auto row = std::find_if(std::begin(kLossRows), std::end(kLossRows),
+                                  [&](const LossRow& known) { return known.name == word.text; });
+    if (row == std::end(kLossRows)) {
+      std::vector<std::string> names;
+      for (const LossRow& known : kLossRows) names.emplace_back(known.name);
+      return context.diags.error(Code::UnknownName, word.span, "`{}` is no kind of special value", word.text)
+          .did_you_mean(support::closest(word.text, names));
+    }
+    reason += (i == 0 ? "" : ", ") + std::string(row->meaning);
+  }
+  syntax::RuleAst rule;
+  rule.name = {"numerics", ast.span};
+  rule.matches.push_back(ast.match);
+  syntax::MessageAst message;
+  message.texts = {reason};
+  auto deny = RuleBuilder(rule, context, rule.name).run_deny(message);
+  if (!deny) return false;
+  deny->span = ast.span;
+  losses->push_back({std::move(*deny)});
   return true;
 }
 

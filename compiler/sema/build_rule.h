@@ -26,6 +26,8 @@ struct RuleContext {
 
 /// Adds the `deny`. Returns false after errors.
 bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vector<ir::Deny>* denies);
+/// Adds the `numerics` statement. Returns false after errors.
+bool build_loss(const syntax::LossAst& ast, const RuleContext& context, std::vector<ir::Loss>* losses);
 
 /// Adds the rule, or all members of the family, to `rules`. Returns false after errors.
 bool build_rule(const syntax::RuleAst& ast, const RuleContext& context, std::vector<ir::Rule>* rules);

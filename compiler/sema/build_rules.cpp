@@ -97,6 +97,7 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   for (const syntax::RuleAst& rule : ast.rules) ok = build_rule(rule, context, &rules) && ok;
   backend.rules = std::move(rules);
   for (const syntax::DenyAst& deny : ast.denies) ok = build_deny(deny, context, &backend.denies) && ok;
+  for (const syntax::LossAst& loss : ast.losses) ok = build_loss(loss, context, &backend.losses) && ok;
   if (ok) {
     ok = check_costs(backend, diags) && find_cost_program(&backend, diags);
     named.warn_unused(diags);

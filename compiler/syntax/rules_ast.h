@@ -69,8 +69,8 @@ struct RepeatAst {
 struct PatternAst {
   enum class Kind {
     Value,  ///< `x`, `w: const`, `b?`, `_`, `none`
-    Op,  ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`; the name may
-         ///< also be that of a `def`
+    Op,     ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`; the name may
+            ///< also be that of a `def`
     Alternatives,  ///< `A | B`
     Via            ///< `via elementwise{0, 4}(e)`: `ops`, `repeat`, operands[0]
   };
@@ -359,6 +359,13 @@ struct DenyAst {
   Span span;
 };
 
+/// `numerics PATTERN loses nan, inf`
+struct LossAst {
+  MatchAst match;
+  std::vector<Word> lost;
+  Span span;  ///< of the keyword
+};
+
 /// `rewrite NAME: lhs => rhs when EXPR`, and its tests
 struct RewriteAst {
   Word name;
@@ -409,6 +416,7 @@ struct BackendAst {
   std::vector<PhaseAst> phases;
   DefinitionsAst defs;
   std::vector<DenyAst> denies;
+  std::vector<LossAst> losses;
   std::vector<RewriteAst> rewrites;
   std::vector<RuleAst> rules;
   std::vector<PolicyAst> partitions;

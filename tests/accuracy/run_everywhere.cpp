@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/accuracy/run_everywhere.h"
 
-#include <set>
 #include <stdexcept>
 
 #include "compiler/driver/run/program.h"
@@ -25,7 +24,8 @@ bool calls_reference_kernels(const runtime::Plan& plan) {
 
 }  // namespace
 
-Backends::Backends(const codegen::CodeTarget& code) {
+Backends::Backends(const codegen::CodeTarget& code, std::set<std::string, std::less<>> left_out)
+    : left_out_(std::move(left_out)) {
   support::Diagnostics diags(sources_);
   auto rules = sema::load_rules(sources_, {COLLAGE_SOURCE_DIR "/rules"}, diags);
   if (!rules) throw std::runtime_error(diags.render());
@@ -50,6 +50,7 @@ std::string Backends::run(const ir::Graph& graph, const std::vector<runtime::Ten
   for (place::CandidateId id : built->candidate_ids()) {
     const ir::Partition partition = place::candidate_partition(graph, *built, id);
     if (partition.nodes.size() != graph.node_count() || partition.split) continue;
+    if (left_out_.contains(partition.backend)) continue;
     Way way{partition.backend, "", false};
     for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
       for (const ir::BoundaryValue& value : *boundary) way.formats += " " + ir::to_string(value.format);

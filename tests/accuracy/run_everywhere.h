@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace collage::testing {
 /// All of `rules/`, with what this build and machine can run.
 class Backends {
  public:
-  explicit Backends(const codegen::CodeTarget& code);
+  /// `left_out`: names of backends that do not run.
+  explicit Backends(const codegen::CodeTarget& code, std::set<std::string, std::less<>> left_out = {});
 
   /// A backend, and the formats at its boundary.
   struct Way {
@@ -34,6 +36,7 @@ class Backends {
   support::SourceManager sources_;
   ir::RuleSet rules_;
   std::vector<driver::Activation> activations_;
+  std::set<std::string, std::less<>> left_out_;
 };
 
 }  // namespace collage::testing

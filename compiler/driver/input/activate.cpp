@@ -47,6 +47,7 @@ void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, c
   environment->generator_refusal = [code, tiles = codegen::tile_obstacle(code.cpu)](std::string_view generator) {
     return codegen::generator_refusal(generator, code.numerics, tiles);
   };
+  environment->keeps_special_values = code.numerics == codegen::Numerics::Strict;
   for (std::string_view library : runtime::library_names()) {
     environment->libraries.emplace(library, runtime::library_version(library));
   }

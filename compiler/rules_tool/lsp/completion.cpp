@@ -167,7 +167,7 @@ class Completer {
     std::string_view head = statement.head;
     words(words_inside(head), ItemKind::Keyword);
     bool holds_condition = head == "deny" || head == "rewrite";
-    if (head == "match" || head == "def" || holds_condition) {
+    if (head == "match" || head == "def" || head == "numerics" || holds_condition) {
       operators();
       captures();
       names_of("def", ItemKind::Class);

@@ -226,11 +226,12 @@ std::vector<Capture> Scope::captures() const {
     std::erase_if(captures, [&](const Capture& capture) { return !family_members(capture.name).empty(); });
     return captures;
   }
-  for (std::string_view head : {"rewrite", "deny", "def"}) {
+  for (std::string_view head : {"rewrite", "deny", "numerics", "def"}) {
     const Statement* statement = around(head);
     if (statement == nullptr) continue;
     size_t begin = head == "rewrite" ? statement->find(":") + 1 : head == "def" ? 2 : 1;
-    size_t end = std::min({statement->find("where"), statement->find("because"), statement->find("when")});
+    size_t end = std::min(
+        {statement->find("where"), statement->find("because"), statement->find("when"), statement->find("loses")});
     collect(statement->tokens, begin, end, &captures);
     return captures;
   }
