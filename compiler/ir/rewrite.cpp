@@ -94,4 +94,12 @@ Graph GraphRewriter::finish() {
   return std::move(to_);
 }
 
+Graph without_nodes(const Graph& graph, const std::vector<bool>& is_removed) {
+  GraphRewriter rewriter(graph);
+  for (NodeId id : graph.node_ids()) {
+    if (!is_removed[id.slot()]) rewriter.copy(id);
+  }
+  return rewriter.finish();
+}
+
 }  // namespace collage::ir

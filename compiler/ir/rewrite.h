@@ -55,4 +55,8 @@ class GraphRewriter {
   std::vector<std::string> new_names_;  ///< by old value; empty: unchanged
 };
 
+/// Returns the graph without the nodes that are marked by slot. Expects that nothing else computes their results: they
+/// are constants now, or have no readers.
+Graph without_nodes(const Graph& graph, const std::vector<bool>& is_removed);
+
 }  // namespace collage::ir

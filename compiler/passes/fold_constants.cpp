@@ -47,11 +47,7 @@ bool fold_constants(ir::Graph& graph, PassContext& context) {
     changed = true;
   }
   if (!changed) return false;
-  ir::GraphRewriter rewriter(graph);
-  for (NodeId id : graph.node_ids()) {
-    if (!is_folded[id.slot()]) rewriter.copy(id);
-  }
-  graph = rewriter.finish();
+  graph = ir::without_nodes(graph, is_folded);
   return true;
 }
 

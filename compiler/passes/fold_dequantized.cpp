@@ -50,11 +50,7 @@ bool fold_dequantized(ir::Graph& graph, PassContext&) {
     is_folded[id.slot()] = has_changed = true;
   }
   if (!has_changed) return false;
-  ir::GraphRewriter rewriter(graph);
-  for (NodeId id : graph.node_ids()) {
-    if (!is_folded[id.slot()]) rewriter.copy(id);
-  }
-  graph = rewriter.finish();
+  graph = ir::without_nodes(graph, is_folded);
   return true;
 }
 

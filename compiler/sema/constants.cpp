@@ -35,7 +35,7 @@ bool store_real(DType dtype, double value, std::byte* at) {
 template <typename Integer>
 bool store_int(DType dtype, Integer value, std::byte* at) {
   if (is_float(dtype)) return store_real(dtype, static_cast<double>(value), at);
-  const std::optional<runtime::StorageType> type = runtime::parse_storage_type(name_of(dtype));
+  const std::optional<runtime::StorageType> type = runtime::storage_type_of(dtype);
   const bool fits = type ? runtime::can_store(*type, value) : value == 0 || value == 1;
   if (!fits) return false;
   with_element_type(dtype, [&]<typename T>(runtime::Type<T>) { *reinterpret_cast<T*>(at) = static_cast<T>(value); });

@@ -46,11 +46,6 @@ const Row& row(StorageType type) {
   return kRows[static_cast<size_t>(type)];
 }
 
-/// The storage type of the dtype itself; nullopt for bool.
-std::optional<StorageType> own_type(DType dtype) {
-  return parse_storage_type(name_of(dtype));
-}
-
 /// Does every number of `from` exist in `to`?
 bool holds_all(const Row& to, const Row& from) {
   if (from.float_bits > 0) {
@@ -174,6 +169,10 @@ std::optional<StorageType> parse_storage_type(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<StorageType> storage_type_of(DType dtype) {
+  return parse_storage_type(name_of(dtype));
+}
+
 std::vector<std::string> storage_type_names() {
   std::vector<std::string> names;
   for (const Row& r : kRows) names.emplace_back(r.name);
@@ -212,11 +211,11 @@ std::string storage_mismatch(DType dtype, const Storage& storage) {
 }
 
 bool is_lossy(DType dtype, const Storage& storage) {
-  return storage.quantisation || !holds_all(row(storage.type), row(*own_type(dtype)));
+  return storage.quantisation || !holds_all(row(storage.type), row(*storage_type_of(dtype)));
 }
 
 std::optional<Storage> canonical_storage(DType dtype, const std::optional<Storage>& storage) {
-  bool is_own = storage && !storage->quantisation && own_type(dtype) == storage->type;
+  bool is_own = storage && !storage->quantisation && storage_type_of(dtype) == storage->type;
   return is_own ? std::nullopt : storage;
 }
 
@@ -235,8 +234,8 @@ void convert_storage(DType dtype, int64_t count, const std::byte* from, const st
     return;
   }
   // A bool has no other storage: both sides are known by now.
-  const Storage source = from_storage.value_or(Storage{own_type(dtype).value_or(StorageType::U8)});
-  const Storage target = to_storage.value_or(Storage{own_type(dtype).value_or(StorageType::U8)});
+  const Storage source = from_storage.value_or(Storage{storage_type_of(dtype).value_or(StorageType::U8)});
+  const Storage target = to_storage.value_or(Storage{storage_type_of(dtype).value_or(StorageType::U8)});
   const size_t read = size_of(source.type);
   const size_t written = size_of(target.type);
   for (int64_t done = 0; done < count; done += kBlock) {

@@ -43,6 +43,8 @@ bool is_storage_type(StorageType type);
 size_t size_of(StorageType type);
 std::string_view name_of(StorageType type);
 std::optional<StorageType> parse_storage_type(std::string_view name);
+/// Returns the storage type of the dtype itself; nullopt for bool.
+std::optional<StorageType> storage_type_of(DType dtype);
 std::vector<std::string> storage_type_names();
 /// Returns true for integer types.
 bool is_integer(StorageType type);

@@ -15,7 +15,7 @@ bool is_narrow(const TensorView& view) {
 
 /// `storage` is how a narrow tensor lies in memory, seen as a tensor of f32.
 Storage storage_of(const TensorView& narrow) {
-  return {*parse_storage_type(name_of(narrow.dtype))};
+  return {*storage_type_of(narrow.dtype)};
 }
 
 }  // namespace

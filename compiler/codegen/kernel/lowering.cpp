@@ -82,7 +82,7 @@ KernelSketch KernelBuilder::finish(int64_t extent, int64_t grain) {
 runtime::Tensor as_numbers(const runtime::Tensor& data) {
   if (!runtime::is_narrow_float(data.dtype())) return data;
   runtime::Tensor numbers(Element::F32, data.shape());
-  const runtime::Storage storage{*runtime::parse_storage_type(name_of(data.dtype()))};
+  const runtime::Storage storage{*runtime::storage_type_of(data.dtype())};
   runtime::convert_storage(Element::F32, data.count(), data.data(), storage, numbers.data(), {});
   return numbers;
 }

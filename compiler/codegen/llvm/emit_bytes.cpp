@@ -29,7 +29,8 @@ llvm::Value* Emitter::emit_load_byte(const ExprNode& e) {
 // An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata.
 llvm::Value* Emitter::hidden(llvm::Value* v) {
   auto* type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
-  return b_.CreateCall(llvm::InlineAsm::get(type, "", isa_.lanes == 16 ? "=v,0" : "=x,0", false), {v});
+  const char* vectors = isa_.lanes == 16 ? "=v,0" : "=x,0";
+  return b_.CreateCall(llvm::InlineAsm::get(type, "", v->getType()->isVectorTy() ? vectors : "=r,0", false), {v});
 }
 
 // Lanes that the mask excludes read the buffer's first byte: no branches, no constants.

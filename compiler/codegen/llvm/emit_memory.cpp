@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of elements, which become the nest's number type or come from it.
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "compiler/codegen/llvm/emitter.h"
@@ -102,9 +101,7 @@ llvm::Value* Emitter::narrow(llvm::Value* v, Element to) {
   llvm::Type* halves = vector_of(b_.getInt16Ty(), lanes);
   if (to == Element::F16) return b_.CreateBitCast(b_.CreateFPTrunc(v, vector_of(b_.getHalfTy(), lanes)), halves);
   auto constant = [&](uint32_t number) {
-    auto* one = b_.getInt32Ty();
-    auto* type = llvm::FunctionType::get(one, {one}, false);
-    llvm::Value* seen = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {b_.getInt32(number)});
+    llvm::Value* seen = hidden(b_.getInt32(number));
     return lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(lanes), seen);
   };
   llvm::Value* words = b_.CreateBitCast(v, vector_of(b_.getInt32Ty(), lanes));
@@ -137,10 +134,8 @@ llvm::Value* Emitter::to_element(const Stmt& s) {
   auto* one = llvm::cast<llvm::IntegerType>(type->getScalarType());
   const unsigned bits = one->getBitWidth();
   auto bound = [&](const llvm::APInt& n) {
-    auto* function = llvm::FunctionType::get(one, {one}, false);
-    llvm::Value* hidden =
-        b_.CreateCall(llvm::InlineAsm::get(function, "", "=r,0", false), {llvm::ConstantInt::get(one, n)});
-    return s.b->lanes == 1 ? hidden : b_.CreateVectorSplat(static_cast<unsigned>(s.b->lanes), hidden);
+    llvm::Value* seen = hidden(llvm::ConstantInt::get(one, n));
+    return s.b->lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(s.b->lanes), seen);
   };
   converted = b_.CreateSelect(is_high, bound(llvm::APInt::getSignedMaxValue(bits)), converted);
   return b_.CreateSelect(is_low, bound(llvm::APInt::getSignedMinValue(bits)), converted);
@@ -179,10 +174,7 @@ llvm::Value* Emitter::emit_splat(const ExprNode& e) {
   llvm::Value* one = arg(e, 0);
   const auto lanes = static_cast<unsigned>(e.lanes);
   if (e.type != Type::Mask || e.lanes == 1 || isa_.lanes == 16) return b_.CreateVectorSplat(lanes, one);
-  llvm::Value* word = b_.CreateSExt(one, bits_type());
-  auto* type = llvm::FunctionType::get(bits_type(), {bits_type()}, false);
-  word = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {word});
-  llvm::Value* words = b_.CreateVectorSplat(lanes, word);
+  llvm::Value* words = b_.CreateVectorSplat(lanes, hidden(b_.CreateSExt(one, bits_type())));
   return b_.CreateICmpNE(words, llvm::Constant::getNullValue(words->getType()));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Index arithmetic, and operations on vectors.
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <numeric>
@@ -119,9 +118,7 @@ llvm::Value* Emitter::lane_count(const ExprNode& e) {
   if (e.args[1]->type == Type::Float) return bits(e, 1);
   llvm::Value* most = b_.getInt64(static_cast<uint64_t>(e.lanes));
   llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 1), most);
-  count = b_.CreateTrunc(count, bits_type());
-  auto* type = llvm::FunctionType::get(bits_type(), {bits_type()}, false);
-  count = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {count});
+  count = hidden(b_.CreateTrunc(count, bits_type()));
   return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), count);
 }
 

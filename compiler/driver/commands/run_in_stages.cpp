@@ -35,6 +35,7 @@ std::string whole_plan_option(const Request& request) {
       {"--dump-lowering", request.dumps_lowering},
       {"--json", request.prints_json},
       {"--verify-costs", request.verifies},
+      {"--bisect", !request.bisect.empty()},
       {"--profile", request.profile > 0},
       {"--trace", request.trace.is_asked()},
       {"--bench-json", !request.bench.json.empty()},

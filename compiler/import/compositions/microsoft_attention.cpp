@@ -327,12 +327,7 @@ void microsoft_rotary_embedding(Composition& c) {
   };
   r.cos = angles(2);
   r.sin = angles(3);
-  if (!is_flat) {
-    rotate(c, r, 0);
-    return;
-  }
-  ValueId y = rotate(c, r, std::nullopt);
-  if (c.is_good()) c.result(0, "Reshape", {y, c.ints(given)}, c.shape_attrs(given));
+  rotate_into_result(c, r, given);
 }
 
 }  // namespace collage::import::compositions

@@ -40,6 +40,15 @@ ValueId rotate(Composition& c, const Rotary& r, std::optional<size_t> i) {
   return y;
 }
 
+void rotate_into_result(Composition& c, const Rotary& r, const Shape& given) {
+  if (given.size() == 4) {
+    rotate(c, r, 0);
+    return;
+  }
+  ValueId y = rotate(c, r, std::nullopt);
+  if (c.is_good()) c.result(0, "Reshape", {y, c.ints(given)}, c.shape_attrs(given));
+}
+
 namespace compositions {
 
 // Operands: x, cos, sin, positions. x: [batch, heads, length, size] or [batch, length, heads * size]; the caches are
@@ -71,12 +80,7 @@ void rotary_embedding(Composition& c) {
   };
   r.cos = cache(1);
   r.sin = cache(2);
-  if (!is_flat) {
-    rotate(c, r, 0);
-    return;
-  }
-  ValueId y = rotate(c, r, std::nullopt);
-  if (c.is_good()) c.result(0, "Reshape", {y, c.ints(given)}, c.shape_attrs(given));
+  rotate_into_result(c, r, given);
 }
 
 }  // namespace compositions

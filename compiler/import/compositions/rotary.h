@@ -17,5 +17,7 @@ struct Rotary {
 
 /// Returns x turned, as result `i` if that is given.
 ir::ValueId rotate(Composition& c, const Rotary& r, std::optional<size_t> i);
+/// Makes x turned result 0, in the shape `given`: that of x, or with its last two dimensions joined.
+void rotate_into_result(Composition& c, const Rotary& r, const ir::Shape& given);
 
 }  // namespace collage::import
