@@ -33,6 +33,14 @@ if(COLLAGE_FUZZ)
   target_link_options(collage_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+# Models, rules and packages come from anywhere: a write past an array on the stack ends the process.
+option(COLLAGE_HARDENED "Stack protectors, checked copies, read-only relocations" ON)
+if(COLLAGE_HARDENED AND NOT COLLAGE_SANITIZE AND NOT COLLAGE_SANITIZE_THREADS AND NOT COLLAGE_FUZZ)
+  target_compile_options(collage_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
+                                                   $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  target_link_options(collage_options INTERFACE -Wl,-z,relro,-z,now)
+endif()
+
 # Not for generated parsers. -Wrestrict is wrong about std::string's operator+ in gcc 12. Clang, which only fuzzes, knows
 # neither it nor -Wshadow=local.
 add_library(collage_warnings INTERFACE)

@@ -75,6 +75,7 @@ class JitImpl : public Jit {
     std::vector<std::vector<KernelSketch>> sketches;
     for (const Group& group : groups) {
       sketches.push_back(lower_group(context, group));
+      release_constants(graph, group);
       if (!sketches.back().empty() || !group.generator) continue;
       return Status::error(
           fmt::format("generator `{}` does not take {}", ir::name_of(*group.generator), describe(graph, group)));
@@ -124,6 +125,15 @@ class JitImpl : public Jit {
   }
 
  private:
+  /// What was packed is not read again.
+  static void release_constants(const ir::Graph& graph, const Group& group) {
+    for (ir::NodeId node : group.nodes) {
+      for (ir::ValueId value : graph.node(node).inputs) {
+        if (value.is_valid() && graph.value(value).is_constant()) graph.value(value).constant->data.release_pages();
+      }
+    }
+  }
+
   /// Operands and results are values of the original graph again, each in its layout. Reference kernels, and results
   /// that share memory, know plain tensors only.
   static Status name_originals(const MemoryOrder& order, LoweredPartition* partition) {

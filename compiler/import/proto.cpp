@@ -16,6 +16,7 @@
 
 #include "runtime/io/element_formats.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/mapped_bytes.h"
 
 namespace collage::import {
 namespace {
@@ -126,8 +127,15 @@ bool stays_inside(const std::string& location) {
   return true;
 }
 
-/// Reads the `need` bytes of a tensor stored in a separate file. Allocates only after the file is known to have them.
-Result<std::string> external_bytes(const TensorProto& proto, const ExternalData& external, uint64_t need) {
+/// A file of external data that has the `need` bytes at `offset`.
+struct ExternalBytes {
+  runtime::Descriptor file;
+  uint64_t offset = 0;
+  std::string path;
+};
+
+/// Opens where a tensor is stored in a separate file, if the model may read it.
+Result<ExternalBytes> open_external(const TensorProto& proto, const ExternalData& external, uint64_t need) {
   Result<ExternalRange> range = external_range(proto);
   if (!range) return range.status();
   auto fail = [&proto](const std::string& why) {
@@ -143,7 +151,7 @@ Result<std::string> external_bytes(const TensorProto& proto, const ExternalData&
   if (range->length >= 0 && static_cast<uint64_t>(range->length) != need) {
     return fail(fmt::format("{} bytes for a tensor of {}", range->length, need));
   }
-  const Result<runtime::Descriptor> file = runtime::open_to_read(path.string());
+  Result<runtime::Descriptor> file = runtime::open_to_read(path.string());
   if (!file) return fail(fmt::format("cannot read `{}`: {}", path.string(), file.message()));
   std::error_code problem;
   uint64_t size = std::filesystem::file_size(path, problem);
@@ -152,14 +160,35 @@ Result<std::string> external_bytes(const TensorProto& proto, const ExternalData&
   if (offset > size || need > size - offset) {
     return fail(fmt::format("{} bytes at {} of a file of {}", need, offset, size));
   }
+  return ExternalBytes{std::move(*file), offset, path.string()};
+}
+
+/// Large tensors as the file has them, so that the system need not keep in memory what is not being read.
+bool can_map(DType dtype, uint64_t offset, uint64_t need) {
+  constexpr uint64_t kLeastMapped = uint64_t{16} << 20;
+  return need >= kLeastMapped && dtype != DType::Bool && runtime::packed_bits(dtype) >= 8 &&
+         offset % runtime::kTensorAlignment == 0;
+}
+
+/// Reads a tensor of `need` bytes that is stored in a separate file. Allocates only after the file is known to have them.
+Result<Tensor> external_tensor(const TensorProto& proto, DType dtype, const runtime::Shape& shape, uint64_t need,
+                               const ExternalData& external) {
+  Result<ExternalBytes> from = open_external(proto, external, need);
+  if (!from) return from.status();
+  if (can_map(dtype, from->offset, need)) {
+    auto elements = runtime::map_bytes(from->file, from->offset, need, runtime::Paging::WhenTouched);
+    if (elements) return Tensor(dtype, shape, std::move(*elements));
+  }
   std::string bytes(need, '\0');
   for (size_t done = 0; done < need;) {
-    const ssize_t got = ::pread(file->get(), bytes.data() + done, need - done, static_cast<off_t>(offset + done));
+    const ssize_t got =
+        ::pread(from->file.get(), bytes.data() + done, need - done, static_cast<off_t>(from->offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return fail(fmt::format("cannot read `{}`", path.string()));
+    if (got <= 0)
+      return Status::error(fmt::format("external data of `{}`: cannot read `{}`", proto.name(), from->path));
     done += static_cast<size_t>(got);
   }
-  return bytes;
+  return tensor_of_bytes(dtype, shape, bytes.data());
 }
 
 /// The most elements that the message itself could hold: a claimed shape is trusted only as far as there is data for
@@ -251,11 +280,7 @@ Result<Tensor> tensor_of(const TensorProto& proto, const ExternalData& external)
     return Status::error(fmt::format("tensor `{}` of shape {} has {} elements", proto.name(), runtime::to_string(shape),
                                      elements_present(proto, *dtype)));
   }
-  if (is_external) {
-    Result<std::string> bytes = external_bytes(proto, external, need);
-    if (!bytes) return bytes.status();
-    return tensor_of_bytes(*dtype, shape, bytes->data());
-  }
+  if (is_external) return external_tensor(proto, *dtype, shape, need, external);
   if (proto.has_raw_data()) return tensor_of_bytes(*dtype, shape, proto.raw_data().data());
   Tensor tensor(*dtype, shape);
   Status status = fill_from_fields(proto, tensor);

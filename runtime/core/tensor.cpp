@@ -2,6 +2,7 @@
 #include "runtime/core/tensor.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -49,6 +50,15 @@ Tensor Tensor::clone() const {
   Tensor copy(dtype_, shape_);
   if (bytes() > 0) std::memcpy(copy.data(), data(), bytes());
   return copy;
+}
+
+void Tensor::release_pages() const {
+  if (!is_mapped_) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<uintptr_t>(data());
+  const size_t skipped = align_up(address, page) - address;
+  if (bytes() < skipped + page) return;
+  ::madvise(data() + skipped, (bytes() - skipped) / page * page, MADV_DONTNEED);
 }
 
 bool identical(const Tensor& a, const Tensor& b) {

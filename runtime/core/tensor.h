@@ -37,7 +37,10 @@ class Tensor {
   Tensor(DType dtype, Shape shape);
   /// Elements that lie elsewhere, aligned to kTensorAlignment, and that nobody writes: those of a mapped file.
   Tensor(DType dtype, Shape shape, std::shared_ptr<const std::byte> elements)
-      : dtype_(dtype), shape_(std::move(shape)), storage_(std::const_pointer_cast<std::byte>(std::move(elements))) {}
+      : dtype_(dtype),
+        shape_(std::move(shape)),
+        storage_(std::const_pointer_cast<std::byte>(std::move(elements))),
+        is_mapped_(true) {}
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -57,11 +60,15 @@ class Tensor {
   Tensor reshaped(Shape shape) const;
   /// A copy that does not share the storage.
   Tensor clone() const;
+  /// Gives the memory of elements in a mapped file back to the system, which reads them again where they are touched.
+  /// Does nothing to other elements.
+  void release_pages() const;
 
  private:
   DType dtype_ = DType::F32;
   Shape shape_;
   std::shared_ptr<std::byte> storage_;
+  bool is_mapped_ = false;  ///< from a file, and not written
 };
 
 /// Same dtype, shape and bits.

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/exec/host_constants.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/plan/validate.h"
 
@@ -33,7 +34,8 @@ Program::~Program() {
 
 Status Program::load() {
   if (Status status = validate(plan_); !status) return status;
-  load_host_constants();
+  join_host_constants(plan_);
+  constants_ = plan_.host_constants;
   if (Status status = make_devices(); !status) return status;
   if (Status status = load_device_constants(); !status) return status;
   plan_.constants.clear();  // they are resident now
@@ -42,19 +44,6 @@ Status Program::load() {
   graph_ = make_step_graph(plan_);
   plan_tasks();
   return Status::ok();
-}
-
-void Program::load_host_constants() {
-  constants_ = plan_.host_constants;
-  if (constants_.first != nullptr) return;
-  const auto region = std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(plan_.spaces[0].constant_bytes)});
-  for (const ConstantInit& init : plan_.constants) {
-    const Buffer& buffer = plan_.buffers[static_cast<size_t>(init.buffer)];
-    if (buffer.space != 0 || init.data.count() == 0) continue;
-    rewrite(init.data.dtype(), init.data.shape(), init.data.data(), {}, region->data() + buffer.offset,
-            buffer.tensor.form);
-  }
-  constants_ = {std::shared_ptr<const std::byte>(region, region->data()), region->bytes()};
 }
 
 Status Program::make_devices() {

@@ -80,7 +80,6 @@ class Program {
   Program(Plan plan, std::shared_ptr<const Code> code, int threads, LoadOptions options);
   Status load();
   Status make_devices();
-  void load_host_constants();
   Result<DeviceAddress> allocate_constants(Device& device, size_t bytes) const;
   Status load_device_constants();
   Status prepare_steps();

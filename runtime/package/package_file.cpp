@@ -2,7 +2,6 @@
 #include "runtime/package/package_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "runtime/core/checked_size.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/mapped_bytes.h"
 #include "runtime/package/content_hash.h"
 #include "runtime/package/shallow_json.h"
 
@@ -69,13 +69,6 @@ std::string wrong_beginning(std::span<const char> bytes) {
            std::to_string(kPackageVersion) + ": compile the model again";
   }
   return "";
-}
-
-Result<std::shared_ptr<const std::byte>> map_whole(int descriptor, size_t bytes) {
-  void* pages = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
-  if (pages == MAP_FAILED) return Status::error(std::string("cannot be mapped: ") + std::strerror(errno));
-  return std::shared_ptr<const std::byte>(static_cast<const std::byte*>(pages),
-                                          [pages, bytes](const std::byte*) { ::munmap(pages, bytes); });
 }
 
 std::optional<size_t> size_in(const json& row, const char* key) {
@@ -149,7 +142,7 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   if (table_bytes > kMostTableBytes || table_bytes > file_bytes - kTableAt)
     return Status::error("is damaged: its table is too long");
 
-  Result<std::shared_ptr<const std::byte>> memory = map_whole(file.get(), file_bytes);
+  Result<std::shared_ptr<const std::byte>> memory = map_bytes(file, 0, file_bytes, Paging::AtOnce);
   if (!memory) return memory.status();
   const std::span<const char> all(reinterpret_cast<const char*>(memory->get()), file_bytes);
   const std::span<const char> table_text = all.subspan(kTableAt, table_bytes);

@@ -57,7 +57,7 @@ void show_program(const Command& command, const ir::Placement& placement, const 
 
 /// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found
 /// right.
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Program& program);
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program);
 /// `--bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
 /// does.
 void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement);

@@ -13,6 +13,7 @@
 #include "compiler/execution/trace.h"
 #include "compiler/plan/check.h"
 #include "compiler/support/write_file.h"
+#include "runtime/exec/host_constants.h"
 
 namespace collage::driver {
 namespace {
@@ -144,7 +145,8 @@ bool read_faults(Command& command) {
   return command.faults != nullptr;
 }
 
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Program& program) {
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program) {
+  runtime::join_host_constants(program.built.plan);  // before the replanner copies the plan
   const runtime::LoadOptions options{.faults = command.faults};
   auto again = std::make_shared<SearchAgain>(command, placement, program, options);
   auto executor = command.clock.time("load", [&] {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/exec/host_constants.h"
+
 namespace collage::driver {
 
 using support::Code;
@@ -35,10 +37,11 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   return Program{std::move(*jit), std::move(*built)};
 }
 
-std::unique_ptr<runtime::Executor> load_program(const Program& program, int threads, support::Diagnostics& diags,
+std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, support::Diagnostics& diags,
                                                 runtime::LoadOptions options,
                                                 std::shared_ptr<runtime::Replanner> replanner) {
-  const runtime::Plan& plan = program.built.plan;
+  runtime::Plan& plan = program.built.plan;
+  runtime::join_host_constants(plan);
   auto executor = runtime::Executor::load(plan, *program.jit, threads, std::move(options), std::move(replanner));
   if (executor) return std::move(*executor);
   diags.error_at(Code::RunFailed, plan.model, "{}", executor.message());
