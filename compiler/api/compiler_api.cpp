@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <new>
 
+#include "compiler/api/guarded.h"
 #include "compiler/api/state.h"
 #include "compiler/driver/compilation/report_of.h"
 #include "compiler/driver/input/placement_file.h"
@@ -16,19 +16,6 @@ using namespace collage;  // NOLINT: every definition below is of the global nam
 using support::Code;
 
 namespace {
-
-/// Calls `work`. What it throws becomes a diagnostic and `failure`.
-template <typename Result, typename Work>
-Result guarded(api::CompilerState& state, Result failure, Work&& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    state.diags->error_at(Code::RunFailed, "collage", "out of memory");
-  } catch (const std::exception& error) {
-    state.diags->error_at(Code::RunFailed, "collage", "internal error: {}", error.what());
-  }
-  return failure;
-}
 
 /// A copy that `collage_text_free` frees.
 char* copy_of(const std::string& text) {
@@ -42,7 +29,7 @@ template <typename Make>
 char* text_of(const collage_placement* placement, Make&& make) {
   if (placement == nullptr) return nullptr;
   const api::PlacedModel& placed = *placement->placed;
-  return guarded<char*>(*placed.state, nullptr, [&]() -> char* {
+  return api::guarded<char*>(*placed.state, nullptr, [&]() -> char* {
     std::optional<std::string> text = make(placed);
     return text ? copy_of(*text) : nullptr;
   });
@@ -103,7 +90,7 @@ void collage_compiler_free(collage_compiler* compiler) {
 int collage_compiler_rules(collage_compiler* compiler, const char* const* paths, size_t count) {
   if (compiler == nullptr) return 1;
   api::CompilerState& state = *compiler->state;
-  return guarded(state, 1, [&] {
+  return api::guarded(state, 1, [&] {
     auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
                                          state.settings.allows_outside);
     if (rules == nullptr) return 1;
@@ -115,7 +102,7 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
 int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value) {
   if (compiler == nullptr || name == nullptr || value == nullptr) return 1;
   api::CompilerState& state = *compiler->state;
-  return guarded(state, 1, [&] { return api::change_setting(state, name, value) ? 0 : 1; });
+  return api::guarded(state, 1, [&] { return api::change_setting(state, name, value) ? 0 : 1; });
 }
 
 size_t collage_diagnostic_count(const collage_compiler* compiler) {
@@ -125,7 +112,7 @@ size_t collage_diagnostic_count(const collage_compiler* compiler) {
 int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_diagnostic* diagnostic) {
   if (index >= collage_diagnostic_count(compiler) || diagnostic == nullptr) return 1;
   api::CompilerState& state = *compiler->state;
-  return guarded(state, 1, [&] {
+  return api::guarded(state, 1, [&] {
     const support::DiagnosticRecord& record = state.diags->records()[index];
     const bool has_place = record.span.is_valid();
     // Texts that were given out stay where they are.
@@ -151,7 +138,7 @@ int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_dia
 const char* collage_diagnostics_text(collage_compiler* compiler) {
   if (compiler == nullptr) return "";
   api::CompilerState& state = *compiler->state;
-  return guarded<const char*>(state, "", [&] {
+  return api::guarded<const char*>(state, "", [&] {
     state.rendered = state.diags->render();
     return state.rendered.c_str();
   });
@@ -164,7 +151,7 @@ void collage_diagnostics_clear(collage_compiler* compiler) {
 collage_model* collage_model_load(collage_compiler* compiler, const char* path) {
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
-  return guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
+  return api::guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
     driver::ModelRequest request{path, state.bindings};
     request.allows_outside = state.settings.allows_outside;
     auto file = driver::read_model_file(request, state.sources, *state.diags);
@@ -179,7 +166,7 @@ void collage_model_free(collage_model* model) {
 
 collage_placement* collage_place(const collage_model* model) {
   if (model == nullptr) return nullptr;
-  return guarded<collage_placement*>(*model->state, nullptr, [&]() -> collage_placement* {
+  return api::guarded<collage_placement*>(*model->state, nullptr, [&]() -> collage_placement* {
     std::shared_ptr<api::PlacedModel> placed = api::place_model(model->state, *model->file);
     return placed == nullptr ? nullptr : new collage_placement{std::move(placed)};
   });
@@ -189,7 +176,7 @@ double collage_placement_value(const collage_placement* placement) {
   if (placement == nullptr) return 0;
   const api::PlacedModel& placed = *placement->placed;
   if (placed.found) return placed.found->predicted.value();
-  return guarded(*placed.state, 0.0, [&] {
+  return api::guarded(*placed.state, 0.0, [&] {
     return driver::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).value();
   });
 }
@@ -235,7 +222,7 @@ void collage_placement_free(collage_placement* placement) {
 collage_executable* collage_build(const collage_placement* placement) {
   if (placement == nullptr) return nullptr;
   const api::PlacedModel& placed = *placement->placed;
-  return guarded<collage_executable*>(*placed.state, nullptr, [&] { return build(placed); });
+  return api::guarded<collage_executable*>(*placed.state, nullptr, [&] { return build(placed); });
 }
 
 void collage_text_free(char* text) {

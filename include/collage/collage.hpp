@@ -279,7 +279,43 @@ class Compiler {
     if (failed != 0) throw Error(collage_diagnostics_text(handle_.get()));
     return *this;
   }
+  friend class DynamicSession;
   detail::CompilerHandle handle_;
+};
+
+/// A tensor of the caller, or a result, which lives until the next run of its session.
+using Array = collage_array;
+
+/// A model that is specialised while it runs, to the shapes of its inputs.
+class DynamicSession {
+ public:
+  /// Keeps the `kept` specialisations that were used last.
+  DynamicSession(const Compiler& compiler, const std::string& path, std::size_t kept = 8)
+      : compiler_(compiler.handle_),
+        handle_(detail::check(collage_dynamic_session_create(compiler_.get(), path.c_str(), kept), compiler_)) {}
+
+  std::vector<std::string> inputs() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < collage_dynamic_session_input_count(handle_.get()); ++i)
+      names.push_back(collage_dynamic_session_input_name(handle_.get(), i));
+    return names;
+  }
+  /// In the order of the inputs.
+  std::vector<Array> run(const std::vector<Array>& inputs) {
+    if (collage_dynamic_session_run(handle_.get(), inputs.data(), inputs.size()) != 0) {
+      throw Error(collage_diagnostics_text(compiler_.get()));
+    }
+    std::vector<Array> results;
+    for (std::size_t i = 0; i < collage_dynamic_session_result_count(handle_.get()); ++i)
+      results.push_back(*collage_dynamic_session_result(handle_.get(), i));
+    return results;
+  }
+  /// Specialisations made so far.
+  std::size_t made() const { return collage_dynamic_session_made(handle_.get()); }
+
+ private:
+  detail::CompilerHandle compiler_;
+  detail::Owned<collage_dynamic_session, collage_dynamic_session_free> handle_;
 };
 
 }  // namespace collage

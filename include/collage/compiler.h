@@ -6,6 +6,7 @@
  *     collage_model       a model that was read
  *     collage_placement   where each part of a model runs, under the settings that held when it was searched
  *     collage_executable  compiled code (runtime.h)
+ *     collage_dynamic_session   a model of open shapes, compiled while it runs
  *
  *     collage_compiler* compiler = collage_compiler_create(COLLAGE_ABI_VERSION);
  *     collage_model* model = collage_model_load(compiler, "digits.ir");
@@ -120,6 +121,38 @@ COLLAGE_API void collage_placement_free(collage_placement* placement);
 
 /* Compiles a placement. */
 COLLAGE_API collage_executable* collage_build(const collage_placement* placement);
+
+/* A model that is specialised while it runs: to the shapes of its inputs, when it first meets them. Loops, branches and
+ * shapes that values decide are run, too. Used by one thread at a time, together with its compiler. */
+typedef struct collage_dynamic_session collage_dynamic_session;
+
+/* A tensor of the caller, dense and row-major, or of a session. */
+typedef struct collage_array {
+  int32_t dtype; /* enum collage_dtype */
+  int32_t rank;
+  const int64_t* shape; /* of `rank` */
+  const void* data;
+} collage_array;
+
+/* Reads a model, .onnx or text, whose specialisations are placed and compiled with the settings as they are now; `shape` and
+ * `placement` count for nothing. The `kept` specialisations that were used last stay, at least 1. NULL after an error. */
+COLLAGE_API collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compiler, const char* path,
+                                                                    size_t kept);
+COLLAGE_API size_t collage_dynamic_session_input_count(const collage_dynamic_session* session);
+/* NULL where there is no such input. */
+COLLAGE_API const char* collage_dynamic_session_input_name(const collage_dynamic_session* session, size_t index);
+/* One run. `inputs`: `count` of them, in the order of the model's inputs. 0 after success. Shapes that were not met before
+ * are specialised to first, which takes as long as compiling. */
+COLLAGE_API int collage_dynamic_session_run(collage_dynamic_session* session, const collage_array* inputs,
+                                            size_t count);
+/* Results of the last run, which live until the next one. */
+COLLAGE_API size_t collage_dynamic_session_result_count(const collage_dynamic_session* session);
+/* NULL where there is no such result. */
+COLLAGE_API const collage_array* collage_dynamic_session_result(const collage_dynamic_session* session, size_t index);
+COLLAGE_API const char* collage_dynamic_session_result_name(const collage_dynamic_session* session, size_t index);
+/* Specialisations made so far, those that were dropped too. */
+COLLAGE_API size_t collage_dynamic_session_made(const collage_dynamic_session* session);
+COLLAGE_API void collage_dynamic_session_free(collage_dynamic_session* session);
 
 COLLAGE_API void collage_text_free(char* text);
 

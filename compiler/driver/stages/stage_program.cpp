@@ -47,7 +47,7 @@ std::unique_ptr<StageProgram> StageProgram::make(ir::Graph graph, bool has_run_t
   made->graph_ = std::move(graph);
   made->operators_ = made->graph_.node_count();
   made->checks_ = settings.checks;
-  if (is_little(made->graph_, has_run_time_shapes)) return made;
+  if (!settings.compiles_little && is_little(made->graph_, has_run_time_shapes)) return made;
   return made->compile(has_run_time_shapes, settings, diags) ? std::move(made) : nullptr;
 }
 

@@ -26,7 +26,8 @@ struct StageSettings {
   std::shared_ptr<const RuleFiles> rules;
   Settings settings;
   passes::PassOptions passes{};
-  bool checks = false;  ///< each run of compiled code is compared with the reference kernels
+  bool compiles_little = false;  ///< also stages with little work
+  bool checks = false;           ///< each run of compiled code is compared with the reference kernels
   WorkListener listener{};
 };
 

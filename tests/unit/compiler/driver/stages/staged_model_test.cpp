@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "compiler/driver/input/model_source.h"
+#include "compiler/driver/stages/dynamic_model.h"
 
 namespace collage::driver {
 namespace {
@@ -63,11 +64,15 @@ class Staged : public ::testing::Test {
     if (source_ == nullptr) return nullptr;
     made_ = source_->specialise(to, diags_);
     if (!made_ || !made_->first) return nullptr;
-    StageSettings settings{path, std::make_shared<const RuleFiles>(), {}};
+    return std::make_unique<StagedModel>(source_->onnx(), *made_->first, made_->bound, settings(), kept, diags_);
+  }
+
+  StageSettings settings() const {
+    StageSettings settings{folder_ / "m.onnx", std::make_shared<const RuleFiles>(), {}};
     settings.settings.cache = "";
     settings.settings.costs.mode = CostMode::Estimate;
     settings.checks = true;
-    return std::make_unique<StagedModel>(source_->onnx(), *made_->first, made_->bound, settings, kept, diags_);
+    return settings;
   }
 
   Tensors run(StagedModel& model, const Tensors& inputs) {
@@ -270,6 +275,22 @@ TEST_F(Staged, TheStagesThatWereUsedLastAreKept) {
     }
   }
   EXPECT_GT(model->reports().size(), 4U);
+}
+
+TEST_F(Staged, ShapesOfInputsAndValuesMayBothBeOpen) {
+  open(input("x", kFloat, {"n", "3"}) + output("y") + node("Relu", {"x"}, {"r"}) + node("NonZero", {"r"}, {"i"}) +
+       node("Neg", {"i"}, {"y"}));
+  ASSERT_NE(source_, nullptr) << diags_.render();
+  DynamicModel model(std::move(source_), settings(), 2, diags_);
+  for (int round = 0; round < 2; ++round) {
+    for (const int64_t rows : {1, 2}) {
+      auto outputs = model.run({floats({rows, 3}, {1, -1, 2, 3, 3, 3})});
+      ASSERT_TRUE(outputs) << diags_.render();
+      EXPECT_EQ(outputs->at(0).name, "y");
+      EXPECT_EQ(outputs->at(0).tensor.shape(), (Shape{2, rows == 1 ? 2 : 5}));
+    }
+  }
+  EXPECT_EQ(model.made(), 2U);
 }
 
 TEST_F(Staged, AGivenInputThatDecidesAShapeIsBound) {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models with open shapes through the C and C++ interface.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "include/collage/collage.hpp"
+
+namespace {
+
+class Dynamic : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (std::filesystem::path(::testing::TempDir()) / "collage_dynamic.ir").string();
+    std::ofstream(path_) << "model @m(%x: f32[batch, 3], %z: f32[batch, 3]) -> (%y: f32[batch, 2]) {\n"
+                            "  %w = const dense f32[3, 2] [1, 0, 0, 1, 1, 1]\n"
+                            "  %s = Sub(%x, %z)\n"
+                            "  %m = MatMul(%s, %w)\n"
+                            "  %y = Relu(%m)\n"
+                            "}\n";
+    compiler_.set("costs", "estimate").set("cache", "");
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  /// x counts from 0, z is 1.
+  static void expect_right(collage::DynamicSession& session, int64_t batch) {
+    const std::vector<int64_t> shape{batch, 3};
+    std::vector<float> x(static_cast<size_t>(batch) * 3), z(x.size(), 1);
+    std::iota(x.begin(), x.end(), 0.0F);
+    const auto results =
+        session.run({{COLLAGE_F32, 2, shape.data(), x.data()}, {COLLAGE_F32, 2, shape.data(), z.data()}});
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results[0].dtype, COLLAGE_F32);
+    ASSERT_EQ(results[0].rank, 2);
+    EXPECT_EQ(results[0].shape[0], batch);
+    EXPECT_EQ(results[0].shape[1], 2);
+    const auto* y = static_cast<const float*>(results[0].data);
+    for (size_t row = 0; row < static_cast<size_t>(batch); ++row) {
+      const float a = x[3 * row] - 1, b = x[3 * row + 1] - 1, c = x[3 * row + 2] - 1;
+      EXPECT_EQ(y[2 * row], std::max(a + c, 0.0F));
+      EXPECT_EQ(y[2 * row + 1], std::max(b + c, 0.0F));
+    }
+  }
+
+  std::string failure_of(collage::DynamicSession& session, const std::vector<collage::Array>& inputs) {
+    compiler_.clear_diagnostics();
+    try {
+      session.run(inputs);
+    } catch (const collage::Error& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  std::string path_;
+  collage::Compiler compiler_;
+};
+
+TEST_F(Dynamic, EachShapeIsCompiledOnce) {
+  collage::DynamicSession session(compiler_, path_, 2);
+  EXPECT_EQ(session.inputs(), (std::vector<std::string>{"x", "z"}));
+  for (const int64_t batch : {1, 4, 1, 4, 1}) expect_right(session, batch);
+  EXPECT_EQ(session.made(), 2U);
+  expect_right(session, 7);  // 4 is dropped, 1 was used later
+  expect_right(session, 1);
+  EXPECT_EQ(session.made(), 3U);
+  expect_right(session, 4);
+  EXPECT_EQ(session.made(), 4U);
+}
+
+TEST_F(Dynamic, SaysWhatIsWrongWithInputs) {
+  collage::DynamicSession session(compiler_, path_);
+  const std::vector<float> numbers(12);
+  const std::vector<int64_t> right{2, 3}, other{3, 3}, wide{2, 4}, flat{6}, negative{-2, 3};
+  const collage::Array good{COLLAGE_F32, 2, right.data(), numbers.data()};
+  const auto with = [&](int dtype, const std::vector<int64_t>& shape, const void* data) {
+    return failure_of(session, {good, {dtype, static_cast<int32_t>(shape.size()), shape.data(), data}});
+  };
+  EXPECT_NE(failure_of(session, {good}).find("takes 2 inputs, not 1"), std::string::npos);
+  EXPECT_NE(with(COLLAGE_I32, right, numbers.data()).find("input z: error: is i32[2, 3], need f32[2, 3]"),
+            std::string::npos)
+      << with(COLLAGE_I32, right, numbers.data());
+  EXPECT_NE(with(COLLAGE_F32, other, numbers.data()), "none") << "batch is 2 and 3";
+  EXPECT_NE(with(COLLAGE_F32, wide, numbers.data()), "none");
+  EXPECT_NE(with(COLLAGE_F32, flat, numbers.data()), "none");
+  EXPECT_NE(with(COLLAGE_F32, negative, numbers.data()).find("impossible shape"), std::string::npos);
+  EXPECT_NE(with(COLLAGE_F32, right, nullptr).find("has no elements"), std::string::npos);
+  EXPECT_NE(with(1000, right, numbers.data()).find("no dtype 1000"), std::string::npos);
+  EXPECT_EQ(session.made(), 0U);
+  expect_right(session, 2);
+}
+
+TEST_F(Dynamic, NullHandlesFailAndNothingElse) {
+  EXPECT_EQ(collage_dynamic_session_create(nullptr, "m.ir", 1), nullptr);
+  EXPECT_EQ(collage_dynamic_session_input_count(nullptr), 0U);
+  EXPECT_EQ(collage_dynamic_session_input_name(nullptr, 0), nullptr);
+  EXPECT_EQ(collage_dynamic_session_run(nullptr, nullptr, 0), 1);
+  EXPECT_EQ(collage_dynamic_session_result(nullptr, 0), nullptr);
+  EXPECT_EQ(collage_dynamic_session_result_name(nullptr, 0), nullptr);
+  collage_dynamic_session_free(nullptr);
+  EXPECT_THROW(collage::DynamicSession(compiler_, "no/such/model.ir"), collage::Error);
+}
+
+}  // namespace
