@@ -30,7 +30,7 @@ run() {
   else
     verdict=FAIL
     failed=1
-    grep -v warning: "$said.errors" | head -n 6 | cut -c 1-240 | sed 's/^/    /' >>"$said.wrong"
+    grep 'error: ' "$said.errors" | head -n 6 | cut -c 1-240 | sed 's/^/    /' >>"$said.wrong"
   fi
   error=$(awk '/^expected .* = / && $NF + 0 >= worst { worst = $NF + 0; text = $NF }
     END { print text == "" ? "-" : text }' "$said")

@@ -42,7 +42,7 @@ class DenseGat(nn.Module):
 
 def summed(rows, index, count, width):
     """Sums the rows of each index. The exporter compares sizes, so the width must be a number and not traced."""
-    return torch.zeros(count, width).scatter_add(0, index.view(-1, 1).expand(-1, width), rows)
+    return torch.zeros(count, width).scatter_add(0, index[:, None].expand(-1, width), rows)
 
 
 class EdgeGcn(nn.Module):
@@ -70,10 +70,10 @@ class EdgeGat(nn.Module):
     def forward(self, x, edges):
         source, target = edges[0], edges[1]
         h = self.project(x)
-        scores = F.leaky_relu(self.left(h)[source] + self.right(h)[target], 0.2)
+        scores = F.leaky_relu(self.left(h).index_select(0, source) + self.right(h).index_select(0, target), 0.2)
         e = torch.exp(scores - scores.max())
-        weight = e / (summed(e, target, x.shape[0], 1)[target] + 1e-16)
-        return F.elu(summed(weight * h[source], target, x.shape[0], 10))
+        weight = e / (summed(e, target, x.shape[0], 1).index_select(0, target) + 1e-16)
+        return F.elu(summed(weight * h.index_select(0, source), target, x.shape[0], 10))
 
 
 class GraphSage(nn.Module):
@@ -200,7 +200,7 @@ MODELS = {
     "gcn_dense": Architecture(DenseGcn, dense_graph, ({0: "n", 1: "nodes"}, {0: "n", 1: "nodes", 2: "nodes"})),
     "gat_dense": Architecture(DenseGat, dense_graph, first_opset=12),
     "gcn_edges": Architecture(EdgeGcn, edge_graph, EDGES, first_opset=16),
-    "gat_edges": Architecture(EdgeGat, edge_graph, EDGES, first_opset=16),
+    "gat_edges": Architecture(EdgeGat, edge_graph, None, first_opset=16),
     "graph_sage": Architecture(GraphSage, lambda batch: (
         torch.randn(13, 7), torch.randint(0, 13, (13, 4)), torch.randint(0, 13, (6 * batch, 2))), ({0: "nodes"}, {0: "nodes"},
                 {0: "pairs"})),

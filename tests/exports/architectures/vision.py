@@ -76,5 +76,5 @@ MODELS = {
     "convnext": Architecture(small_convnext, picture(65)),
     "vit": Architecture(lambda: tv.VisionTransformer(32, 8, 2, 4, 48, 96, num_classes=10), noise(3, 32, 32)),
     "swin": Architecture(lambda: tv.SwinTransformer([4, 4], 24, [2, 2], [2, 4], [4, 4], num_classes=10), noise(3, 36, 36)),
-    "maxvit": Architecture(small_maxvit, noise(3, 56, 56)),
+    "maxvit": Architecture(small_maxvit, noise(3, 56, 56), first_opset=12),
 }
