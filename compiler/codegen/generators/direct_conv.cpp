@@ -155,9 +155,8 @@ class DirectConv {
     const TapRow taps{under.x, nest_.let("w", add(weights_, mul(tap_row, row_elements))), tap_row};
     if (p_.kernel[2] <= kUnrolledTaps) {
       for (int64_t t = 0; t < p_.kernel[2]; ++t) {
-        emit_tap(sums, run.taps[static_cast<size_t>(t)], taps, int_const(t), [&](const Expr& tap, const auto& a) {
-          return next_lines(run, block, tap, a);
-        });
+        emit_tap(sums, run.taps[static_cast<size_t>(t)], taps, int_const(t),
+                 [&](const Expr& tap, const auto& a) { return next_lines(run, block, tap, a); });
       }
     } else {
       emit_loops_over_taps(sums, run, block, taps);
@@ -174,8 +173,8 @@ class DirectConv {
 
   /// One tap for the positions of `range`. `prefetches` makes them from the number of the tap and what is read.
   template <typename Prefetches>
-  void emit_tap(const std::vector<std::vector<Expr>>& sums, const PositionRange& range, const TapRow& taps, const Expr& t,
-                const Prefetches& prefetches) {
+  void emit_tap(const std::vector<std::vector<Expr>>& sums, const PositionRange& range, const TapRow& taps,
+                const Expr& t, const Prefetches& prefetches) {
     if (range.is_empty()) return;
     BroadcastOperand a;
     a.buffer = x_;

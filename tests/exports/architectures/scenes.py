@@ -64,7 +64,7 @@ class Detector(nn.Module):
                 continue
             nn.init.kaiming_normal_(weight)
             if any(part in name for part in ("cls_score", "cls_logits", "bbox_pred", "bbox_reg", "module_list")):
-                weight.data.mul_(0.2)
+                weight.data.mul_(0.1)
 
     def forward(self, picture):
         found = self.model([picture])

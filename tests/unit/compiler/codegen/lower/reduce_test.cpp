@@ -84,9 +84,9 @@ TEST_F(Reductions, GroupNormalization) {
         ir::AttrMap attrs;
         attrs.set("num_groups", groups);
         attrs.set("epsilon", 1e-3);
-        model.graph.mark_output(model.op("GroupNormalization",
-                                         {model.input(shape), model.constant({parameters}), model.constant({parameters})},
-                                         attrs));
+        model.graph.mark_output(
+            model.op("GroupNormalization",
+                     {model.input(shape), model.constant({parameters}), model.constant({parameters})}, attrs));
         expect_compiled(model, 5e-6);
       }
     }
