@@ -63,7 +63,9 @@ class Detector(nn.Module):
             if "backbone.body" in name or weight.dim() < 2:
                 continue
             nn.init.kaiming_normal_(weight)
-            if any(part in name for part in ("cls_score", "cls_logits", "bbox_pred", "bbox_reg", "module_list")):
+            if any(part in name for part in ("cls_score", "cls_logits", "bbox_pred", "bbox_reg")):
+                weight.data.mul_(0.2)
+            elif "module_list" in name:  # the heads of SSD
                 weight.data.mul_(0.1)
 
     def forward(self, picture):
