@@ -1,18 +1,51 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs every model that export_models.py wrote into a folder on the host, and compares with PyTorch.
+# Runs every model that export_models.py wrote into a folder, once on the host alone and once placed over all rules, compares
+# with PyTorch, and prints a table.
 #
-#     run_models.sh COLLAGEC FOLDER [NAME …]      NAME is a folder name or a pattern: 'lstm*' '*.opset9.*'
+#     run_models.sh COLLAGEC FOLDER [NAME …]      NAME is a folder name or a pattern: 'lstm*' '*.opset17.*'
 #
-# Prints one line per model; exits 1 if one failed. TOLERANCE (of the largest value, default 2e-6) and ARGUMENTS (of
-# collagec, default: all of it on the host) are taken from the environment.
+# Columns: the model; for the host alone, then for all rules, whether the results agree, and the greatest difference of an
+# output relative to its largest value; for all rules the share of multiply-adds that do not run in the host's generated code,
+# seconds, and the operators of each backend. A model that runs in stages has their number instead of a share. What collagec
+# says of a failure stands below the line. Exits 1 if one failed. From the environment: TOLERANCE (of the largest value,
+# default 2e-5), TIMEOUT (seconds, default 120), HOST_RUN and RULES_RUN: the arguments of the two runs; `-` leaves one out.
 collagec=$1
 folder=$2
 shift 2
 root=$(cd "$(dirname "$0")/../.." && pwd)
-arguments=${ARGUMENTS:-"-r $root/rules --strategy=single:host"}
+host_run=${HOST_RUN:-"-r $root/rules --strategy=single:host --costs=estimate"}
+rules_run=${RULES_RUN:-"-r $root/rules"}
+limits="--timeout ${TIMEOUT:-120} --tolerance ${TOLERANCE:-2e-5}"
 [ $# -eq 0 ] && set -- '*'
 failed=0
+said=$(mktemp)
+trap 'rm -f "$said" "$said.errors" "$said.wrong"' EXIT
+
+# Runs the model with the arguments $1. Sets `verdict` and `error`; leaves the summary in $said, what was wrong in $said.wrong.
+run() {
+  # Unquoted on purpose: these are lists of arguments.
+  if "$collagec" "$here/model.onnx" $1 $limits --run $options >"$said" 2>"$said.errors"; then
+    verdict=pass
+  else
+    verdict=FAIL
+    failed=1
+    grep 'error: ' "$said.errors" | head -n 6 | cut -c 1-240 | sed 's/^/    /' >>"$said.wrong"
+  fi
+  error=$(awk '/^expected .* = / && $NF + 0 >= worst { worst = $NF + 0; text = $NF }
+    END { print text == "" ? "-" : text }' "$said")
+}
+
+# The share of multiply-adds off the host, and the operators of each backend, from the table of the summary in $said.
+share() {
+  awk '/^stage / { stages++ }
+    $1 == "placement" { table = 1; next }
+    $1 == "conversions" { table = 0 }
+    table && $4 ~ /^[0-9.]+$/ { if ($1 == "host") host = $4; if ($2 > 0) used = used " " $1 " " $2 }
+    END { if (stages) print "stages " stages; else if (used) print 100 - host " %" used; else print "- -" }' "$said"
+}
+
+printf '%-40s %-4s %-8s  %-5s %-8s  %-8s %4s  %s\n' model host error rules error 'off host' s 'operators by backend'
 for pattern; do
   for model in "$folder"/$pattern/model.onnx; do
     [ -f "$model" ] || continue
@@ -27,14 +60,21 @@ for pattern; do
       options="$options --expect out${number%.pb}=$file"
     done
     [ -f "$here/shapes" ] && options="$options $(cat "$here/shapes")"
-    # Unquoted on purpose: both are lists of arguments.
-    if text=$("$collagec" "$model" $arguments --run $options --tolerance "${TOLERANCE:-2e-6}" 2>&1); then
-      echo "pass $(basename "$here")"
+    : >"$said.wrong"
+    verdict=-
+    error=-
+    [ "$host_run" = - ] || run "$host_run"
+    printf '%-40s %-4s %-8s  ' "$(basename "$here")" "$verdict" "$error"
+    if [ "$rules_run" = - ]; then
+      echo
     else
-      failed=1
-      echo "FAIL $(basename "$here")"
-      echo "$text" | grep -v warning | head -n 8 | sed 's/^/    /'
+      start=$(date +%s)
+      run "$rules_run"
+      share | while read -r amount unit used; do
+        printf '%-5s %-8s  %-8s %4s  %s\n' "$verdict" "$error" "$amount $unit" $(($(date +%s) - start)) "$used"
+      done
     fi
+    cat "$said.wrong"
   done
 done
 exit $failed

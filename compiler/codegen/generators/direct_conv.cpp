@@ -2,6 +2,7 @@
 #include "compiler/codegen/generators/direct_conv.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/generators/window_rows.h"
@@ -14,6 +15,9 @@ namespace {
 
 /// Least number of multiply-accumulates for a separate thread.
 constexpr int64_t kGrainWork = 1 << 16;
+/// Taps of a row that have code of their own; of more, a loop.
+constexpr int64_t kUnrolledTaps = 12;
+
 class DirectConv {
  public:
   DirectConv(const LoweringContext& context, const Group& group, const ConvProblem& problem)
@@ -146,26 +150,86 @@ class DirectConv {
     const Expr position = nest_.let("position", add(mul(block, run.height), run.position));
     std::vector<std::vector<Expr>> sums = initial_sums(run.height);
     const OutputRow::UnderTap under = row.begin_taps(position);
-    const int64_t tap_elements = p_.in_channels * vectors_ * lanes_;
     const Expr tap_row = mul(under.tap, p_.kernel[2]);
-    const Expr w = nest_.let("w", add(weights_, mul(tap_row, tap_elements)));
-    for (int64_t t = 0; t < p_.kernel[2]; ++t) {
-      const PositionRange& range = run.taps[static_cast<size_t>(t)];
-      if (range.is_empty()) continue;
-      BroadcastOperand a;
-      a.buffer = x_;
-      a.row_stride = p_.strides[2] * p_.x_strides[4];
-      a.k_stride = p_.x_strides[1];
-      a.base = add(under.x, t * p_.dilations[2] * p_.x_strides[4]);
-      VectorOperand b;
-      b.buffer = w_;
-      b.base = add(w, t * tap_elements);
-      b.k_stride = vectors_ * lanes_;
-      accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), plan_.block.unroll,
-                 p_.in_channels, a, b, next_lines(run, block, add(tap_row, t), a));
+    const int64_t row_elements = p_.in_channels * vectors_ * lanes_;
+    const TapRow taps{under.x, nest_.let("w", add(weights_, mul(tap_row, row_elements))), tap_row};
+    if (p_.kernel[2] <= kUnrolledTaps) {
+      for (int64_t t = 0; t < p_.kernel[2]; ++t) {
+        emit_tap(sums, run.taps[static_cast<size_t>(t)], taps, int_const(t),
+                 [&](const Expr& tap, const auto& a) { return next_lines(run, block, tap, a); });
+      }
+    } else {
+      emit_loops_over_taps(sums, run, block, taps);
     }
     row.end_taps();
     store(row, position, sums);
+  }
+
+  /// What the taps w of one tap d, h read.
+  struct TapRow {
+    Expr x, w;   ///< of tap w 0
+    Expr first;  ///< number of tap w 0
+  };
+
+  /// One tap for the positions of `range`. `prefetches` makes them from the number of the tap and what is read.
+  template <typename Prefetches>
+  void emit_tap(const std::vector<std::vector<Expr>>& sums, const PositionRange& range, const TapRow& taps,
+                const Expr& t, const Prefetches& prefetches) {
+    if (range.is_empty()) return;
+    BroadcastOperand a;
+    a.buffer = x_;
+    a.row_stride = p_.strides[2] * p_.x_strides[4];
+    a.k_stride = p_.x_strides[1];
+    a.base = add(taps.x, mul(t, p_.dilations[2] * p_.x_strides[4]));
+    VectorOperand b;
+    b.buffer = w_;
+    b.base = add(taps.w, mul(t, p_.in_channels * vectors_ * lanes_));
+    b.k_stride = vectors_ * lanes_;
+    accumulate(nest_, sums, static_cast<int>(range.first), static_cast<int>(range.last), plan_.block.unroll,
+               p_.in_channels, a, b, prefetches(add(taps.first, t), a));
+  }
+
+  /// The same for taps [first, last), in a loop.
+  template <typename Prefetches>
+  void emit_tap_loop(const std::vector<std::vector<Expr>>& sums, const PositionRange& range, const TapRow& taps,
+                     int64_t first, int64_t last, const Prefetches& prefetches) {
+    if (first >= last || range.is_empty()) return;
+    emit_tap(sums, range, taps, nest_.begin_for("tap_w", int_const(first), int_const(last)), prefetches);
+    nest_.end_for();
+  }
+
+  /// Taps [first, last) of a row that lie inside the input for a position of the block.
+  static std::pair<int64_t, int64_t> taps_of(const BlockRun& run, int64_t position) {
+    const auto holds = [&](const PositionRange& range) { return range.first <= position && position < range.last; };
+    const auto first = std::find_if(run.taps.begin(), run.taps.end(), holds);
+    const auto last = std::find_if_not(first, run.taps.end(), holds);
+    return {first - run.taps.begin(), last - run.taps.begin()};
+  }
+
+  /// A wide window: the taps that lie inside the input for all positions of the block are one loop; those before them,
+  /// and those behind, a loop for each position. So the code grows with the block and not with the window.
+  void emit_loops_over_taps(const std::vector<std::vector<Expr>>& sums, const BlockRun& run, const Expr& block,
+                            const TapRow& taps) {
+    const auto nothing = [](const Expr&, const auto&) { return std::vector<Prefetch>{}; };
+    std::vector<std::pair<int64_t, int64_t>> inside;
+    for (int64_t r = 0; r < run.height; ++r) inside.push_back(taps_of(run, r));
+    int64_t first = 0;
+    int64_t last = p_.kernel[2];
+    for (const auto& [begin, end] : inside) {
+      first = std::max(first, begin);
+      last = std::min(last, end);
+    }
+    last = std::max(first, last);
+    for (int64_t r = 0; r < run.height; ++r) {
+      const auto [begin, end] = inside[static_cast<size_t>(r)];
+      emit_tap_loop(sums, {r, r + 1}, taps, begin, std::min(end, first), nothing);
+    }
+    emit_tap_loop(sums, {0, run.height}, taps, first, last,
+                  [&](const Expr& tap, const auto& a) { return next_lines(run, block, tap, a); });
+    for (int64_t r = 0; r < run.height; ++r) {
+      const auto [begin, end] = inside[static_cast<size_t>(r)];
+      emit_tap_loop(sums, {r, r + 1}, taps, std::max(begin, last), end, nothing);
+    }
   }
 
   /// The first block of a chunk of the only row.

@@ -7,7 +7,7 @@
 //     for each block of positions of the row:
 //       sums = bias
 //       for taps d, h that lie inside the input:
-//         for tap w (unrolled; positions for which it lies outside take no part):
+//         for tap w (unrolled up to a width; positions for which it lies outside take no part):
 //           for each input channel:  sums[position][channel] += x[position + tap][input channel] w[..][channel]
 //       epilogue, store
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that work along contiguous rows: softmax, layer and instance normalisation. One task is one row; softmax
+// Operators that work along contiguous rows: softmax, layer, instance and group normalisation. One task is one row; softmax
 // over another axis works on a vector of columns.
 //
 // A row of the last dimension is usually a group over rows instead, with its neighbours (kernel/row_program.h), which
@@ -68,15 +68,18 @@ class RowKernel {
   }
 
   /// `body(position in the row, mask or null)` for every vector of the row.
-  void each_vector(const std::function<void(const Expr&, const Expr&)>& body) {
+  void each_vector(const std::function<void(const Expr&, const Expr&)>& body) { each_vector(length_, body); }
+
+  /// The same for the first `length` elements of the row.
+  void each_vector(int64_t length, const std::function<void(const Expr&, const Expr&)>& body) {
     int64_t lanes = nest.lanes();
-    int64_t whole = length_ / lanes * lanes;
+    int64_t whole = length / lanes * lanes;
     if (whole > 0) {
       Expr i = nest.begin_for("i", int_const(0), int_const(whole), lanes);
       body(i, nullptr);
       nest.end_for();
     }
-    if (whole < length_) body(int_const(whole), nest.let("mask", nest.lanes_below(int_const(length_ - whole))));
+    if (whole < length) body(int_const(whole), nest.let("mask", nest.lanes_below(int_const(length - whole))));
   }
 
   /// Folds op over the row's vectors, then over the lanes.
@@ -262,7 +265,48 @@ std::vector<KernelSketch> lower_instance_norm(const LoweringContext& context, co
   return k.finish();
 }
 
+bool accepts_group_norm(const ir::Graph& graph, ir::NodeId id) {
+  return accepts_instance_norm(graph, id) && runtime::element_count(operand_shape(graph, id)) > 0;
+}
+
+// The same of the planes of a group of channels together. Scale and bias are those of the channel or of the group.
+std::vector<KernelSketch> lower_group_norm(const LoweringContext& context, const Group& group) {
+  const ir::Graph& graph = context.graph;
+  const ir::Node& node = graph.node(group.anchor);
+  const ir::Shape& shape = operand_shape(graph, group.anchor);
+  const int64_t plane = product_from(shape, 2);
+  const int64_t groups = node.attrs.get_int("num_groups", 1);
+  const int64_t channels = shape[1] / groups;
+  RowKernel k(context, group, channels * plane);
+  Nest& nest = k.nest;
+  const int lanes = nest.lanes();
+  const int scale = k.builder.value_buffer(node.inputs[1], false);
+  const int bias = k.builder.value_buffer(node.inputs[2], false);
+  const Expr index = nest.let("group", rem(k.row, groups));
+  auto [mean, deviation] = k.moments(channels * plane, node.attrs.get_float("epsilon", 1e-5));
+  const Expr c = nest.begin_for("c", int_const(0), int_const(channels));
+  const Expr channel = nest.let("channel", add(mul(index, channels), c));
+  const auto parameter = [&](size_t input, int buffer) {
+    const bool is_by_group = graph.value(node.inputs[input]).type.shape == ir::Shape{groups};
+    return load(buffer, is_by_group ? index : channel, 1);
+  };
+  const Expr factor = nest.let("factor", splat(binary(Op::FDiv, parameter(1, scale), deviation), lanes));
+  const Expr offset = nest.let("offset", splat(parameter(2, bias), lanes));
+  const Expr first = nest.let("first", mul(c, plane));
+  k.each_vector(plane, [&](const Expr& i, const Expr& mask) {
+    const Expr at = add(first, i);
+    nest.store(k.y, add(k.base, at), fma(binary(Op::FSub, k.element(at, mask), mean), factor, offset), mask);
+  });
+  nest.end_for();
+  return k.finish();
+}
+
 }  // namespace
+
+const Lowering& group_normalization_lowering() {
+  static constexpr Lowering row{"GroupNormalization", accepts_group_norm, no_epilogue, lower_group_norm};
+  return row;
+}
 
 const Lowering& instance_normalization_lowering() {
   static constexpr Lowering row{"InstanceNormalization", accepts_instance_norm, no_epilogue, lower_instance_norm};

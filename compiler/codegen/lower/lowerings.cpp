@@ -15,6 +15,7 @@ const Lowering* find_lowering(std::string_view op) {
       dynamic_quantize_lowering,
       gemm_lowering,
       grid_sample_lowering,
+      group_normalization_lowering,
       instance_normalization_lowering,
       layer_normalization_lowering,
       log_softmax_lowering,

@@ -32,6 +32,7 @@ const Lowering& conv_transpose_lowering();
 const Lowering& dynamic_quantize_lowering();
 const Lowering& gemm_lowering();
 const Lowering& grid_sample_lowering();
+const Lowering& group_normalization_lowering();
 const Lowering& instance_normalization_lowering();
 const Lowering& layer_normalization_lowering();
 const Lowering& log_softmax_lowering();

@@ -79,6 +79,32 @@ TEST_F(ConvKernels, RandomGeometry) {
   }
 }
 
+/// Windows of more taps than have code of their own, also wider than the input and with positions beside it.
+TEST_F(ConvKernels, WideWindows) {
+  make(2);
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Model model(seed);
+    auto pick = [&](int64_t low, int64_t high) {
+      return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
+    };
+    const int64_t group = pick(0, 2) == 0 ? 2 : 1;
+    const int64_t kernel = pick(11, 40);
+    const int64_t dilation = pick(0, 3) == 0 ? 2 : 1;
+    const int64_t pad = pick(0, kernel + 2);
+    const int64_t behind = pick(0, kernel);
+    const int64_t extent = std::max<int64_t>(pick(1, 60), (kernel - 1) * dilation + 1 - pad - behind);
+    const ValueId x = model.input({pick(1, 2), 5 * group, extent});
+    const int64_t channels = group * pick(8, 20);
+    const ValueId y = model.op("Conv", {x, model.constant({channels, 5, kernel}), model.constant({channels})},
+                               conv_attrs({pick(1, 3)}, {pad, behind}, {dilation}, group));
+    model.graph.mark_output(y);
+    const std::string last = runtime::layout_of_rank(runtime::kChannelsLast, 3);
+    const RunStats stats = check(model, *jit_, 3e-6, -1, 1, {{{x, last}, {y, last}}, {}});
+    EXPECT_EQ(stats.references, 0);
+  }
+}
+
 /// Taps that meet no input are dropped, in any generator.
 TEST_F(ConvKernels, TapsBesideASmallInput) {
   make(1);

@@ -76,6 +76,23 @@ TEST_F(Reductions, InstanceNormalization) {
   }
 }
 
+TEST_F(Reductions, GroupNormalization) {
+  for (const Shape& shape : {Shape{2, 12, 7, 9}, Shape{1, 6, 16}, Shape{3, 4, 1, 1}, Shape{2, 6, 3, 4, 5}}) {
+    for (int64_t groups : {int64_t{1}, int64_t{2}, shape[1]}) {
+      for (int64_t parameters : {shape[1], groups}) {
+        Model model(2);
+        ir::AttrMap attrs;
+        attrs.set("num_groups", groups);
+        attrs.set("epsilon", 1e-3);
+        model.graph.mark_output(
+            model.op("GroupNormalization",
+                     {model.input(shape), model.constant({parameters}), model.constant({parameters})}, attrs));
+        expect_compiled(model, 5e-6);
+      }
+    }
+  }
+}
+
 TEST_F(Reductions, LocalResponseNormalization) {
   for (int64_t size : {1, 2, 5, 40}) {
     Model model(2);
