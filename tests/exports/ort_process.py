@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime for Python that has none: a process of Node (run_ort.js) that runs models on NumPy arrays.
 
-It is started again after a crash, which some models cause (an integer division by zero)."""
+It is started again after a crash, and where a model takes too long (loops over numbers of the special inputs)."""
 import base64
 import json
 import os
+import select
 import subprocess
 
 import numpy as np
@@ -19,8 +20,8 @@ class OrtError(Exception):
 
 
 class Ort:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, seconds=60):
+        self.folder, self.seconds = folder, seconds
         self.process = None
 
     def _start(self):
@@ -37,6 +38,8 @@ class Ort:
         try:
             self.process.stdin.write((json.dumps(request) + "\n").encode())
             self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], self.seconds)[0]:
+                self.process.kill()
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = b""

@@ -312,7 +312,7 @@ def main():
     parser.add_argument("--nodes", help="where to write every node as a model of its own")
     parser.add_argument("--refusals", action="store_true", help="print what ONNX Runtime refused")
     arguments = parser.parse_args()
-    grower = Grower(Ort(arguments.ort))
+    grower = Grower(Ort(arguments.ort, seconds=10))
     for seed in range(arguments.seed, arguments.seed + arguments.graphs):
         run_time = seed % 6 == 0
         g = grower.grow(seed, arguments.most, run_time)
