@@ -10,6 +10,9 @@ runs it with its graph optimisations off; the results become `output_N.pb`, unle
 accelerator. Models with `_staged` in their name go through `collagec --run` instead, which knows shapes that only a run decides.
 --optimised also asks ONNX Runtime with optimisations on, and lists where it differs from itself.
 
+--save-explained writes which differences of single nodes were explained, so that --nodes-explained can name them as the reason where
+whole graphs with these nodes differ.
+
 Each line of --known is a regular expression, two spaces, and the reason why what matches (`WAY MODEL: MESSAGE`) is no fault; the
 differences that match are counted under their reason. Exits with 1 if there is another one."""
 import argparse
@@ -54,7 +57,7 @@ def inputs_of(path):
 
 
 def difference(got, want, steps):
-    """The largest difference in steps of the dtype at the largest number, if it is above `steps`."""
+    """Says where floats differ by more than `steps` steps of their dtype at the largest number (0: 1e-3 of each), or integers at all."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{list(got.shape)} and {want.dtype}{list(want.shape)}"
     same = (got == want) | ((got != got) & (want != want))
@@ -62,6 +65,8 @@ def difference(got, want, steps):
         return ""
     finite = np.abs(want[np.isfinite(want)].astype(float)) if want.dtype.kind == "f" else np.zeros(0)
     slack = steps * STEP.get(str(want.dtype), 0) * (finite.max() if finite.size else 0)
+    if steps == 0 and want.dtype.kind == "f":
+        slack = 1e-5 + 1e-3 * np.abs(want.astype(float))
     with np.errstate(all="ignore"):
         wrong = ~(same | (np.abs(got.astype(float) - want.astype(float)) <= slack))
     at = np.argmax(wrong)
@@ -122,6 +127,22 @@ def run_tests(arguments):
     return [line for line in found if "_staged" not in line.split(":")[0] or arguments.nodes], text.split("\n  wrong")[0].split("\ncrashed")[0]
 
 
+def graph_of(node):
+    """The graph of a model `Op_GRAPH_NUMBER`, with the same inputs."""
+    return re.sub(r"^[A-Z]\w*?_(g\d+(?:_staged)?)_\d+", r"\1", node)
+
+
+def read_known(arguments):
+    known, by_nodes = [], set()
+    for name in arguments.known:
+        with open(name, encoding="utf-8") as file:
+            known += [line.rstrip("\n").split("  ", 1) for line in file if line.strip() and line[0] != "#"]
+    if arguments.nodes_explained:
+        with open(arguments.nodes_explained, encoding="utf-8") as file:
+            by_nodes = {tuple(line.split()) for line in file}
+    return known, by_nodes
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
@@ -131,7 +152,9 @@ def main():
     parser.add_argument("--scratch", default="/tmp")
     parser.add_argument("--ways", default="reference,host,optimal,device")
     parser.add_argument("--steps", type=float, default=64, help="by which floats may be off; 0: ONNX's own tolerance")
-    parser.add_argument("--known", help="reasons for differences that are no faults")
+    parser.add_argument("--known", action="append", default=[], help="reasons for differences that are no faults")
+    parser.add_argument("--save-explained", metavar="FILE")
+    parser.add_argument("--nodes-explained", metavar="FILE")
     parser.add_argument("--keep-outputs", action="store_true")
     parser.add_argument("--optimised", action="store_true")
     parser.add_argument("--nodes", action="store_true", help="the models are single nodes: nothing is run in stages")
@@ -149,16 +172,21 @@ def main():
             refused.append(f"{os.path.basename(path)}: {str(error)[:200]}")
     more, head = run_tests(arguments)
     lines += more
-    known = []
-    if arguments.known:
-        with open(arguments.known, encoding="utf-8") as file:
-            known = [line.rstrip("\n").split("  ", 1) for line in file if line.strip() and line[0] != "#"]
-    counts, faults = collections.Counter(), []
+    known, by_nodes = read_known(arguments)
+    counts, faults, explained = collections.Counter(), [], set()
     for line in lines:
         reason = next((why for pattern, why in known if re.search(pattern, line)), None)
+        way, model = line.split(":")[0].split(" ", 1)
+        if reason is None and (way, model) in by_nodes:
+            reason = "a node of the graph differs by itself, as explained"
         if reason is None:
             faults.append(line)
+        else:
+            explained.add((way, graph_of(model)))
         counts[reason] += 1
+    if arguments.save_explained:
+        with open(arguments.save_explained, "w", encoding="utf-8") as file:
+            file.writelines(f"{way} {model}\n" for way, model in sorted(explained))
     print(head)
     print(f"{len(paths)} models, {len({line.split(':')[0].split(' ', 1)[1] for line in lines})} of them differ in some way")
     for reason, count in counts.most_common():

@@ -23,7 +23,7 @@ import random_bodies  # noqa: F401 (adds its makers)
 from ort_process import Ort, OrtError
 from random_operators import ALL, MAKERS, ONNX_TYPE, Draft
 
-OPSETS = [13, 14, 15, 16, 17, 17, 17, 18, 18, 19, 20, 21, 21, 22, 23]
+OPSETS = [13, 14, 15, 16, 17, 17, 17, 18, 18, 19, 20, 21, 21, 22, 23, 23, 24, 26]
 #: Operators whose float results are the same bits however they are computed.
 EXACT = set("Abs Neg Sign Relu Not Identity Floor Ceil Round Max Min Where Clip Cast Transpose Reshape Flatten Squeeze Unsqueeze "
             "Expand Tile Slice Pad Concat Split DepthToSpace SpaceToDepth Gather GatherElements GatherND Trilu OneHot EyeLike "
@@ -171,7 +171,7 @@ def typed(name, array, shape=True):
 
 def make_model(nodes, inputs, outputs, constants, opset):
     graph = helper.make_graph(nodes, "random", inputs, outputs, [numpy_helper.from_array(c.a, c.name) for c in constants])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 19 else 10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 19 else 10 if opset < 23 else 11)
 
 
 def one_node(node, operands, results, opset):

@@ -525,6 +525,9 @@ def pool(g):
         return Draft(op, [a], {"p": g.within(1, 3)} if op == "GlobalLpPool" else {})
     kernel = [g.within(1, 3) for _ in range(rank)]
     attributes = {"kernel_shape": kernel, **window_attributes(g, a.shape[2:], kernel, pooling=True)}
+    if any(2 * k > n for k, n in zip(kernel, a.shape[2:])):
+        attributes.pop("dilations", None)
+        attributes["kernel_shape"] = [min(k, n) for k, n in zip(kernel, a.shape[2:])]
     if op == "LpPool":
         attributes["p"] = g.within(1, 3)
     if g.opset < {"AveragePool": 19, "LpPool": 18}.get(op, 10):
@@ -562,7 +565,7 @@ def resize(g):
         roi = g.const(np.array([0, 0] + [.1] * rank + [1, 1] + [.8] * rank, np.float32))
         attributes["extrapolation_value"] = 2.5
     spatial = a.shape[2:]
-    if g.chance(.5):
+    if g.chance(.5) and transform != "tf_crop_and_resize":
         scales = [1., 1.] + [g.some([.5, .7, 1., 1.5, 2., 3.]) for _ in spatial]
         return Draft("Resize", [a, roi, g.const(np.array(scales, np.float32))], attributes)
     sizes = list(a.shape[:2]) + [g.within(1, 9) for _ in spatial]
@@ -787,6 +790,60 @@ def loss(g):
 def determinant(g):
     n = g.within(1, 4)
     return Draft("Det", [g.fit(g.some(["float32", "float64"]), [g.within(1, 3)] * g.within(0, 1) + [n, n])])
+
+
+# --- the newest ---
+
+@maker(1.5, since=23)
+def attention(g):
+    batch, heads, width = g.within(1, 2), g.some([1, 2, 4]), 2 * g.within(1, 3)
+    shared = g.some([n for n in (1, 2, 4) if heads % n == 0])
+    queries, keys = g.within(1, 5), g.within(1, 5)
+    if g.chance(.3):
+        dims = [batch, g.within(1, 4), queries, width]
+        caches = [g.const(g.random.uniform(-1, 1, [batch, queries, width // 2]).astype(np.float32)) for _ in range(2)]
+        return Draft("RotaryEmbedding", [g.fit("float32", dims)] + caches, {"interleaved": g.within(0, 1)})
+    if g.chance(.5):
+        dims = [[batch, queries, heads * width], [batch, keys, shared * width], [batch, keys, shared * width]]
+        attributes = {"q_num_heads": heads, "kv_num_heads": shared}
+    else:
+        dims = [[batch, heads, queries, width], [batch, shared, keys, width], [batch, shared, keys, width]]
+        attributes = {}
+    operands = [g.fit("float32", d) for d in dims]
+    if g.chance(.4):
+        operands.append(g.fit(g.some(["float32", "bool"]), g.some([[queries, keys], [batch, 1, queries, keys]])))
+    for name, value in (("is_causal", 1), ("scale", .5), ("softcap", 2.)):
+        if g.chance(.3):
+            attributes[name] = value
+    return Draft("Attention", operands, attributes)
+
+
+@maker(1, since=19)
+def newer_windows(g):
+    if g.opset >= 24 and g.chance(.4):
+        return Draft("Swish", [g.value(FLOATS)], {"alpha": g.some([.5, 1., 2.])} if g.chance(.5) else {})
+    if g.opset >= 26 and g.chance(.5):
+        a = g.value(["float32", "float64", "int32", "int64"], 1, 4)
+        attributes = {name: g.within(0, 1) for name in ("exclusive", "reverse") if g.chance(.6)}
+        return Draft("CumProd", [a, g.const(np.array(g.axis(a.ndim), np.int64))], attributes)
+    channels, kernel, groups = g.some([2, 4]), [g.within(1, 3), g.within(1, 3)], g.within(1, 2)
+    a = g.fit("float32", [1, channels, g.within(3, 6), g.within(3, 6)])
+    extents = [n - k + 1 for n, k in zip(a.shape[2:], kernel)]
+    offsets = [g.random.uniform(-1, 1, [1, n * groups * kernel[0] * kernel[1]] + extents).astype(np.float32) for n in (2, 1)]
+    operands = [a, g.const(g.numbers("float32", [2, channels] + kernel)), g.const(offsets[0])]
+    if g.chance(.5):
+        operands += [g.const(g.numbers("float32", [2])) if g.chance(.5) else "", g.const(offsets[1])]
+    return Draft("DeformConv", operands, {"offset_group": groups})
+
+
+@maker(.5)
+def unpool(g):
+    a = g.fit("float32", [1, g.within(1, 2), g.within(1, 3), g.within(1, 3)])
+    channels, rows, columns = a.shape[1:]
+    rows, columns = 2 * rows, 2 * columns
+    index = np.stack([g.random.choice(rows * columns, a.size // channels, replace=False) + c * rows * columns
+                      for c in range(channels)]).reshape(a.shape)
+    return Draft("MaxUnpool", [a, g.index(index.astype(np.int64))], {"kernel_shape": [2, 2], "strides": [2, 2]})
 
 
 # --- shapes that only a run knows ---

@@ -255,6 +255,7 @@ TEST(Kernels, Reductions) {
   expect_equal(run("ReduceSum", {x, i64({1}, {1})}, {{"keepdims", int64_t{0}}})[0], f32({2, 2}, {6, 9, 24, 27}));
   expect_equal(run("ReduceSum", {x, i64({2}, {-1, 0})})[0], f32({1, 3, 1}, {14, 22, 30}));
   expect_equal(run("ReduceSum", {x}, {{"noop_with_empty_axes", int64_t{1}}})[0], x);
+  expect_equal(run("ReduceLogSumExp", {i32({2}, {100, -7})})[0], i32({1}, {100}));
   expect_equal(run("ReduceMean", {x})[0], f32({1, 1, 1}, {5.5f}));
   expect_equal(run("ReduceMax", {x}, {{"axes", Ints{0, 2}}})[0], f32({1, 3, 1}, {7, 9, 11}));
   Tensor flags = boolean({2, 2}, {1, 0, 1, 1});
