@@ -120,7 +120,7 @@ void group_normalization(Replacement& r) {
   int64_t parameters = runtime::element_count(r.input_type(1).shape);
   int64_t in_group = runtime::element_count(shape) / std::max<int64_t>(1, shape[0] * groups);
   ir::AttrMap attrs;
-  attrs.set("epsilon", r.attrs().get_float("epsilon", 1e-5));
+  if (const runtime::AttrValue* epsilon = r.attrs().find("epsilon")) attrs.set("epsilon", *epsilon);
   ir::Shape grouped = {shape[0], groups, in_group};
   ValueId ones = r.splat(1, {groups});
   ValueId zeros = r.splat(0, {groups});

@@ -110,6 +110,20 @@ bool drop_zeros(PendingNode& node, Emitter&) {
   return true;
 }
 
+// A reduction over no axis still does to each element what comes before and after the sum.
+bool reduce_over_no_axes(PendingNode& node) {
+  node.attrs = {};
+  if (node.op == "ReduceSumSquare") {
+    node.op = "Mul";
+    if (!node.inputs.empty()) node.inputs.push_back(node.inputs[0]);
+  } else if (node.op == "ReduceL1" || node.op == "ReduceL2") {
+    node.op = "Abs";
+  } else {
+    node.op = node.op == "ReduceLogSum" ? "Log" : "Identity";
+  }
+  return true;
+}
+
 // Opset 18: the axes of reductions became an operand, as those of ReduceSum had before.
 bool axes_attribute(PendingNode& node, Emitter& emitter) {
   bool reduces_none = node.attrs.get_int("noop_with_empty_axes", 0) != 0;
@@ -124,10 +138,7 @@ bool axes_attribute(PendingNode& node, Emitter& emitter) {
   }
   if (!node.inputs.empty()) node.inputs.resize(1);
   if (!axes.empty()) node.attrs.set("axes", axes);
-  if (axes.empty() && reduces_none) {
-    node.op = "Identity";
-    node.attrs = {};
-  }
+  if (axes.empty() && reduces_none) return reduce_over_no_axes(node);
   return true;
 }
 

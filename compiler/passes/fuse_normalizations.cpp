@@ -296,7 +296,7 @@ void fuse_group_norm(GraphEdit& edit, NodeId id) {
     result = affine.outputs[0];
   }
   ir::AttrMap attrs;
-  attrs.set("epsilon", norm.attrs.get_float("epsilon", 1e-5));
+  if (const runtime::AttrValue* epsilon = norm.attrs.find("epsilon")) attrs.set("epsilon", *epsilon);
   attrs.set("num_groups", groups[1]);
   const std::string base = edit.value(result).name;
   const ValueId scale_id = edit.add_constant(base + ".scale", std::move(scale));

@@ -92,9 +92,9 @@ int64_t AttrMap::get_int(std::string_view name, int64_t fallback) const {
 }
 
 double AttrMap::get_float(std::string_view name, double fallback) const {
-  if (const auto* value = find_as<double>(*this, name)) return *value;
+  if (const auto* value = find_as<double>(*this, name)) return static_cast<float>(*value);
   if (const auto* value = find_as<int64_t>(*this, name)) return static_cast<double>(*value);
-  return fallback;
+  return static_cast<float>(fallback);
 }
 
 std::string AttrMap::get_string(std::string_view name, std::string fallback) const {
@@ -109,7 +109,9 @@ Ints AttrMap::get_ints(std::string_view name, Ints fallback) const {
 
 Floats AttrMap::get_floats(std::string_view name, Floats fallback) const {
   const auto* value = find_as<Floats>(*this, name);
-  return value ? *value : fallback;
+  Floats floats = value ? *value : std::move(fallback);
+  for (double& x : floats) x = static_cast<float>(x);
+  return floats;
 }
 
 Strings AttrMap::get_strings(std::string_view name) const {

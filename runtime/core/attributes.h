@@ -33,7 +33,7 @@ class AttrMap {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
 
-  /// The attribute, or `fallback` where it is absent or of another kind. An int serves as a float.
+  /// The attribute, or `fallback` where it is absent or of another kind. An int serves as a float. Floats are f32.
   int64_t get_int(std::string_view name, int64_t fallback) const;
   double get_float(std::string_view name, double fallback) const;
   std::string get_string(std::string_view name, std::string fallback) const;

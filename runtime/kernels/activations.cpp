@@ -58,7 +58,7 @@ Status kernel_Celu(const KernelArgs& args) {
 }
 Status kernel_ThresholdedRelu(const KernelArgs& args) {
   double alpha = args.attrs.get_float("alpha", 1.0);
-  return map_floats(args, [=](double x) { return x <= alpha ? 0.0 : x; });
+  return map_floats(args, [=](double x) { return x > alpha ? x : 0.0; });
 }
 Status kernel_Mish(const KernelArgs& args) {
   return map_floats(args, [](double x) { return x * std::tanh(softplus(x)); });
@@ -82,7 +82,7 @@ Status kernel_Shrink(const KernelArgs& args) {
   return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
     return map_elements<T>(args, [=](T element) {
       auto x = static_cast<double>(element);
-      return saturate_to<T>(x < -lambd ? x + bias : x > lambd ? x - bias : x == x ? 0.0 : x);
+      return saturate_to<T>(x < -lambd ? x + bias : x > lambd ? x - bias : 0.0);
     });
   });
 }

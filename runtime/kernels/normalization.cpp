@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/core/element.h"
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
@@ -181,7 +182,7 @@ Status layer_norm(const KernelArgs& args) {
     Statistics s = statistics_of(x + row * size, size, epsilon);
     auto set = [&](size_t result, double value) {
       if (result < args.outputs.size() && !args.outputs[result].is_absent()) {
-        args.outputs[result].as<T>()[static_cast<size_t>(row)] = static_cast<T>(value);
+        set_element(args.outputs[result], row, value);
       }
     };
     set(1, s.mean);

@@ -148,7 +148,7 @@ Status kernel_ReduceLogSum(const KernelArgs& args) {
 /// log(sum exp(x)) = m + log(sum exp(x - m)), m the greatest element, in one pass: the sum is scaled down whenever a
 /// greater element comes.
 Status kernel_ReduceLogSumExp(const KernelArgs& args) {
-  return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
     constexpr double kLowest = -std::numeric_limits<double>::infinity();
     const TensorView& x_view = args.inputs[0];
     std::vector<bool> reduced = axes_of(args);
@@ -169,7 +169,7 @@ Status kernel_ReduceLogSumExp(const KernelArgs& args) {
         sums[at] += value == greatest[at] ? 1 : std::exp(value - greatest[at]);
       }
     }
-    for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<T>(greatest[i] + std::log(sums[i]));
+    for (size_t i = 0; i < y.size(); ++i) y[i] = saturate_to<T>(greatest[i] + std::log(sums[i]));
     return Status::ok();
   });
 }

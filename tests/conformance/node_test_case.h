@@ -27,7 +27,9 @@ struct NodeTestCase {
 /// data, as constants.
 NodeTestCase read_node_test(const std::filesystem::path& folder);
 
-/// Says how the outputs differ from those of the test; empty if they do not.
-std::string difference(const std::vector<runtime::Tensor>& got, const std::vector<runtime::Tensor>& wanted);
+/// Says how the outputs differ from those of the test; empty if they do not. A float may be off by as much as ONNX's own
+/// runner lets it be or, where `steps` is not 0, by so many steps of its dtype at the largest number of the output.
+std::string difference(const std::vector<runtime::Tensor>& got, const std::vector<runtime::Tensor>& wanted,
+                       double steps = 0);
 
 }  // namespace collage::testing

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a folder of ONNX's tests in several ways and prints a table by opset:
 //
-//     run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs 2] [--only TEXT]
+//     run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs 2] [--only TEXT] [--steps N]
 //
 //   reference  the reference kernels, without compiling
 //   host       compiled host code
 //   optimal    the exact search over all of rules/
 //   device     host code, and a simulated accelerator so fast that what it can run goes there
 //
-// Each test runs in a process of its own, so that a crash is one test's. Left out are strings, sequences, optionals,
+// With --steps a float may be off by N steps of its dtype at the largest number of its tensor, which is less than ONNX's
+// runner lets it be. Each test runs in a process of its own, so that a crash is one test's. Left out are strings, sequences, optionals,
 // maps, images, training and the domain ai.onnx.ml. After the table: what was refused, by reason, and each test that
 // was wrong or crashed. Exits with 1 if there is one.
 #include <fmt/format.h>
@@ -38,6 +39,9 @@ using testing::NodeTestCase;
 using testing::Outcome;
 
 constexpr unsigned kMostSeconds = 120;
+
+/// Of floats; 0: the tolerance of ONNX's runner.
+double steps_allowed = 0;
 
 /// How a test ended in one way.
 enum class Verdict : char { Passed = 'p', Refused = 'r', Wrong = 'w', Crashed = 'c' };
@@ -128,7 +132,7 @@ Line compile_and_run(const Way& way, const NodeTestCase& test, const fs::path& m
   if (!runner) return failed();
   auto got = runner->executor->run(test.inputs);
   if (!got) return {Verdict::Wrong, got.message()};
-  std::string what = testing::difference(*got, test.wanted);
+  std::string what = testing::difference(*got, test.wanted, steps_allowed);
   return {what.empty() ? Verdict::Passed : Verdict::Wrong, what};
 }
 
@@ -136,7 +140,7 @@ Line run_one(const Way& way, const NodeTestCase& test, const fs::path& folder) {
   if (!way.strategy.empty()) return compile_and_run(way, test, folder / "model.onnx");
   auto got = ir::evaluate_graph(*test.graph, test.inputs);
   if (!got) return {Verdict::Wrong, got.message()};
-  std::string what = testing::difference(*got, test.wanted);
+  std::string what = testing::difference(*got, test.wanted, steps_allowed);
   return {what.empty() ? Verdict::Passed : Verdict::Wrong, what};
 }
 
@@ -292,7 +296,8 @@ std::vector<Way> all_ways() {
 }
 
 int usage() {
-  fmt::print(stderr, "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT]\n");
+  fmt::print(stderr, "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT] "
+             "[--steps N]\n");
   return 2;
 }
 
@@ -306,6 +311,8 @@ int run(const std::vector<std::string>& arguments) {
       chosen = value;
     } else if (arguments[i] == "--only") {
       only = value;
+    } else if (arguments[i] == "--steps" && std::atof(value.c_str()) > 0) {
+      steps_allowed = std::atof(value.c_str());
     } else if (arguments[i] == "--jobs" && std::atoi(value.c_str()) > 0) {
       jobs = static_cast<size_t>(std::atoi(value.c_str()));
     } else {

@@ -43,7 +43,7 @@ Expr vector_leaky_relu(Nest& nest, const Expr& x, const Expr& slope) {
 }
 
 Expr vector_thresholded_relu(Nest& nest, const Expr& x, double alpha) {
-  return select(binary(Op::FLessEq, x, nest.constant(alpha, x->lanes)), nest.zero(x->lanes), x);
+  return select(binary(Op::FLess, nest.constant(alpha, x->lanes), x), x, nest.zero(x->lanes));
 }
 
 Expr vector_hard_sigmoid(Nest& nest, const Expr& x, double alpha, double beta) {

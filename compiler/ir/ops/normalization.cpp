@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
+#include "compiler/ir/ops/onnx_dtype.h"
 
 namespace collage::ir::ops {
 namespace {
@@ -47,8 +49,12 @@ bool infer_layer_norm(InferContext& ctx) {
   }
   Shape statistics = x.shape;
   std::fill(statistics.begin() + static_cast<std::ptrdiff_t>(axis), statistics.end(), 1);
-  ctx.set_output(1, {x.dtype, statistics});
-  ctx.set_output(2, {x.dtype, statistics});
+  const std::optional<DType> stashed = dtype_of_onnx(ctx.attrs().get_int("stash_type", onnx_of(DType::F32)));
+  if (stashed != DType::F32 && stashed != DType::BF16) {
+    return ctx.attr_error("stash_type", "the mean and the deviation are f32 (1) or bf16 (16)");
+  }
+  ctx.set_output(1, {*stashed, statistics});
+  ctx.set_output(2, {*stashed, statistics});
   return same_as_input(ctx);
 }
 

@@ -127,7 +127,6 @@ OpDef define_ReduceLogSum() {
 }
 OpDef define_ReduceLogSumExp() {
   OpDef op = reduce("logarithm of the sum of exp(x) over axes, stable: %y = ReduceLogSumExp(%x) {axes = [1]}");
-  op.infer = infer_reduce<TypeClass::Float>;
   op.work = [](const WorkArgs& args) { return Work{0, 5 * reduce_work(args).flops}; };
   return op;
 }

@@ -34,6 +34,20 @@ TEST_F(LaterTest, CenterCropPadIsAPad) {
   EXPECT_EQ(run(imported_as("Pad")), (Floats{2, 6, 10, 0}));
 }
 
+TEST_F(LaterTest, ReductionsOverNoAxisComputeTheRest) {
+  set_opset(18);
+  input("x", {2});
+  attr(node("ReduceSumSquare", {"x"}, {"y"}), "noop_with_empty_axes", int64_t{1});
+  output("y");
+  EXPECT_EQ(run(imported_as("Mul")), (Floats{1, 4}));
+  graph().mutable_node(0)->set_op_type("ReduceL2");
+  EXPECT_EQ(run(imported_as("Abs")), (Floats{1, 2}));
+  graph().mutable_node(0)->set_op_type("ReduceLogSum");
+  EXPECT_EQ(run(imported_as("Log"))[0], 0);
+  graph().mutable_node(0)->set_op_type("ReduceProd");
+  EXPECT_EQ(run(imported_as("Identity")), (Floats{1, 2}));
+}
+
 TEST_F(LaterTest, TheAxisOfDftIsAnAttributeAgain) {
   set_opset(20);
   input("x", {2, 3, 1});

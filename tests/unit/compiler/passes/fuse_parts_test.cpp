@@ -184,7 +184,7 @@ TEST_F(FuseNormalizations, LayerNorm) {
           output(both("Add", both("Mul", n, weights(scale), swap), weights(scale), swap));
           EXPECT_TRUE(apply(fuse_normalizations, 1e-5));
           EXPECT_EQ(ops(), "LayerNormalization");
-          EXPECT_EQ(only_node().attrs.get_float("epsilon", 0), 1e-5);
+          EXPECT_EQ(only_node().attrs.get_float("epsilon", 0), 1e-5F);
           EXPECT_EQ(only_node().attrs.get_int("axis", 0), -static_cast<int64_t>(axes.size()));
         }
       }

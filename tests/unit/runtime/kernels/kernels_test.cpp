@@ -38,7 +38,9 @@ TEST(Kernels, MoreActivations) {
   Tensor x = f32({4}, {-2, -0.5f, 0.5f, 2});
   expect_equal(run("Celu", {x}, {{"alpha", 2.0}})[0], f32({4}, {-1.2642411f, -0.4423984f, 0.5f, 2}), 1e-6);
   expect_equal(run("ThresholdedRelu", {x}, {{"alpha", 0.5}})[0], f32({4}, {0, 0, 0, 2}));
+  expect_equal(run("ThresholdedRelu", {f32({2}, {kNan, kInf})})[0], f32({2}, {0, kInf}));
   expect_equal(run("Shrink", {x}, {{"lambd", 1.5}, {"bias", 0.5}})[0], f32({4}, {-1.5f, 0, 0, 1.5f}));
+  expect_equal(run("Shrink", {f32({2}, {kNan, kInf})})[0], f32({2}, {0, kInf}));
   expect_equal(run("Shrink", {i32({3}, {-3, 1, 3})}, {{"lambd", 1.5}, {"bias", 1.0}})[0], i32({3}, {-2, 0, 2}));
   expect_equal(run("Mish", {f32({2}, {1, -1})})[0], f32({2}, {0.8650984f, -0.3034015f}), 1e-6);
   expect_equal(run("Gelu", {f32({3}, {1, -1, -20})})[0], f32({3}, {0.8413447f, -0.1586553f, 0}), 1e-6);
@@ -228,6 +230,13 @@ TEST(Kernels, Normalisations) {
   expect_equal(layer[0], f32({1, 2, 2}, {-1, 3, -1, 3}));
   expect_equal(layer[1], f32({1, 2, 1}, {2, 4}));
   expect_equal(layer[2], f32({1, 2, 1}, {1, 0.5f}));
+  // The statistics of f64 are f32, and attributes are too: the root of the f32 next to 0.1.
+  Tensor one(DType::F64, {1, 1}), zero(DType::F64, {1});
+  one.as<double>()[0] = 1;
+  zero.as<double>()[0] = 0;
+  expect_equal(run("LayerNormalization", {one, zero}, {}, 3)[1], f32({1, 1}, {1}));
+  Tensor root = run("BatchNormalization", {one, one.reshaped({1}), zero, zero, zero}, {{"epsilon", 0.1}})[0];
+  EXPECT_EQ(root.as<double>()[0], 1 / std::sqrt(static_cast<double>(0.1F)));
   // size 2 looks at the channel itself and the next
   expect_equal(
       run("LRN", {f32({1, 3, 1}, {1, 2, 3})}, {{"size", int64_t{2}}, {"alpha", 2.0}, {"beta", 1.0}, {"bias", 0.0}})[0],
@@ -246,6 +255,7 @@ TEST(Kernels, Reductions) {
   expect_equal(run("ReduceSum", {x, i64({1}, {1})}, {{"keepdims", int64_t{0}}})[0], f32({2, 2}, {6, 9, 24, 27}));
   expect_equal(run("ReduceSum", {x, i64({2}, {-1, 0})})[0], f32({1, 3, 1}, {14, 22, 30}));
   expect_equal(run("ReduceSum", {x}, {{"noop_with_empty_axes", int64_t{1}}})[0], x);
+  expect_equal(run("ReduceLogSumExp", {i32({2}, {100, -7})})[0], i32({1}, {100}));
   expect_equal(run("ReduceMean", {x})[0], f32({1, 1, 1}, {5.5f}));
   expect_equal(run("ReduceMax", {x}, {{"axes", Ints{0, 2}}})[0], f32({1, 3, 1}, {7, 9, 11}));
   Tensor flags = boolean({2, 2}, {1, 0, 1, 1});

@@ -105,7 +105,7 @@ TEST_F(SpecialValues, PlacesOfNaN) {
   }
 }
 
-TEST_F(SpecialValues, ThresholdsLetThemPass) {
+TEST_F(SpecialValues, ThresholdsMakeThemZero) {
   Model model(4);
   model.graph.mark_output(model.op("ThresholdedRelu", {model.input(with_nans({5, 37}, 1))}));
   expect_compiled(model);

@@ -287,6 +287,11 @@ TEST(Ops, Reductions) {
   EXPECT_EQ(n.infer("Softmax", {x}), "f32[2, 3, 4]");
   EXPECT_EQ(n.infer("LayerNormalization", {x, n.input({3, 4}), n.input({4})}, {{"axis", integer(1)}}, 3),
             "f32[2, 3, 4] f32[2, 1, 1] f32[2, 1, 1]");
+  EXPECT_EQ(n.infer("LayerNormalization", {n.input({3, 4}, DType::F16), n.input({4}, DType::F16)}, {}, 3),
+            "f16[3, 4] f32[3, 1] f32[3, 1]");
+  EXPECT_EQ(n.infer("LayerNormalization", {n.input({3, 4}, DType::F16), n.input({4}, DType::F16)},
+                    {{"stash_type", integer(16)}}, 3),
+            "f16[3, 4] bf16[3, 1] bf16[3, 1]");
 }
 
 double macs(OneNode& n, std::string_view op, std::vector<ValueId> inputs,
