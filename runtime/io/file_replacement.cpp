@@ -41,10 +41,11 @@ std::optional<std::string> end_of_links(fs::path path) {
   return std::nullopt;
 }
 
+/// Names of what is open already, a pipe of the shell, say: nothing takes their place.
 bool is_of_the_system(const std::string& path) {
   std::error_code error;
   const std::string full = fs::absolute(path, error).lexically_normal().string();
-  return full.starts_with("/dev/") || full.starts_with("/proc/");
+  return full.starts_with("/dev/fd/") || full.starts_with("/dev/std") || full.starts_with("/proc/");
 }
 
 /// A name in the folder of `target` that no other writer uses, in this process or another.

@@ -15,6 +15,12 @@
 namespace collage::runtime {
 namespace {
 
+template <typename T>
+bool is_nan(T x) {
+  if constexpr (std::is_integral_v<T>) return false;
+  return std::isnan(static_cast<double>(x));
+}
+
 /// -1, 0 or 1: the order of two entries of the axis, element by element. What is no number comes last and equals itself.
 template <typename T>
 int compare_entries(const T* x, const AxisSplit& split, int64_t a, int64_t b) {
@@ -24,10 +30,8 @@ int compare_entries(const T* x, const AxisSplit& split, int64_t a, int64_t b) {
     for (int64_t i = 0; i < split.inner; ++i) {
       if (left[i] < right[i]) return -1;
       if (right[i] < left[i]) return 1;
-      if constexpr (std::is_floating_point_v<T>) {
-        const int nan = static_cast<int>(std::isnan(left[i])) - static_cast<int>(std::isnan(right[i]));
-        if (nan != 0) return nan;
-      }
+      const int nan = static_cast<int>(is_nan(left[i])) - static_cast<int>(is_nan(right[i]));
+      if (nan != 0) return nan;
     }
   }
   return 0;

@@ -135,9 +135,9 @@ void run_specialised(Request request, const Session& session) {
   run(command);
 }
 
-/// `model.collage` for batch = 8  =>  `model.batch8.collage`
+/// `model.collage` for batch = 8  =>  `model.batch8.collage`. Streams serve all buckets.
 std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
-  if (output.empty()) return output;
+  if (output.empty() || output.starts_with("/dev/")) return output;
   std::filesystem::path path(output);
   std::string stem = path.stem().string();
   for (const ir::ShapeBinding& binding : bucket) stem += "." + binding.name + ir::to_string(binding.sizes);
@@ -151,7 +151,11 @@ void run_buckets(const Request& request, const Session& session) {
     std::string names;
     for (const ir::ShapeBinding& binding : bucket) names += " " + to_string(binding);
     one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
-    one.output = output_of(request.output, bucket);
+    for (std::string* file :
+         {&one.output, &one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json,
+          &one.compare.json, &one.quantize.save_calibration, &one.bisect, &one.trace.file}) {
+      *file = output_of(*file, bucket);
+    }
     if (one.output.empty() && !request.executes() && request.emit == Emit::All) {
       one.output = output_of(session.source.path().stem().string() + ".collage", bucket);
     }

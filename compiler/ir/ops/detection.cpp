@@ -12,6 +12,8 @@ namespace collage::ir::ops {
 namespace {
 
 constexpr int64_t kMostPooled = 1 << 16;
+/// Of samples across a bin, as the kernel takes at most where their number follows from the region.
+constexpr int64_t kMostRatio = 1024;
 /// Overlaps that are computed while the model is compiled.
 constexpr double kMostOverlaps = 4e9;
 
@@ -41,9 +43,12 @@ bool infer_roi_align(InferContext& ctx) {
     }
     shape.push_back(extent);
   }
-  if (ctx.attrs().get_int("sampling_ratio", 0) < 0) {
-    return ctx.attr_error("sampling_ratio", "`sampling_ratio` must not be negative");
+  const int64_t ratio = ctx.attrs().get_int("sampling_ratio", 0);
+  if (ratio < 0 || ratio > kMostRatio) {
+    return ctx.attr_error("sampling_ratio",
+                          fmt::format("`sampling_ratio` must be between 0 and {}, found {}", kMostRatio, ratio));
   }
+  if (rois > 0 && (x.shape[2] == 0 || x.shape[3] == 0)) return ctx.shape_error(0, "the pictures have no pixels");
   ctx.set_output(0, {x.dtype, std::move(shape)});
   return true;
 }

@@ -13,6 +13,8 @@
 namespace collage::ir::ops {
 namespace {
 
+constexpr int64_t kMostBlock = int64_t{1} << 40;
+
 bool require_byte(InferContext& ctx, size_t operand) {
   DType dtype = ctx.input(operand).dtype;
   if (dtype == DType::I8 || dtype == DType::U8) return true;
@@ -74,7 +76,10 @@ bool check_scale_along_axis(InferContext& ctx, DType dtype) {
   const Shape& scale = ctx.input(1).shape;
   const Shape& x = ctx.input(0).shape;
   const int64_t block = ctx.attrs().get_int("block_size", 0);
-  if (block < 0) return ctx.attr_error("block_size", fmt::format("`block_size` = {} is negative", block));
+  if (block < 0 || block > kMostBlock) {
+    return ctx.attr_error("block_size",
+                          fmt::format("`block_size` must be between 0 and {}, found {}", kMostBlock, block));
+  }
   if (!require_one_of(ctx, 1, kScales) || (ctx.has_input(2) && !require_dtype(ctx, 2, dtype))) return false;
   if (is_single(scale)) return !ctx.has_input(2) || require_single(ctx, 2);
   Shape wanted = x;

@@ -74,6 +74,17 @@ TEST_F(FilesOfTest, ModesStay) {
   EXPECT_EQ(about.st_mode & 07777U, 0640U);
 }
 
+TEST_F(FilesOfTest, MemoryOfTheSystemHoldsFilesLikeOthers) {
+  if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "no /dev/shm";
+  const std::string shared = "/dev/shm/collage_files_" + std::to_string(::getpid());
+  for (const std::string text : {"a long text", "short"}) {
+    EXPECT_TRUE(write_file(shared, {text}));
+    Result<std::string> bytes = read_file(shared);
+    EXPECT_EQ(bytes ? *bytes : bytes.message(), text);
+  }
+  fs::remove(shared);
+}
+
 TEST_F(FilesOfTest, WhatCannotBeReplacedIsWrittenToOrRefused) {
   EXPECT_TRUE(write_file("/dev/null", {std::string_view("text")}));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

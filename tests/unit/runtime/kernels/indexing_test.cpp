@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference kernels that work by index tensors, along lines of an axis, and on matrices; Einsum; Resize. Values are the
 // examples of ONNX's Operators.md or worked out by hand.
+#include "runtime/core/element.h"
 #include "tests/unit/runtime/kernels/fixture.h"
 
 namespace collage::runtime {
@@ -107,6 +108,10 @@ TEST(IndexingKernels, Unique) {
   const float nan = std::nanf("");
   expect_equal(run("Unique", {f32({4}, {nan, 1, nan, 0})})[0], f32({3}, {0, 1, nan}));
   EXPECT_EQ(run("Unique", {f32({0}, {})})[0].shape(), Shape{0});
+  Tensor half(DType::F16, {5});
+  const std::vector<double> values = {3, nan, 1, nan, 2};
+  for (size_t i = 0; i < values.size(); ++i) set_element(half.view(), static_cast<int64_t>(i), values[i]);
+  EXPECT_EQ(run("Unique", {half})[0].shape(), Shape{4});
 }
 
 TEST(IndexingKernels, TensorScatter) {

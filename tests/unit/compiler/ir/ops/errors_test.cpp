@@ -110,6 +110,10 @@ TEST(OpErrors, PicturesAndBoxes) {
   EXPECT_SAYS(n.infer("RoiAlign", {x, n.input({5, 5}), n.input({5}, DType::I64)}), "needs [5, 4]");
   EXPECT_SAYS(n.infer("RoiAlign", {x, n.input({5, 4}), n.input({5}, DType::I64)}, {{"output_width", integer(0)}}),
               "`output_width` must be between 1 and");
+  EXPECT_SAYS(n.infer("RoiAlign", {x, n.input({5, 4}), n.input({5}, DType::I64)}, {{"sampling_ratio", integer(40000)}}),
+              "`sampling_ratio` must be between 0 and 1024");
+  EXPECT_SAYS(n.infer("RoiAlign", {n.input({1, 1, 0, 7}), n.input({5, 4}), n.input({5}, DType::I64)}),
+              "the pictures have no pixels");
   EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 3})}), "NotConstant");
   EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 4})}), "needs [1, 2, 3]");
   EXPECT_SAYS(n.infer("Resize", {n.input({7}), none, none, n.ints({3})}, {{"antialias", integer(1)}}),
