@@ -11,15 +11,10 @@
 
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
 
 namespace collage::runtime {
 namespace {
-
-template <typename T>
-bool is_nan(T x) {
-  if constexpr (std::is_integral_v<T>) return false;
-  return std::isnan(static_cast<double>(x));
-}
 
 /// -1, 0 or 1: the order of two entries of the axis, element by element. What is no number comes last and equals itself.
 template <typename T>
@@ -30,7 +25,8 @@ int compare_entries(const T* x, const AxisSplit& split, int64_t a, int64_t b) {
     for (int64_t i = 0; i < split.inner; ++i) {
       if (left[i] < right[i]) return -1;
       if (right[i] < left[i]) return 1;
-      const int nan = static_cast<int>(is_nan(left[i])) - static_cast<int>(is_nan(right[i]));
+      const int nan = static_cast<int>(is_nan(static_cast<double>(left[i]))) -
+                      static_cast<int>(is_nan(static_cast<double>(right[i])));
       if (nan != 0) return nan;
     }
   }
