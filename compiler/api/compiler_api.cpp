@@ -211,8 +211,9 @@ char* collage_why(const collage_placement* placement, const char* nodes) {
 
 char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend) {
   if (nodes == nullptr || backend == nullptr) return nullptr;
-  return text_of(placement,
-                 [&](const api::PlacedModel& placed) { return api::explain(placed, {"", {nodes, backend}}); });
+  return text_of(placement, [&](const api::PlacedModel& placed) {
+    return api::explain(placed, {"", {nodes, backend}});
+  });
 }
 
 void collage_placement_free(collage_placement* placement) {

@@ -523,10 +523,6 @@ class RuleBuilder {
   std::set<std::string> used_knobs_;
 };
 
-}  // namespace
-
-namespace {
-
 struct LossRow {
   std::string_view name;
   std::string_view meaning;

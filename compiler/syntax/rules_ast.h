@@ -69,8 +69,8 @@ struct RepeatAst {
 struct PatternAst {
   enum class Kind {
     Value,  ///< `x`, `w: const`, `b?`, `_`, `none`
-    Op,     ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`; the name may
-            ///< also be that of a `def`
+    Op,  ///< `c = Conv(x, …)`; `optional`: `act?(…)`; several names in `ops`: `(Relu | Sigmoid)(x)`; the name may
+         ///< also be that of a `def`
     Alternatives,  ///< `A | B`
     Via            ///< `via elementwise{0, 4}(e)`: `ops`, `repeat`, operands[0]
   };

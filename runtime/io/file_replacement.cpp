@@ -110,7 +110,7 @@ Status FileReplacement::open_beside() {
 Result<FileReplacement> FileReplacement::write(const std::string& path,
                                                const std::vector<std::span<const char>>& pieces) {
   FileReplacement made;
-  struct stat old{};
+  struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (exists && S_ISDIR(old.st_mode)) return Status::error("is a directory");
   if ((exists && !S_ISREG(old.st_mode)) || is_of_the_system(path)) {

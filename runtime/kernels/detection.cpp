@@ -15,7 +15,7 @@ namespace collage::runtime {
 namespace {
 
 /// Most samples across a bin where their number follows from the size of the region.
-constexpr double kMostSamples = 1024;
+constexpr double kMostSamples = 4096;
 
 /// The four pixels around a sample, by their place in a plane. Outside of the picture all weights are 0.
 template <typename T>

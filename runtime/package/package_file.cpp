@@ -123,7 +123,7 @@ Status write_package_file(const std::string& path, const std::vector<SectionPiec
 Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return Status::error(std::string("cannot read: ") + std::strerror(errno));
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return Status::error("cannot read: is a directory");
   if (!S_ISREG(status.st_mode)) return Status::error("is not a regular file");

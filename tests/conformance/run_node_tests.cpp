@@ -296,7 +296,8 @@ std::vector<Way> all_ways() {
 }
 
 int usage() {
-  fmt::print(stderr, "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT] "
+  fmt::print(stderr,
+             "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT] "
              "[--steps N]\n");
   return 2;
 }

@@ -26,7 +26,8 @@ llvm::Value* Emitter::emit_load_byte(const ExprNode& e) {
   return from_bits(e.lanes == 1 ? wide : hidden(wide), e.lanes);
 }
 
-// An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata.
+// An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata, and copies of a scalar
+// into a constant vector that lies there, too.
 llvm::Value* Emitter::hidden(llvm::Value* v) {
   auto* type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
   const char* vectors = isa_.lanes == 16 ? "=v,0" : "=x,0";

@@ -137,7 +137,8 @@ void run_specialised(Request request, const Session& session) {
 
 /// `model.collage` for batch = 8  =>  `model.batch8.collage`. Streams serve all buckets.
 std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
-  if (output.empty() || output.starts_with("/dev/")) return output;
+  const bool is_stream = output.starts_with("/dev/") && !output.starts_with("/dev/shm/");
+  if (output.empty() || is_stream) return output;
   std::filesystem::path path(output);
   std::string stem = path.stem().string();
   for (const ir::ShapeBinding& binding : bucket) stem += "." + binding.name + ir::to_string(binding.sizes);

@@ -46,9 +46,7 @@ TEST_F(FilesOfTest, NothingIsThereBeforeItIsCommitted) {
 }
 
 TEST_F(FilesOfTest, AFileThatIsNotCommittedLeavesNothing) {
-  {
-    ASSERT_TRUE(FileReplacement::write(path("a"), {std::string_view("text")}));
-  }
+  { ASSERT_TRUE(FileReplacement::write(path("a"), {std::string_view("text")})); }
   EXPECT_EQ(files(), 0U);
 }
 
@@ -69,7 +67,7 @@ TEST_F(FilesOfTest, ModesStay) {
   ASSERT_TRUE(write("a", "old"));
   ASSERT_EQ(::chmod(path("a").c_str(), 0640), 0);
   ASSERT_TRUE(write("a", "new"));
-  struct stat about{};
+  struct stat about {};
   ASSERT_EQ(::stat(path("a").c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 07777U, 0640U);
 }
