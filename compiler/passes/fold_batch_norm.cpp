@@ -150,6 +150,15 @@ struct Merged {
   std::optional<Tensor> bias;  ///< none: MatMul
 };
 
+/// Whether f32 holds the products.
+bool is_finite(const Merged& merged) {
+  const auto finite = [](const Tensor& data) {
+    const auto elements = data.as<float>();
+    return std::all_of(elements.begin(), elements.end(), [](float element) { return std::isfinite(element); });
+  };
+  return finite(merged.weight) && (!merged.bias || finite(*merged.bias));
+}
+
 std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affine& affine) {
   size_t channels = affine.factor.size();
   const Tensor* weight = constant_f32_operand(graph, node, 1);
@@ -216,7 +225,7 @@ std::optional<MergeAfter> merge_after(const ir::Graph& graph, const Node& node) 
   std::optional<Affine> affine = affine_of(graph, node, operand, channel_axis(graph, target, operand));
   if (!affine || !is_finite(*affine)) return std::nullopt;
   std::optional<Merged> merged = merge(graph, target, *affine);
-  if (!merged) return std::nullopt;
+  if (!merged || !is_finite(*merged)) return std::nullopt;
   return MergeAfter{into, operand, std::move(*merged)};
 }
 
@@ -261,6 +270,7 @@ std::optional<MergeBefore> merge_before(const ir::Graph& graph, const Node& conv
       merged.bias->as<float>()[m] = static_cast<float>(sum);
     }
     if (bias == nullptr && !shifts(*affine)) merged.bias.reset();
+    if (!is_finite(merged)) continue;
     return MergeBefore{node.inputs[i], std::move(merged)};
   }
   return std::nullopt;

@@ -9,12 +9,14 @@
 // Only borders of the picture count: a Pad of images or channels stays, as does one that crops, and a pool whose last
 // windows leave the picture (`ceil_mode`).
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"
+#include "runtime/kernels/window.h"
 
 namespace collage::passes {
 namespace {
@@ -30,6 +32,7 @@ struct Border {
   ValueId x;
   Ints pads;  ///< in front of every dimension, then behind
   double fill = 0;
+  ValueId element = {};  ///< the constant of `fill`; invalid: 0
 };
 
 /// The free Pad that makes `id`, if it adds constant elements.
@@ -40,13 +43,25 @@ std::optional<Border> border_of(const GraphEdit& edit, ValueId id) {
   }
   const std::optional<Ints> pads = whole_numbers(edit.graph(), *pad, 1);
   if (!pads || std::any_of(pads->begin(), pads->end(), [](int64_t pad_by) { return pad_by < 0; })) return std::nullopt;
-  double fill = 0;
+  Border border{pad->inputs[0], *pads};
   if (ir::has_operand(*pad, 2)) {
-    const std::optional<double> number = number_of(edit, pad->inputs[2]);
+    border.element = pad->inputs[2];
+    const std::optional<double> number = number_of(edit, border.element);
     if (!number) return std::nullopt;
-    fill = *number;
+    border.fill = *number;
   }
-  return Border{pad->inputs[0], *pads, fill};
+  return border;
+}
+
+/// To the bit: a double does not tell all i64 apart.
+bool have_equal_elements(const GraphEdit& edit, const Border& a, const Border& b) {
+  if (a.element == b.element) return true;
+  if (!a.element.is_valid() || !b.element.is_valid()) {
+    const double given = a.element.is_valid() ? a.fill : b.fill;
+    return given == 0 && !std::signbit(given);
+  }
+  const ir::Tensor &left = edit.value(a.element).constant->data, &right = edit.value(b.element).constant->data;
+  return std::equal(left.data(), left.data() + left.bytes(), right.data(), right.data() + right.bytes());
 }
 
 /// Pads of the spatial dimensions; nullopt where images or channels are padded.
@@ -64,13 +79,17 @@ std::optional<Ints> picture_pads(const Border& border) {
   return pads;
 }
 
-/// The node's own pads and those of the border; nullopt where its own follow from the shape.
+/// The node's own pads and those of the border; nullopt where its own follow from the shape, and where windows do not
+/// take that many.
 std::optional<Ints> joined_pads(const Node& node, const Ints& border) {
   const std::string auto_pad = node.attrs.get_string("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
   Ints pads = auto_pad == "VALID" ? Ints() : node.attrs.get_ints("pads");
   pads.resize(border.size(), 0);
-  for (size_t i = 0; i < pads.size(); ++i) pads[i] += border[i];
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (border[i] > runtime::kMaxWindowValue - pads[i]) return std::nullopt;
+    pads[i] += border[i];
+  }
   return pads;
 }
 
@@ -78,10 +97,15 @@ bool is_never_negative(const GraphEdit& edit, ValueId id) {
   for (std::string_view op : {"Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax"}) {
     if (made_by(edit, id, op) != nullptr) return true;
   }
+  // Where the bounds exclude each other, the upper one is the result.
   const Node* clip = made_by(edit, id, "Clip");
-  const std::optional<double> low =
-      clip != nullptr && ir::has_operand(*clip, 1) ? number_of(edit, clip->inputs[1]) : std::nullopt;
-  return low && *low >= 0;
+  if (clip == nullptr || !ir::has_operand(*clip, 1)) return false;
+  for (size_t bound = 1; bound < clip->inputs.size(); ++bound) {
+    if (!ir::has_operand(*clip, bound)) continue;
+    const std::optional<double> number = number_of(edit, clip->inputs[bound]);
+    if (!number || !(*number >= 0)) return false;
+  }
+  return true;
 }
 
 /// Every window still has an element of the picture, as pools want it.
@@ -95,7 +119,8 @@ bool leaves_windows(const Node& pool, const Ints& pads) {
 }
 
 bool fits_pool(const GraphEdit& edit, const Node& pool, const Border& border, const Ints& pads, AttrMap* attrs) {
-  if (pool.outputs.size() != 1 || pool.attrs.get_int("ceil_mode", 0) != 0 || !leaves_windows(pool, pads)) return false;
+  if (pool.outputs.size() != 1 || pool.attrs.get_int("ceil_mode", 0) != 0) return false;
+  if (has_zero(edit, border.x) || !leaves_windows(pool, pads)) return false;
   if (pool.op->name == "MaxPool") {
     const bool is_least = border.fill == -std::numeric_limits<double>::infinity() ||
                           (border.fill == 0 && is_never_negative(edit, border.x));
@@ -127,7 +152,8 @@ void merge_pads(GraphEdit& edit, NodeId id) {
   const ValueId result = edit.node(id).outputs[0];
   const std::optional<Border> outer = border_of(edit, result);
   const std::optional<Border> inner = border_of(edit, edit.node(id).inputs[0]);
-  if (!outer || !inner || outer->fill != inner->fill || !is_read_by(edit, edit.node(id).inputs[0], 1)) return;
+  if (!outer || !inner || !have_equal_elements(edit, *outer, *inner)) return;
+  if (!is_read_by(edit, edit.node(id).inputs[0], 1)) return;
   Ints pads = outer->pads;
   for (size_t i = 0; i < pads.size(); ++i) pads[i] += inner->pads[i];
   std::vector<ValueId> inputs = {inner->x, edit.add_ints(edit.value(result).name + ".pads", pads)};

@@ -11,7 +11,7 @@
 //     Log(1 + Exp(x))                                                               =>   Softplus(x)
 //     x * Tanh(Softplus(x))                                                         =>   Mish(x)
 //
-// A part that something else reads is no part: the form stays.
+// A part that something else reads is no part: the form stays. So do integers, whose quotients are rounded.
 #include <cmath>
 #include <numbers>
 
@@ -40,7 +40,7 @@ ValueId sum_operand(const GraphEdit& edit, ValueId id, double number) {
   return beside_number(edit, private_made_by(edit, id, "Add"), number);
 }
 
-/// The values whose product `root` is, through private products and quotients by numbers; the numbers' product.
+/// The values whose product a node is, through private products and quotients by numbers; the numbers' product.
 struct Factors {
   std::vector<ValueId> values;
   double number = 1;
@@ -128,9 +128,11 @@ bool is_mish_part(const GraphEdit& edit, ValueId id, ValueId x) {
   return softplus != nullptr && softplus->inputs[0] == x;
 }
 
+/// A product, or a quotient by a number.
 void fuse_product(GraphEdit& edit, NodeId id) {
   const Node& node = edit.node(id);
   const ValueId result = node.outputs[0];
+  if (node.op->name == "Div" && !number_of(edit, node.inputs[1])) return;
   Factors factors;
   collect_factors(edit, node, 2, &factors);
   if (factors.values.size() != 2) return;
@@ -199,6 +201,8 @@ void fuse_softplus(GraphEdit& edit, NodeId id) {
 bool fuse_activations(ir::Graph& graph, PassContext&) {
   return rewrite_all(graph, [](GraphEdit& edit, NodeId id) {
     const std::string_view op = edit.node(id).op->name;
+    const bool is_part = op == "Mul" || op == "Div" || op == "Reciprocal" || op == "Log";
+    if (!is_part || !runtime::is_float(edit.value(edit.node(id).outputs[0]).type.dtype)) return;
     if (op == "Mul" || op == "Div") fuse_product(edit, id);
     if (!edit.is_free(id)) return;
     if (op == "Div" || op == "Reciprocal") fuse_sigmoid(edit, id);

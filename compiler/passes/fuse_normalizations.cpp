@@ -15,8 +15,6 @@
 //     =>  %y = GroupNormalization(%x, %scale, %shift) {num_groups = groups}
 //
 // A part that something else reads is no part: the form stays.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -25,6 +23,7 @@
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"
+#include "runtime/core/text.h"
 
 namespace collage::passes {
 namespace {
@@ -35,11 +34,6 @@ using ir::NodeId;
 using ir::Shape;
 using ir::Tensor;
 using ir::ValueId;
-
-/// The shortest decimal of an f32: what the model's author wrote.
-double shortest(double number) {
-  return std::stod(fmt::format("{}", static_cast<float>(number)));
-}
 
 /// Over the last dimensions, which stay with extent 1: the first of them, as a negative axis.
 std::optional<int64_t> trailing_axis(const GraphEdit& edit, const Node& reduction) {
@@ -109,7 +103,10 @@ std::optional<Variance> variance_of(const GraphEdit& edit, ValueId sum) {
   if (mean == nullptr) return std::nullopt;
   const std::optional<int64_t> axis = trailing_axis(edit, *mean);
   if (!axis) return std::nullopt;
-  return Variance{mean->inputs[0], *axis, shortest(with_epsilon->number)};
+  // The attribute of the operator is an f32.
+  const auto epsilon = static_cast<float>(with_epsilon->number);
+  if (static_cast<double>(epsilon) != with_epsilon->number) return std::nullopt;
+  return Variance{mean->inputs[0], *axis, runtime::shortest_double(epsilon)};
 }
 
 /// Div(d, root) or Mul(d, inverse root).

@@ -175,7 +175,7 @@ class QuantizedFinder {
   /// The QuantizeLinear `id` with the product before it, if that can be computed in integers.
   std::optional<QuantizedProduct> product_before(NodeId id) const {
     std::optional<Conversion> y = conversion_at(graph_, id, "QuantizeLinear");
-    if (!y || !y->is_plain()) return std::nullopt;
+    if (!y || !y->is_plain() || !is_byte(y->dtype)) return std::nullopt;
     NodeId at = private_producer(graph_, graph_.node(id).inputs[0]);
     if (at.is_valid() && is_implied(graph_, graph_.node(at), *y)) {
       at = private_producer(graph_, graph_.node(at).inputs[0]);
@@ -239,19 +239,22 @@ bool is_same_scale(const Conversion& a, const Conversion& b) {
          a.zero_at(0) == b.zero_at(0);
 }
 
-bool moves_elements(std::string_view op) {
+/// MaxPool, which compares, takes integers that are computed with; the others take all dtypes.
+bool moves_elements(std::string_view op, DType dtype) {
   static constexpr std::string_view kMovements[] = {"DepthToSpace", "Flatten", "MaxPool",   "Reshape",  "Slice",
                                                     "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"};
+  if (op == "MaxPool" && !runtime::is_arithmetic(dtype)) return false;
   return std::find(std::begin(kMovements), std::end(kMovements), op) != std::end(kMovements);
 }
 
 std::optional<QuantizedMovement> movement_before(const Graph& graph, NodeId id) {
   const std::optional<Conversion> y = conversion_at(graph, id, "QuantizeLinear");
-  if (!y || graph.value(graph.node(id).inputs[0]).type.dtype != DType::F32) return std::nullopt;
+  // Floats of 8 bits: a conversion back saturates infinities.
+  if (!y || runtime::is_float(y->dtype)) return std::nullopt;
   const std::optional<Conversion> direct = dequantized(graph, graph.node(id), 0);
   if (direct && is_same_scale(*direct, *y)) return QuantizedMovement{{}, direct->integers};
   const NodeId at = private_producer(graph, graph.node(id).inputs[0]);
-  if (!at.is_valid() || !moves_elements(graph.node(at).op->name)) return std::nullopt;
+  if (!at.is_valid() || !moves_elements(graph.node(at).op->name, y->dtype)) return std::nullopt;
   const std::optional<Conversion> x = dequantized(graph, graph.node(at), 0);
   if (!x || !is_same_scale(*x, *y)) return std::nullopt;
   return QuantizedMovement{at, x->integers};

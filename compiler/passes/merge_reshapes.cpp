@@ -53,15 +53,16 @@ bool merge_two(GraphEdit& edit, NodeId id) {
   return true;
 }
 
-/// The operand of `node` that has the result's shape while all others are numbers; or both of two.
-std::vector<size_t> shaped_operands(const GraphEdit& edit, const Node& node) {
+/// The operand of `node` that has the result's shape while all others are numbers of no higher rank than `rank`; or both
+/// of two.
+std::vector<size_t> shaped_operands(const GraphEdit& edit, const Node& node, size_t rank) {
   std::vector<size_t> shaped;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid()) continue;
     const ir::TensorType& type = edit.value(node.inputs[i]).type;
     if (type.shape == edit.value(node.outputs[0]).type.shape) {
       shaped.push_back(i);
-    } else if (type.shape.size() > 1 || runtime::element_count(type.shape) != 1) {
+    } else if (type.shape.size() > std::min<size_t>(1, rank) || runtime::element_count(type.shape) != 1) {
       return {};
     }
   }
@@ -80,7 +81,7 @@ void cancel_around(GraphEdit& edit, NodeId id) {
     const Node& node = edit.node(value.producer);
     if (!is_pointwise(node)) return;
     chain.push_back(value.producer);
-    const std::vector<size_t> shaped = shaped_operands(edit, node);
+    const std::vector<size_t> shaped = shaped_operands(edit, node, wanted.size());
     if (shaped.empty()) return;
     std::vector<const Node*> before;
     for (size_t operand : shaped) {
@@ -93,11 +94,12 @@ void cancel_around(GraphEdit& edit, NodeId id) {
     at = node.inputs[shaped[0]];
   }
   // From the reshapes to the result, on the shape that both have.
+  const size_t rank = wanted.size();
   ValueId moved;
   for (size_t i = chain.size(); i-- > 0;) {
     const Node node = edit.node(chain[i]);
     std::vector<ValueId> inputs = node.inputs;
-    for (size_t operand : shaped_operands(edit, node)) {
+    for (size_t operand : shaped_operands(edit, node, rank)) {
       inputs[operand] = moved.is_valid() ? moved : reshape_of(edit, node.inputs[operand])->inputs[0];
     }
     moved = edit.add(node.op->name, std::move(inputs), node.attrs, chain[i]);

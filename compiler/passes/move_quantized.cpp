@@ -9,8 +9,8 @@
 //     QuantizeLinear(Reshape(%x), %s, %z)                 =>   Reshape(QuantizeLinear(%x, %s, %z))
 //                                                              where %x is made by a product or its activation
 //
-// With one scale for all elements; a Transpose also where the scale is per channel. Only conversions that nothing else
-// reads.
+// With one scale for all elements; a Transpose also where the scale is per channel. Blocks of one scale stay: elements
+// that move leave them. Only conversions that nothing else reads.
 #include <algorithm>
 #include <numeric>
 
@@ -38,9 +38,10 @@ bool picks_elements(const Node& node) {
   return keeps_elements(op) || std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-/// A conversion from or to bytes whose scale and zero point are constants.
+/// A conversion whose scale and zero point are constants, of all elements or of the channels.
 const Node* constant_conversion(const GraphEdit& edit, const Node* node) {
   if (node == nullptr || node->inputs.size() < 2 || node->inputs.size() > 3) return nullptr;
+  if (node->attrs.get_int("block_size", 0) != 0) return nullptr;
   if (!edit.value(node->inputs[1]).is_constant()) return nullptr;
   return !ir::has_operand(*node, 2) || edit.value(node->inputs[2]).is_constant() ? node : nullptr;
 }

@@ -67,7 +67,7 @@ ValueId beside_neutral(const GraphEdit& edit, const Node& node) {
 bool is_widening(DType from, DType to) {
   if (from == to) return true;
   switch (from) {
-    case DType::Bool: return true;
+    case DType::Bool: return to != DType::F8E8M0;  // it has no 0
     case DType::U8: return to == DType::I32 || to == DType::I64 || to == DType::F32 || to == DType::F64;
     case DType::I8: return to == DType::I32 || to == DType::I64 || to == DType::F32 || to == DType::F64;
     case DType::I32: return to == DType::I64 || to == DType::F64;
@@ -113,8 +113,9 @@ bool keeps_order(const GraphEdit& edit, const Node& node) {
   if (op == "Slice") return !ir::has_operand(node, 4) || are_all(whole_numbers(edit.graph(), node, 4), 1);
   if (op == "Pad") return are_all(whole_numbers(edit.graph(), node, 1), 0);
   if (op == "Resize") {
+    // Dimensions of equal extent whose scale is 1 are copied in every mode but that of a region.
     return node.attrs.get_string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" &&
-           !ir::has_operand(node, 1) && node.attrs.get_string("mode", "nearest") != "cubic";
+           (!ir::has_operand(node, 2) || is_all(edit, node.inputs[2], 1));
   }
   if (op == "Split") return node.outputs.size() == 1;
   if (op == "Clip") return is_open_bound(edit, node, 1, -kInfinity) && is_open_bound(edit, node, 2, kInfinity);

@@ -86,7 +86,7 @@ OpDef reduce(std::string_view doc) {
 
 OpDef extreme(std::string_view doc) {
   OpDef op = reduce(doc);
-  op.infer = infer_reduce<TypeClass::Any>;
+  op.infer = infer_reduce<TypeClass::NumberOrBool>;
   return op;
 }
 

@@ -11,7 +11,7 @@ namespace {
 using ir::DType;
 using ir::ValueId;
 
-constexpr int64_t kI64 = 7, kF64 = 11, kF32 = 1;  // ONNX's numbers of dtypes
+constexpr int64_t kI64 = 7, kF64 = 11, kF32 = 1, kBool = 9, kF8E8M0 = 24;  // ONNX's numbers of dtypes
 
 struct MergeEqual : PassFixture {};
 
@@ -104,12 +104,42 @@ TEST_F(RemoveNoOps, WhatEqualsItsOperand) {
   expect(false, "MaxPool", alone, with({{"kernel_shape", Ints{3}}, {"pads", Ints{1, 1}}}));
 }
 
+TEST_F(RemoveNoOps, ResizeByOneOnly) {
+  const auto by = [this](std::vector<float> scales) {
+    return [=, this](ValueId x) {
+      ir::Tensor data(DType::F32, {static_cast<int64_t>(scales.size())});
+      std::copy(scales.begin(), scales.end(), data.as<float>().begin());
+      return std::vector<ValueId>{x, ValueId(), constant(data)};
+    };
+  };
+  const auto to_sizes = [this](ValueId x) {
+    return std::vector<ValueId>{x, number(0, {6}), ValueId(), ints({2, 1, 3})};
+  };
+  for (const std::string mode : {"nearest", "linear", "cubic"}) {
+    for (const std::string from : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric",
+                                   "align_corners", "tf_half_pixel_for_nn"}) {
+      SCOPED_TRACE(mode + " " + from);
+      const ir::AttrMap attrs = with({{"mode", mode}, {"coordinate_transformation_mode", from}});
+      expect(true, "Resize", by({1, 1, 1}), attrs);
+      expect(true, "Resize", to_sizes, attrs);
+      expect(false, "Resize", by({1, 1, 1.25f}), attrs);  // 3.75 is rounded down to 3
+    }
+  }
+  expect(false, "Resize", to_sizes, with({{"coordinate_transformation_mode", std::string("tf_crop_and_resize")}}));
+}
+
 TEST_F(RemoveNoOps, CastsThereAndBack) {
   const ValueId x = input({4});
   const ValueId wide = node("Cast", {node("Cast", {x}, with({{"to", kF64}}))}, with({{"to", kF32}}));
   output(node("Exp", {wide}));
   EXPECT_TRUE(apply(remove_no_ops));
   EXPECT_EQ(ops(), "Exp");
+}
+
+TEST_F(RemoveNoOps, CastsThroughADtypeWithoutZero) {
+  const ValueId there = node("Cast", {input({4}, DType::Bool)}, with({{"to", kF8E8M0}}));
+  output(node("Not", {node("Cast", {there}, with({{"to", kBool}}))}));
+  EXPECT_FALSE(apply(remove_no_ops));
 }
 
 TEST_F(RemoveNoOps, NarrowingCastsPinsAndOutputsOfInputsStay) {
@@ -197,6 +227,16 @@ TEST_F(MergeReshapes, EmptyTensors) {
   output(node("Neg", {node("Flatten", {node("Unsqueeze", {x, ints({0})})})}));
   EXPECT_TRUE(apply(merge_reshapes));
   EXPECT_EQ(ops(), "Reshape Neg");
+}
+
+TEST_F(MergeReshapes, NumbersOfAHigherRankMakeTheShape) {
+  for (const ir::Shape& shape : {ir::Shape{}, ir::Shape{1}}) {
+    restart();
+    const ValueId scalar = node("ReduceMax", {input({2, 3})}, with({{"axes", Ints{0, 1}}, {"keepdims", int64_t{0}}}));
+    output(node("Exp", {reshape(node("Add", {reshape(scalar, {1, 1}), number(2, shape)}), {})}));
+    EXPECT_EQ(apply(merge_reshapes), shape.empty());
+    EXPECT_EQ(ops(), shape.empty() ? "ReduceMax Add Exp" : "ReduceMax Reshape Add Reshape Exp");
+  }
 }
 
 struct MoveTransposes : PassFixture {};

@@ -62,6 +62,39 @@ TEST_F(FoldPads, NotWhatComputesOtherNumbers) {
   EXPECT_FALSE(apply(fold_pads));
 }
 
+TEST_F(FoldPads, NotMoreThanWindowsTake) {
+  const ValueId far = pad(input({1, 1, 8}), {0, 0, 600000, 0, 0, 0});
+  output(node("Conv", {far, weights({1, 1, 3})}, with({{"pads", Ints{600000, 0}}, {"strides", Ints{300000}}})));
+  EXPECT_FALSE(apply(fold_pads));
+}
+
+TEST_F(FoldPads, ClipThatIsNeverNegative) {
+  const ValueId x = input({1, 2, 5, 5});
+  const Ints around = {0, 0, 1, 1, 0, 0, 1, 1};
+  output(pool("MaxPool", pad(node("Clip", {x, number(0), number(6)}), around)));
+  output(pool("MaxPool", pad(node("Clip", {x, number(1), number(-1)}), around)));  // -1 everywhere
+  EXPECT_TRUE(apply(fold_pads));
+  EXPECT_EQ(ops(), "Clip MaxPool Clip Pad MaxPool");
+}
+
+TEST_F(FoldPads, NotAroundAnEmptyPicture) {
+  const ValueId border = pad(node("Relu", {input({1, 1, 0})}), {0, 0, 1, 0, 0, 1});
+  output(node("MaxPool", {border}, with({{"kernel_shape", Ints{2}}})));  // a window of the border only
+  EXPECT_FALSE(apply(fold_pads));
+}
+
+TEST_F(FoldPads, NotElementsThatDoublesDoNotTellApart) {
+  const auto whole = [this](int64_t element) {
+    ir::Tensor data(DType::I64, {});
+    data.as<int64_t>()[0] = element;
+    return constant(std::move(data));
+  };
+  constexpr int64_t kLarge = int64_t{1} << 53;
+  const ValueId inner = node("Pad", {input({2}, DType::I64), ints({1, 1}), whole(kLarge + 1)});
+  output(node("Neg", {node("Pad", {inner, ints({1, 1}), whole(kLarge)})}));
+  EXPECT_FALSE(apply(fold_pads));
+}
+
 struct FoldScales : PassFixture {};
 
 TEST_F(FoldScales, BehindConvolutions) {
@@ -110,6 +143,13 @@ TEST_F(FoldScales, NotWhatDependsOnMoreThanTheChannel) {
   EXPECT_FALSE(fold_batch_norm(graph_, context_)) << ops();
 }
 
+TEST_F(FoldScales, NotWhereWeightsBecomeInfinite) {
+  const ValueId x = input({1, 4, 5, 5}), w = number(1e20f, {6, 4, 3, 3});
+  output(node("Mul", {node("Conv", {x, w}), number(1e25f)}));
+  output(node("Conv", {node("Mul", {x, number(1e25f)}), w}));
+  EXPECT_FALSE(fold_batch_norm(graph_, context_)) << ops();
+}
+
 struct MoveQuantized : PassFixture {
   ValueId dequantize(ValueId q, float scale = 0.5f) { return node("DequantizeLinear", {q, number(scale)}); }
   ValueId quantize(ValueId x, float scale = 0.5f) {
@@ -145,6 +185,19 @@ TEST_F(MoveQuantized, NotWhereScalesDifferOrOthersRead) {
   output(transpose(read, {1, 0}));
   output(node("Neg", {read}));
   output(quantize(reshape(node("Exp", {input({3, 2})}), {6})));  // nothing there takes integers
+  EXPECT_FALSE(apply(move_quantized));
+}
+
+TEST_F(MoveQuantized, NotBlocksOfOneScale) {
+  const auto blocks = [](int64_t size) { return with({{"axis", int64_t{1}}, {"block_size", size}}); };
+  const ValueId halves = node("DequantizeLinear", {input({2, 4}, DType::I8), weights({2, 2})}, blocks(2));
+  output(node("Neg", {transpose(halves, {1, 0})}));
+  const ValueId one = weights({1, 1});
+  const auto whole = [&] { return node("DequantizeLinear", {input({1, 4}, DType::I8), one}, blocks(4)); };
+  output(node("Neg", {reshape(whole(), {4})}));
+  output(node("Neg", {node("Concat", {whole(), whole()}, with({{"axis", int64_t{0}}}))}));
+  const ValueId row = reshape(node("Relu", {input({2, 3})}), {1, 6});
+  output(node("QuantizeLinear", {row, one, constant(ir::Tensor(DType::I8, {1, 1}))}, blocks(6)));
   EXPECT_FALSE(apply(move_quantized));
 }
 

@@ -120,6 +120,25 @@ TEST_F(FuseParts, MishAndSoftplus) {
   EXPECT_EQ(ops(), "Mish Softplus Tanh Mul");
 }
 
+TEST_F(FuseParts, QuotientsByAPart) {
+  const ValueId x = input({2, 3});
+  output(node("Div", {x, node("Tanh", {node("Softplus", {x})})}));
+  const ValueId erf = node("Erf", {node("Div", {x, number(std::numbers::sqrt2_v<float>)})});
+  output(node("Div", {mul(x, 0.5f, false), add(erf, 1, false)}));
+  const ValueId gate = node("HardSigmoid", {x}, with({{"alpha", 1.0 / 6}, {"beta", 0.5}}));
+  output(node("Div", {x, add(gate, 1, false)}));
+  output(node("Div", {x, node("HardSigmoid", {x}, with({{"alpha", 1.0 / 6}, {"beta", 0.5}}))}));
+  EXPECT_FALSE(apply(fuse_activations));
+}
+
+TEST_F(FuseParts, IntegersStay) {
+  const ValueId x = input({2, 3}, DType::I64);
+  const auto clipped = [&] { return node("Clip", {node("Add", {x, ints({3})}), ints({0}), ints({6})}); };
+  output(node("Div", {clipped(), ints({6})}));
+  output(node("Div", {node("Mul", {x, clipped()}), ints({6})}));
+  EXPECT_FALSE(apply(fuse_activations));
+}
+
 struct FuseSoftmax : PassFixture {
   ValueId reduce(const std::string& op, ValueId x, int64_t axis) {
     return op == "ReduceSum" ? node(op, {x, ints({axis})}) : node(op, {x}, with({{"axes", Ints{axis}}}));
@@ -198,6 +217,22 @@ TEST_F(FuseNormalizations, LayerNormWithoutScaleOrWithOtherShapes) {
   output(node("Add", {node("Mul", {normalized(input({2, 4}), {}), weights({2, 1})}), weights({4})}));
   EXPECT_TRUE(apply(fuse_normalizations, 1e-5));
   EXPECT_EQ(ops(), "LayerNormalization Neg LayerNormalization LayerNormalization Mul Add");
+}
+
+// The attribute of the operator is an f32.
+TEST_F(FuseNormalizations, EpsilonOfDoubles) {
+  for (const auto& [number, is_fused] : {std::pair(0x1p-10, true), std::pair(1.23456789123e-3, false)}) {
+    graph_ = ir::Graph();
+    ir::Tensor epsilon(DType::F64, {});
+    epsilon.as<double>()[0] = number;
+    const ValueId x = input({2, 4}, DType::F64);
+    const ValueId d = node("Sub", {x, mean(x, {-1})}), variance = mean(node("Mul", {d, d}), {-1});
+    output(node("Div", {d, node("Sqrt", {node("Add", {variance, constant(epsilon)})})}));
+    EXPECT_EQ(apply(fuse_normalizations, 1e-12), is_fused);
+    if (is_fused) {
+      EXPECT_EQ(ops(), "LayerNormalization");
+    }
+  }
 }
 
 TEST_F(FuseNormalizations, LayerNormAsKerasWritesIt) {

@@ -163,6 +163,30 @@ TEST_F(FuseQuantized, MovementsAndPairsOfOneScale) {
   EXPECT_EQ(count("QuantizeLinear"), 2u);
 }
 
+TEST_F(FuseQuantized, ResultsThatAreNoBytesStay) {
+  const ValueId scale = floats({}, {0.02f}), c = node("Conv", {start(), weights({3, 4, 1, 1})});
+  graph_.mark_output(node("QuantizeLinear", {c, scale, filled<int16_t>(DType::I16, {}, 3)}));
+  EXPECT_FALSE(fuse());
+}
+
+TEST_F(FuseQuantized, MaximaOfDtypesThatNothingComparesStay) {
+  const ValueId scale = floats({}, {0.02f});
+  for (const DType dtype : {DType::F8E4M3FN, DType::U4}) {
+    const ValueId zero = constant(Tensor(dtype, {}));
+    const ValueId q = node("QuantizeLinear", {x_, scale, zero}), x = node("DequantizeLinear", {q, scale, zero});
+    const ValueId most = node("MaxPool", {x}, with("kernel_shape", Ints{2, 2}));
+    graph_.mark_output(node("QuantizeLinear", {most, scale, zero}));
+  }
+  EXPECT_FALSE(fuse());
+}
+
+TEST_F(FuseQuantized, InfinitiesAreSaturated) {
+  const ValueId scale = floats({}, {0.02f}), zero = constant(Tensor(DType::F8E5M2, {}));
+  const ValueId q = node("QuantizeLinear", {x_, scale, zero}, with("saturate", int64_t{0}));
+  graph_.mark_output(node("QuantizeLinear", {node("DequantizeLinear", {q, scale, zero}), scale, zero}));
+  EXPECT_FALSE(fuse());
+}
+
 TEST_F(FuseQuantized, WhatIsReadElsewhereStays) {
   const ValueId c = node("Conv", {start(), weights({3, 4, 1, 1})});
   graph_.mark_output(node("Sigmoid", {c}));
