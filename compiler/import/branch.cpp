@@ -20,9 +20,16 @@ std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, c
     return emitter.diags().error_at(support::Code::Redefinition, place, "its branch defines `{}` twice", name);
   };
   onnx::GraphProto copy = branch;
+  auto define_constant = [&](std::string& name) -> bool {
+    if (!define(name, emitter.take_name(name))) return false;
+    rename(name, names);
+    return true;
+  };
   for (auto& initializer : *copy.mutable_initializer()) {
-    if (!define(initializer.name(), emitter.take_name(initializer.name()))) return std::nullopt;
-    rename(*initializer.mutable_name(), names);
+    if (!define_constant(*initializer.mutable_name())) return std::nullopt;
+  }
+  for (auto& sparse : *copy.mutable_sparse_initializer()) {
+    if (!define_constant(*sparse.mutable_values()->mutable_name())) return std::nullopt;
   }
   for (const auto& inner : branch.node()) {
     for (const std::string& output : inner.output()) {

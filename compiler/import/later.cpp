@@ -104,9 +104,11 @@ bool random_like(PendingNode& node, Emitter& emitter) {
   node.op += "Like";
   node.attrs.erase("shape");
   if (!node.attrs.has("dtype")) node.attrs.set("dtype", int64_t{1});
-  set_input(node, 0,
-            emitter.graph().add_constant(emitter.fresh_name(name_for(node, "shape")),
-                                         ir::make_constant(ir::Tensor(DType::U8, shape))));
+  // Only its shape is read. Its zeros are not looked at, so that the system need not give memory for them.
+  ir::Constant zeros;
+  zeros.form = ir::Constant::Form::Splat;
+  zeros.data = ir::Tensor(DType::U8, shape);
+  set_input(node, 0, emitter.graph().add_constant(emitter.fresh_name(name_for(node, "shape")), std::move(zeros)));
   return name_seed(node, emitter);
 }
 

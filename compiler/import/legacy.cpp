@@ -27,15 +27,15 @@ bool legacy_broadcast(PendingNode& node, Emitter& emitter) {
   if (!is_broadcast || !has_axis || !has_input(node, 0) || !has_input(node, 1)) return true;
   auto rank = static_cast<int64_t>(emitter.type(node.inputs[0]).shape.size());
   Shape shape = emitter.type(node.inputs[1]).shape;
-  if (axis < 0) axis += rank;
-  int64_t missing = rank - axis - static_cast<int64_t>(shape.size());
-  if (axis < 0 || missing < 0) {
+  const int64_t last = rank - static_cast<int64_t>(shape.size());
+  const int64_t from = axis < 0 ? axis + rank : axis;
+  if (from < 0 || from > last) {
     return emitter.diags().error_at(Code::BadAttribute, node.where, "axis {} does not fit operands of shape {} and {}",
                                     axis, runtime::to_string(emitter.type(node.inputs[0]).shape),
                                     runtime::to_string(shape));
   }
-  if (missing == 0) return true;
-  shape.insert(shape.end(), static_cast<size_t>(missing), 1);
+  if (from == last) return true;
+  shape.insert(shape.end(), static_cast<size_t>(last - from), 1);
   ValueId target = emitter.add_ints(name_for(node, "shape"), shape);
   node.inputs[1] = emitter.emit_before(node, "Reshape", {node.inputs[1], target}, {}, name_for(node, "aligned"));
   return node.inputs[1].is_valid();

@@ -41,6 +41,7 @@ void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read
 void rename_captures(onnx::GraphProto& graph, NewNames names) {
   for (const auto& input : graph.input()) names.erase(input.name());
   for (const auto& initializer : graph.initializer()) names.erase(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer()) names.erase(sparse.values().name());
   for (const auto& node : graph.node()) {
     for (const std::string& output : node.output()) names.erase(output);
   }
@@ -76,6 +77,7 @@ void make_names_visible(onnx::GraphProto& proto) {
   show_controls_of(*proto.mutable_output());
   show_controls_of(*proto.mutable_value_info());
   show_controls_of(*proto.mutable_initializer());
+  for (auto& sparse : *proto.mutable_sparse_initializer()) show_controls(sparse.mutable_values()->mutable_name());
   for (auto& node : *proto.mutable_node()) {
     show_controls(node.mutable_name());
     for (std::string& input : *node.mutable_input()) show_controls(&input);

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 #include "compiler/import/proto.h"
+#include "compiler/import/sparse.h"
 
 namespace collage::import {
 
@@ -37,6 +39,7 @@ GraphRef OnnxFile::graph() const {
 std::vector<ir::OpenInput> OnnxFile::inputs() const {
   std::set<std::string> defaults;
   for (const auto& initializer : proto_->graph().initializer()) defaults.insert(initializer.name());
+  for (const auto& sparse : proto_->graph().sparse_initializer()) defaults.insert(sparse.values().name());
   std::vector<ir::OpenInput> inputs = open_inputs(proto_->graph());
   std::erase_if(inputs, [&](const ir::OpenInput& input) { return defaults.contains(input.name); });
   return inputs;
@@ -88,6 +91,7 @@ runtime::Result<NodeView> OnnxFile::node(GraphRef graph, int index) const {
   const onnx::NodeProto& node = graph->node(index);
   NodeView view;
   view.op = node.op_type();
+  view.domain = domain_of(node.domain());
   std::string name = node.name();
   for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
   view.where = fmt::format("{}: node '{}' ({})", path_, name, node.op_type());
@@ -110,17 +114,21 @@ runtime::Result<const ir::Tensor*> OnnxFile::initializer(GraphRef graph, const s
   const std::lock_guard lock(mutex_);
   auto [known, is_new] = initializers_.try_emplace(graph);
   if (is_new) {
-    for (const auto& tensor : graph->initializer()) known->second.emplace(tensor.name(), &tensor);
+    for (const auto& tensor : graph->initializer()) known->second.emplace(tensor.name(), Initializer{&tensor});
+    for (const auto& tensor : graph->sparse_initializer())
+      known->second.emplace(tensor.values().name(), Initializer{nullptr, &tensor});
   }
-  auto proto = known->second.find(name);
-  if (proto == known->second.end()) return static_cast<const ir::Tensor*>(nullptr);
-  auto made = tensors_.find(proto->second);
-  if (made == tensors_.end()) {
-    runtime::Result<ir::Tensor> tensor = tensor_of(*proto->second, {folder_, &access_});
+  auto found = known->second.find(name);
+  if (found == known->second.end()) return static_cast<const ir::Tensor*>(nullptr);
+  Initializer& initializer = found->second;
+  if (!initializer.made) {
+    const ExternalData external{folder_, &access_};
+    runtime::Result<ir::Tensor> tensor = initializer.dense != nullptr ? tensor_of(*initializer.dense, external)
+                                                                      : dense_tensor_of(*initializer.sparse, external);
     if (!tensor) return tensor.status();
-    made = tensors_.emplace(proto->second, std::move(*tensor)).first;
+    initializer.made = std::move(*tensor);
   }
-  return static_cast<const ir::Tensor*>(&made->second);
+  return static_cast<const ir::Tensor*>(&*initializer.made);
 }
 
 std::vector<ir::OpenInput> open_inputs(const onnx::GraphProto& graph) {

@@ -19,6 +19,7 @@
 namespace onnx {
 class GraphProto;
 class ModelProto;
+class SparseTensorProto;
 class TensorProto;
 }  // namespace onnx
 
@@ -30,6 +31,7 @@ using GraphRef = const onnx::GraphProto*;
 /// One node as written, for who runs it without a graph.
 struct NodeView {
   std::string op;
+  std::string domain;                                   ///< of the operator; empty: the standard's
   std::string where;                                    ///< `model.onnx: node 'loop' (Loop)`
   std::vector<std::string> inputs;                      ///< empty: left out
   std::vector<std::string> outputs;                     ///< empty: unwanted
@@ -76,9 +78,13 @@ class OnnxFile {
   std::string folder_;
   support::FileAccess access_;
   std::unique_ptr<onnx::ModelProto> proto_;
-  mutable std::mutex mutex_;  ///< of the two below
-  mutable std::map<GraphRef, std::map<std::string, const onnx::TensorProto*, std::less<>>> initializers_;
-  mutable std::map<const onnx::TensorProto*, ir::Tensor> tensors_;
+  mutable std::mutex mutex_;  ///< of what is below
+  struct Initializer {
+    const onnx::TensorProto* dense = nullptr;  ///< or:
+    const onnx::SparseTensorProto* sparse = nullptr;
+    std::optional<ir::Tensor> made = {};
+  };
+  mutable std::map<GraphRef, std::map<std::string, Initializer, std::less<>>> initializers_;
 };
 
 /// Inputs of a graph that are tensors, as declared.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bit>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <type_traits>
 
+#include "runtime/core/text.h"
 #include "runtime/io/element_formats.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/mapped_bytes.h"
@@ -151,11 +153,12 @@ Result<ExternalBytes> open_external(const TensorProto& proto, const ExternalData
   if (range->length >= 0 && static_cast<uint64_t>(range->length) != need) {
     return fail(fmt::format("{} bytes for a tensor of {}", range->length, need));
   }
-  Result<runtime::Descriptor> file = runtime::open_to_read(path.string());
+  Result<runtime::Descriptor> file = access.open(path.string(), external.folder);
   if (!file) return fail(fmt::format("cannot read `{}`: {}", path.string(), file.message()));
-  std::error_code problem;
-  uint64_t size = std::filesystem::file_size(path, problem);
-  if (problem) return fail(fmt::format("cannot read `{}`: {}", path.string(), problem.message()));
+  struct stat about {};
+  if (::fstat(file->get(), &about) != 0)
+    return fail(fmt::format("cannot read `{}`: {}", path.string(), std::strerror(errno)));
+  const auto size = static_cast<uint64_t>(about.st_size);
   auto offset = static_cast<uint64_t>(range->offset);
   if (offset > size || need > size - offset) {
     return fail(fmt::format("{} bytes at {} of a file of {}", need, offset, size));
@@ -288,15 +291,6 @@ Result<Tensor> tensor_of(const TensorProto& proto, const ExternalData& external)
   return tensor;
 }
 
-double shortest_double(float value) {
-  if (!std::isfinite(value)) return value;
-  char text[32];
-  auto [end, problem] = std::to_chars(text, text + sizeof text, value);
-  double result = value;
-  if (problem == std::errc()) std::from_chars(text, end, result);
-  return result;
-}
-
 Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const ExternalData& external) {
   using runtime::AttrValue;
   if (proto.has_ref_attr_name() && !proto.ref_attr_name().empty()) {
@@ -321,14 +315,14 @@ Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const Exter
       type = AttributeProto::STRINGS;
   }
   switch (type) {
-    case AttributeProto::FLOAT: return AttrValue(shortest_double(proto.f()));
+    case AttributeProto::FLOAT: return AttrValue(runtime::shortest_double(proto.f()));
     case AttributeProto::INT: return AttrValue(int64_t{proto.i()});
     case AttributeProto::STRING: return AttrValue(proto.s());
     case AttributeProto::INTS: return AttrValue(runtime::Ints(proto.ints().begin(), proto.ints().end()));
     case AttributeProto::STRINGS: return AttrValue(runtime::Strings(proto.strings().begin(), proto.strings().end()));
     case AttributeProto::FLOATS: {
       runtime::Floats floats;
-      for (float value : proto.floats()) floats.push_back(shortest_double(value));
+      for (float value : proto.floats()) floats.push_back(runtime::shortest_double(value));
       return AttrValue(std::move(floats));
     }
     case AttributeProto::TENSOR: {

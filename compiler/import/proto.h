@@ -46,9 +46,6 @@ struct ExternalData {
 
 runtime::Result<runtime::Tensor> tensor_of(const onnx::TensorProto& proto, const ExternalData& external);
 
-/// Returns the double of the float's shortest decimal: 1e-05, not 9.99999974e-06.
-double shortest_double(float value);
-
 runtime::Result<runtime::AttrValue> attribute_of(const onnx::AttributeProto& proto, const ExternalData& external);
 
 }  // namespace collage::import

@@ -13,6 +13,9 @@ using ir::Shape;
 using runtime::Ints;
 using support::Code;
 
+/// No tensor has as many elements along one axis.
+constexpr double kMostExtent = 0x1p40;
+
 /// The operands for all dimensions.
 struct Extents {
   std::vector<double> roi;
@@ -56,8 +59,12 @@ bool keep_ratio(const PendingNode& node, Emitter& emitter, const std::string& po
   }
   for (int64_t axis : axes) {
     const auto at = static_cast<size_t>(axis);
+    const double extent = std::floor(scale * static_cast<double>(shape[at]) + 0.5);
+    if (extent < 0 || extent > kMostExtent) {
+      return emitter.diags().error_at(Code::ShapeMismatch, node.where, "extent {} of axis {} is illegal", extent, axis);
+    }
     extents->scales[at] = scale;
-    extents->sizes[at] = static_cast<int64_t>(std::floor(scale * static_cast<double>(shape[at]) + 0.5));
+    extents->sizes[at] = static_cast<int64_t>(extent);
   }
   return true;
 }
@@ -87,7 +94,7 @@ bool resize_all_axes(PendingNode& node, Emitter& emitter) {
   node.attrs.erase("axes");
   if (node.attrs.get_int("antialias", 0) == 0) node.attrs.erase("antialias");
   if (!has_input(node, 0)) return true;
-  const Shape& shape = emitter.type(node.inputs[0]).shape;
+  const Shape shape = emitter.type(node.inputs[0]).shape;  // a copy: values are added
   const auto rank = static_cast<int64_t>(shape.size());
   auto is_given = [&](size_t i) { return has_input(node, i) && emitter.type(node.inputs[i]).shape != Shape{0}; };
   const bool keeps_ratio = policy != "stretch" && is_given(3);

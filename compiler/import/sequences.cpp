@@ -85,10 +85,9 @@ bool Sequences::construct(const PendingNode& node) {
 }
 
 bool Sequences::insert(const PendingNode& node, Elements elements) {
+  if (!has_input(node, 1)) return unsupported(node, emitter_, "what is put into a sequence must be a tensor");
   size_t place;
-  if (!has_input(node, 1) || !read_place(node, 2, elements.size(), static_cast<int64_t>(elements.size()), &place)) {
-    return false;
-  }
+  if (!read_place(node, 2, elements.size(), static_cast<int64_t>(elements.size()), &place)) return false;
   elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(place), node.inputs[1]);
   return define(node, std::move(elements));
 }
@@ -127,7 +126,7 @@ bool Sequences::concat(const PendingNode& node, const Elements& elements) {
 }
 
 bool Sequences::split(const PendingNode& node) {
-  if (!has_input(node, 0)) return false;
+  if (!has_input(node, 0)) return unsupported(node, emitter_, "only a tensor can be split");
   const Shape shape = emitter_.type(node.inputs[0]).shape;
   int64_t axis = node.attrs.get_int("axis", 0);
   const auto rank = static_cast<int64_t>(shape.size());

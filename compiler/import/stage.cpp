@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/import/functions.h"
 #include "compiler/import/proto.h"
 
 namespace collage::import {
@@ -18,8 +19,8 @@ constexpr std::array kHostOperators = {
 }  // namespace
 
 bool runs_on_host(const onnx::NodeProto& node) {
-  const bool is_standard = node.domain().empty() || node.domain() == "ai.onnx";
-  return is_standard && std::find(kHostOperators.begin(), kHostOperators.end(), node.op_type()) != kHostOperators.end();
+  return domain_of(node.domain()).empty() &&
+         std::find(kHostOperators.begin(), kHostOperators.end(), node.op_type()) != kHostOperators.end();
 }
 
 bool runs_on_host(const OnnxFile& file, int index) {

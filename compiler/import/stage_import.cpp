@@ -18,11 +18,16 @@ void OnnxImporter::put_off(const onnx::NodeProto& node) {
   }
 }
 
-/// A node with branches, or one that stands for several, leaves nothing behind where it is not added as a whole.
+/// A node with branches leaves nothing behind where it is not added as a whole: its errors may be those of a branch that
+/// no run takes, and it is put off. Other nodes may leave values behind, which are then computed once more than needed.
 OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
   const bool is_whole = has_body(node);
   std::optional<ir::Graph> before;
-  if (is_whole) before = graph_;
+  NameSet reported;
+  if (is_whole) {
+    before = graph_;
+    reported = unsupported_;
+  }
   const size_t first = diags_.records().size();
   add_node(node);
   const auto& records = diags_.records();
@@ -34,7 +39,10 @@ OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
     needs_values = needs_values && records[i].code == Code::NotConstant;
   }
   if (!has_errors) return Attempt::Added;
-  if (is_whole) graph_ = std::move(*before);
+  if (is_whole) {
+    graph_ = std::move(*before);
+    unsupported_ = std::move(reported);  // that error may never be shown
+  }
   return needs_values || is_whole ? Attempt::NeedsValues : Attempt::Failed;
 }
 

@@ -34,6 +34,7 @@ StageResult pass_through(const NodeView& node, const Scope& scope, GraphRunner&)
 }  // namespace
 
 HostFunction find_host_function(const NodeView& node, const Scope& scope) {
+  if (!node.domain.empty()) return nullptr;
   const auto row =
       std::find_if(std::begin(kHostRows), std::end(kHostRows), [&](const HostRow& one) { return one.op == node.op; });
   if (row != std::end(kHostRows)) return row->run;

@@ -11,7 +11,7 @@ namespace collage::driver {
 
 using HostFunction = StageResult (*)(const import::NodeView& node, const Scope& scope, GraphRunner& runner);
 
-/// Null for operators that the reference kernels have.
+/// Null for operators that the reference kernels have, and for those of other domains than the standard's.
 HostFunction find_host_function(const import::NodeView& node, const Scope& scope);
 
 #define HOST_OPERATOR(name) \

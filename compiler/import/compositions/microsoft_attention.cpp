@@ -4,6 +4,7 @@
 
 #include "compiler/import/compositions/attend.h"
 #include "compiler/import/compositions/compositions.h"
+#include "compiler/import/compositions/quantized_products.h"
 #include "compiler/import/compositions/rotary.h"
 
 namespace collage::import::compositions {
@@ -16,25 +17,25 @@ using runtime::Ints;
 
 namespace {
 
-/// (1 - mask) * filter, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries, keys], or the
-/// number of keys that count, [batch]. Returns an invalid id after an error.
-ValueId mask_bias(Composition& c, ValueId mask, int64_t batch, int64_t keys) {
+/// Where(mask, 0, filter) in `type`, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries, keys],
+/// or the number of keys that count, [batch]. Returns an invalid id after an error.
+ValueId mask_bias(Composition& c, ValueId mask, int64_t batch, int64_t keys, DType type) {
   double filter = c.attr("mask_filter_value", -10000.0);
   if (!mask.is_valid() || !c.is_good()) return ValueId();
   Shape shape = c.shape(mask);
   ValueId kept;
   if (shape == Shape{batch}) {
-    kept = c.cast(first_keys(c, mask, keys), DType::F32);
+    kept = first_keys(c, mask, keys);
   } else if (shape == Shape{batch, keys}) {
-    kept = c.reshape(c.cast(mask, DType::F32), {batch, 1, 1, keys});
+    kept = c.reshape(c.cast(mask, DType::Bool), {batch, 1, 1, keys});
   } else if (shape.size() == 3 && shape[0] == batch && shape[2] == keys) {
-    kept = c.reshape(c.cast(mask, DType::F32), {batch, 1, shape[1], keys});
+    kept = c.reshape(c.cast(mask, DType::Bool), {batch, 1, shape[1], keys});
   } else {
     c.refuse(fmt::format("a mask of shape {} is not supported for {} sequences and {} keys", runtime::to_string(shape),
                          batch, keys));
     return ValueId();
   }
-  return c.times(c.add("Sub", {c.scalar(1, kept), kept}), filter);
+  return c.add("Where", {kept, c.scalar(0, type), c.scalar(filter, type)});
 }
 
 ValueId sum_of(Composition& c, ValueId a, ValueId b) {
@@ -111,7 +112,7 @@ void self_attention(Composition& c, const SelfAttention& s) {
   c.ignore_result(1);
   if (!c.is_good()) return;
   a.scale = scale_of(c, c.dim(a.q, 3));
-  a.bias = sum_of(c, mask_bias(c, s.mask, batch, c.dim(a.v, 2)), s.bias);
+  a.bias = sum_of(c, mask_bias(c, s.mask, batch, c.dim(a.v, 2), c.dtype(a.q)), s.bias);
   a.may_allow_none = false;
   forbid_future(c, a, past);
   ValueId y = attend(c, a);
@@ -129,11 +130,8 @@ void microsoft_attention(Composition& c) {
 
 // QAttention(x, weights, bias, x_scale, w_scale, mask, x_zero, w_zero, past): the projection is in integers
 void quantized_attention(Composition& c) {
-  std::vector<ValueId> operands = {c.in(0), c.in(1)};
-  if (c.has(6) || c.has(7)) operands.push_back(c.in(6));
-  if (c.has(7)) operands.push_back(c.in(7));
-  ValueId sums = c.cast(c.add("MatMulInteger", operands), DType::F32);
-  ValueId projected = c.add("Add", {c.add("Mul", {sums, c.add("Mul", {c.in(3), c.in(4)})}), c.in(2)});
+  std::vector<ValueId> operands = {c.in(0), c.in(1), c.in(6), c.in(7)};
+  ValueId projected = c.add("Add", {scaled_integers(c, operands, c.in(3), c.in(4)), c.in(2)});
   self_attention(c, {projected, c.in(5), c.in(8), ValueId()});
 }
 
@@ -174,7 +172,9 @@ void multi_head_attention(Composition& c) {
     }
   }
   Attend a;
-  bool has_past = c.has(6) && c.has(7), keeps_keys = has_past || c.wants(1);
+  bool has_past = c.has(6);
+  if (!c.need(c.has(7) == has_past, "past keys and values come together")) return;
+  bool keeps_keys = has_past || c.wants(1);
   a.q = split_heads(c, query, heads);
   a.keys_last = !has_heads && !keeps_keys;
   a.k = has_heads ? key : keeps_keys ? split_heads(c, key, heads) : split_heads_keys_last(c, key, heads);
@@ -190,7 +190,7 @@ void multi_head_attention(Composition& c) {
   }
   if (!c.is_good()) return;
   a.scale = scale_of(c, c.dim(a.q, 3));
-  a.bias = sum_of(c, mask_bias(c, c.in(4), c.dim(a.q, 0), c.dim(a.v, 2)), c.in(5));
+  a.bias = sum_of(c, mask_bias(c, c.in(4), c.dim(a.q, 0), c.dim(a.v, 2), c.dtype(a.q)), c.in(5));
   a.may_allow_none = false;
   forbid_future(c, a, past);
   if (c.wants(3)) a.scores_result = 3;
@@ -200,9 +200,10 @@ void multi_head_attention(Composition& c) {
 
 namespace {
 
-/// The keys or values of all positions up to now, as result `i`. `starts`: i64[batch, 1, 1, 1], how many of `past` count;
-/// the new ones follow right behind them.
+/// The keys or values of all positions up to now, as result `i`. `past`, of rank 4, may be invalid. `starts`:
+/// i64[batch, 1, 1, 1], how many of `past` count; the new ones follow right behind them.
 ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId starts) {
+  if (!c.is_good()) return fresh;
   if (!past.is_valid() || c.dim(past, 2) == 0) {
     c.give(i, fresh);
     return fresh;
@@ -235,6 +236,11 @@ void group_query_attention(Composition& c) {
   }
   c.has(6);
   ValueId query = c.in(0), key = c.in(1), value = c.in(2);
+  if (!c.need(key.is_valid() == value.is_valid(), "keys and values come together") ||
+      !c.need(c.has(3) == c.has(4), "past keys and values come together") ||
+      (c.has(3) && (!c.need_rank(3, 4, 4) || !c.need_rank(4, 4, 4)))) {
+    return;
+  }
   int64_t batch = c.dim(query, 0), length = c.dim(query, 1);
   if (!key.is_valid()) {
     int64_t all = heads + 2 * kv_heads, width = c.dim(query, 2);
@@ -278,6 +284,17 @@ void group_query_attention(Composition& c) {
     c.refuse("GroupQueryAttention with a smooth softmax or scores as a result is not supported");
     return;
   }
+  if (c.attr("causal", int64_t{1}) != 1 || c.attr("sliding_window_cache", int64_t{0}) != 0) {
+    c.refuse("GroupQueryAttention of later keys or with a cache of the window alone is not supported");
+    return;
+  }
+  if (c.attr("k_quant_type", "NONE") != "NONE" || c.attr("v_quant_type", "NONE") != "NONE") {
+    c.refuse("GroupQueryAttention with quantised keys or values is not supported");
+    return;
+  }
+  // Of quantised caches and of norms, whose operands are refused.
+  c.ignore_attr("kv_cache_bit_width");
+  c.ignore_attr("qk_norm_epsilon");
   a.k = append(c, 1, c.in(3), a.k, starts);
   a.v = append(c, 2, c.in(4), a.v, starts);
   if (!c.is_good()) return;
@@ -306,6 +323,7 @@ void microsoft_rotary_embedding(Composition& c) {
     c.refuse("RotaryEmbedding with a scale or packed sequences is not supported");
     return;
   }
+  if (!c.need(!is_flat || heads > 0 || turned == 0, "a part of each head turns, and `num_heads` is missing")) return;
   // Without a number of heads the caches tell their size.
   if (is_flat && heads == 0) heads = given[2] / std::max<int64_t>(1, 2 * c.dim(c.in(2), 1));
   if (is_flat && !c.need(heads > 0 && given[2] % heads == 0,

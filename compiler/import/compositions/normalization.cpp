@@ -104,7 +104,8 @@ void embed_layer_normalization(Composition& c) {
   if (!c.need(c.rank(c.in(3)) == 2 && (c.has(8) || c.dim(c.in(3), 0) >= length), "there are too few positions")) return;
   ValueId sum = c.add("Gather", {c.in(2), ids});
   ValueId positions = c.has(8) ? c.add("Gather", {c.in(3), c.in(8)}) : c.slice(c.in(3), 0, 0, length);
-  bool has_segments = c.has(1) && c.has(4);
+  bool has_segments = c.has(1);
+  if (!c.need(c.has(4) == has_segments, "segment ids and their embedding come together")) return;
   sum = has_segments ? c.add("Add", {sum, positions}) : c.result(2, "Add", {sum, positions});
   if (has_segments) sum = c.result(2, "Add", {sum, c.add("Gather", {c.in(4), c.in(1)})});
   if (!c.is_good()) return;

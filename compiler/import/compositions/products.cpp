@@ -2,6 +2,7 @@
 // Products and convolutions with what was fused onto them.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "compiler/import/compositions/compositions.h"
 
@@ -29,21 +30,19 @@ ValueId transposed(Composition& c, ValueId x, bool last_two, bool batch) {
 }
 
 /// The parameters of a fused activation, in the order of its attributes.
-double parameter(const runtime::Floats& given, size_t i, double fallback) {
-  return i < given.size() ? given[i] : fallback;
-}
+using Parameters = std::array<std::optional<double>, 3>;
 
 /// Adds the activation `name` as result 0.
-void activate(Composition& c, ValueId x, const std::string& name, const runtime::Floats& p) {
+void activate(Composition& c, ValueId x, const std::string& name, const Parameters& p) {
   AttrMap attrs;
-  if (name == "LeakyRelu") attrs.set("alpha", parameter(p, 0, 0.01));
+  if (name == "LeakyRelu") attrs.set("alpha", p[0].value_or(0.01));
   if (name == "HardSigmoid") {
-    attrs.set("alpha", parameter(p, 0, 0.2));
-    attrs.set("beta", parameter(p, 1, 0.5));
+    attrs.set("alpha", p[0].value_or(0.2));
+    attrs.set("beta", p[1].value_or(0.5));
   }
   if (name == "Clip") {
-    if (!c.need(p.size() == 2, "Clip has two bounds")) return;
-    c.result(0, "Clip", {x, c.scalar(p[0], x), c.scalar(p[1], x)});
+    if (!c.need(p[0] && p[1] && !p[2], "Clip has two bounds")) return;
+    c.result(0, "Clip", {x, c.scalar(*p[0], x), c.scalar(*p[1], x)});
     return;
   }
   constexpr std::array kKnown = {"Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid"};
@@ -75,9 +74,10 @@ void fused_gemm(Composition& c) {
   std::vector<ValueId> operands = {c.in(0), c.in(1)};
   if (c.has(2)) operands.push_back(c.in(2));
   ValueId y = c.add("Gemm", operands, c.attrs_named({"alpha", "beta", "transA", "transB"}));
-  runtime::Floats parameters;
-  for (std::string_view name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
-    if (c.has_attr(name)) parameters.push_back(c.attr(name, 0.0));
+  constexpr std::array kNames = {"activation_alpha", "activation_beta", "activation_gamma"};
+  Parameters parameters;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (c.has_attr(kNames[i])) parameters[i] = c.attr(kNames[i], 0.0);
   }
   activate(c, y, c.attr("activation", ""), parameters);
 }
@@ -89,9 +89,14 @@ void fused_conv(Composition& c) {
   ValueId y =
       c.add("Conv", operands, c.attrs_named({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
   if (c.has(3)) y = c.add("Add", {y, c.in(3)});
-  runtime::Floats parameters;
+  Parameters parameters;
   if (const auto* given = c.any_attr("activation_params")) {
-    if (const auto* floats = std::get_if<runtime::Floats>(given)) parameters = *floats;
+    const auto* floats = std::get_if<runtime::Floats>(given);
+    if (!c.need(floats != nullptr && floats->size() <= parameters.size(),
+                fmt::format("`activation_params` has at most {} numbers", parameters.size()))) {
+      return;
+    }
+    std::copy(floats->begin(), floats->end(), parameters.begin());
   }
   if (c.has_attr("activation")) {
     activate(c, y, c.attr("activation", ""), parameters);

@@ -18,12 +18,13 @@ ValueId floats(Composition& c, size_t i) {
   return c.add("DequantizeLinear", operands);
 }
 
-/// Result 0: `x`, quantised by the scale and zero point at operand `i`.
-void quantized(Composition& c, ValueId x, size_t i) {
+/// Result 0: `x`, quantised by the scale and zero point at operand `i`. Its dtype is that of the integers at operand
+/// `like`; QuantizeLinear without a zero point would give u8.
+void quantized(Composition& c, ValueId x, size_t i, size_t like = 0) {
   if (!c.need(c.has(i), "the scale of the result is left out")) return;
-  std::vector<ValueId> operands = {x, c.in(i)};
-  if (c.has(i + 1)) operands.push_back(c.in(i + 1));
-  c.result(0, "QuantizeLinear", operands);
+  ValueId scale = c.in(i);
+  ValueId zero = c.has(i + 1) ? c.in(i + 1) : c.tensor(ir::Tensor(c.dtype(c.in(like)), c.shape(scale)));
+  c.result(0, "QuantizeLinear", {x, scale, zero});
 }
 
 void binary(Composition& c, std::string_view op) {
@@ -108,12 +109,13 @@ void qlinear_global_average_pool(Composition& c) {
 // Operands: scale and zero point of the result, then triples.
 void qlinear_concat(Composition& c) {
   if (!c.need(c.input_count() % 3 == 2, "after the scale and the zero point of the result come triples")) return;
+  if (!c.need(c.input_count() > 2, "there is nothing to join")) return;
   std::vector<ValueId> parts;
   for (size_t i = 2; i < c.input_count(); i += 3) {
     if (!c.need(c.has(i) && c.has(i + 1), fmt::format("operand {} is left out", i))) return;
     parts.push_back(floats(c, i));
   }
-  quantized(c, c.add("Concat", parts, c.attrs_named({"axis"})), 0);
+  quantized(c, c.add("Concat", parts, c.attrs_named({"axis"})), 0, 2);
 }
 
 }  // namespace collage::import::compositions

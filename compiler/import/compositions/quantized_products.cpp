@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products whose weights are integers, with their scales.
-#include <limits>
+#include "compiler/import/compositions/quantized_products.h"
+
+#include <optional>
+#include <utility>
 
 #include "compiler/import/compositions/compositions.h"
 
-namespace collage::import::compositions {
+namespace collage::import {
 
 using ir::DType;
-using ir::Shape;
 using ir::Tensor;
 using ir::ValueId;
 
+ValueId scaled_integers(Composition& c, std::vector<ValueId> integers, ValueId a_scale, ValueId b_scale) {
+  while (!integers.empty() && !integers.back().is_valid()) integers.pop_back();
+  // f16 would overflow: sums of products of bytes are in the millions.
+  ValueId sums = c.cast(c.add("MatMulInteger", std::move(integers)), DType::F32);
+  ValueId scale = c.add("Mul", {c.cast(a_scale, DType::F32), c.cast(b_scale, DType::F32)});
+  return c.cast(c.add("Mul", {sums, scale}), c.dtype(a_scale));
+}
+
+namespace compositions {
 namespace {
 
-/// Cast(MatMulInteger(a, b, a_zero, b_zero)) * (a_scale * b_scale) + bias is result 0.
+/// scaled_integers + bias is result 0.
 void scaled_product(Composition& c, std::vector<ValueId> integers, ValueId a_scale, ValueId b_scale, ValueId bias) {
-  while (!integers.empty() && !integers.back().is_valid()) integers.pop_back();
-  ValueId sums = c.cast(c.add("MatMulInteger", integers), DType::F32);
-  ValueId scale = c.add("Mul", {a_scale, b_scale});
-  if (!bias.is_valid()) {
-    c.result(0, "Mul", {sums, scale});
-    return;
+  ValueId y = scaled_integers(c, std::move(integers), a_scale, b_scale);
+  if (bias.is_valid()) {
+    c.result(0, "Add", {y, bias});
+  } else if (c.is_good()) {
+    c.give(0, y);
   }
-  c.result(0, "Add", {c.add("Mul", {sums, scale}), bias});
 }
 
 /// Weights of a few bits, as MatMulNBits stores them: for each column, blocks of `block` along K, packed from the lowest
@@ -67,7 +76,10 @@ void dynamic_quantize_matmul(Composition& c) {
 // unpacked here
 void matmul_n_bits(Composition& c) {
   c.ignore_attr("accuracy_level");
-  c.ignore_attr("weight_prepacked");
+  if (c.attr("weight_prepacked", int64_t{0}) != 0) {
+    c.refuse("MatMulNBits with weights that are packed for one processor is not supported");
+    return;
+  }
   std::optional<PackedWeights> w = packed_weights(c);
   if (!w) return;
   const Tensor* packed = c.constant(c.in(1));
@@ -98,7 +110,10 @@ void matmul_n_bits(Composition& c) {
   for (int64_t n = 0; n < w->n; ++n) {
     for (int64_t k = 0; k < w->k; ++k) {
       int64_t group = order == nullptr ? k / w->block : runtime::element_as_int(order->view(), k);
-      if (!c.need(group >= 0 && group < blocks, "the order names a group that does not exist")) return;
+      if (group < 0 || group >= blocks) {
+        c.wrong("the order names a group that does not exist");
+        return;
+      }
       int64_t stored = n * blocks + k / w->block, scaled = n * blocks + group;
       double zero = static_cast<double>(1 << (w->bits - 1));
       if (has_packed_zeros) zero = w->number(zero_bytes + n * w->zero_bytes(), group);
@@ -116,4 +131,5 @@ void matmul_n_bits(Composition& c) {
   }
 }
 
-}  // namespace collage::import::compositions
+}  // namespace compositions
+}  // namespace collage::import

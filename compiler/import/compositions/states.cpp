@@ -27,6 +27,11 @@ void causal_conv_with_state(Composition& c) {
   bool is_swish = activation == "silu" || activation == "swish";
   if (!c.need(is_swish || activation == "none", fmt::format("`{}` is no activation of it", activation))) return;
   ValueId past = c.in(3), all = x;
+  if (past.is_valid() && !c.need(c.shape(past) == Shape{c.dim(x, 0), channels, kernel - 1},
+                                 fmt::format("the past state has shape {}, need [{}, {}, {}]",
+                                             runtime::to_string(c.shape(past)), c.dim(x, 0), channels, kernel - 1))) {
+    return;
+  }
   if (!past.is_valid() && kernel > 1) past = c.expand(c.scalar(0, x), {c.dim(x, 0), channels, kernel - 1});
   if (past.is_valid() && kernel > 1) all = c.concat({past, x}, 2);
   if (!c.is_good()) return;
@@ -65,6 +70,11 @@ void linear_attention(Composition& c) {
               fmt::format("{} heads of queries for {} of keys", heads, kv_heads)) ||
       !c.need(c.dim(c.in(1), 1) == steps && c.dim(c.in(2), 1) == steps, "the lengths of the operands differ")) {
     return;
+  }
+  for (size_t i : {4u, 5u}) {
+    if (c.has(i) &&
+        (!c.need_rank(i, 3, 3) || !c.need(c.dim(c.in(i), 1) == steps, "the lengths of the operands differ")))
+      return;
   }
   if (steps > kMostSteps) {
     c.refuse(fmt::format("LinearAttention over {} steps is not supported, at most {}", steps, kMostSteps));

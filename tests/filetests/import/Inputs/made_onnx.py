@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bad/onnx/Inputs"))
-from broken_onnx import attribute, field, fields, model, node, value_info  # noqa: E402
+from broken_onnx import INT64, attribute, field, fields, model, node, value_info  # noqa: E402
 
 
 def attention(extra=(), **kinds):
@@ -23,12 +23,16 @@ def function(name, inputs, outputs, nodes):
 
 
 TWICE = function("twice", ["x"], ["y"], [node("Add", ["x", "x"], ["y"])])
+# Of the name of one of the standard's operators of sequences.
+COORDINATES = function("SequenceLength", ["x"], ["y"], [node("NonZero", ["x"], ["y"])])
 FOUR_TIMES = function("four_times", ["x"], ["y"], [node("twice", ["x"], ["t"], domain="local"),
                                                    node("twice", ["t"], ["y"], domain="local")])
 CASES = {
     "attention": attention(),
     "causal_attention": attention([attribute("is_causal", "int", 1)]),
     "calls": model([node("four_times", ["x"], ["y"], domain="local")]) + fields(25, [TWICE, FOUR_TIMES]),
+    "foreign_name": model([node("SequenceLength", ["x"], ["y"], domain="local")],
+                          outputs=[value_info("y", [2, "n"], INT64)]) + field(25, COORDINATES),
     "same_name": model([node("Relu", ["x"], ["y"])], outputs=[value_info("x", [1, 4]), value_info("y", [1, 4])]),
 }
 

@@ -17,6 +17,14 @@ class CompositionsTest : public ImportTest {
     added.set_domain("com.microsoft");
     return added;
   }
+  /// `name` as f16, the value `name.half`.
+  void half(const std::string& name) {
+    attr(node("Cast", {name}, {name + ".half"}), "to", int64_t{TensorProto::FLOAT16});
+  }
+  void expect_refused(const std::string& message) {
+    EXPECT_FALSE(import_model());
+    EXPECT_NE(messages().find(message), std::string::npos) << messages();
+  }
   Numbers run_model() {
     auto imported = import_model();
     EXPECT_TRUE(imported) << messages();
@@ -83,6 +91,9 @@ TEST_F(CompositionsTest, CausalConvolutionCarriesItsState) {
   attr(node("Concat", {"y", "state"}, {"both"}), "axis", int64_t{2});
   output("both");
   expect_near({891, 912, 123, 2, 3});
+  graph().mutable_initializer(1)->set_dims(2, 1);
+  graph().mutable_initializer(1)->mutable_float_data()->RemoveLast();
+  expect_refused("the past state has shape [1, 1, 1], need [1, 1, 2]");
 }
 
 TEST_F(CompositionsTest, LinearAttentionStepByStep) {
@@ -102,6 +113,9 @@ TEST_F(CompositionsTest, LinearAttentionStepByStep) {
   // S = 3 * 7;  then S = 21 / 2, v = 0.1 * (11 - 10.5 * 5), S + 5 v
   float state = 10.5f + 5 * 0.1f * (11 - 52.5f);
   expect_near({21, 2 * state, state});
+  graph().mutable_initializer(2)->set_dims(1, 1);
+  graph().mutable_initializer(2)->mutable_float_data()->RemoveLast();
+  expect_refused("the lengths of the operands differ");
 }
 
 TEST_F(CompositionsTest, FusedProductsAndActivations) {
@@ -118,6 +132,16 @@ TEST_F(CompositionsTest, FusedProductsAndActivations) {
   expect_near({0, 0, 0, 0});
   attr(gemm, "beta", 0.0f);
   expect_near({0, 6, 0, 10});
+}
+
+TEST_F(CompositionsTest, ParametersOfAFusedActivationKeepTheirPlaces) {
+  input("a", {1, 2});  // 1 2
+  floats("b", {2, 1}, {1, -1});
+  auto& gemm = microsoft("FusedGemm", {"a", "b"}, {"y"});
+  attr(gemm, "activation", std::string("HardSigmoid"));
+  attr(gemm, "activation_beta", 0.4f);
+  output("y");
+  expect_near({0.2f});  // 0.2 * (1 - 2) + 0.4
 }
 
 TEST_F(CompositionsTest, WeightsOfFourBitsAreUnpacked) {
@@ -143,6 +167,20 @@ TEST_F(CompositionsTest, WeightsOfFourBitsAreUnpacked) {
   graph().mutable_initializer(0)->set_dims(2, 1);
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("the weights have 1 bytes, need 4"), std::string::npos) << messages();
+  attr(product, "weight_prepacked", int64_t{1});
+  expect_refused("weights that are packed for one processor");
+}
+
+TEST_F(CompositionsTest, ProductsOfBytesHaveScalesOfSixteenBits) {
+  input("x", {2});
+  initializer("a", {1, 2}, TensorProto::UINT8).set_raw_data("\xc8\xc8");
+  initializer("b", {2, 1}, TensorProto::UINT8).set_raw_data("\xc8\xc8");
+  floats("scale", {}, {0.0625f});
+  half("scale");
+  microsoft("MatMulIntegerToFloat", {"a", "b", "scale.half", "scale.half"}, {"p"});
+  attr(node("Cast", {"p"}, {"y"}), "to", int64_t{TensorProto::FLOAT});
+  output("y");
+  expect_near({312.5f});  // 2 * 200 * 200 / 256: the sum itself is no f16
 }
 
 TEST_F(CompositionsTest, QuantizedSums) {
@@ -156,6 +194,69 @@ TEST_F(CompositionsTest, QuantizedSums) {
   microsoft("DequantizeLinear", {"sum", "one", "ten"}, {"y"});
   output("y");
   expect_near({1, 3});  // (0 + 1), (1 + 2)
+}
+
+TEST_F(CompositionsTest, WithoutAZeroPointIntegersKeepTheirDtype) {
+  initializer("a", {2}, TensorProto::INT8).set_raw_data("\xfb\x03");  // -5 3
+  initializer("zero", {}, TensorProto::INT8).set_raw_data(std::string(1, 0));
+  floats("one", {}, {1});
+  input("x", {2});
+  microsoft("QLinearAdd", {"a", "one", "", "a", "one", "", "one"}, {"sum"});
+  attr(microsoft("QLinearConcat", {"one", "zero", "sum", "one", "", "a", "one", ""}, {"all"}), "axis", int64_t{0});
+  microsoft("DequantizeLinear", {"all", "one"}, {"y"});
+  output("y");
+  expect_near({-10, 6, -5, 3});
+}
+
+TEST_F(CompositionsTest, AttentionOfSixteenBitsHasAMask) {
+  input("x", {1, 2, 2});                                         // 1 2, 3 4
+  floats("w", {2, 6}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1});     // queries and keys are 0, values x
+  auto& mask = initializer("mask", {1, 2}, TensorProto::INT32);  // the second key alone
+  for (int keeps : {0, 1}) mask.add_int32_data(keeps);
+  half("x");
+  half("w");
+  attr(microsoft("Attention", {"x.half", "w.half", "", "mask"}, {"a"}), "num_heads", int64_t{1});
+  attr(node("Cast", {"a"}, {"y"}), "to", int64_t{TensorProto::FLOAT});
+  output("y");
+  expect_near({3, 4, 3, 4});
+}
+
+TEST_F(CompositionsTest, OperandsThatComeTogetherAreNotDropped) {
+  input("x", {1, 2, 6});
+  floats("past", {1, 1, 1, 6}, Numbers(6, 0));
+  floats("flat", {1, 6}, Numbers(6, 0));
+  floats("rows", {1, 1, 6}, Numbers(6, 0));
+  for (const char* name : {"last", "total"}) initializer(name, {1}, TensorProto::INT32).add_int32_data(1);
+  output("y");
+  auto& attention = microsoft("GroupQueryAttention", {"x", "", "x", "", "", "last", "total"}, {"y"});
+  for (const char* name : {"num_heads", "kv_num_heads"}) attr(attention, name, int64_t{1});
+  expect_refused("error: keys and values come together");
+  attention.set_input(1, "x");
+  EXPECT_TRUE(import_model()) << messages();
+  for (const char* past : {"flat", "rows"}) {
+    for (int i : {3, 4}) attention.set_input(i, past);
+    expect_refused("operand 3 has " + std::string(past == std::string("flat") ? "2" : "3") + " dimensions, need 4");
+  }
+  attention.set_input(4, "");
+  expect_refused("error: past keys and values come together");
+
+  attention.Clear();
+  attention.set_op_type("MultiHeadAttention");
+  attention.set_domain("com.microsoft");
+  for (const char* name : {"x", "x", "x", "", "", "", "past"}) attention.add_input(name);
+  attention.add_output("y");
+  attr(attention, "num_heads", int64_t{1});
+  expect_refused("(MultiHeadAttention): error: past keys and values come together");
+}
+
+TEST_F(CompositionsTest, SegmentsNeedTheirEmbedding) {
+  input("x", {1});
+  initializer("ids", {1, 1}, TensorProto::INT32).add_int32_data(0);
+  for (const char* name : {"words", "positions"}) floats(name, {1, 2}, {1, 3});
+  floats("scale", {2}, {1, 1});
+  microsoft("EmbedLayerNormalization", {"ids", "ids", "words", "positions", "", "scale", "scale"}, {"y"});
+  output("y");
+  expect_refused("segment ids and their embedding come together");
 }
 
 TEST_F(CompositionsTest, WhatIsNotUnderstoodIsRefused) {

@@ -99,6 +99,21 @@ class ImportTest : public ::testing::Test {
     for (float value : values) tensor.add_float_data(value);
   }
 
+  /// `values` at `places` of the flat tensor; elsewhere 0.
+  static void sparse(onnx::SparseTensorProto& tensor, const std::string& name, const Shape& shape,
+                     const std::vector<float>& values, const std::vector<int64_t>& places) {
+    TensorProto& given = *tensor.mutable_values();
+    given.set_name(name);
+    given.set_data_type(TensorProto::FLOAT);
+    given.add_dims(static_cast<int64_t>(values.size()));
+    for (float value : values) given.add_float_data(value);
+    TensorProto& indices = *tensor.mutable_indices();
+    indices.set_data_type(TensorProto::INT64);
+    indices.add_dims(static_cast<int64_t>(places.size()));
+    for (int64_t place : places) indices.add_int64_data(place);
+    for (int64_t dim : shape) tensor.add_dims(dim);
+  }
+
   std::string path(const std::string& name = "m.onnx") const { return (folder_ / name).string(); }
   void write(const std::string& bytes, const std::string& name = "m.onnx") const {
     // A new file each time: file systems flush one that is truncated, which is slow a thousand times over.

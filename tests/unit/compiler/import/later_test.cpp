@@ -127,5 +127,31 @@ TEST_F(LaterTest, ResizeKeepsTheRatioOfItsAxes) {
   EXPECT_NE(messages().find("is one of stretch, not_larger and not_smaller"), std::string::npos) << messages();
 }
 
+TEST_F(LaterTest, ResizeKeepsTheRatioBesideARegion) {
+  set_opset(19);
+  input("x", {1, 3, 6, 2});
+  floats("roi", {4}, {0, 0, 1, 1});
+  integers("sizes", {2}, {4, 6});
+  auto& resize = node("Resize", {"x", "roi", "", "sizes"}, {"y"});
+  attr(resize, "axes", Ints{1, 2});
+  attr(resize, "mode", std::string("linear"));
+  attr(resize, "keep_aspect_ratio_policy", std::string("not_larger"));
+  output("y");
+  ir::Graph graph = imported_as("Resize");
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{1, 3, 6, 2}));
+}
+
+TEST_F(LaterTest, ExtentsOfAKeptRatioAreBounded) {
+  set_opset(19);
+  input("x", {1, 1, 1 << 20, 2});
+  integers("sizes", {2}, {int64_t{1} << 50, 1});
+  auto& resize = node("Resize", {"x", "", "", "sizes"}, {"y"});
+  attr(resize, "axes", Ints{1, 2});
+  attr(resize, "keep_aspect_ratio_policy", std::string("not_smaller"));
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("of axis 1 is illegal"), std::string::npos) << messages();
+}
+
 }  // namespace
 }  // namespace collage::import

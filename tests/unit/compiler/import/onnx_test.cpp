@@ -228,6 +228,11 @@ TEST_F(ImportTest, LegacyBroadcastAlignsAtAxis) {
   auto imported = import_model();
   ASSERT_TRUE(imported) << messages();
   EXPECT_EQ(run(*imported), (std::vector<float>{11, 12, 23, 24}));
+  add.mutable_attribute(1)->set_i(std::numeric_limits<int64_t>::min());
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("axis -9223372036854775808 does not fit operands of shape [1, 2, 2] and [2]"),
+            std::string::npos)
+      << messages();
 }
 
 TEST_F(ImportTest, SoftmaxBeforeOpset13FlattensAtItsAxis) {
@@ -522,6 +527,30 @@ TEST_F(ImportTest, BranchesUseTheSameNames) {
   EXPECT_NE(messages().find("its branch defines `r` twice"), std::string::npos) << messages();
 }
 
+TEST_F(ImportTest, SparseInitializersOfABranchHideThoseAround) {
+  input("x", {2});
+  floats("w", {2}, {100, 100});
+  initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
+  auto& branching = node("If", {"yes"}, {"r"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto& attribute = *branching.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    onnx::GraphProto& branch = *attribute.mutable_g();
+    sparse(*branch.add_sparse_initializer(), "w", {2}, {5}, {1});
+    onnx::NodeProto& sum = *branch.add_node();
+    sum.set_op_type("Add");
+    for (const char* operand : {"x", "w"}) sum.add_input(operand);
+    sum.add_output("s");
+    branch.add_output()->set_name("s");
+  }
+  node("Add", {"r", "w"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{101, 107}));
+}
+
 // Faults: a message that names the file and the node, never a crash.
 
 TEST_F(ImportTest, UnknownOperatorsAreNamedOnceWithANearOne) {
@@ -591,16 +620,9 @@ TEST_F(ImportTest, AbsurdTensorsAreRefusedWithoutAllocating) {
 
 TEST_F(ImportTest, SparseInitializersAreMadeDense) {
   input("x", {2, 3});
-  auto& sparse = *graph().add_sparse_initializer();
-  sparse.mutable_values()->set_name("w");
-  sparse.mutable_values()->set_data_type(TensorProto::FLOAT);
-  sparse.mutable_values()->add_dims(2);
-  for (float value : {5.0f, 7.0f}) sparse.mutable_values()->add_float_data(value);
-  auto& indices = *sparse.mutable_indices();
-  indices.set_data_type(TensorProto::INT64);
-  indices.add_dims(2);
-  for (int64_t at : {1, 5}) indices.add_int64_data(at);
-  for (int64_t dim : {2, 3}) sparse.add_dims(dim);
+  auto& weights = *graph().add_sparse_initializer();
+  sparse(weights, "w", {2, 3}, {5, 7}, {1, 5});
+  auto& indices = *weights.mutable_indices();
   node("Mul", {"x", "w"}, {"y"});
   output("y");
   auto imported = import_model();
@@ -619,7 +641,7 @@ TEST_F(ImportTest, SparseInitializersAreMadeDense) {
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("value 1 of a sparse tensor lies outside of shape [2, 3]"), std::string::npos)
       << messages();
-  sparse.set_dims(0, int64_t{1} << 40);
+  weights.set_dims(0, int64_t{1} << 40);
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("too large to be made dense"), std::string::npos) << messages();
 }

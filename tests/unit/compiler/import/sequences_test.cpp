@@ -103,5 +103,18 @@ TEST_F(SequencesTest, FaultsAreReported) {
   EXPECT_NE(messages().find("output 's': error: it is a sequence"), std::string::npos) << messages();
 }
 
+TEST_F(SequencesTest, WhatIsNoTensorIsReported) {
+  input("x", {2});
+  node("SequenceConstruct", {"x", "x"}, {"s"});
+  node("SequenceInsert", {"s", "s"}, {"t"});
+  node("SequenceLength", {"t"}, {"n"});
+  node("SplitToSequence", {"s"}, {"p"});
+  node("SequenceLength", {"p"}, {"m"});
+  for (const char* name : {"n", "m"}) output(name);
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("what is put into a sequence must be a tensor"), std::string::npos) << messages();
+  EXPECT_NE(messages().find("only a tensor can be split"), std::string::npos) << messages();
+}
+
 }  // namespace
 }  // namespace collage::import
