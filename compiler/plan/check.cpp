@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "compiler/execution/compare_tensors.h"
 #include "compiler/ir/evaluate.h"
@@ -59,10 +60,22 @@ struct Rounding {
     if (storage->quantisation) absolute = std::max(absolute, storage->quantisation->scale);
   }
 
-  /// As many operators of a partition round to f16 or bf16, each of them perhaps to the other neighbour.
-  void allow(runtime::DType dtype, size_t operators) {
-    if (!runtime::is_narrow_float(dtype)) return;
-    relative = std::max(relative, runtime::epsilon_of(dtype) * std::sqrt(static_cast<double>(operators)));
+  /// As many operators of a partition round to f16 or bf16, each of them perhaps to the other neighbour: those whose
+  /// results a value depends on, whatever its own dtype is. `nodes` ascend.
+  void allow(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, ir::ValueId value) {
+    std::set<ir::ValueId> read = {value};
+    double epsilon = 0;
+    for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+      const ir::Node& node = graph.node(*id);
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId made) { return read.contains(made); }))
+        continue;
+      for (ir::ValueId made : node.outputs) {
+        if (!made.is_valid() || !runtime::is_narrow_float(graph.value(made).type.dtype)) continue;
+        epsilon = std::max(epsilon, runtime::epsilon_of(graph.value(made).type.dtype));
+      }
+      read.insert(node.inputs.begin(), node.inputs.end());
+    }
+    relative = std::max(relative, epsilon * std::sqrt(static_cast<double>(nodes.size())));
   }
 };
 
@@ -193,7 +206,7 @@ Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, r
         const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
         Rounding rounding{tolerance_of(built, p, tolerance)};
         rounding.allow(storage);
-        rounding.allow(graph.value(value).type.dtype, partition.nodes.size());
+        rounding.allow(graph, nodes, value);
         CheckRow row =
             compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute);
         if (row.passed && rounding.relative == tolerance && rounding.absolute == 0) {

@@ -5,7 +5,7 @@
 // How far an element may be from the reference follows from the partition itself. With the reference kernels, one value
 // at a time is changed a little, and the effects on the element are added up:
 //
-//     results of nodes       by the tolerance: each operator may be that imprecise
+//     results of nodes       by the tolerance: each operator may be that imprecise; denormal numbers to 0
 //     operands               by two units in the last place: so may be the difference that an operator takes of them
 //
 // So what operators cancel (x - 1 of an x near 1) may be lost, and nothing else.
@@ -34,7 +34,7 @@ struct ElementError {
 };
 
 /// The element of `value`, a result of the partition, that is farthest beyond its bound. Returns nullopt if all are
-/// within it. A denormal number may count as 0.
+/// within it.
 runtime::Result<std::optional<ElementError>> find_element_error(const ir::Graph& graph,
                                                                 const std::vector<ir::NodeId>& nodes,
                                                                 const ReadValue& read, ir::ValueId value,

@@ -12,6 +12,7 @@
 #include "runtime/core/random.h"
 #include "runtime/core/storage.h"
 #include "runtime/io/element_formats.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/io/npy.h"
 
 namespace collage::sema {
@@ -218,19 +219,23 @@ const runtime::NamedTensors* ConstantMaker::tensors_of(const std::string& path, 
     diags_.error(Code::CannotRead, span, "this file {}", support::kOutside).note("{}", support::kOutsideHint);
     return nullptr;
   }
+  const runtime::Result<runtime::Descriptor> file = access_.open(path, model_dir_);
+  const runtime::Result<std::string> bytes = file ? runtime::read_all(*file) : file.status();
+  if (!bytes) {
+    diags_.error(Code::BadConstant, span, "cannot read '{}': {}", path, bytes.message());
+    return nullptr;
+  }
+  const auto fail = [&](const runtime::Status& status) {
+    diags_.error(Code::BadConstant, span, "'{}': {}", path, status.message());
+    return nullptr;
+  };
   if (path.ends_with(".npy")) {
-    runtime::Result<Tensor> tensor = runtime::read_npy(path);
-    if (!tensor) {
-      diags_.error(Code::BadConstant, span, "{}", tensor.message());
-      return nullptr;
-    }
+    runtime::Result<Tensor> tensor = runtime::parse_npy(*bytes);
+    if (!tensor) return fail(tensor.status());
     entry.emplace().emplace("", *tensor);
   } else {
-    runtime::Result<runtime::NamedTensors> tensors = runtime::read_safetensors(path);
-    if (!tensors) {
-      diags_.error(Code::BadConstant, span, "{}", tensors.message());
-      return nullptr;
-    }
+    runtime::Result<runtime::NamedTensors> tensors = runtime::parse_safetensors(*bytes);
+    if (!tensors) return fail(tensors.status());
     entry = std::move(*tensors);
   }
   return &*entry;

@@ -201,7 +201,7 @@ std::shared_ptr<const ir::CostTable> CostTableFiles::load(const std::string& pat
   std::string why;
   if (!access_.allows(name, folder.string())) {
     diags.error(Code::BadCostTable, span, "`{}` {}", path, support::kOutside).note("{}", support::kOutsideHint);
-  } else if (auto file = sources_.load(name, &why)) {
+  } else if (auto file = sources_.load(name, access_, folder.string(), &why)) {
     table = TableReader(*file, sources_, diags).run(name);
   } else {
     diags.error(Code::BadCostTable, span, "`{}` cannot be read: {}", name, why);

@@ -27,7 +27,8 @@ class RuleLoader {
       : sources_(sources), access_(std::move(access)), diags_(diags) {}
 
   /// `include` is the string that names the file, invalid for a file of the command line.
-  bool load(const std::string& path, support::Span include) {
+  /// `folder` is that of the file which includes it.
+  bool load(const std::string& path, support::Span include, const std::string& folder = "") {
     std::error_code error;
     std::string key = fs::weakly_canonical(path, error).string();
     if (auto known = files_.find(key); known != files_.end()) {
@@ -37,7 +38,8 @@ class RuleLoader {
       return diags_.error(Code::IncludeTooDeep, include, "files are included more than {} deep", kMostNestedIncludes);
     }
     std::string why;
-    std::optional<support::FileId> id = sources_.load(path, &why);
+    std::optional<support::FileId> id =
+        include.is_valid() ? sources_.load(path, access_, folder, &why) : sources_.load(path, &why);
     if (!id && !include.is_valid()) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", why);
     if (!id) return diags_.error(Code::CannotRead, include, "`{}` cannot be read: {}", path, why);
     File& file = files_[key];
@@ -94,11 +96,12 @@ class RuleLoader {
   bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
     std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
     if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the file name is missing");
-    if (!access_.allows(target, fs::path(path).parent_path().string())) {
+    const std::string folder = fs::path(path).parent_path().string();
+    if (!access_.allows(target, folder)) {
       return diags_.error(Code::CannotRead, included.span, "`{}` {}", included.text, support::kOutside)
           .note("{}", support::kOutsideHint);
     }
-    if (!load(target, included.span)) return false;
+    if (!load(target, included.span, folder)) return false;
     std::error_code error;
     for (const syntax::DefinitionsAst* definition :
          files_.at(fs::weakly_canonical(target, error).string()).definitions) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/io/file_bytes.h"
+
 namespace collage::support {
 namespace {
 
@@ -41,6 +43,20 @@ bool FileAccess::allows(const std::string& path, const std::string& folder) cons
   if (full.empty()) return false;
   const auto holds = [&](const fs::path& root) { return !root.empty() && lies_in(full, root); };
   return holds(without_links(folder)) || std::any_of(folders_.begin(), folders_.end(), holds);
+}
+
+bool FileAccess::allows(const runtime::Descriptor& file, const std::string& folder) const {
+  if (allows_outside_) return true;
+  std::error_code error;
+  const fs::path where = fs::read_symlink("/proc/self/fd/" + std::to_string(file.get()), error);
+  return error || allows(where.string(), folder);  // a system without /proc does not say it
+}
+
+runtime::Result<runtime::Descriptor> FileAccess::open(const std::string& path, const std::string& folder) const {
+  if (!allows(path, folder)) return runtime::Status::error(kOutside);
+  runtime::Result<runtime::Descriptor> file = runtime::open_to_read(path);
+  if (file && !allows(*file, folder)) return runtime::Status::error(kOutside);
+  return file;
 }
 
 }  // namespace collage::support

@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/status.h"
+#include "runtime/io/descriptor.h"
+
 namespace collage::support {
 
 class FileAccess {
@@ -22,6 +25,11 @@ class FileAccess {
 
   /// Whether `path` may be read on behalf of a file in `folder`.
   bool allows(const std::string& path, const std::string& folder) const;
+  /// Whether a file may be read that is open already, wherever its name leads by now.
+  bool allows(const runtime::Descriptor& file, const std::string& folder) const;
+  /// Opens a file that may be read. What was opened is asked for: `path` may lead elsewhere since it was looked at. Fails
+  /// with `kOutside` where it may not be read.
+  runtime::Result<runtime::Descriptor> open(const std::string& path, const std::string& folder) const;
 
  private:
   std::vector<std::filesystem::path> folders_;  ///< without links

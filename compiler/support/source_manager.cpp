@@ -23,7 +23,16 @@ std::optional<std::string> no_text_problem(std::string_view bytes) {
 }  // namespace
 
 std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
-  const runtime::Result<runtime::Descriptor> file = runtime::open_to_read(path);
+  return add_text_of(path, runtime::open_to_read(path), why);
+}
+
+std::optional<FileId> SourceManager::load(const std::string& path, const FileAccess& access, const std::string& folder,
+                                          std::string* why) {
+  return add_text_of(path, access.open(path, folder), why);
+}
+
+std::optional<FileId> SourceManager::add_text_of(const std::string& path,
+                                                 const runtime::Result<runtime::Descriptor>& file, std::string* why) {
   runtime::Result<std::string> text = file ? runtime::read_all(*file, kMostTextBytes) : file.status();
   if (!text) {
     *why = text.message();

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/support/file_access.h"
 #include "compiler/support/span.h"
 
 namespace collage::support {
@@ -22,6 +23,9 @@ class SourceManager {
   /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is not text (it holds a zero
   /// byte, or is in UTF-16); `*why` then says why (lower case, no period).
   std::optional<FileId> load(const std::string& path, std::string* why);
+  /// The same for a file that one in `folder` leads to.
+  std::optional<FileId> load(const std::string& path, const FileAccess& access, const std::string& folder,
+                             std::string* why);
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
 
@@ -35,6 +39,9 @@ class SourceManager {
   std::string_view line_at(FileId file, uint32_t offset) const;
 
  private:
+  std::optional<FileId> add_text_of(const std::string& path, const runtime::Result<runtime::Descriptor>& file,
+                                    std::string* why);
+
   struct File {
     std::string name;
     std::string text;

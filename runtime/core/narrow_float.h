@@ -20,6 +20,23 @@ enum class FloatSpecials {
   None     ///< finite numbers only
 };
 
+/// A number as a double that rounds to 40 bits or fewer as the number itself does: what a double cannot hold of an integer
+/// is kept as a last bit that is not 0.
+template <typename Number>
+  requires std::is_arithmetic_v<Number>
+constexpr double to_be_rounded(Number value) {
+  if constexpr (std::is_integral_v<Number> && sizeof(Number) == 8) {
+    constexpr uint64_t kLost = (1U << (64 - std::numeric_limits<double>::digits)) - 1;
+    const bool is_negative = value < 0;
+    const uint64_t magnitude = is_negative ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    if (magnitude >> std::numeric_limits<double>::digits != 0) {
+      const auto kept = static_cast<double>((magnitude & ~kLost) | ((magnitude & kLost) != 0 ? kLost + 1 : 0));
+      return is_negative ? -kept : kept;
+    }
+  }
+  return static_cast<double>(value);
+}
+
 /// `Exponent` and `Mantissa` are numbers of bits; a number is 2^(exponent - Bias) * 1.mantissa.
 template <int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
 class NarrowFloat {
@@ -46,7 +63,7 @@ class NarrowFloat {
   /// Beyond the greatest number: infinity; without one, NaN; without that, the greatest number.
   template <typename Number>
     requires std::is_arithmetic_v<Number>
-  explicit NarrowFloat(Number value) : bits_(encode(static_cast<double>(value), kOverflow)) {}
+  explicit NarrowFloat(Number value) : bits_(encode(to_be_rounded(value), kOverflow)) {}
 
   /// As the constructor, but beyond the greatest number, and for infinity, the greatest number.
   static NarrowFloat saturated(double value) { return of_bits(encode(value, kGreatest)); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/text.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace collage::runtime {
@@ -29,6 +31,15 @@ std::string with_prefix(double count) {
     std::snprintf(text, sizeof text, "%.0f", count);
   }
   return text;
+}
+
+double shortest_double(float value) {
+  if (!std::isfinite(value)) return value;
+  char text[32];
+  auto [end, problem] = std::to_chars(text, text + sizeof text, value);
+  double result = value;
+  if (problem == std::errc()) std::from_chars(text, end, result);
+  return result;
 }
 
 }  // namespace collage::runtime

@@ -14,4 +14,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// With a decimal prefix, for people: `12`, `25.6 M`, `8.2 G`.
 std::string with_prefix(double count);
 
+/// The double of the float's shortest decimal, which is what its author wrote: 1e-05, not 9.99999974e-06.
+double shortest_double(float value);
+
 }  // namespace collage::runtime

@@ -141,12 +141,16 @@ Status FileReplacement::commit() {
         return error_of_system();
       }
     }
-    // Some file systems report only here that the disk is full.
-    const bool is_renamed = std::rename(beside_.c_str(), target_.c_str()) == 0;
-    if (!is_renamed) return error_of_system();  // the destructor removes it
-    beside_.clear();
+    // A file system without that has nothing to report.
+    if (::fsync(file_.get()) != 0 && errno != EINVAL) return error_of_system();  // the destructor removes it
   }
-  return ::close(file_.release()) == 0 ? Status::ok() : error_of_system();
+  // Some file systems report only here that the disk is full: a file that is not whole must not replace another.
+  Status status = ::close(file_.release()) == 0 || errno == EINTR ? Status::ok() : error_of_system();
+  if (target_.empty()) return status;
+  if (status && std::rename(beside_.c_str(), target_.c_str()) != 0) status = error_of_system();
+  if (!status) ::unlink(beside_.c_str());
+  beside_.clear();
+  return status;
 }
 
 }  // namespace collage::runtime

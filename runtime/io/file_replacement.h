@@ -2,7 +2,8 @@
 // A file that is whole before it has its name: a reader sees the old file or the new one, never a part, and a failure
 // loses nothing.
 //
-//     write: bytes => a file without a name in the target's folder     commit: it gets a name, which replaces the target
+//     write: bytes => a file without a name in the target's folder     commit: it is on the disk, and gets a name,
+//                                                                             which replaces the target
 //
 // A process that is killed before `commit` leaves nothing. Where the file system has no files without names, the file is
 // called `TARGET.PROCESS-NUMBER.partial` meanwhile; no file and no link that exists is written to or followed. A target that is a

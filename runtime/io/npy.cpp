@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/io/element_formats.h"
 #include "runtime/io/file_bytes.h"
@@ -34,6 +35,11 @@ const NpyType* find_type(std::string_view descr) {
     if (row.descr == descr || (row.width == 1 && row.descr.substr(1) == descr.substr(1))) return &row;
   }
   return nullptr;
+}
+
+std::string_view descr_of(DType dtype) {
+  const NpyType* row = std::ranges::find(kNpyTypes, dtype, &NpyType::dtype);
+  return row == std::end(kNpyTypes) ? std::string_view() : row->descr;
 }
 
 /// What the header says: a Python dict of exactly these three keys, in any order.
@@ -202,12 +208,13 @@ Result<Tensor> read_npy(const std::string& path) {
   return tensor;
 }
 
+bool has_npy_type(DType dtype) {
+  return descr_of(dtype).size() == kDescrLength;
+}
+
 Status write_npy(const std::string& path, const Tensor& tensor) {
-  std::string_view descr;
-  for (const NpyType& row : kNpyTypes) {
-    if (row.dtype == tensor.dtype()) descr = row.descr;
-  }
-  if (descr.size() != kDescrLength) {
+  const std::string_view descr = descr_of(tensor.dtype());
+  if (!has_npy_type(tensor.dtype())) {
     return Status::error("a .npy file has no element type for " + std::string(name_of(tensor.dtype())));
   }
   std::string shape;

@@ -14,6 +14,8 @@ namespace collage::runtime {
 Result<Tensor> read_npy(const std::string& path);
 /// From bytes in memory. Messages do not name a file.
 Result<Tensor> parse_npy(std::string_view bytes);
+/// Whether these files have the element type.
+bool has_npy_type(DType dtype);
 Status write_npy(const std::string& path, const Tensor& tensor);
 
 }  // namespace collage::runtime

@@ -34,11 +34,11 @@ Conversion conversion_of(const AttrMap& attrs) {
 template <typename From, typename To>
 To convert(From x, const Conversion& conversion) {
   if constexpr (std::is_same_v<To, Float8E8M0>) {
-    return To::rounded(static_cast<double>(x), conversion.rounding, conversion.saturates);
+    return To::rounded(to_be_rounded(x), conversion.rounding, conversion.saturates);
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
-    return static_cast<To>(static_cast<double>(x));
+    return static_cast<To>(x);
   } else if constexpr (kIsNarrowFloat<To>) {
-    const auto value = static_cast<double>(x);
+    const double value = to_be_rounded(x);
     return conversion.saturates ? To::saturated(value) : To(value);
   } else if constexpr (kIsNarrowInteger<To> && kIsFloat<From>) {
     return To(saturate_to<int64_t>(std::nearbyint(static_cast<double>(x))));

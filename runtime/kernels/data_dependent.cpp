@@ -5,7 +5,6 @@
 #include <cstring>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,11 +22,8 @@ int compare_entries(const T* x, const AxisSplit& split, int64_t a, int64_t b) {
     const T* left = x + (o * split.extent + a) * split.inner;
     const T* right = x + (o * split.extent + b) * split.inner;
     for (int64_t i = 0; i < split.inner; ++i) {
-      if (left[i] < right[i]) return -1;
-      if (right[i] < left[i]) return 1;
-      const int nan = static_cast<int>(is_nan(static_cast<double>(left[i]))) -
-                      static_cast<int>(is_nan(static_cast<double>(right[i])));
-      if (nan != 0) return nan;
+      if (comes_before(left[i], right[i])) return -1;
+      if (comes_before(right[i], left[i])) return 1;
     }
   }
   return 0;

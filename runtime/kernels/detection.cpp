@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/number.h"
 
 namespace collage::runtime {
 namespace {
@@ -123,13 +125,14 @@ class RoiAligner {
     return static_cast<T>(sum / static_cast<double>(std::max<size_t>(1, samples_.size())));
   }
 
-  /// Of the weighted pixels, not of the interpolated samples: so the operator is defined.
+  /// Of the weighted pixels, not of the interpolated samples: so the operator is defined. NaN if one of them is; a pixel
+  /// without weight counts as 0, whatever it is.
   T greatest(const T* plane) const {
-    T best = 0;
-    for (size_t i = 0; i < samples_.size(); ++i) {
+    if (samples_.empty()) return 0;
+    T best = -std::numeric_limits<T>::infinity();
+    for (const Sample<T>& sample : samples_) {
       for (size_t k = 0; k < 4; ++k) {
-        T value = samples_[i].weights[k] * plane[samples_[i].pixels[k]];
-        if ((i == 0 && k == 0) || value > best) best = value;
+        best = maximum(best, sample.weights[k] == 0 ? T(0) : sample.weights[k] * plane[sample.pixels[k]]);
       }
     }
     return best;

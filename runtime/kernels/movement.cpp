@@ -117,11 +117,11 @@ Status kernel_Slice(const KernelArgs& args) {
     auto d = static_cast<size_t>(axis);
     SliceRange range = slice_range(shape[d], element_as_int(args.inputs[1], i), element_as_int(args.inputs[2], i),
                                    steps.is_absent() ? 1 : element_as_int(steps, i));
-    if (range.count == 0) return Status::ok();
+    result[d] = range.count;
+    if (range.count == 0) continue;
     read.offset += range.start * own[d];
     // A single element is never stepped from, and its step may be as large as an int64 can be.
     read.strides[d] = range.count == 1 ? 0 : range.step * own[d];
-    result[d] = range.count;
   }
   if (result != args.outputs[0].shape)
     return Status::error("slice bounds are not those that the shape was inferred from");

@@ -178,7 +178,9 @@ Status layer_norm(const KernelArgs& args) {
   const T* x = args.inputs[0].as<T>().data();
   const T* scale = args.inputs[1].as<T>().data();
   const T* bias = args.input(2).is_absent() ? nullptr : args.input(2).as<T>().data();
-  for (int64_t row = 0; row < rows && size > 0; ++row) {
+  // Empty rows have statistics, too: NaN.
+  const bool gives_statistics = !args.output(1).is_absent() || !args.output(2).is_absent();
+  for (int64_t row = 0; row < rows && (size > 0 || gives_statistics); ++row) {
     Statistics s = statistics_of(x + row * size, size, epsilon);
     auto set = [&](size_t result, double value) {
       if (result < args.outputs.size() && !args.outputs[result].is_absent()) {

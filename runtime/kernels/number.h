@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/core/narrow_float.h"
+
 namespace collage::runtime {
 
 /// What sums and products of T are computed in. The product of two floats is exact in a double.
@@ -43,11 +45,17 @@ T wrapping_mul(T a, T b) {
 
 template <typename T>
 bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::isnan(x);
+  if constexpr (kIsFloat<T>) {
+    return std::isnan(static_cast<double>(x));
   } else {
     return false;
   }
+}
+
+/// Orders elements upwards; NaN comes after all numbers and equals itself.
+template <typename T>
+bool comes_before(T a, T b) {
+  return is_nan(b) ? !is_nan(a) : a < b;
 }
 
 /// The greater of two; NaN if either is.

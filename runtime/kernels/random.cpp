@@ -7,7 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/dispatch.h"
@@ -45,6 +47,32 @@ class RandomNumbers {
   uint64_t start_;
 };
 
+/// The next number of the dtype above or below a finite one, and below infinity.
+template <typename T>
+T neighbour(T x, bool is_above) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T end = std::numeric_limits<T>::infinity();
+    return std::nextafter(x, is_above ? end : -end);
+  } else {
+    using Bits = typename T::Bits;
+    constexpr int kSign = 1 << (T::kBits - 1);
+    const auto number = static_cast<float>(x);
+    if (number == 0) return T::of_bits(static_cast<Bits>(is_above ? 1 : kSign | 1));
+    return T::of_bits(static_cast<Bits>(x.bits() + ((number > 0) == is_above ? 1 : -1)));  // of the magnitude
+  }
+}
+
+/// A number of [low, high) in T: rounding reaches neither the end, which does not belong to the interval, nor what lies
+/// before the start. Where T has no number in the interval, the nearest one.
+template <typename T>
+T rounded_within(double value, double low, double high) {
+  const T nearest(static_cast<T>(value));
+  const auto is_within = [&](T x) { return static_cast<double>(x) >= low && static_cast<double>(x) < high; };
+  if (is_within(nearest) || !(high > low)) return nearest;
+  const T other = neighbour(nearest, static_cast<double>(nearest) < low);
+  return is_within(other) ? other : nearest;
+}
+
 /// An index with probability exp(log_odds[index]) / sum of all.
 template <typename T>
 int64_t choose(const T* log_odds, int64_t count, double uniform) {
@@ -75,14 +103,16 @@ Status kernel_RandomNormalLike(const KernelArgs& args) {
 Status kernel_RandomUniformLike(const KernelArgs& args) {
   const RandomNumbers numbers(args.attrs);
   const double low = args.attrs.get_float("low", 0), high = args.attrs.get_float("high", 1);
-  return with_float(args.outputs[0].dtype, [&]<typename T>(Type<T>) {
-    auto y = args.outputs[0].as<T>();
-    for (size_t i = 0; i < y.size(); ++i) {
-      y[i] = static_cast<T>(low + (high - low) * numbers.uniform(i));
-      // Rounding must not reach the end, which does not belong to the interval.
-      if (static_cast<double>(y[i]) >= high && high > low) y[i] = std::nextafter(y[i], static_cast<T>(low));
+  const DType dtype = args.outputs[0].dtype;
+  return with_element_type(dtype, [&]<typename T>(Type<T>) {
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      auto y = args.outputs[0].as<T>();
+      for (size_t i = 0; i < y.size(); ++i) {
+        y[i] = rounded_within<T>(low + (high - low) * numbers.uniform(i), low, high);
+      }
+      return Status::ok();
     }
-    return Status::ok();
+    return unsupported_dtype(dtype);
   });
 }
 

@@ -14,15 +14,6 @@
 namespace collage::runtime {
 namespace {
 
-/// Orders numbers; what is no number comes after all of them.
-template <typename T>
-bool comes_before(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(b)) return !std::isnan(a);
-  }
-  return a < b;
-}
-
 template <typename T>
 void top_k(const KernelArgs& args) {
   AxisSplit split(args.inputs[0].shape, args.attrs.get_int("axis", -1));
@@ -91,7 +82,8 @@ double determinant(std::vector<double> m, size_t n) {
   for (size_t column = 0; column < n; ++column) {
     size_t pivot = column;
     for (size_t row = column + 1; row < n; ++row) {
-      if (std::abs(m[row * n + column]) > std::abs(m[pivot * n + column])) pivot = row;
+      const double candidate = m[row * n + column];
+      if (std::abs(candidate) > std::abs(m[pivot * n + column]) || std::isnan(candidate)) pivot = row;
     }
     double head = m[pivot * n + column];
     if (head == 0) return 0;

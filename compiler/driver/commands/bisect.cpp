@@ -4,7 +4,7 @@
 // The reference kernels run the whole model first. Every partition is then compiled as a model of its own and judged as
 // `--check` does, on the reference's values, so that no partition suffers from the ones before it. Of the first that
 // differs, in the order of execution, the candidates within it that its backend could run alone are judged likewise,
-// small ones first.
+// small ones first. What cannot be compiled alone is said to be not checked.
 #include <algorithm>
 
 #include "compiler/driver/commands/command.h"
@@ -46,9 +46,8 @@ class Bisection {
       const std::optional<plan::CheckRow> wrong = judge(partition);
       if (wrong) return report(partition, *wrong);
     }
-    command_.print(fmt::format("bisect      {} of {} partitions are right{}\n", judged_ - refused_.size(), judged_,
-                               refused_.empty() ? "" : "; not compiled alone:"));
-    for (const std::string& line : refused_) command_.print("            " + line + "\n");
+    command_.print(fmt::format("bisect      {} of {} partitions are right\n", judged_ - refused_.size(), judged_));
+    print_refused();
   }
 
  private:
@@ -128,11 +127,20 @@ class Bisection {
     return parts;
   }
 
+  /// Nothing is known of what cannot be compiled alone.
+  void print_refused() const {
+    if (refused_.empty()) return;
+    command_.print(fmt::format("not checked {} of {}, which cannot run alone:\n", refused_.size(), judged_));
+    for (const std::string& line : refused_) command_.print("            " + line + "\n");
+  }
+
   void report(const ir::Partition& partition, const plan::CheckRow& wrong) {
-    const size_t before = judged_ - 1;
+    const size_t before = judged_ - 1 - refused_.size();
     command_.print(fmt::format("bisect      {} of {} partitions are right, then {} on {} {} differs\n", before,
                                placement_.partitions.size(), partition.name, partition.instance,
                                nodes_text(graph_, partition)));
+    print_refused();
+    const size_t refused = refused_.size();
     ir::Partition smallest = partition;
     plan::CheckRow row = wrong;
     for (ir::Partition& part : parts_of(partition)) {
@@ -144,8 +152,9 @@ class Bisection {
     }
     std::string rules;
     for (const std::string& rule : ir::rule_names(smallest)) rules += " " + rule;
-    command_.print(
-        fmt::format("smallest    {}{}{}\n", nodes_text(graph_, smallest), rules.empty() ? "" : " by rule", rules));
+    const size_t unknown = refused_.size() - refused;
+    command_.print(fmt::format("smallest    {}{}{}{}\n", nodes_text(graph_, smallest), rules.empty() ? "" : " by rule",
+                               rules, unknown == 0 ? "" : fmt::format("; {} parts cannot run alone", unknown)));
     const Reproducer reproducer{command_.request, command_.compilation.rules(), graph_, smallest, inputs_of(smallest)};
     const std::optional<std::string> line = write_reproducer(reproducer, command_.request.bisect, command_.diags);
     if (line) command_.print(fmt::format("wrote       {}\nrun         {}\n", command_.request.bisect, *line));

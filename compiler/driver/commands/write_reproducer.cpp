@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "compiler/driver/input/stated_options.h"
 #include "compiler/driver/output/write_model.h"
+#include "compiler/execution/tensor_files.h"
 #include "compiler/ir/extract_partition.h"
 #include "compiler/ir/print.h"
 #include "compiler/support/write_file.h"
@@ -39,22 +42,58 @@ bool make_folder(const fs::path& folder, support::Diagnostics& diags) {
   return !error || diags.error_at(Code::CannotWrite, folder.string(), "cannot create: {}", error.message());
 }
 
-/// Copies the files and folders that were given as rules. A file brings those along that it can include: the rule files
-/// and tables beside it.
-bool copy_rules(const std::vector<std::string>& paths, const fs::path& to, support::Diagnostics& diags) {
+fs::path whole_path(const std::string& path) {
   std::error_code error;
-  fs::create_directories(to, error);
-  for (const std::string& path : paths) {
-    if (error) break;
-    const fs::path from(path);
-    if (fs::is_directory(from, error)) {
-      fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::skip_existing, error);
-    } else if (!error) {
-      fs::copy_file(from, to / from.filename(), fs::copy_options::skip_existing, error);
+  fs::path whole = fs::absolute(path, error).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();  // not `rules/`
+}
+
+/// Where the texts of the rules are, below one folder: as they lie to each other, so that they find what they include.
+///
+///     /a/b/npu.rules, /a/costs.csv  =>  b/npu.rules, costs.csv
+class RuleTexts {
+ public:
+  RuleTexts(const RuleFiles& rules, const support::SourceManager& sources) {
+    for (const support::FileId text : rules.texts)
+      texts_.emplace(whole_path(std::string(sources.name(text))), sources.text(text));
+    for (const auto& [path, text] : texts_) take_in(path.parent_path());
+    std::error_code error;
+    for (const std::string& path : rules.paths) {
+      given_.push_back(whole_path(path));
+      if (fs::is_directory(given_.back(), error)) take_in(given_.back());
     }
   }
-  return !error || diags.error_at(Code::CannotWrite, to.string(), "cannot copy the rules: {}", error.message());
-}
+
+  bool write(const fs::path& to, support::Diagnostics& diags) const {
+    for (const auto& [path, text] : texts_) {
+      const fs::path file = to / path.lexically_relative(root_);
+      std::error_code error;
+      fs::create_directories(file.parent_path(), error);
+      if (error) return diags.error_at(Code::CannotWrite, file.string(), "cannot create: {}", error.message());
+      if (!support::write_file(file.string(), text, diags)) return false;
+    }
+    return true;
+  }
+
+  /// What was given as `-r`, below that folder.
+  std::vector<std::string> given() const {
+    std::vector<std::string> paths;
+    for (const fs::path& path : given_) paths.push_back((path.lexically_relative(root_)).string());
+    return paths;
+  }
+
+ private:
+  /// Makes the folder hold another one.
+  void take_in(const fs::path& folder) {
+    if (root_.empty()) root_ = folder;
+    while (std::mismatch(root_.begin(), root_.end(), folder.begin(), folder.end()).first != root_.end())
+      root_ = root_.parent_path();
+  }
+
+  std::map<fs::path, std::string_view> texts_;
+  std::vector<fs::path> given_;
+  fs::path root_;
+};
 
 /// Constants written out, so that the folder needs no file of the model's.
 ir::Constant written_out(const ir::Constant& constant) {
@@ -68,25 +107,52 @@ ir::Constant written_out(const ir::Constant& constant) {
 
 /// The options that the partition depends on.
 std::string options_text(const Request& request) {
-  static const std::set<std::string> kRepeated = {"-t", "--allow", "--memory", "--threads", "--numerics", "--cpu"};
+  static const std::set<std::string> kRepeated = {"-t",        "--allow",    "--memory", "--disable-pass",
+                                                  "--threads", "--numerics", "--cpu"};
   std::string text;
   for (const auto& [flag, values] : stated_options(request)) {
     if (!kRepeated.contains(flag)) continue;
     for (const std::string& value : values) text += fmt::format(" {} {}", flag, quoted(value));
   }
+  const Settings& settings = request.settings;
+  const std::pair<const char*, bool> switches[] = {
+      {"--allow-code", settings.allows_code},
+      {"--allow-outside", settings.allows_outside},
+      {"--strict", settings.is_strict},
+      {"--costs=measured", settings.costs.mode == CostMode::Measured},
+      {"--costs=estimate", settings.costs.mode == CostMode::Estimate},
+  };
+  for (const auto& [flag, is_given] : switches) {
+    if (is_given) text += fmt::format(" {}", flag);
+  }
   return text;
 }
 
-/// The command, with the files in `folder`.
-std::string command_text(const Reproducer& what, const fs::path& folder) {
-  std::string text = fmt::format("collagec {} -r {}{} --check", quoted((folder / "model.ir").string()),
-                                 quoted((folder / "rules").string()), options_text(what.request));
+/// `input_0.npy`; of dtypes that these files do not have, `.pb`.
+std::string input_file(const Reproducer& what, size_t i) {
+  return fmt::format("input_{}{}", i, runtime::has_npy_type(what.inputs[i].dtype()) ? ".npy" : ".pb");
+}
+
+const std::string& input_name(const Reproducer& what, size_t i) {
+  return what.graph.value(what.partition.inputs[i].value).name;
+}
+
+/// The command, with the files in `folder`, behind the name of the program.
+std::string arguments_text(const Reproducer& what, const RuleTexts& rules, const fs::path& folder) {
+  std::string text = " " + quoted((folder / "model.ir").string());
+  for (const std::string& path : rules.given()) {
+    text += " -r " + quoted((folder / "rules" / path).lexically_normal().string());
+  }
+  text += options_text(what.request) + " --check";
   for (size_t i = 0; i < what.inputs.size(); ++i) {
-    const std::string& name = what.graph.value(what.partition.inputs[i].value).name;
-    const std::string file = (folder / fmt::format("input_{}.npy", i)).string();
-    text += " --input " + quoted(name + "=" + file);
+    text += " --input " + quoted(input_name(what, i) + "=" + (folder / input_file(what, i)).string());
   }
   return text;
+}
+
+/// The rules of the user's installation are not those that the folder has none of.
+const char* environment_of(const RuleFiles& rules) {
+  return rules.paths.empty() ? "env COLLAGE_RULES= " : "";
 }
 
 }  // namespace
@@ -94,7 +160,8 @@ std::string command_text(const Reproducer& what, const fs::path& folder) {
 std::optional<std::string> write_reproducer(const Reproducer& what, const std::string& folder,
                                             support::Diagnostics& diags) {
   const fs::path to(folder);
-  if (!make_folder(to, diags) || !copy_rules(what.rules.paths, to / "rules", diags)) return std::nullopt;
+  const RuleTexts rules(what.rules, diags.sources());
+  if (!make_folder(to, diags) || !rules.write(to / "rules", diags)) return std::nullopt;
   ir::PlacedGraph alone = ir::extract_partition(what.graph, what.partition, {what.graph.name, {}, written_out});
   const WeightsPlace weights{to.string(), "model", true, {}};
   support::FileGroup files;
@@ -102,16 +169,17 @@ std::optional<std::string> write_reproducer(const Reproducer& what, const std::s
   const std::string text = ir::print(alone.graph, alone.placement);
   if (!files.add((to / "model.ir").string(), text, diags) || !files.commit(diags)) return std::nullopt;
   for (size_t i = 0; i < what.inputs.size(); ++i) {
-    const std::string file = (to / fmt::format("input_{}.npy", i)).string();
-    if (runtime::Status status = runtime::write_npy(file, what.inputs[i]); !status) {
-      return diags.error_at(Code::CannotWrite, file, "{}", status.message());
-    }
+    const std::string file = (to / input_file(what, i)).string();
+    if (!execution::write_tensor_file(file, what.request.run.formats, input_name(what, i), what.inputs[i], diags))
+      return std::nullopt;
   }
-  const std::string script = "#!/bin/sh\ncd \"$(dirname \"$0\")\" && exec " + command_text(what, "") + "\n";
+  const std::string script =
+      fmt::format("#!/bin/sh\ncd \"$(dirname \"$0\")\" && exec {}\"${{COLLAGEC:-collagec}}\"{}\n",
+                  environment_of(what.rules), arguments_text(what, rules, ""));
   if (!support::write_file((to / "run.sh").string(), script, diags)) return std::nullopt;
   std::error_code ignored;
   fs::permissions(to / "run.sh", fs::perms::owner_exec, fs::perm_options::add, ignored);
-  return command_text(what, to);
+  return fmt::format("{}collagec{}", environment_of(what.rules), arguments_text(what, rules, to));
 }
 
 }  // namespace collage::driver

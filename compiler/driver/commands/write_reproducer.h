@@ -2,9 +2,11 @@
 // A partition as a folder that shows what it computes, without the model that it comes from:
 //
 //     model.ir              the partition as a placed model, its weights beside it
-//     rules/                the rule files
-//     input_0.npy, …        what it reads
-//     run.sh                collagec model.ir -r rules --check --input x=input_0.npy
+//     rules/                the rule files, what they include and their tables, as they lie to each other
+//     input_0.npy, …        what it reads; `.pb` where a .npy file has no such dtype
+//     run.sh                collagec model.ir -r rules/npu.rules --check --input x=input_0.npy
+//
+// `run.sh` runs `$COLLAGEC` where it is set. Plug-ins and programs that price rules stay where they are.
 #pragma once
 
 #include <optional>

@@ -13,8 +13,9 @@
 namespace collage::driver {
 
 struct RuleFiles {
-  std::vector<std::string> paths;  ///< files and folders, as given
-  ir::RuleSet rules;               ///< with phases that were checked
+  std::vector<std::string> paths;        ///< files and folders, as given
+  ir::RuleSet rules;                     ///< with phases that were checked
+  std::vector<support::FileId> texts{};  ///< all that was read: rule files, what they include, their tables
 };
 
 /// The folder of rules that is used where the user names none: the value of the environment variable COLLAGE_RULES

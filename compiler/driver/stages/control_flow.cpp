@@ -30,13 +30,6 @@ StageValue as_state(StageValue value) {
   return value;
 }
 
-/// A result that no turn gave: `[0, …]` of the declared type.
-StageValue no_rows(const import::OnnxFile& file, GraphRef body, size_t output) {
-  ir::TensorType type = file.output_type(body, output).value_or(ir::TensorType{});
-  type.shape.insert(type.shape.begin(), 0);
-  return value_of(ir::Tensor(type.dtype, type.shape));
-}
-
 /// The states of a loop, and what its turns gave beside them.
 class LoopRun {
  public:
@@ -48,11 +41,14 @@ class LoopRun {
     for (int64_t turn = 0; turn < most_ && goes_on_; ++turn) {
       if (Status status = run_turn(turn); !status) return status;
     }
+    const std::vector<std::optional<ir::TensorType>> types = types_without_turns();
     std::vector<StageValue> results = std::move(states_);
     for (size_t i = 0; i < rows_.size(); ++i) {
-      Result<StageValue> stacked = stack(i);
+      if (results.size() >= node_.outputs.size()) break;  // nobody wants it
+      Result<ir::Tensor> stacked = rows_[i].empty() ? no_rows(types[results.size() + 1], 0) : concat(rows_[i], 0);
       if (!stacked) return stacked.status();
-      results.push_back(std::move(*stacked));
+      results.push_back(value_of(std::move(*stacked)));
+      results.back().has_run_time_shape = true;
     }
     return results;
   }
@@ -98,15 +94,16 @@ class LoopRun {
     return Status::ok();
   }
 
-  Result<StageValue> stack(size_t i) const {
-    if (rows_[i].empty()) return no_rows(runner_.file(), body_, i + 1 + states_count());
-    Result<ir::Tensor> all = concat(rows_[i], 0);
-    if (!all) return all.status();
-    StageValue value = value_of(std::move(*all));
-    value.has_run_time_shape = true;
-    return value;
+  /// What the results of a turn would be, by output of the body; empty where turns gave them or there are none.
+  std::vector<std::optional<ir::TensorType>> types_without_turns() {
+    if (rows_.empty() || !rows_.front().empty()) return {};
+    std::vector<import::KnownValue> inputs = {{ir::TensorType{ir::DType::I64, {}}},
+                                              {ir::TensorType{ir::DType::Bool, {}}}};
+    for (const StageValue& state : states_) {
+      inputs.push_back(state.is_tensor() ? import::KnownValue{state.type()} : import::KnownValue{});
+    }
+    return runner_.result_types(body_, inputs, &scope_);
   }
-  size_t states_count() const { return node_.inputs.size() < 2 ? 0 : node_.inputs.size() - 2; }
 
   const NodeView& node_;
   GraphRef body_;

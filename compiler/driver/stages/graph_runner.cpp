@@ -19,6 +19,8 @@ using runtime::Result;
 using runtime::Status;
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kMostReports = 256;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -99,6 +101,37 @@ StageResult GraphRunner::run(GraphRef graph, Scope& scope, const std::string& na
   return outputs;
 }
 
+std::vector<std::optional<ir::TensorType>> GraphRunner::result_types(GraphRef body,
+                                                                     const std::vector<import::KnownValue>& inputs,
+                                                                     const Scope* outer) const {
+  const Scope scope(*file_, body, outer);
+  std::map<std::string, import::KnownValue> given;
+  const std::vector<std::string> names = file_->input_names(body);
+  for (size_t i = 0; i < std::min(names.size(), inputs.size()); ++i) given.emplace(names[i], inputs[i]);
+  const auto find = [&](const std::string& name) {
+    const auto known = given.find(name);
+    return known != given.end() ? std::optional(known->second) : known_value(scope.find(name), false);
+  };
+  // What is wrong with the body is an error only where it runs.
+  support::Diagnostics unheard(diags_.sources());
+  std::optional<import::ImportedStage> stage;
+  if (auto order = import::order_of_nodes(*file_, body, unheard)) {
+    stage = import::import_stage(*file_, {body, std::move(*order), find}, unheard);
+  }
+  std::vector<std::optional<ir::TensorType>> types;
+  const std::vector<std::string> outputs = file_->output_names(body);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    types.push_back(file_->output_type(body, i));
+    const ir::ValueId made = stage ? stage->graph.find_value(outputs[i]) : ir::ValueId();
+    if (made.is_valid()) {
+      types.back() = stage->graph.value(made).type;
+    } else if (const std::optional<import::KnownValue> known = find(outputs[i]); known && known->type) {
+      types.back() = known->type;
+    }
+  }
+  return types;
+}
+
 Result<GraphRunner::Point*> GraphRunner::start(GraphRef graph, const std::string& name) {
   auto known = starts_.find(graph);
   if (known != starts_.end()) return known->second;
@@ -168,9 +201,8 @@ Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::make_stage(Point& point
     stage->ready.emplace_back(index, std::move(*node));
   }
   stage->next = point_of(point.graph, std::move(imported->waiting), point.name);
-  reports_.push_back(std::make_unique<StageReport>(StageReport{point.name, key, imported->graph.node_count()}));
-  stage->report = reports_.back().get();
-  for (const auto& [index, node] : stage->ready) stage->report->then.push_back(node.op);
+  StageReport report{point.name, key, imported->graph.node_count()};
+  for (const auto& [index, node] : stage->ready) report.then.push_back(node.op);
   if (!stage->outputs.empty()) {
     const bool has_run_time_shapes = std::any_of(stage->inputs.begin(), stage->inputs.end(), [&](const auto& name) {
       const StageValue* value = scope.find(name);
@@ -178,10 +210,22 @@ Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::make_stage(Point& point
     });
     stage->program = StageProgram::make(std::move(imported->graph), has_run_time_shapes, settings_, diags_);
     if (stage->program == nullptr) return failure(point.name);
-    stage->report->backends = stage->program->backends();
+    report.backends = stage->program->backends();
   }
-  stage->report->seconds_to_make = seconds_since(begin);
+  report.seconds_to_make = seconds_since(begin);
+  stage->report = new_report(std::move(report));
   return stage;
+}
+
+/// A loop whose states grow makes stages without end.
+StageReport* GraphRunner::new_report(StageReport report) {
+  if (reports_.size() < kMostReports) {
+    reports_.push_back(std::make_unique<StageReport>(std::move(report)));
+  } else {
+    ++reports_.back()->stages;
+    reports_.back()->seconds_to_make += report.seconds_to_make;
+  }
+  return reports_.back().get();
 }
 
 Status GraphRunner::run_stage(const Stage& stage, Scope& scope) {
@@ -224,9 +268,8 @@ StageResult GraphRunner::run_node(const NodeView& node, int index, const Point& 
 /// An operator of which only the values of its operands say what shape its results have: it is imported alone, with all
 /// operands as constants.
 StageResult GraphRunner::run_operator(int index, GraphRef graph, const NodeView& node, const Scope& scope) {
-  import::StageRequest request{graph, {index}, [&](const std::string& name) {
-                                 return known_value(scope.find(name), true);
-                               }};  // namespace collage::driver
+  const auto find = [&scope](const std::string& name) { return known_value(scope.find(name), true); };
+  import::StageRequest request{graph, {index}, find};
   request.is_alone = true;
   std::optional<import::ImportedStage> imported = import::import_stage(*file_, request, diags_);
   if (!imported) return failure(node.where);

@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct StageReport {
   std::vector<std::string> then{};  ///< nodes that are run on the host after it
   size_t runs = 0;
   double seconds = 0;  ///< of all runs
+  size_t stages = 1;   ///< more: what is said above is about the first of them, but for times and runs
 };
 
 class GraphRunner {
@@ -44,11 +46,16 @@ class GraphRunner {
   /// The results of a body. `inputs` in the order of its inputs; `outer`: the graph around it; `name`: for reports.
   StageResult run(import::GraphRef body, const std::vector<StageValue>& inputs, const Scope* outer,
                   const std::string& name);
+  /// What the results of a body would be for such inputs, without a run: what follows from their types, else what is
+  /// declared, with open dimensions as 0; nullopt where neither says it.
+  std::vector<std::optional<ir::TensorType>> result_types(import::GraphRef body,
+                                                          const std::vector<import::KnownValue>& inputs,
+                                                          const Scope* outer) const;
 
   const import::OnnxFile& file() const { return *file_; }
-  /// Stages made so far, those that were dropped too, in the order in which they were made.
+  /// Stages made so far, those that were dropped too, in the order in which they were made. After many the last report is
+  /// about all others.
   std::vector<StageReport> reports() const;
-  size_t made() const { return reports_.size(); }
 
  private:
   struct Stage;
@@ -65,6 +72,7 @@ class GraphRunner {
   StageResult run_operator(int index, import::GraphRef graph, const import::NodeView& node, const Scope& scope);
   runtime::Status failure(const std::string& where);
   void drop_oldest();
+  StageReport* new_report(StageReport report);
 
   std::shared_ptr<const import::OnnxFile> file_;
   StageSettings settings_;

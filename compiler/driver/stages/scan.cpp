@@ -20,6 +20,7 @@ using ir::Tensor;
 using runtime::Result;
 using runtime::Status;
 using Tensors = std::vector<Tensor>;
+using Types = std::vector<std::optional<ir::TensorType>>;
 
 struct ScanShape {
   size_t states = 0;
@@ -136,20 +137,28 @@ class ScanRun {
     }
     Tensors results;
     for (const StageValue& state : states) results.push_back(state.tensor);
+    const Types types = turns == 0 ? types_without_turns(operands, axes) : Types();
     for (size_t i = 0; i < rows.size(); ++i) {
-      Result<Tensor> whole = stack(std::move(rows[i]), i);
+      Result<Tensor> whole =
+          turns == 0 ? no_rows(types[shape_.states + i], at(shape_.output_axes, i)) : stack(std::move(rows[i]), i);
       if (!whole) return whole.status();
       results.push_back(std::move(*whole));
     }
     return results;
   }
 
-  Result<Tensor> stack(Tensors rows, size_t i) const {
-    if (rows.empty()) {
-      ir::TensorType type = runner_.file().output_type(body_, shape_.states + i).value_or(ir::TensorType{});
-      type.shape.insert(type.shape.begin(), 0);
-      return Tensor(type.dtype, type.shape);
+  /// What the results of a turn would be, by output of the body.
+  Types types_without_turns(const Tensors& operands, const std::vector<size_t>& axes) {
+    std::vector<import::KnownValue> inputs;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ir::TensorType type{operands[i].dtype(), operands[i].shape()};
+      if (i >= shape_.states) type.shape.erase(type.shape.begin() + static_cast<int64_t>(axes[i - shape_.states]));
+      inputs.push_back({std::move(type)});
     }
+    return runner_.result_types(body_, inputs, &scope_);
+  }
+
+  Result<Tensor> stack(Tensors rows, size_t i) const {
     Result<size_t> axis = axis_of(at(shape_.output_axes, i), rows.front().shape().size() + 1);
     if (!axis) return axis.status();
     if (at(shape_.output_directions, i) != 0) std::reverse(rows.begin(), rows.end());

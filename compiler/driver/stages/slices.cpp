@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "runtime/core/checked_size.h"
+
 namespace collage::driver {
 namespace {
 
@@ -85,6 +87,18 @@ Result<Tensor> concat(const std::vector<Tensor>& tensors, size_t axis) {
     at += bytes;
   }
   return whole;
+}
+
+Result<Tensor> no_rows(const std::optional<ir::TensorType>& row, int64_t axis) {
+  if (!row) return Status::error("there was no turn, and its body does not say of what type a result is");
+  const Result<size_t> at = axis_of(axis, row->shape.size() + 1);
+  if (!at) return at.status();
+  Shape shape = row->shape;
+  shape.insert(shape.begin() + static_cast<int64_t>(*at), 0);
+  if (!runtime::checked_bytes(row->dtype, shape)) {
+    return Status::error(fmt::format("a result of type {} is too large", ir::to_string({row->dtype, shape})));
+  }
+  return Tensor(row->dtype, shape);
 }
 
 }  // namespace collage::driver

@@ -2,6 +2,7 @@
 // Tensors cut along an axis, and joined again.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -20,5 +21,7 @@ ir::Tensor without_axis(const ir::Tensor& tensor, size_t axis);
 ir::Tensor with_axis(const ir::Tensor& tensor, size_t axis);
 /// Fails where the dtypes or other axes differ, and for no tensors.
 runtime::Result<ir::Tensor> concat(const std::vector<ir::Tensor>& tensors, size_t axis);
+/// What a loop without turns gives: no rows of this type, along a new axis. Fails where the type is not known.
+runtime::Result<ir::Tensor> no_rows(const std::optional<ir::TensorType>& row, int64_t axis);
 
 }  // namespace collage::driver

@@ -21,7 +21,8 @@ constexpr size_t kMostShown = 12;
 StagedModel::StagedModel(std::shared_ptr<const import::OnnxFile> file, const import::ImportedStage& first,
                          std::map<std::string, ir::Tensor> bound, StageSettings settings, size_t kept,
                          support::Diagnostics& diags)
-    : runner_(std::move(file), std::move(settings), kept, diags), bound_(std::move(bound)) {
+    : runner_(std::move(file), std::move(settings), kept, diags) {
+  for (auto& [name, tensor] : bound) bound_.emplace(name, constant_of(std::move(tensor)));
   ports_ = ports_of(first.graph);
   ports_.outputs.clear();
   for (const std::string& name : runner_.file().output_names(runner_.file().graph()))
@@ -29,8 +30,7 @@ StagedModel::StagedModel(std::shared_ptr<const import::OnnxFile> file, const imp
 }
 
 Result<std::vector<ir::Tensor>> StagedModel::run(const std::vector<ir::Tensor>& inputs) {
-  std::map<std::string, StageValue> given;
-  for (const auto& [name, tensor] : bound_) given.emplace(name, constant_of(tensor));
+  std::map<std::string, StageValue> given = bound_;
   for (size_t i = 0; i < inputs.size(); ++i) given.emplace(ports_.inputs[i].name, value_of(inputs[i]));
   StageResult results = runner_.run(given);
   if (!results) return results.status();
@@ -48,7 +48,9 @@ std::string print(const std::vector<StageReport>& reports) {
   size_t number = 0;
   for (const StageReport& report : reports) {
     if (number == kMostShown) {
-      text += fmt::format("{:<12}and {} more\n", "stages", reports.size() - number);
+      size_t stages = 0;
+      for (const StageReport& one : reports) stages += one.stages;
+      text += fmt::format("{:<12}and {} more\n", "stages", stages - number);
       break;
     }
     text += fmt::format("{:<12}{}: {}, {} operator{}", fmt::format("stage {}", ++number), report.where,

@@ -27,7 +27,7 @@ class StagedModel {
 
  private:
   GraphRunner runner_;
-  std::map<std::string, ir::Tensor> bound_;
+  std::map<std::string, StageValue> bound_;  ///< their digests are made once
   execution::ModelPorts ports_;
 };
 

@@ -123,6 +123,40 @@ TEST(Check, TheFirstFailingRowIsTheCulprit) {
   EXPECT_TRUE(tolerant->rows[1].wrong_element.has_value());
 }
 
+/// y = Cast(Cast(x, f16), f32) as a kernel that rounds to the other neighbour: of one step of f16, though y is f32.
+TEST(Check, ValuesWithinAPartitionRoundToo) {
+  Model model;
+  const auto to = [](DType dtype) {
+    ir::AttrMap attrs;
+    attrs.set("to", int64_t{runtime::onnx_of(dtype)});
+    return attrs;
+  };
+  model.input("x", {1, 2, 2, 2});
+  model.node("h", "Cast", {"x"}, to(DType::F16));
+  model.node("y", "Cast", {"h"}, to(DType::F32));
+  model.output("y");
+  model.partition("host", "host", {"h", "y"});
+  model.jit.kernels["neighbour"] = [](void* const* buffers, const void* const*, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] * (1 + 0x1p-10F);
+    }
+  };
+  model.jit.lower_with = [&](const ir::Graph& graph, const std::vector<ir::NodeId>&) {
+    using Kind = codegen::LoweredOperand::Kind;
+    codegen::LoweredPartition lowered;
+    codegen::LoweredKernel kernel{"neighbour", {}, 8, 1, 0};
+    kernel.operands = {{Kind::Value, graph.find_value("x"), -1}, {Kind::Value, graph.find_value("y"), -1}};
+    lowered.calls.emplace_back(kernel);
+    return runtime::Result<codegen::LoweredPartition>(lowered);
+  };
+  BuiltPlan built = model.build();
+  auto executor = model.load(built);
+  auto report = check_plan(model.graph, built, *executor, model.inputs());
+  ASSERT_TRUE(report) << report.message();
+  EXPECT_TRUE(report->passed()) << print(*report);
+  EXPECT_GT(report->rows[0].max_difference, kDefaultTolerance * report->rows[0].max_magnitude);
+}
+
 Tensor f32(std::vector<float> values) {
   Tensor tensor(DType::F32, {static_cast<int64_t>(values.size())});
   std::copy(values.begin(), values.end(), tensor.as<float>().begin());
@@ -152,7 +186,8 @@ int64_t wrong_element(const std::string& op, std::vector<float> x, std::map<size
   Tensor got = (*ir::evaluate_graph(graph, {given}))[0];
   for (const auto& [at, value] : wrong) got.as<float>()[at] = value;
   EXPECT_TRUE(has_element_bounds(graph, {node}));
-  auto found = find_element_error(graph, {node}, [&](ir::ValueId) { return given; }, out, got, kDefaultTolerance);
+  auto found = find_element_error(
+      graph, {node}, [&](ir::ValueId) { return given; }, out, got, kDefaultTolerance);
   EXPECT_TRUE(found) << found.message();
   return *found ? (*found)->element : -1;
 }
@@ -167,6 +202,29 @@ TEST(Check, JudgesElementwiseOperatorsByElement) {
   // 0.2 x + 0.5 near its zero: what the sum cancels may be lost, whatever is left.
   EXPECT_EQ(wrong_element("HardSigmoid", {-2.4999998f, 1}, {{0, 0.0f}}), -1);
   EXPECT_EQ(wrong_element("HardSigmoid", {-2.4999f, 1}, {{0, 0.0f}}), 0);
+}
+
+/// y = Exp(x) * c: a denormal number that became 0 within the partition explains a result of 0, and nothing else does.
+TEST(Check, DenormalNumbersWithinAPartitionMayBeZero) {
+  Model model;
+  model.input("x", {2});
+  model.input("c", {2});
+  model.node("e", "Exp", {"x"});
+  model.node("y", "Mul", {"e", "c"});
+  model.output("y");
+  const ir::ValueId y = model.graph.find_value("y");
+  const std::vector<ir::NodeId> nodes = model.graph.node_ids();
+  const Tensor c = f32({1e20f, 1e20f});
+  const auto wrong = [&](float x) {
+    const Tensor given = f32({x, 0});
+    const auto read = [&](ir::ValueId value) { return value == model.graph.find_value("c") ? c : given; };
+    auto found = find_element_error(model.graph, nodes, read, y, f32({0, 1e20f}), kDefaultTolerance);
+    EXPECT_TRUE(found) << found.message();
+    return *found ? (*found)->element : -1;
+  };
+  EXPECT_TRUE(has_element_bounds(model.graph, nodes));
+  EXPECT_EQ(wrong(-100), -1);
+  EXPECT_EQ(wrong(-80), 0);
 }
 
 TEST(Check, NanAndInfinityMustBeWhereTheyBelong) {

@@ -56,6 +56,15 @@ TEST(FileAccess, EndsAtTheFoldersThatWereNamed) {
   EXPECT_TRUE(named.allows(path("model/deeper/w"), path("hub")));
   EXPECT_FALSE(named.allows(path("model/w"), path("hub")));
   EXPECT_TRUE(FileAccess({}, true).allows("/etc/passwd", path("model")));
+
+  // What is open is judged by where it is, whatever its name leads to by now.
+  const runtime::Result<runtime::Descriptor> opened = none.open(path("models/m.ir"), path("models"));
+  ASSERT_TRUE(opened) << opened.message();
+  EXPECT_TRUE(none.allows(*opened, path("models")));
+  EXPECT_FALSE(none.allows(*opened, path("model")));
+  EXPECT_TRUE(FileAccess({}, true).allows(*opened, path("model")));
+  EXPECT_EQ(none.open(path("model/link/m.ir"), path("model")).message(), kOutside);
+  EXPECT_EQ(none.open(path("model/none"), path("model")).message(), "No such file or directory");
   fs::remove_all(folder);
 }
 

@@ -176,6 +176,7 @@ TEST(IndexingKernels, Matrices) {
   expect_equal(run("Trilu", {x, i64({}, {-1})}, {{"upper", int64_t{0}}})[0], f32({2, 3}, {0, 0, 0, 4, 0, 0}));
   expect_equal(run("EyeLike", {x}, {{"k", int64_t{1}}, {"dtype", int64_t{7}}})[0], i64({2, 3}, {0, 1, 0, 0, 0, 1}));
   expect_equal(run("Det", {f32({2, 2, 2}, {1, 2, 3, 4, 0, 2, 1, 5})})[0], f32({2}, {-2, -2}), 1e-6);
+  expect_equal(run("Det", {f32({2, 2}, {0, 1, NAN, 1})})[0], f32({}, {NAN}));
 }
 
 TEST(IndexingKernels, Einsum) {

@@ -211,6 +211,10 @@ TEST(Kernels, LogarithmicReductions) {
   expect_equal(run("ReduceLogSumExp", {x}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}})[0],
                f32({2}, {3.1269280f, 1000.6931472f}), 1e-6);
   expect_equal(run("ReduceLogSumExp", {f32({2}, {-kInf, -kInf})})[0], f32({1}, {-kInf}));
+  // What no integer holds is clamped, as in Cast; NaN is 0.
+  expect_equal(run("ReduceLogSum", {i32({2}, {1, -1})})[0], i32({1}, {INT32_MIN}));
+  expect_equal(run("ReduceLogSum", {i32({2}, {-1, -1})})[0], i32({1}, {0}));
+  expect_equal(run("ReduceL2", {i64({2}, {INT64_C(3'000'000'000), 1'000'000'000})})[0], i64({1}, {0}));
 }
 
 TEST(Kernels, GlobalPools) {
@@ -230,6 +234,10 @@ TEST(Kernels, Normalisations) {
   expect_equal(layer[0], f32({1, 2, 2}, {-1, 3, -1, 3}));
   expect_equal(layer[1], f32({1, 2, 1}, {2, 4}));
   expect_equal(layer[2], f32({1, 2, 1}, {1, 0.5f}));
+  std::vector<Tensor> of_nothing = run("LayerNormalization", {f32({2, 0}, {}), f32({0}, {})}, none, 3);
+  expect_equal(of_nothing[0], f32({2, 0}, {}));
+  expect_equal(of_nothing[1], f32({2, 1}, {NAN, NAN}));
+  expect_equal(of_nothing[2], f32({2, 1}, {NAN, NAN}));
   // The statistics of f64 are f32, and attributes are too: the root of the f32 next to 0.1.
   Tensor one(DType::F64, {1, 1}), zero(DType::F64, {1});
   one.as<double>()[0] = 1;

@@ -49,6 +49,13 @@ TEST(MovementKernels, Slice) {
   expect_equal(run("Slice", {x, i64({1}, {2}), i64({1}, {0}), i64({1}, {0}), i64({1}, {INT64_MIN})})[0],
                f32({1, 4}, {8, 9, 10, 11}));
   expect_equal(run("Slice", {x, i64({1}, {2}), i64({1}, {1})})[0], f32({0, 4}, {}));
+  // Bounds of a run that leave nothing, where the shape was inferred from others.
+  const Tensor start = i64({1}, {2}), end = i64({1}, {1});
+  Tensor y = f32({1, 4}, {0, 0, 0, 0});
+  const std::vector<TensorView> inputs = {x.view(), start.view(), end.view()};
+  const std::vector<TensorView> outputs = {y.view()};
+  const AttrMap none;
+  EXPECT_FALSE(find_reference_kernel("Slice")({inputs, outputs, none}));
 }
 
 TEST(MovementKernels, Gather) {

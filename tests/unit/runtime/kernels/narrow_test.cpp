@@ -92,6 +92,21 @@ TEST(CastKernel, FloatsToFourBitsRoundToEvenAndWrap) {
   EXPECT_EQ(values_of(run("Cast", {f32({1}, {100})}, to(DType::F4E2M1))[0]), (std::vector<double>{6}));
 }
 
+TEST(CastKernel, IntegersOf64BitsRoundOnce) {
+  // 2^62 + 2^54 is halfway between two bf16: one more makes it the upper one. A double does not hold that one.
+  const int64_t middle = (int64_t{1} << 62) + (int64_t{1} << 54);
+  const double lower = 0x1p62, upper = 0x1p62 + 0x1p55;
+  EXPECT_EQ(values_of(run("Cast", {i64({4}, {middle, middle + 1, -middle, -middle - 1})}, to(DType::BF16))[0]),
+            (std::vector<double>{lower, upper, -lower, -upper}));
+  Tensor x(DType::U64, {3});
+  x.as<uint64_t>()[0] = static_cast<uint64_t>(middle) * 2 + 1;
+  x.as<uint64_t>()[1] = UINT64_MAX;
+  x.as<uint64_t>()[2] = uint64_t{1} << 63;
+  EXPECT_EQ(values_of(run("Cast", {x}, to(DType::BF16))[0]), (std::vector<double>{2 * upper, 0x1p64, 0x1p63}));
+  EXPECT_EQ(values_of(run("Cast", {i64({1}, {(int64_t{1} << 53) + 1})}, to(DType::F8E8M0))[0]),
+            (std::vector<double>{0x1p54}));
+}
+
 TEST(CastKernel, BetweenAllDtypes) {
   for (DType from : all_dtypes()) {
     for (DType into : all_dtypes()) {

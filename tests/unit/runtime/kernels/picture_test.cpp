@@ -110,6 +110,14 @@ TEST(PictureKernels, RoiAlign) {
   attrs.emplace_back("mode", text("max"));
   expect_equal(run("RoiAlign", {x, f32({1, 4}, {0, 0, 2, 2}), i64({1}, {0})}, attrs)[0],
                f32({1, 1, 2, 2}, {1.25F, 1.5F, 2.25F, 2.5F}));
+  // NaN stays in a bin that has it, as in MaxPool. Samples that lie on pixels give their neighbours no weight.
+  Tensor pixels = iota({1, 1, 4, 4});
+  pixels.as<float>()[6] = NAN;
+  expect_equal(run("RoiAlign", {pixels, f32({1, 4}, {0, 0, 2, 2}), i64({1}, {0})}, attrs)[0],
+               f32({1, 1, 2, 2}, {1.25F, NAN, 2.25F, NAN}));
+  pixels.as<float>()[10] = INFINITY;
+  expect_equal(run("RoiAlign", {pixels, f32({1, 4}, {0.5F, 0.5F, 2.5F, 2.5F}), i64({1}, {0})}, attrs)[0],
+               f32({1, 1, 2, 2}, {5, NAN, 9, INFINITY}));
   std::string why;
   run("RoiAlign", {x, f32({1, 4}, {0, 0, 2, 2}), i64({1}, {1})}, attrs, 1, &why);
   EXPECT_EQ(why, "picture 1 of 1");

@@ -28,6 +28,25 @@ TEST(RandomKernels, MomentsOfNormalAndUniformNumbers) {
   for (float x : uniform.as<float>()) EXPECT_TRUE(x >= -1 && x < 2);
 }
 
+TEST(RandomKernels, RoundingReachesNoEndOfTheInterval) {
+  // Narrow enough that rounding to nearest would often give 1, which does not belong to it, or something below 0.1.
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32}) {
+    Tensor like(dtype, {2000});
+    const auto all_within = [&](double low, double high) {
+      const Tensor y = run("RandomUniformLike", {like}, {{"low", low}, {"high", high}, {"seed", 3.0}})[0];
+      EXPECT_EQ(y.dtype(), dtype);
+      for (int64_t i = 0; i < y.count(); ++i) {
+        const double x = element_as_double(y.view(), i);
+        ASSERT_TRUE(x >= low && x < high) << name_of(dtype) << " " << x << " in " << low << " to " << high;
+      }
+    };
+    all_within(0.99, 1);
+    all_within(-0.01, 0);
+    all_within(-1, -0.99);
+    all_within(0.1, 0.11);
+  }
+}
+
 TEST(RandomKernels, TheSeedAloneDecides) {
   Tensor like = f32({6}, std::vector<float>(6));
   auto numbers = [&](double seed) { return run("RandomUniformLike", {like}, {{"seed", seed}})[0]; };

@@ -231,6 +231,62 @@ TEST_F(Staged, AScanRunsOverSlices) {
   EXPECT_EQ(elements<float>(outputs[1]), (std::vector<float>{1, 2, 4, 6, 9, 12}));
 }
 
+/// Results of turns that never came have the type that they would have, and no rows along the right axis.
+TEST_F(Staged, ALoopWithoutTurnsGivesNoRowsOfTheRightType) {
+  const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + input("s", kFloat, {"n"}) +
+                           node("Identity", {"go"}, {"go_on"}) + node("Identity", {"s"}, {"s_out"}) +
+                           node("Cast", {"s"}, {"row"}, number("to", kInt)) + output("go_on") + output("s_out") +
+                           output("row");
+  auto model = open(input("trips", kInt, {}) + input("go", kBool, {}) + input("x", kFloat, {"2"}) + output("last") +
+                    output("rows") + node("Loop", {"trips", "go", "x"}, {"last", "rows"}, body("body", turn)));
+  ASSERT_NE(model, nullptr) << diags_.render();
+  for (const auto& [trips, go] : {std::pair(0, true), std::pair(5, false)}) {
+    const Tensors outputs = run(*model, {ints({}, {trips}), boolean(go), floats({2}, {1, 2})});
+    ASSERT_EQ(outputs.size(), 2U);
+    EXPECT_EQ(elements<float>(outputs[0]), (std::vector<float>{1, 2}));
+    EXPECT_EQ(outputs[1].dtype(), DType::I64);
+    EXPECT_EQ(outputs[1].shape(), (Shape{0, 2}));
+  }
+}
+
+TEST_F(Staged, AScanWithoutSlicesGivesNoRowsAlongItsAxis) {
+  const std::string turn = input("s", kFloat, {"2"}) + input("slice", kFloat, {"2"}) +
+                           node("Add", {"s", "slice"}, {"s_out"}) +
+                           node("Cast", {"s_out"}, {"row"}, number("to", kInt)) + output("s_out") + output("row");
+  const std::string axes = "attribute { name: \"scan_output_axes\" type: INTS ints: 1 } ";
+  auto model =
+      open(input("s", kFloat, {"2"}) + output("last") + output("rows") +
+           "initializer { name: \"none\" data_type: 1 dims: 0 dims: 2 }\n" +
+           node("Scan", {"s", "none"}, {"last", "rows"}, number("num_scan_inputs", 1) + axes + body("body", turn)));
+  ASSERT_NE(model, nullptr) << diags_.render();
+  const Tensors outputs = run(*model, {floats({2}, {3, 4})});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(elements<float>(outputs[0]), (std::vector<float>{3, 4}));
+  EXPECT_EQ(outputs[1].dtype(), DType::I64);
+  EXPECT_EQ(outputs[1].shape(), (Shape{2, 0}));
+}
+
+TEST_F(Staged, ReportsOfAStateThatGrowsDoNotGrowWithoutEnd) {
+  const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + input("s", kFloat, {"n"}) +
+                           node("Identity", {"go"}, {"go_on"}) +
+                           node("Concat", {"s", "x"}, {"s_out"}, number("axis", 0)) + output("go_on") + output("s_out");
+  auto model = open(input("trips", kInt, {}) + input("x", kFloat, {"1"}) + output("y") +
+                        node("Loop", {"trips", "", "x"}, {"y"}, body("body", turn)),
+                    {}, 4);
+  ASSERT_NE(model, nullptr) << diags_.render();
+  EXPECT_EQ(run(*model, {ints({}, {400}), floats({1}, {1})}).at(0).shape(), (Shape{401}));
+  const std::vector<StageReport> reports = model->reports();
+  EXPECT_LT(reports.size(), 300U);
+  size_t stages = 0, runs = 0;
+  for (const StageReport& report : reports) {
+    stages += report.stages;
+    runs += report.runs;
+  }
+  EXPECT_EQ(stages, 401U);
+  EXPECT_EQ(runs, 401U);
+  EXPECT_NE(print(reports).find("and 389 more"), std::string::npos) << print(reports);
+}
+
 TEST_F(Staged, SequencesAreStatesToo) {
   const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + "input { name: \"s\" }\n" +
                            node("Identity", {"go"}, {"go_on"}) + node("SequenceInsert", {"s", "x"}, {"s_out"}) +
