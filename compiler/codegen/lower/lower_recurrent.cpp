@@ -7,6 +7,9 @@
 // h has two copies, one to read and one to write. A task of the recurrence runs all steps of a part of the batch in one
 // direction. Where that gives fewer tasks than threads and a step is long enough to share, each step is a call of its
 // own, whose tasks are blocks of hidden units: each thread then keeps its part of R in its cache.
+//
+// A computed length that is not within 0 to the number of steps is moved there and noted: a check fails behind the
+// kernel that makes the states ready (LoweredCheck in jit.h).
 #include <algorithm>
 #include <utility>
 
@@ -33,6 +36,7 @@ constexpr int64_t kMostStepCalls = 2048;
 
 /// What the kernels of one node share.
 struct RecurrentPlan {
+  ir::NodeId node;
   Recurrence r;
   std::vector<GateRange> products;
   HiddenBlocks blocks;
@@ -41,11 +45,12 @@ struct RecurrentPlan {
   int64_t parts = 1;
   ir::ValueId y, y_h, y_c;  ///< invalid: not stored
   // Temporaries.
-  int from_x = -1;  ///< x Wt + bias: [row of X][direction][block][gate][width]
-  int h = -1;       ///< [2][direction][batch][padded]: read by even steps, by odd steps
-  int c = -1;       ///< [direction][batch][padded]; -1: no LSTM
-  int reset = -1;   ///< r * h, as c; -1: one product per step
-  int update = -1;  ///< z, as reset
+  int from_x = -1;        ///< x Wt + bias: [row of X][direction][block][gate][width]
+  int h = -1;             ///< [2][direction][batch][padded]: read by even steps, by odd steps
+  int c = -1;             ///< [direction][batch][padded]; -1: no LSTM
+  int reset = -1;         ///< r * h, as c; -1: one product per step
+  int update = -1;        ///< z, as reset
+  int wrong_length = -1;  ///< i64: one of the lengths that are wrong; -1: none can be
   // Constants, as indices.
   std::vector<int> weights;  ///< by product
   int peepholes = -1;        ///< [direction][block][3][width]
@@ -152,7 +157,7 @@ class StepWriter {
     batch_row_ = nest_.let("b", add(row_, i));
     sums_at_ = nest_.let("sums", mul(i, step_floats));
     state_row_ = nest_.let("state", mul(add(mul(direction_, r_.batch), batch_row_), plan_.blocks.padded()));
-    length_ = lengths_ < 0 ? int_const(r_.steps) : nest_.let("length", load_int(lengths_, batch_row_, 4));
+    length_ = lengths_ < 0 ? int_const(r_.steps) : nest_.let("length", length_of(batch_row_));
     lane_ = nest_.begin_for("lane", int_const(0), int_const(plan_.blocks.width), lanes_);
     unit_ = nest_.let("unit", add(mul(block_, plan_.blocks.width), lane_));
     unit_mask_ = r_.hidden == plan_.blocks.padded()
@@ -257,6 +262,10 @@ class StepWriter {
     nest_.end_if();
   }
 
+  Expr length_of(const Expr& batch_row) const {
+    const Expr length = load_int(lengths_, batch_row, 4);
+    return r_.checks_lengths ? min(max(length, int_const(0)), int_const(r_.steps)) : length;
+  }
   Expr state_unit() const { return add(state_row_, unit_); }
   Expr old_h() const { return mul(rem(step_, 2), plan_.state_floats()); }
   Expr new_h() const { return mul(rem(add(step_, 1), 2), plan_.state_floats()); }
@@ -282,6 +291,7 @@ class RecurrentLowering {
  public:
   RecurrentLowering(const LoweringContext& context, const Group& group) : context_(context) {
     const ir::Node& node = context.graph.node(group.anchor);
+    plan_.node = group.anchor;
     plan_.r = *describe_recurrence(context.graph, group.anchor);
     auto stored = [&](size_t i) {
       if (i >= node.outputs.size()) return ir::ValueId();
@@ -298,6 +308,7 @@ class RecurrentLowering {
     make_operands();
     std::vector<KernelSketch> kernels;
     if (!project_inputs(&kernels)) return {};
+    if (plan_.wrong_length >= 0) kernels.push_back(no_wrong_length());
     kernels.push_back(initial_states());
     const Recurrence& r = plan_.r;
     const bool is_alike = r.directions() == 1 || same_functions(r.spec.functions[0], r.spec.functions[1]);
@@ -354,6 +365,10 @@ class RecurrentLowering {
       plan_.reset = temporary(plan_.state_floats());
       plan_.update = temporary(plan_.state_floats());
     }
+    if (r.checks_lengths) {
+      context_.temporaries.push_back(sizeof(int64_t));
+      plan_.wrong_length = static_cast<int>(context_.temporaries.size()) - 1;
+    }
     for (const GateRange& gates : plan_.products) {
       plan_.weights.push_back(constant(pack_state_weights(r, plan_.blocks, gates)));
     }
@@ -408,6 +423,28 @@ class RecurrentLowering {
     return {LoweredOperand::Kind::Constant, {}, constant(graph.value(value).constant->data)};
   }
 
+  KernelSketch no_wrong_length() {
+    KernelBuilder builder(context_);
+    Nest& nest = builder.nest();
+    const Expr i = nest.begin_for("i", nest.task_begin(), nest.task_end());
+    nest.store_int(builder.temporary_buffer(plan_.wrong_length, "wrong", true), i, int_const(0));
+    nest.end_for();
+    return builder.finish(1, 1);
+  }
+
+  /// Leaves a wrong length where the check finds it. The check takes -steps - 1 to steps for right, as indices count from
+  /// either end: a length below 0 is noted as at most the one before them.
+  void note_wrong_length(Nest& nest, int lengths, int wrong, const Expr& batch_row) {
+    const int64_t steps = plan_.r.steps;
+    const Expr length = nest.let("length", load_int(lengths, batch_row, 4));
+    nest.begin_if(less(int_const(steps), length));
+    nest.store_int(wrong, int_const(0), length);
+    nest.end_if();
+    nest.begin_if(less(length, int_const(0)));
+    nest.store_int(wrong, int_const(0), min(length, int_const(-steps - 2)));
+    nest.end_if();
+  }
+
   /// A task is a row of the states.
   KernelSketch initial_states() {
     const Recurrence& r = plan_.r;
@@ -418,7 +455,10 @@ class RecurrentLowering {
     const int c = plan_.c < 0 ? -1 : builder.temporary_buffer(plan_.c, "c", true);
     const int h0 = r.h0.is_valid() ? builder.value_buffer(r.h0, false) : -1;
     const int c0 = r.c0.is_valid() ? builder.value_buffer(r.c0, false) : -1;
+    const int lengths = r.checks_lengths ? builder.value_buffer(r.lengths, false) : -1;
+    const int wrong = r.checks_lengths ? builder.temporary_buffer(plan_.wrong_length, "wrong", true) : -1;
     const Expr row = nest.begin_for("row", nest.task_begin(), nest.task_end());
+    if (r.checks_lengths) note_wrong_length(nest, lengths, wrong, rem(row, r.batch));
     // Row direction * batch + b of the state is row b * directions + direction where batch comes first.
     const Expr given = !r.spec.batch_first ? row : add(mul(rem(row, r.batch), r.directions()), div(row, r.batch));
     const Expr from = nest.let("from", mul(given, r.hidden));
@@ -434,7 +474,11 @@ class RecurrentLowering {
     nest.end_for();
     nest.end_for();
     const int64_t grain = (1 << 14) / std::max<int64_t>(1, plan_.blocks.padded());
-    return builder.finish(r.directions() * r.batch, grain);
+    KernelSketch kernel = builder.finish(r.directions() * r.batch, grain);
+    if (r.checks_lengths) {
+      kernel.checks.push_back({std::string(context_.graph.node(plan_.node).op->name), plan_.wrong_length, r.steps + 1});
+    }
+    return kernel;
   }
 
   bool steps_are_shared(int64_t directions) const {

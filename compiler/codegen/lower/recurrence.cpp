@@ -67,7 +67,10 @@ std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId
   r.h0 = operand_or_none(node, 5);
   if (r.has_cell()) r.c0 = operand_or_none(node, 6);
   const runtime::Tensor* lengths = nullptr;
-  if (!take_constant_operand(graph, node, 4, &lengths)) return std::nullopt;
+  if (!take_constant_operand(graph, node, 4, &lengths)) {
+    r.lengths = node.inputs[4];
+    r.checks_lengths = true;
+  }
   if (lengths != nullptr) {
     const auto each = lengths->as<int32_t>();
     const bool is_valid = std::all_of(each.begin(), each.end(), [&](int32_t l) { return l >= 0 && l <= r.steps; });

@@ -26,6 +26,7 @@ struct Recurrence {
   int64_t hidden = 0;
   int64_t gates = 0;
   ir::ValueId x, h0, c0, lengths;  ///< invalid if absent; c0 also where there is no cell, lengths if all are `steps`
+  bool checks_lengths = false;     ///< they are computed: each may be wrong
   const runtime::Tensor* w = nullptr;
   const runtime::Tensor* r = nullptr;
   const runtime::Tensor* bias = nullptr;       ///< null: none
@@ -38,8 +39,8 @@ struct Recurrence {
 };
 
 /// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: another dtype than f32;
-/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases, peepholes or
-/// lengths that are computed, or wrong lengths (that is an error, and a kernel cannot fail).
+/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases or peepholes that are
+/// computed, or constant lengths that are wrong.
 std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId id);
 
 /// Gates [first, first + count), whose products with the state are computed together.
