@@ -109,6 +109,11 @@ BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active) 
   BackendMatches found;
   found.matches =
       match::match_backend(graph, *active.backend, active.attrs, &found.report, {}, active.environment.get());
+  if (active.backend->runtime != ir::RuntimeKind::HostJit) return found;
+  // A rule's cost is that of generated code, which an operator may lack for what it is here.
+  for (Match& match : found.matches) {
+    match.cost = std::max(match.cost, reference_seconds(graph, match.nodes, active.has_code));
+  }
   return found;
 }
 

@@ -57,7 +57,8 @@ struct BackendCandidates {
   bool joins_in_search = false;
 };
 
-/// The rules of one backend, matched: equal for all problems of one graph.
+/// The rules of one backend, matched: equal for all problems of one graph. Where the host's kernels run the backend, a
+/// match costs at least what the reference kernels of its operators without code do.
 struct BackendMatches {
   std::vector<match::Match> matches;
   match::MatchReport report;

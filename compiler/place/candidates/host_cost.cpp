@@ -56,6 +56,14 @@ double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, const HasC
 
 }  // namespace
 
+double reference_seconds(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code) {
+  double seconds = 0;
+  for (ir::NodeId node : nodes) {
+    if (has_code && !has_code(graph, node)) seconds += seconds_of_arithmetic(graph, node, has_code);
+  }
+  return std::min(seconds, kMostSeconds * static_cast<double>(nodes.size()));
+}
+
 runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code) {
   match::Quantities work = match::quantities_of(graph, nodes);
   double arithmetic = 0;

@@ -15,4 +15,7 @@ namespace collage::place {
 /// code take what their reference kernels do; with an empty `has_code` all have code.
 runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code);
 
+/// Seconds that the reference kernels of those nodes take that have no code; 0 with an empty `has_code`.
+double reference_seconds(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code);
+
 }  // namespace collage::place
