@@ -66,12 +66,6 @@ std::string difference(const Tensor& got, const Tensor& want, double steps) {
   return wrong <= 1 ? first : fmt::format("{}, and {} more of {}", first, wrong - 1, want.count());
 }
 
-bool is_refusal(const support::Diagnostics& diags) {
-  return std::all_of(diags.records().begin(), diags.records().end(), [](const DiagnosticRecord& record) {
-    return record.severity == support::Severity::Warning || record.code == Code::UnsupportedOnnx;
-  });
-}
-
 bool needs_constants(const support::Diagnostics& diags) {
   return std::any_of(diags.records().begin(), diags.records().end(),
                      [](const DiagnosticRecord& record) { return record.code == Code::NotConstant; });
@@ -90,6 +84,12 @@ void read_bits_as_bf16(const ir::Graph& graph, const std::vector<ir::ValueId>& v
 
 }  // namespace
 
+bool is_refusal(const support::Diagnostics& diags) {
+  return std::all_of(diags.records().begin(), diags.records().end(), [](const DiagnosticRecord& record) {
+    return record.severity == support::Severity::Warning || record.code == Code::UnsupportedOnnx;
+  });
+}
+
 NodeTestCase read_node_test(const std::filesystem::path& folder) {
   NodeTestCase test;
   test.why = read_tensors(folder / "test_data_set_0", "input_", &test.inputs);
@@ -98,6 +98,7 @@ NodeTestCase read_node_test(const std::filesystem::path& folder) {
     test.outcome = Outcome::Refused;
     return test;
   }
+  test.has_data = true;
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   std::string model = (folder / "model.onnx").string();

@@ -1,14 +1,17 @@
 # One program per reader of foreign bytes. In the preset `fuzz` they are libFuzzer's (fuzz/README.md); everywhere else
 # the same harness replays what is committed: seeds taken from the repository, and the inputs that once broke something.
 #
-#   collage_fuzz_target(NAME SOURCE FILE DEPENDS TARGET… [PARTS FILE…] SEEDS PATH…)   seeds are relative to the root
+#   collage_fuzz_target(NAME SOURCE FILE DEPENDS TARGET… [PARTS FILE…] [MUTATOR FILE] SEEDS PATH…)
 #
-# PARTS: sources of libraries that would bring LLVM along, of which the reader needs these alone.
+# SEEDS: relative to the root. MUTATOR: of libFuzzer alone. PARTS: sources of libraries that would bring LLVM along, of which the reader needs these alone.
 function(collage_fuzz_target name)
-  cmake_parse_arguments(ARG "" "SOURCE" "DEPENDS;SEEDS;PARTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SOURCE;MUTATOR" "DEPENDS;SEEDS;PARTS" ${ARGN})
   list(TRANSFORM ARG_PARTS PREPEND ${PROJECT_SOURCE_DIR}/)
   set(source ${PROJECT_SOURCE_DIR}/tests/fuzz/${ARG_SOURCE} ${ARG_PARTS})
   if(COLLAGE_FUZZ)
+    if(ARG_MUTATOR)
+      list(APPEND source ${PROJECT_SOURCE_DIR}/tests/fuzz/${ARG_MUTATOR})
+    endif()
     collage_executable(fuzz_${name} SOURCES ${source} DEPENDS ${ARG_DEPENDS})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     return()
@@ -20,7 +23,7 @@ endfunction()
 
 collage_fuzz_target(model SOURCE model_text.cpp DEPENDS collage::sema SEEDS examples/digits/digits.ir tests/filetests/sema tests/filetests/bad/model)
 collage_fuzz_target(rules SOURCE rules_text.cpp DEPENDS collage::rules_tool SEEDS rules tests/filetests/rules tests/filetests/bad/rules)
-collage_fuzz_target(onnx SOURCE onnx_bytes.cpp DEPENDS collage::import collage::sema)
+collage_fuzz_target(onnx SOURCE onnx_bytes.cpp MUTATOR onnx_mutator.cpp DEPENDS collage::import collage::passes collage::sema onnx_proto)
 collage_fuzz_target(tensors SOURCE tensor_bytes.cpp DEPENDS collage::io collage::support SEEDS examples/digits)
 collage_fuzz_target(placements SOURCE placement_text.cpp DEPENDS collage::sema PARTS compiler/driver/input/placement_file.cpp)
 collage_fuzz_target(certificates SOURCE certificate_text.cpp DEPENDS collage::certificate)

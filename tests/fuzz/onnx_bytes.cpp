@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files -> graph: refused with a message, or accepted, and then a fixed point of print and parse.
+// ONNX files -> graph: refused with a message, or accepted, and then a fixed point of print and parse, before the passes
+// and after them.
 #include <unistd.h>
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <fstream>
 
 #include "compiler/import/onnx.h"
+#include "compiler/passes/pass_manager.h"
 #include "tests/fuzz/round_trip.h"
 
 namespace collage::fuzz {
@@ -29,7 +31,10 @@ void check(const char* data, size_t size) {
   support::Diagnostics diags(sources);
   auto graph = import::import_onnx(path, diags);
   expect_told(graph.has_value(), diags);
-  if (graph) expect_round_trip(*graph, {}, folder());
+  if (!graph) return;
+  expect_round_trip(*graph, {}, folder());
+  expect_told(passes::run_passes(*graph, passes::all_passes(), {}, diags).has_value(), diags);
+  expect_round_trip(*graph, {}, folder());
 }
 
 }  // namespace

@@ -167,6 +167,8 @@ TEST(OpErrors, Dtypes) {
   OneNode n;
   EXPECT_SAYS(n.infer("Add", {n.input({2}), n.input({2}, DType::I32)}), "TypeMismatch: Add, operand 1");
   EXPECT_SAYS(n.infer("Sqrt", {n.input({2}, DType::I32)}), "operand has dtype i32, needs f32, f64, f16 or bf16");
+  EXPECT_SAYS(n.infer("ReduceMax", {n.input({2}, DType::F8E4M3FN)}), "dtype f8e4m3fn, needs a number or bool");
+  EXPECT_SAYS(n.infer("ReduceMin", {n.input({2}, DType::U4)}), "operand has dtype u4, needs a number or bool");
   EXPECT_SAYS(n.infer("And", {n.input({2}), n.input({2})}), "needs bool");
   EXPECT_SAYS(n.infer("Gather", {n.input({2}), n.input({2})}), "need i64 or i32");
   EXPECT_SAYS(n.infer("Cast", {n.input({2})}, {{"to", integer(99)}}), "`to` = 99");
