@@ -8,18 +8,22 @@
 
 namespace collage::import {
 
-std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, const onnx::NodeProto& node,
-                                               const std::string& place, Emitter& emitter) {
-  NewNames results;
-  for (int i = 0; i < branch.output_size(); ++i) {
-    if (!node.output(i).empty()) results.emplace(branch.output(i).name(), node.output(i));
+std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, const std::vector<std::string>& operands,
+                                               const std::vector<std::string>& results, const std::string& place,
+                                               Emitter& emitter) {
+  NewNames wanted;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].empty()) wanted.emplace(body.output(static_cast<int>(i)).name(), results[i]);
   }
   NewNames names;
   auto define = [&](const std::string& name, const std::string& new_name) -> bool {
     if (names.emplace(name, new_name).second) return true;
     return emitter.diags().error_at(support::Code::Redefinition, place, "its branch defines `{}` twice", name);
   };
-  onnx::GraphProto copy = branch;
+  onnx::GraphProto copy = body;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!define(body.input(static_cast<int>(i)).name(), operands[i])) return std::nullopt;
+  }
   auto define_constant = [&](std::string& name) -> bool {
     if (!define(name, emitter.take_name(name))) return false;
     rename(name, names);
@@ -31,11 +35,11 @@ std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, c
   for (auto& sparse : *copy.mutable_sparse_initializer()) {
     if (!define_constant(*sparse.mutable_values()->mutable_name())) return std::nullopt;
   }
-  for (const auto& inner : branch.node()) {
+  for (const auto& inner : body.node()) {
     for (const std::string& output : inner.output()) {
       if (output.empty()) continue;
-      auto result = results.find(output);
-      if (!define(output, result == results.end() ? emitter.take_name(output) : result->second)) return std::nullopt;
+      auto result = wanted.find(output);
+      if (!define(output, result == wanted.end() ? emitter.take_name(output) : result->second)) return std::nullopt;
     }
   }
   for (auto& inner : *copy.mutable_node()) {

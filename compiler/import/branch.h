@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares the branch of an If to replace the If.
+// Prepares a graph inside a node, such as the branch of an If, to replace it or a part of it.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/import/emitter.h"
 #include "compiler/import/proto.h"
 
 namespace collage::import {
 
-/// Returns a copy of `branch` whose results are named as those of `node` where possible. All other names that it
-/// defines are unique in the model. Returns nullopt, after an error at `place`, if it defines a name twice.
-std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& branch, const onnx::NodeProto& node,
-                                               const std::string& place, Emitter& emitter);
+/// Returns a copy of `body` whose inputs are the values `operands`, and whose results are named `results` where possible;
+/// an empty name is unwanted. All other names that it defines are unique in the model. Returns nullopt, after an error at
+/// `place`, if it defines a name twice. Expects as many operands and results as the body has.
+std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, const std::vector<std::string>& operands,
+                                               const std::vector<std::string>& results, const std::string& place,
+                                               Emitter& emitter);
 
 }  // namespace collage::import

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/import/branch.h"
 #include "compiler/import/compositions/compositions.h"
 #include "compiler/import/onnx_importer.h"
 #include "compiler/import/sparse.h"
@@ -237,40 +236,6 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
   return add_constant(node.output(0), std::move(tensor), place);
 }
 
-bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& place) {
-  ValueId condition = node.input_size() == 1 ? find_operand(node.input(0)) : ValueId();
-  const Tensor* chosen = emitter_.constant(condition);
-  if (chosen == nullptr || chosen->count() != 1) {
-    return diags_.error_at(Code::NotConstant, place, "the condition of an If must be constant");
-  }
-  std::string wanted = runtime::element_as_double(chosen->view(), 0) != 0 ? "then_branch" : "else_branch";
-  auto attribute = std::find_if(node.attribute().begin(), node.attribute().end(),
-                                [&wanted](const auto& candidate) { return candidate.name() == wanted; });
-  if (attribute == node.attribute().end() || !attribute->has_g() ||
-      attribute->g().output_size() != node.output_size()) {
-    return diags_.error_at(Code::BadModel, place, "`{}` does not give the {} results of the node", wanted,
-                           node.output_size());
-  }
-  std::optional<onnx::GraphProto> branch = with_own_names(attribute->g(), node, place, emitter_);
-  if (!branch) return false;
-  size_t errors_before = diags_.error_count();
-  add_initializers(*branch);
-  for (const auto& inner : branch->node()) add_node(inner);
-  if (diags_.error_count() > errors_before) return false;
-  for (int i = 0; i < branch->output_size(); ++i) {
-    const std::string& name = branch->output(i).name();
-    if (node.output(i).empty()) continue;
-    ValueId value = find_operand(name);
-    if (!value.is_valid()) {
-      if (failed_.contains(name)) return false;
-      return diags_.error_at(Code::UndefinedValue, place, "the branch gives `{}`, which nothing defines", name);
-    }
-    if (name == node.output(i)) continue;
-    if (!emitter_.emit({"Identity", {value}, {}, {node.output(i)}, place, node.name()})) return false;
-  }
-  return true;
-}
-
 ValueId OnnxImporter::find_operand(const std::string& name) {
   ValueId value = graph_.find_value(name);
   if (value.is_valid() || request_ == nullptr || name.empty()) return value;
@@ -311,6 +276,9 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
     is_there = add_constant_node(node, place);
   } else if (is_standard && node.op_type() == "If") {
     is_there = add_branch(node, place);
+  } else if (function == nullptr && domain_of(node.domain()) == "ai.onnx.preview" &&
+             node.op_type() == "FlexAttention") {
+    is_there = add_flex_attention(node, std::move(pending));
   } else if (function != nullptr && !is_known) {
     is_there = add_call(node, *function, place);
   } else {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/import/compositions/composition.h"
 #include "compiler/import/emitter.h"
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
@@ -56,6 +57,13 @@ class OnnxImporter {
   bool add_constant_node(const onnx::NodeProto& node, const std::string& where);
   /// Replaces an If whose condition is constant by the nodes of its branch.
   bool add_branch(const onnx::NodeProto& node, const std::string& where);
+  /// Adds the nodes of a graph inside a node, on values of these names, which gives values of those.
+  bool add_body(const onnx::GraphProto& body, const std::vector<std::string>& operands,
+                const std::vector<std::string>& results, const std::string& where, const std::string& origin);
+  /// Adds the nodes of a FlexAttention, and those of the graphs that it holds.
+  bool add_flex_attention(const onnx::NodeProto& node, PendingNode pending);
+  /// What the graph `name` of the node makes of a value; the value itself where the node has no such graph.
+  ir::ValueId add_modification(const onnx::NodeProto& node, const std::string& name, Composition& c, ir::ValueId value);
   /// Adds the nodes of a function of the model.
   bool add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function, const std::string& where);
   /// Adds a node of an operator, as it is or composed of others.

@@ -19,7 +19,8 @@ void OnnxImporter::put_off(const onnx::NodeProto& node) {
 }
 
 /// A node with branches leaves nothing behind where it is not added as a whole: its errors may be those of a branch that
-/// no run takes, and it is put off. Other nodes may leave values behind, which are then computed once more than needed.
+/// no run takes, and it is put off, unless all its operands are known already. Other nodes may leave values behind, which
+/// are then computed once more than needed.
 OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
   const bool is_whole = has_body(node);
   std::optional<ir::Graph> before;
@@ -43,7 +44,8 @@ OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
     graph_ = std::move(*before);
     unsupported_ = std::move(reported);  // that error may never be shown
   }
-  return needs_values || is_whole ? Attempt::NeedsValues : Attempt::Failed;
+  const bool is_alone = request_ != nullptr && request_->is_alone;
+  return needs_values || (is_whole && !is_alone) ? Attempt::NeedsValues : Attempt::Failed;
 }
 
 bool OnnxImporter::add_or_put_off(int index, ImportedStage* stage) {

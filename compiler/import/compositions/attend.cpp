@@ -13,20 +13,6 @@ using ir::ValueId;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-/// Gives each group of query heads its copy of the key or value head.
-/// [batch, kv heads, a, b]  =>  [batch, heads, a, b]
-ValueId repeat_heads(Composition& c, ValueId x, int64_t heads) {
-  Shape shape = c.shape(x);
-  if (!c.is_good() || shape[1] == heads) return x;
-  if (!c.need(shape[1] > 0 && heads % shape[1] == 0,
-              fmt::format("{} heads of queries do not divide into {} of keys and values", heads, shape[1]))) {
-    return x;
-  }
-  Shape wide = {shape[0], shape[1], heads / shape[1], shape[2], shape[3]};
-  ValueId column = c.reshape(x, {shape[0], shape[1], 1, shape[2], shape[3]});
-  return c.reshape(c.expand(column, wide), {shape[0], heads, shape[2], shape[3]});
-}
-
 /// Returns whether a constant is false everywhere.
 bool is_never(const Composition& c, ValueId flags) {
   const ir::Tensor* constant = c.constant(flags);
@@ -59,6 +45,18 @@ bool has_fitting_shapes(Composition& c, const Attend& a) {
 }
 
 }  // namespace
+
+ValueId repeat_heads(Composition& c, ValueId x, int64_t heads) {
+  Shape shape = c.shape(x);
+  if (!c.is_good() || shape[1] == heads) return x;
+  if (!c.need(shape[1] > 0 && heads % shape[1] == 0,
+              fmt::format("{} heads of queries do not divide into {} of keys and values", heads, shape[1]))) {
+    return x;
+  }
+  Shape wide = {shape[0], shape[1], heads / shape[1], shape[2], shape[3]};
+  ValueId column = c.reshape(x, {shape[0], shape[1], 1, shape[2], shape[3]});
+  return c.reshape(c.expand(column, wide), {shape[0], heads, shape[2], shape[3]});
+}
 
 ValueId attend(Composition& c, const Attend& a) {
   if (!has_fitting_shapes(c, a)) return ValueId();

@@ -34,6 +34,10 @@ struct Attend {
 /// Returns y: [batch, heads, queries, value size].
 ir::ValueId attend(Composition& c, const Attend& a);
 
+/// Gives each group of query heads its copy of the key or value head.
+/// [batch, kv heads, a, b]  =>  [batch, heads, a, b]
+ir::ValueId repeat_heads(Composition& c, ir::ValueId x, int64_t heads);
+
 /// [batch, length, heads * size]  =>  [batch, heads, length, size]
 ir::ValueId split_heads(Composition& c, ir::ValueId x, int64_t heads);
 /// [batch, length, heads * size]  =>  [batch, heads, size, length]

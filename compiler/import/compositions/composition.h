@@ -56,6 +56,8 @@ class Composition {
   // --- errors ---
 
   bool is_good() const { return is_good_; }
+  /// Notes that an error was reported elsewhere.
+  void fail() { is_good_ = false; }
   /// Reports that the node contradicts its definition. Returns false.
   bool wrong(const std::string& what);
   /// Reports that the graph cannot express it. Returns false.

@@ -37,6 +37,35 @@ class CompositionsTest : public ImportTest {
   }
 };
 
+TEST_F(CompositionsTest, FlexAttentionHoldsGraphs) {
+  input("x", {1, 1, 2, 2});  // two queries, keys and values: 1 2, 3 4
+  auto& attention = node("FlexAttention", {"x", "x", "x"}, {"y"});
+  attention.set_domain("ai.onnx.preview");
+  // The graphs read a value of the model, and use a name that it has.
+  floats("by", {}, {0});
+  auto add_graph = [&attention](const std::string& name, const std::string& op) -> onnx::GraphProto& {
+    auto& attribute = *attention.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    auto& inner = *attribute.mutable_g()->add_node();
+    inner.set_op_type(op);
+    for (const char* operand : {"given", "by"}) inner.add_input(operand);
+    inner.add_output("x");
+    attribute.mutable_g()->add_input()->set_name("given");
+    attribute.mutable_g()->add_output()->set_name("x");
+    return *attribute.mutable_g();
+  };
+  output("y");
+  add_graph("score_mod", "Mul");  // all scores are 0: the mean of the values
+  expect_near({2, 3, 2, 3});
+  onnx::GraphProto& second = add_graph("prob_mod", "Add");
+  expect_near({2, 3, 2, 3});
+  second.mutable_node(0)->set_op_type("Equal");
+  expect_refused("`prob_mod` makes bool[1, 1, 2, 2] of f32[1, 1, 2, 2]");
+  second.add_input()->set_name("more");
+  expect_refused("`prob_mod` is no graph of one tensor that gives one");
+}
+
 TEST_F(CompositionsTest, RmsNormalization) {
   set_opset(23);
   input("x", {1, 2});

@@ -44,6 +44,32 @@ TEST_F(StageImportTest, AnOperatorThatABranchNamedBeforeIsReported) {
       << messages();
 }
 
+// Alone, with all its operands, a node is put off no more.
+TEST_F(StageImportTest, AnOperatorThatAGraphOfANodeNamesIsReported) {
+  const Tensor x(DType::F32, {1, 1, 2, 2});
+  input("x", {1, 1, 2, 2});
+  auto& attention = node("FlexAttention", {"x", "x", "x"}, {"y"});
+  attention.set_domain("ai.onnx.preview");
+  auto& attribute = *attention.add_attribute();
+  attribute.set_name("score_mod");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  onnx::NodeProto& inner = *attribute.mutable_g()->add_node();
+  inner.set_op_type("Rellu");
+  inner.add_input("s");
+  inner.add_output("r");
+  attribute.mutable_g()->add_input()->set_name("s");
+  attribute.mutable_g()->add_output()->set_name("r");
+  output("y");
+  std::shared_ptr<const OnnxFile> read = file();
+  ASSERT_NE(read, nullptr) << messages();
+  StageRequest request{read->graph(), {0}, [&x](const std::string&) {
+                         return KnownValue{ir::TensorType{x.dtype(), x.shape()}, &x};
+                       }};
+  request.is_alone = true;
+  EXPECT_FALSE(import_stage(*read, request, diags_));
+  EXPECT_NE(messages().find("operator `Rellu` is not supported"), std::string::npos) << messages();
+}
+
 TEST_F(StageImportTest, SparseInitializersAreValuesOfTheirGraph) {
   input("x", {3});
   input("w", {3});  // as models before IR version 4 declare defaults
