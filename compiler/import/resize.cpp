@@ -60,7 +60,7 @@ bool keep_ratio(const PendingNode& node, Emitter& emitter, const std::string& po
   for (int64_t axis : axes) {
     const auto at = static_cast<size_t>(axis);
     const double extent = std::floor(scale * static_cast<double>(shape[at]) + 0.5);
-    if (extent < 0 || extent > kMostExtent) {
+    if (!(extent >= 0 && extent <= kMostExtent)) {
       return emitter.diags().error_at(Code::ShapeMismatch, node.where, "extent {} of axis {} is illegal", extent, axis);
     }
     extents->scales[at] = scale;

@@ -3,7 +3,8 @@
 #
 #   collage_fuzz_target(NAME SOURCE FILE DEPENDS TARGET… [PARTS FILE…] [MUTATOR FILE] SEEDS PATH…)
 #
-# SEEDS: relative to the root. MUTATOR: of libFuzzer alone. PARTS: sources of libraries that would bring LLVM along, of which the reader needs these alone.
+# SEEDS: relative to the root. MUTATOR: how libFuzzer changes inputs. PARTS: sources of libraries that would bring LLVM
+# along, of which the reader needs these alone.
 function(collage_fuzz_target name)
   cmake_parse_arguments(ARG "" "SOURCE;MUTATOR" "DEPENDS;SEEDS;PARTS" ${ARGN})
   list(TRANSFORM ARG_PARTS PREPEND ${PROJECT_SOURCE_DIR}/)
