@@ -32,7 +32,7 @@ constexpr std::array kFunctions = {
                 kNone},
     FunctionRow{"Softsign", [](double x, double, double) { return x / (1 + std::abs(x)); }, kNone, kNone},
     FunctionRow{"Tanh", [](double x, double, double) { return std::tanh(x); }, kNone, kNone},
-    FunctionRow{"ThresholdedRelu", [](double x, double a, double) { return x > a ? x : 0.0; }, 1.0, kNone},
+    FunctionRow{"ThresholdedRelu", [](double x, double a, double) { return x >= a ? x : 0.0; }, 1.0, kNone},
 };
 
 Strings default_functions(CellKind kind) {

@@ -39,6 +39,9 @@ for python in (config.python, "/usr/bin/python3"):
 config.available_features.add(platform.machine())
 # Optional libraries of this build, in lower case: `REQUIRES: onednn`.
 config.available_features.update(config.libraries.split())
+# AddressSanitizer reserves terabytes of addresses, so that no limit of memory can be set: `UNSUPPORTED: asan`.
+if config.is_sanitized:
+    config.available_features.add("asan")
 # Optional: tests that need it are shown as unsupported without it.
 if "COLLAGE_ORT" in os.environ:
     config.available_features.add("onnxruntime")

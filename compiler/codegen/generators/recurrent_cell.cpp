@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "compiler/codegen/nest/activations.h"
 #include "compiler/codegen/nest/vector_math.h"
@@ -39,7 +41,12 @@ constexpr std::array kCellRows = {
     CellRow{"Softplus", [](const CellArgs& a) { return vector_softplus(a.nest, a.x); }},
     CellRow{"Softsign", [](const CellArgs& a) { return vector_softsign(a.nest, a.x); }},
     CellRow{"Tanh", [](const CellArgs& a) { return vector_tanh(a.nest, a.x); }},
-    CellRow{"ThresholdedRelu", [](const CellArgs& a) { return vector_thresholded_relu(a.nest, a.x, a.alpha); }},
+    // Here alpha passes, unlike in the operator of this name: above the next lower number.
+    CellRow{"ThresholdedRelu",
+            [](const CellArgs& a) {
+              constexpr float kLeast = -std::numeric_limits<float>::infinity();
+              return vector_thresholded_relu(a.nest, a.x, std::nextafter(static_cast<float>(a.alpha), kLeast));
+            }},
 };
 
 const CellRow* find_cell_row(std::string_view name) {

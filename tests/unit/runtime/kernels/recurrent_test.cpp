@@ -35,6 +35,13 @@ TEST(RecurrentKernels, RnnAddsBothBiases) {
   expect_equal(y[1], f32({1, 1, 1}, {as_float(h2)}), 1e-6);
 }
 
+// x if x >= alpha, else 0.
+TEST(RecurrentKernels, AThresholdItselfPasses) {
+  std::vector<Tensor> y = run("RNN", {f32({3, 1, 1}, {1, 2, 3}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {0})},
+                              {{"activations", Strings{"ThresholdedRelu"}}, {"activation_alpha", Floats{2}}}, 2);
+  expect_equal(y[0], f32({3, 1, 1, 1}, {0, 2, 3}), 0);
+}
+
 TEST(RecurrentKernels, LstmHasGatesInputOutputForgetCell) {
   Tensor x = f32({1, 1, 1}, {1});
   Tensor w = f32({1, 4, 1}, {0.1f, 0.2f, 0.3f, 0.4f});

@@ -133,6 +133,17 @@ TEST_F(RecurrentKernels, SpecialNumbers) {
   expect_compiled(model);
 }
 
+TEST_F(RecurrentKernels, AThresholdItselfPasses) {
+  Model model(2);
+  const ValueId x = model.input<float>(ir::DType::F32, {3, 1, 1}, {1, 2, 3});
+  ir::AttrMap attrs;
+  attrs.set("activations", runtime::Strings{"ThresholdedRelu"});
+  attrs.set("activation_alpha", runtime::Floats{2});
+  model.graph.mark_output(
+      model.ops("RNN", {x, model.constant({1, 1, 1}, 1, 1), model.constant({1, 1, 1}, 0, 0)}, attrs, 2)[0]);
+  expect_compiled(model, 0);
+}
+
 TEST_F(RecurrentKernels, ComputedWeightsRunOnReferenceKernels) {
   Model model(2);
   const std::vector<ValueId> operands = {model.input({3, 2, 4}), model.input({1, 20, 4}), model.constant({1, 20, 5})};
