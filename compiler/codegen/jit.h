@@ -74,12 +74,15 @@ struct LoweredReference {
 };
 
 /// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the
-/// message of the reference kernels, unless -extent <= index < extent. Of several wrong indices the message names any
-/// one, where the reference kernels name the first: threads find them in no particular order.
+/// message of the reference kernels, unless -extent <= index < extent, or of a length 0 <= length <= extent. Of several
+/// wrong ones the message names any one, where the reference kernels name the first: threads find them in no particular
+/// order.
 struct LoweredCheck {
+  enum class Kind { Index, Length };
   std::string op;  ///< whose index it is
   int temporary = -1;
   int64_t extent = 1;
+  Kind kind = Kind::Index;
 };
 
 /// Host code of one partition. Values inside the partition that no call names need no memory: they are fused.

@@ -47,7 +47,7 @@ bool OnnxImporter::add_body(const onnx::GraphProto& body, const std::vector<std:
     ValueId value = find_operand(name);
     if (!value.is_valid()) {
       if (failed_.contains(name)) return false;
-      return diags_.error_at(Code::UndefinedValue, place, "the branch gives `{}`, which nothing defines", name);
+      return diags_.error_at(Code::UndefinedValue, place, "its graph gives `{}`, which nothing defines", name);
     }
     if (name == results[i]) continue;
     if (!emitter_.emit({"Identity", {value}, {}, {results[i]}, place, origin})) return false;
@@ -57,7 +57,7 @@ bool OnnxImporter::add_body(const onnx::GraphProto& body, const std::vector<std:
 
 bool OnnxImporter::add_flex_attention(const onnx::NodeProto& node, PendingNode pending) {
   for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) continue;
+    if (attribute.name() == "score_mod" || attribute.name() == "prob_mod") continue;
     runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
     if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
     pending.attrs.set(attribute.name(), std::move(*value));

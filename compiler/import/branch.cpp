@@ -18,7 +18,7 @@ std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, con
   NewNames names;
   auto define = [&](const std::string& name, const std::string& new_name) -> bool {
     if (names.emplace(name, new_name).second) return true;
-    return emitter.diags().error_at(support::Code::Redefinition, place, "its branch defines `{}` twice", name);
+    return emitter.diags().error_at(support::Code::Redefinition, place, "its graph defines `{}` twice", name);
   };
   onnx::GraphProto copy = body;
   for (size_t i = 0; i < operands.size(); ++i) {

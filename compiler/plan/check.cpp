@@ -65,6 +65,7 @@ struct Rounding {
   void allow(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, ir::ValueId value) {
     std::set<ir::ValueId> read = {value};
     double epsilon = 0;
+    double rounded = 0;  // operators
     for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
       const ir::Node& node = graph.node(*id);
       if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId made) { return read.contains(made); }))
@@ -72,10 +73,11 @@ struct Rounding {
       for (ir::ValueId made : node.outputs) {
         if (!made.is_valid() || !runtime::is_narrow_float(graph.value(made).type.dtype)) continue;
         epsilon = std::max(epsilon, runtime::epsilon_of(graph.value(made).type.dtype));
+        ++rounded;
       }
       read.insert(node.inputs.begin(), node.inputs.end());
     }
-    relative = std::max(relative, epsilon * std::sqrt(static_cast<double>(nodes.size())));
+    relative = std::max(relative, epsilon * std::sqrt(rounded));
   }
 };
 

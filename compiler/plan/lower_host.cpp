@@ -46,8 +46,15 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
   return values;
 }
 
-/// Gather takes the index out of as many bytes as it may count, and fails if it cannot.
+/// An operator that reads the number fails if it is wrong: Gather takes the index out of as many bytes as it may count,
+/// ReverseSequence reverses so many of them.
 runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers) {
+  if (check.kind == LoweredCheck::Kind::Length) {
+    const runtime::Tensor steps(runtime::DType::U8, {check.extent, 1});
+    const BufferId bytes = buffers.add_constant(name + ".steps", steps);
+    const BufferId reversed = buffers.add_temporary(name + ".reversed", runtime::DType::U8, steps.shape());
+    return {"ReverseSequence", {}, {bytes, index}, {reversed}, check.op};
+  }
   const BufferId bytes = buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}));
   const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, {1});
   runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}, check.op};

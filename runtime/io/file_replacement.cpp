@@ -141,7 +141,7 @@ Status FileReplacement::commit() {
         return error_of_system();
       }
     }
-    // A file system without that has nothing to report.
+    // EINVAL: the file system has no fsync.
     if (::fsync(file_.get()) != 0 && errno != EINVAL) return error_of_system();  // the destructor removes it
   }
   // Some file systems report only here that the disk is full: a file that is not whole must not replace another.

@@ -114,7 +114,7 @@ NodeTestCase read_node_test(const std::filesystem::path& folder) {
     test.graph = import::import_onnx(model, bound_diags, options);
     test.why = bound_diags.render();
     is_refused = is_refusal(bound_diags);
-    test.inputs.clear();
+    if (test.graph) test.inputs.clear();
   }
   if (test.graph) {
     read_bits_as_bf16(*test.graph, test.graph->inputs(), &test.inputs);

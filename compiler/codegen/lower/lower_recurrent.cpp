@@ -432,17 +432,14 @@ class RecurrentLowering {
     return builder.finish(1, 1);
   }
 
-  /// Leaves a wrong length where the check finds it. The check takes -steps - 1 to steps for right, as indices count from
-  /// either end: a length below 0 is noted as at most the one before them.
+  /// Leaves a wrong length where the check finds it.
   void note_wrong_length(Nest& nest, int lengths, int wrong, const Expr& batch_row) {
-    const int64_t steps = plan_.r.steps;
     const Expr length = nest.let("length", load_int(lengths, batch_row, 4));
-    nest.begin_if(less(int_const(steps), length));
-    nest.store_int(wrong, int_const(0), length);
-    nest.end_if();
-    nest.begin_if(less(length, int_const(0)));
-    nest.store_int(wrong, int_const(0), min(length, int_const(-steps - 2)));
-    nest.end_if();
+    for (const Expr& is_wrong : {less(int_const(plan_.r.steps), length), less(length, int_const(0))}) {
+      nest.begin_if(is_wrong);
+      nest.store_int(wrong, int_const(0), length);
+      nest.end_if();
+    }
   }
 
   /// A task is a row of the states.
@@ -476,7 +473,8 @@ class RecurrentLowering {
     const int64_t grain = (1 << 14) / std::max<int64_t>(1, plan_.blocks.padded());
     KernelSketch kernel = builder.finish(r.directions() * r.batch, grain);
     if (r.checks_lengths) {
-      kernel.checks.push_back({std::string(context_.graph.node(plan_.node).op->name), plan_.wrong_length, r.steps + 1});
+      kernel.checks.push_back({std::string(context_.graph.node(plan_.node).op->name), plan_.wrong_length, r.steps,
+                               LoweredCheck::Kind::Length});
     }
     return kernel;
   }

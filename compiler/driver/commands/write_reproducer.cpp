@@ -15,6 +15,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/support/write_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::driver {
 namespace {
@@ -58,6 +59,12 @@ class RuleTexts {
       texts_.emplace(whole_path(std::string(sources.name(text))), sources.text(text));
     for (const auto& [path, text] : texts_) take_in(path.parent_path());
     std::error_code error;
+    for (const ir::Backend& backend : rules.rules.backends) {
+      if (backend.runtime != ir::RuntimeKind::Plugin) continue;
+      const fs::path library = whole_path(runtime::plugin_library(backend.library, backend.file));
+      const fs::path below = library.lexically_relative(whole_path(backend.file).parent_path());
+      if (*below.begin() != ".." && fs::is_regular_file(library, error)) plugins_.insert(library);
+    }
     for (const std::string& path : rules.paths) {
       given_.push_back(whole_path(path));
       if (fs::is_directory(given_.back(), error)) take_in(given_.back());
@@ -71,6 +78,13 @@ class RuleTexts {
       fs::create_directories(file.parent_path(), error);
       if (error) return diags.error_at(Code::CannotWrite, file.string(), "cannot create: {}", error.message());
       if (!support::write_file(file.string(), text, diags)) return false;
+    }
+    for (const fs::path& plugin : plugins_) {
+      const fs::path file = to / plugin.lexically_relative(root_);
+      std::error_code error;
+      fs::create_directories(file.parent_path(), error);
+      if (!error) fs::copy_file(plugin, file, error);
+      if (error) return diags.error_at(Code::CannotWrite, file.string(), "cannot copy: {}", error.message());
     }
     return true;
   }
@@ -91,6 +105,7 @@ class RuleTexts {
   }
 
   std::map<fs::path, std::string_view> texts_;
+  std::set<fs::path> plugins_;  ///< beside or below their rule files
   std::vector<fs::path> given_;
   fs::path root_;
 };
@@ -150,7 +165,7 @@ std::string arguments_text(const Reproducer& what, const RuleTexts& rules, const
   return text;
 }
 
-/// The rules of the user's installation are not those that the folder has none of.
+/// Without rules the program would take those of the user's installation.
 const char* environment_of(const RuleFiles& rules) {
   return rules.paths.empty() ? "env COLLAGE_RULES= " : "";
 }

@@ -6,7 +6,8 @@
 //     input_0.npy, …        what it reads; `.pb` where a .npy file has no such dtype
 //     run.sh                collagec model.ir -r rules/npu.rules --check --input x=input_0.npy
 //
-// `run.sh` runs `$COLLAGEC` where it is set. Plug-ins and programs that price rules stay where they are.
+// `run.sh` runs `$COLLAGEC` where it is set. Plug-ins beside or below their rule files come along; others, and programs that
+// price rules, stay where they are.
 #pragma once
 
 #include <optional>

@@ -44,10 +44,9 @@ class LoopRun {
     const std::vector<std::optional<ir::TensorType>> types = types_without_turns();
     std::vector<StageValue> results = std::move(states_);
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (results.size() >= node_.outputs.size()) break;  // nobody wants it
       Result<ir::Tensor> stacked = rows_[i].empty() ? no_rows(types[results.size() + 1], 0) : concat(rows_[i], 0);
-      if (!stacked) return stacked.status();
-      results.push_back(value_of(std::move(*stacked)));
+      if (!stacked && is_wanted(node_, results.size())) return stacked.status();
+      results.push_back(value_of(stacked ? std::move(*stacked) : ir::Tensor()));
       results.back().has_run_time_shape = true;
     }
     return results;

@@ -31,7 +31,7 @@ struct StageReport {
   std::vector<std::string> then{};  ///< nodes that are run on the host after it
   size_t runs = 0;
   double seconds = 0;  ///< of all runs
-  size_t stages = 1;   ///< more: what is said above is about the first of them, but for times and runs
+  size_t stages = 1;   ///< how many times and runs count; all else is of the first
 };
 
 class GraphRunner {

@@ -43,6 +43,10 @@ HostFunction find_host_function(const NodeView& node, const Scope& scope) {
   return value != nullptr && !value->is_tensor() ? pass_through : nullptr;
 }
 
+bool is_wanted(const NodeView& node, size_t i) {
+  return i < node.outputs.size() && !node.outputs[i].empty();
+}
+
 bool has_operand(const NodeView& node, size_t i) {
   return i < node.inputs.size() && !node.inputs[i].empty();
 }

@@ -25,6 +25,8 @@ runtime::Result<ir::Tensor> tensor_operand(const import::NodeView& node, size_t 
 /// The only element of operand `i`; `absent` where it is left out.
 runtime::Result<int64_t> int_operand(const import::NodeView& node, size_t i, const Scope& scope, int64_t absent);
 bool has_operand(const import::NodeView& node, size_t i);
+/// Whether result `i` of the node has a name.
+bool is_wanted(const import::NodeView& node, size_t i);
 ir::Tensor int_scalar(int64_t value);
 ir::Tensor bool_scalar(bool value);
 

@@ -141,8 +141,8 @@ class ScanRun {
     for (size_t i = 0; i < rows.size(); ++i) {
       Result<Tensor> whole =
           turns == 0 ? no_rows(types[shape_.states + i], at(shape_.output_axes, i)) : stack(std::move(rows[i]), i);
-      if (!whole) return whole.status();
-      results.push_back(std::move(*whole));
+      if (!whole && is_wanted(node_, shape_.states + i)) return whole.status();
+      results.push_back(whole ? std::move(*whole) : Tensor());
     }
     return results;
   }

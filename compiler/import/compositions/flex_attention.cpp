@@ -30,6 +30,11 @@ ValueId FlexAttention::scores() {
     if (!c_.need_rank(operand, 4, 4)) return {};
   }
   const ValueId q = c_.in(0), k = c_.in(1), v = c_.in(2);
+  if (!c_.need(runtime::is_float(c_.dtype(q)), "queries are no floats") ||
+      !c_.need(c_.dim(q, 0) == c_.dim(k, 0) && c_.dim(q, 0) == c_.dim(v, 0),
+               "queries, keys and values have different batches")) {
+    return {};
+  }
   const bool fits =
       c_.need(c_.dim(q, 3) == c_.dim(k, 3),
               fmt::format("queries of {} and keys of {} numbers do not multiply", c_.dim(q, 3), c_.dim(k, 3))) &&

@@ -110,8 +110,11 @@ BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active) 
   found.matches =
       match::match_backend(graph, *active.backend, active.attrs, &found.report, {}, active.environment.get());
   if (active.backend->runtime != ir::RuntimeKind::HostJit) return found;
-  // A rule's cost is that of generated code, which an operator may lack for what it is here.
+  // A cost that follows from flops or bytes is one of generated code. Of some operators there is none.
   for (Match& match : found.matches) {
+    const ir::Rule& rule = active.backend->rules[static_cast<size_t>(match.rule)];
+    const ir::Kernel& kernel = rule.kernels[static_cast<size_t>(match.kernel)];
+    if (!kernel.cost || !ir::refers_to_quantities(*kernel.cost)) continue;
     match.cost = std::max(match.cost, reference_seconds(graph, match.nodes, active.has_code));
   }
   return found;

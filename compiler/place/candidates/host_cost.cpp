@@ -46,9 +46,8 @@ double elements_of(const ir::Graph& graph, ir::NodeId id) {
   return elements;
 }
 
-double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, const HasCode& has_code) {
+double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, bool lacks_code) {
   ir::Work work = ir::work_of(graph, node);
-  const bool lacks_code = has_code && !has_code(graph, node);
   if (work.flops == 0) return lacks_code ? elements_of(graph, node) / kReferenceElementsPerSecond : 0;
   if (!lacks_code && !has_bytes(graph, node)) return work.flops / kFlopsPerSecond;
   return work.macs / kReferenceMacsPerSecond + (work.flops - 2 * work.macs) / kReferenceFlopsPerSecond;
@@ -59,7 +58,7 @@ double seconds_of_arithmetic(const ir::Graph& graph, ir::NodeId node, const HasC
 double reference_seconds(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code) {
   double seconds = 0;
   for (ir::NodeId node : nodes) {
-    if (has_code && !has_code(graph, node)) seconds += seconds_of_arithmetic(graph, node, has_code);
+    if (has_code && !has_code(graph, node)) seconds += seconds_of_arithmetic(graph, node, true);
   }
   return std::min(seconds, kMostSeconds * static_cast<double>(nodes.size()));
 }
@@ -67,7 +66,7 @@ double reference_seconds(const ir::Graph& graph, const std::vector<ir::NodeId>& 
 runtime::Duration host_cost(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, const HasCode& has_code) {
   match::Quantities work = match::quantities_of(graph, nodes);
   double arithmetic = 0;
-  for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node, has_code);
+  for (ir::NodeId node : nodes) arithmetic += seconds_of_arithmetic(graph, node, has_code && !has_code(graph, node));
   const double seconds = kLaunchSeconds + std::max(arithmetic, work.bytes / kBytesPerSecond);
   return runtime::Duration::seconds(std::min(seconds, kMostSeconds * static_cast<double>(nodes.size())));
 }

@@ -37,9 +37,9 @@ TEST(RecurrentKernels, RnnAddsBothBiases) {
 
 // x if x >= alpha, else 0.
 TEST(RecurrentKernels, AThresholdItselfPasses) {
-  std::vector<Tensor> y = run("RNN", {f32({3, 1, 1}, {1, 2, 3}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {0})},
-                              {{"activations", Strings{"ThresholdedRelu"}}, {"activation_alpha", Floats{2}}}, 2);
-  expect_equal(y[0], f32({3, 1, 1, 1}, {0, 2, 3}), 0);
+  std::vector<Tensor> y = run("RNN", {f32({3, 1, 1}, {0.5f, 0.7f, 3}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {0})},
+                              {{"activations", Strings{"ThresholdedRelu"}}, {"activation_alpha", Floats{0.7}}}, 2);
+  expect_equal(y[0], f32({3, 1, 1, 1}, {0, 0.7f, 3}), 0);
 }
 
 TEST(RecurrentKernels, LstmHasGatesInputOutputForgetCell) {
