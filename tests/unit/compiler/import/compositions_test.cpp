@@ -63,7 +63,7 @@ TEST_F(CompositionsTest, FlexAttentionHoldsGraphs) {
   second.mutable_node(0)->set_op_type("Equal");
   expect_refused("`prob_mod` makes bool[1, 1, 2, 2] of f32[1, 1, 2, 2]");
   attention.mutable_attribute(1)->set_name("mask_mod");
-  expect_refused("attribute 'mask_mod'");
+  expect_refused("attribute `mask_mod` is of kind GRAPH");
   attention.mutable_attribute(1)->set_name("prob_mod");
   second.add_input()->set_name("more");
   expect_refused("`prob_mod` is no graph of one tensor that gives one");

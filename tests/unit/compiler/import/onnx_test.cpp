@@ -524,7 +524,7 @@ TEST_F(ImportTest, BranchesUseTheSameNames) {
 
   add(second, "Abs", {"t"}, "r");
   EXPECT_FALSE(import_model());
-  EXPECT_NE(messages().find("its branch defines `r` twice"), std::string::npos) << messages();
+  EXPECT_NE(messages().find("its graph defines `r` twice"), std::string::npos) << messages();
 }
 
 TEST_F(ImportTest, SparseInitializersOfABranchHideThoseAround) {
