@@ -56,12 +56,7 @@ bool OnnxImporter::add_body(const onnx::GraphProto& body, const std::vector<std:
 }
 
 bool OnnxImporter::add_flex_attention(const onnx::NodeProto& node, PendingNode pending) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == "score_mod" || attribute.name() == "prob_mod") continue;
-    runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
-    if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
-    pending.attrs.set(attribute.name(), std::move(*value));
-  }
+  if (!read_attributes(node, pending, {"score_mod", "prob_mod"})) return false;
   Composition c(std::move(pending), emitter_);
   FlexAttention parts(c);
   const ValueId scores = add_modification(node, "score_mod", c, parts.scores());

@@ -336,15 +336,21 @@ bool OnnxImporter::report_unknown(const onnx::NodeProto& node, const std::string
       .did_you_mean(support::closest(node.op_type(), known));
 }
 
-bool OnnxImporter::add_operator(const onnx::NodeProto& node, PendingNode pending) {
-  std::string domain = domain_of(node.domain());
-  const ComposedOp* composition = find_composition(domain, node.op_type(), opset_);
-  if (composition == nullptr && !domain.empty()) return report_unknown(node, pending.where);
+bool OnnxImporter::read_attributes(const onnx::NodeProto& node, PendingNode& pending, const NameSet& except) {
   for (const auto& attribute : node.attribute()) {
+    if (except.contains(attribute.name())) continue;
     runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
     if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
     pending.attrs.set(attribute.name(), std::move(*value));
   }
+  return true;
+}
+
+bool OnnxImporter::add_operator(const onnx::NodeProto& node, PendingNode pending) {
+  std::string domain = domain_of(node.domain());
+  const ComposedOp* composition = find_composition(domain, node.op_type(), opset_);
+  if (composition == nullptr && !domain.empty()) return report_unknown(node, pending.where);
+  if (!read_attributes(node, pending)) return false;
   const std::vector<std::string> inputs(node.input().begin(), node.input().end());
   if (domain.empty() && sequences_.handles(node.op_type(), inputs)) return sequences_.add(std::move(pending), inputs);
   if (composition != nullptr) return compose(*composition, std::move(pending), emitter_);

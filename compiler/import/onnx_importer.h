@@ -66,6 +66,8 @@ class OnnxImporter {
   ir::ValueId add_modification(const onnx::NodeProto& node, const std::string& name, Composition& c, ir::ValueId value);
   /// Adds the nodes of a function of the model.
   bool add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function, const std::string& where);
+  /// Gives the node its attributes, but those of the names `except`. False after an error.
+  bool read_attributes(const onnx::NodeProto& node, PendingNode& pending, const NameSet& except = {});
   /// Adds a node of an operator, as it is or composed of others.
   bool add_operator(const onnx::NodeProto& node, PendingNode pending);
   bool report_unknown(const onnx::NodeProto& node, const std::string& where);

@@ -215,11 +215,11 @@ const runtime::NamedTensors* ConstantMaker::tensors_of(const std::string& path, 
   auto known = files_.find(path);
   if (known != files_.end()) return known->second ? &*known->second : nullptr;
   std::optional<runtime::NamedTensors>& entry = files_[path];
-  if (!access_.allows(path, model_dir_)) {
+  const runtime::Result<runtime::Descriptor> file = access_.open(path, model_dir_);
+  if (!file && file.message() == support::kOutside) {
     diags_.error(Code::CannotRead, span, "this file {}", support::kOutside).note("{}", support::kOutsideHint);
     return nullptr;
   }
-  const runtime::Result<runtime::Descriptor> file = access_.open(path, model_dir_);
   const runtime::Result<std::string> bytes = file ? runtime::read_all(*file) : file.status();
   if (!bytes) {
     diags_.error(Code::BadConstant, span, "cannot read '{}': {}", path, bytes.message());

@@ -199,10 +199,10 @@ std::shared_ptr<const ir::CostTable> CostTableFiles::load(const std::string& pat
   if (auto known = tables_.find(name); known != tables_.end()) return known->second;
   std::shared_ptr<const ir::CostTable> table;
   std::string why;
-  if (!access_.allows(name, folder.string())) {
-    diags.error(Code::BadCostTable, span, "`{}` {}", path, support::kOutside).note("{}", support::kOutsideHint);
-  } else if (auto file = sources_.load(name, access_, folder.string(), &why)) {
+  if (auto file = sources_.load(name, access_, folder.string(), &why)) {
     table = TableReader(*file, sources_, diags).run(name);
+  } else if (why == support::kOutside) {
+    diags.error(Code::BadCostTable, span, "`{}` {}", path, support::kOutside).note("{}", support::kOutsideHint);
   } else {
     diags.error(Code::BadCostTable, span, "`{}` cannot be read: {}", name, why);
   }

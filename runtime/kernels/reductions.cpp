@@ -55,7 +55,7 @@ void reduce(const KernelArgs& args, const std::vector<bool>& reduced, Accumulato
   for (size_t d = 0; d < reduced.size(); ++d) folded *= reduced[d] ? x_view.shape[d] : 1;
   for (size_t i = 0; i < y.size(); ++i) {
     const auto result = finish(sums[i], folded);
-    if constexpr (std::is_floating_point_v<decltype(finish(sums[i], folded))>) {
+    if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(finish(sums[i], folded))>) {
       y[i] = saturate_to<T>(result);  // no integer holds log(0)
     } else {
       y[i] = static_cast<T>(result);

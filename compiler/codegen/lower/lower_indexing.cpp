@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"
+#include "compiler/codegen/lower/checks.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/strided_copy.h"
 #include "compiler/codegen/nest/vector_math.h"
@@ -75,7 +76,7 @@ class IndexingLowering {
     find_dims();
     if (!has_right_constants()) make_checks();
     std::vector<KernelSketch> kernels;
-    if (!checks_.empty()) kernels.push_back(clear_checks());
+    if (!checks_.empty()) kernels.push_back(clear_checks(context_, checks_));
     if (is_scatter(node_)) kernels.push_back(copy_data());
     KernelSketch own = node_.op->name == "Gather" ? gather_rows()
                        : by_tuple()               ? (is_scatter(node_) ? scatter_tuples() : gather_tuples())
@@ -115,22 +116,9 @@ class IndexingLowering {
   /// A word for each dimension that is indexed.
   void make_checks() {
     for (size_t d = 0; d < depth_; ++d) {
-      context_.temporaries.push_back(sizeof(int64_t));
-      const int temporary = static_cast<int>(context_.temporaries.size()) - 1;
-      checks_.push_back({std::string(node_.op->name), temporary, indexed_extent(d)});
-      words_found_.push_back(builder_.temporary_buffer(temporary, "found", true));
+      checks_.push_back(make_check(context_, node_.op->name, indexed_extent(d), LoweredCheck::Kind::Index));
+      words_found_.push_back(builder_.temporary_buffer(checks_.back().temporary, "found", true));
     }
-  }
-
-  KernelSketch clear_checks() {
-    KernelBuilder builder(context_);
-    Nest& nest = builder.nest();
-    const Expr i = nest.begin_for("i", nest.task_begin(), nest.task_end());
-    for (const LoweredCheck& check : checks_) {
-      nest.store_int(builder.temporary_buffer(check.temporary, "found", true), i, int_const(0));
-    }
-    nest.end_for();
-    return builder.finish(1, 1);
   }
 
   KernelSketch copy_data() {

@@ -15,6 +15,7 @@
 
 #include "compiler/codegen/generators/microkernel.h"
 #include "compiler/codegen/generators/recurrent_cell.h"
+#include "compiler/codegen/lower/checks.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
@@ -36,21 +37,20 @@ constexpr int64_t kMostStepCalls = 2048;
 
 /// What the kernels of one node share.
 struct RecurrentPlan {
-  ir::NodeId node;
   Recurrence r;
   std::vector<GateRange> products;
   HiddenBlocks blocks;
   RowSplit rows;
   int64_t part_blocks = 1;  ///< blocks of rows of a task that runs all steps
   int64_t parts = 1;
-  ir::ValueId y, y_h, y_c;  ///< invalid: not stored
+  ir::ValueId y, y_h, y_c;           ///< invalid: not stored
+  std::vector<LoweredCheck> checks;  ///< of computed lengths: one, else none
   // Temporaries.
-  int from_x = -1;        ///< x Wt + bias: [row of X][direction][block][gate][width]
-  int h = -1;             ///< [2][direction][batch][padded]: read by even steps, by odd steps
-  int c = -1;             ///< [direction][batch][padded]; -1: no LSTM
-  int reset = -1;         ///< r * h, as c; -1: one product per step
-  int update = -1;        ///< z, as reset
-  int wrong_length = -1;  ///< i64: one of the lengths that are wrong; -1: none can be
+  int from_x = -1;  ///< x Wt + bias: [row of X][direction][block][gate][width]
+  int h = -1;       ///< [2][direction][batch][padded]: read by even steps, by odd steps
+  int c = -1;       ///< [direction][batch][padded]; -1: no LSTM
+  int reset = -1;   ///< r * h, as c; -1: one product per step
+  int update = -1;  ///< z, as reset
   // Constants, as indices.
   std::vector<int> weights;  ///< by product
   int peepholes = -1;        ///< [direction][block][3][width]
@@ -291,8 +291,10 @@ class RecurrentLowering {
  public:
   RecurrentLowering(const LoweringContext& context, const Group& group) : context_(context) {
     const ir::Node& node = context.graph.node(group.anchor);
-    plan_.node = group.anchor;
     plan_.r = *describe_recurrence(context.graph, group.anchor);
+    if (plan_.r.checks_lengths) {
+      plan_.checks = {make_check(context, node.op->name, plan_.r.steps, LoweredCheck::Kind::Length)};
+    }
     auto stored = [&](size_t i) {
       if (i >= node.outputs.size()) return ir::ValueId();
       const bool is_stored = std::count(group.stored.begin(), group.stored.end(), node.outputs[i]) > 0;
@@ -308,7 +310,7 @@ class RecurrentLowering {
     make_operands();
     std::vector<KernelSketch> kernels;
     if (!project_inputs(&kernels)) return {};
-    if (plan_.wrong_length >= 0) kernels.push_back(no_wrong_length());
+    if (!plan_.checks.empty()) kernels.push_back(clear_checks(context_, plan_.checks));
     kernels.push_back(initial_states());
     const Recurrence& r = plan_.r;
     const bool is_alike = r.directions() == 1 || same_functions(r.spec.functions[0], r.spec.functions[1]);
@@ -365,10 +367,6 @@ class RecurrentLowering {
       plan_.reset = temporary(plan_.state_floats());
       plan_.update = temporary(plan_.state_floats());
     }
-    if (r.checks_lengths) {
-      context_.temporaries.push_back(sizeof(int64_t));
-      plan_.wrong_length = static_cast<int>(context_.temporaries.size()) - 1;
-    }
     for (const GateRange& gates : plan_.products) {
       plan_.weights.push_back(constant(pack_state_weights(r, plan_.blocks, gates)));
     }
@@ -423,17 +421,11 @@ class RecurrentLowering {
     return {LoweredOperand::Kind::Constant, {}, constant(graph.value(value).constant->data)};
   }
 
-  KernelSketch no_wrong_length() {
-    KernelBuilder builder(context_);
-    Nest& nest = builder.nest();
-    const Expr i = nest.begin_for("i", nest.task_begin(), nest.task_end());
-    nest.store_int(builder.temporary_buffer(plan_.wrong_length, "wrong", true), i, int_const(0));
-    nest.end_for();
-    return builder.finish(1, 1);
-  }
-
   /// Leaves a wrong length where the check finds it.
-  void note_wrong_length(Nest& nest, int lengths, int wrong, const Expr& batch_row) {
+  void note_wrong_length(KernelBuilder& builder, const Expr& batch_row) {
+    Nest& nest = builder.nest();
+    const int lengths = builder.value_buffer(plan_.r.lengths, false);
+    const int wrong = builder.temporary_buffer(plan_.checks[0].temporary, "wrong", true);
     const Expr length = nest.let("length", load_int(lengths, batch_row, 4));
     for (const Expr& is_wrong : {less(int_const(plan_.r.steps), length), less(length, int_const(0))}) {
       nest.begin_if(is_wrong);
@@ -452,10 +444,8 @@ class RecurrentLowering {
     const int c = plan_.c < 0 ? -1 : builder.temporary_buffer(plan_.c, "c", true);
     const int h0 = r.h0.is_valid() ? builder.value_buffer(r.h0, false) : -1;
     const int c0 = r.c0.is_valid() ? builder.value_buffer(r.c0, false) : -1;
-    const int lengths = r.checks_lengths ? builder.value_buffer(r.lengths, false) : -1;
-    const int wrong = r.checks_lengths ? builder.temporary_buffer(plan_.wrong_length, "wrong", true) : -1;
     const Expr row = nest.begin_for("row", nest.task_begin(), nest.task_end());
-    if (r.checks_lengths) note_wrong_length(nest, lengths, wrong, rem(row, r.batch));
+    if (r.checks_lengths) note_wrong_length(builder, rem(row, r.batch));
     // Row direction * batch + b of the state is row b * directions + direction where batch comes first.
     const Expr given = !r.spec.batch_first ? row : add(mul(rem(row, r.batch), r.directions()), div(row, r.batch));
     const Expr from = nest.let("from", mul(given, r.hidden));
@@ -472,10 +462,7 @@ class RecurrentLowering {
     nest.end_for();
     const int64_t grain = (1 << 14) / std::max<int64_t>(1, plan_.blocks.padded());
     KernelSketch kernel = builder.finish(r.directions() * r.batch, grain);
-    if (r.checks_lengths) {
-      kernel.checks.push_back({std::string(context_.graph.node(plan_.node).op->name), plan_.wrong_length, r.steps,
-                               LoweredCheck::Kind::Length});
-    }
+    kernel.checks = plan_.checks;
     return kernel;
   }
 

@@ -49,12 +49,12 @@ fs::path whole_path(const std::string& path) {
   return whole.has_filename() ? whole : whole.parent_path();  // not `rules/`
 }
 
-/// Where the texts of the rules are, below one folder: as they lie to each other, so that they find what they include.
+/// The rules as files below one folder, as they lie to each other, so that they find what they include and load.
 ///
 ///     /a/b/npu.rules, /a/costs.csv  =>  b/npu.rules, costs.csv
-class RuleTexts {
+class RuleCopies {
  public:
-  RuleTexts(const RuleFiles& rules, const support::SourceManager& sources) {
+  RuleCopies(const RuleFiles& rules, const support::SourceManager& sources) {
     for (const support::FileId text : rules.texts)
       texts_.emplace(whole_path(std::string(sources.name(text))), sources.text(text));
     for (const auto& [path, text] : texts_) take_in(path.parent_path());
@@ -63,7 +63,7 @@ class RuleTexts {
       if (backend.runtime != ir::RuntimeKind::Plugin) continue;
       const fs::path library = whole_path(runtime::plugin_library(backend.library, backend.file));
       const fs::path below = library.lexically_relative(whole_path(backend.file).parent_path());
-      if (*below.begin() != ".." && fs::is_regular_file(library, error)) plugins_.insert(library);
+      if (!below.empty() && *below.begin() != ".." && fs::is_regular_file(library, error)) plugins_.insert(library);
     }
     for (const std::string& path : rules.paths) {
       given_.push_back(whole_path(path));
@@ -153,7 +153,7 @@ const std::string& input_name(const Reproducer& what, size_t i) {
 }
 
 /// The command, with the files in `folder`, behind the name of the program.
-std::string arguments_text(const Reproducer& what, const RuleTexts& rules, const fs::path& folder) {
+std::string arguments_text(const Reproducer& what, const RuleCopies& rules, const fs::path& folder) {
   std::string text = " " + quoted((folder / "model.ir").string());
   for (const std::string& path : rules.given()) {
     text += " -r " + quoted((folder / "rules" / path).lexically_normal().string());
@@ -175,7 +175,7 @@ const char* environment_of(const RuleFiles& rules) {
 std::optional<std::string> write_reproducer(const Reproducer& what, const std::string& folder,
                                             support::Diagnostics& diags) {
   const fs::path to(folder);
-  const RuleTexts rules(what.rules, diags.sources());
+  const RuleCopies rules(what.rules, diags.sources());
   if (!make_folder(to, diags) || !rules.write(to / "rules", diags)) return std::nullopt;
   ir::PlacedGraph alone = ir::extract_partition(what.graph, what.partition, {what.graph.name, {}, written_out});
   const WeightsPlace weights{to.string(), "model", true, {}};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/import/proto.h"
+
 namespace collage::import {
 namespace {
 
@@ -34,6 +36,8 @@ ValueId queries_without_keys(Composition& c, const Attend& a) {
   return is_never(c, none) ? ValueId() : none;
 }
 
+}  // namespace
+
 bool has_fitting_shapes(Composition& c, const Attend& a) {
   if (!c.is_good()) return false;
   if (!c.need(c.rank(a.q) == 4 && c.rank(a.k) == 4 && c.rank(a.v) == 4, "queries, keys and values differ in rank"))
@@ -44,7 +48,21 @@ bool has_fitting_shapes(Composition& c, const Attend& a) {
          c.need(keys == c.dim(a.v, 2), fmt::format("{} keys for {} values", keys, c.dim(a.v, 2)));
 }
 
-}  // namespace
+ValueId scaled_products(Composition& c, ValueId q, ValueId k, double scale) {
+  // Products of 16 bits overflow unless both sides are scaled before.
+  if (size_of(c.dtype(q)) >= 4) return c.times(c.add("MatMul", {q, k}), scale);
+  const double root = std::sqrt(std::abs(scale));
+  const ValueId scaled = c.times(q, std::copysign(root, scale));
+  return c.add("MatMul", {scaled, c.times(k, root)});
+}
+
+std::optional<DType> softmax_precision(Composition& c, DType otherwise) {
+  if (!c.has_attr("softmax_precision")) return otherwise;
+  const auto stated = static_cast<int>(c.attr("softmax_precision", int64_t{0}));
+  const std::optional<DType> dtype = dtype_of(stated);
+  if (!c.need(dtype && runtime::is_float(*dtype), fmt::format("softmax in {}", element_name(stated)))) return {};
+  return dtype;
+}
 
 ValueId repeat_heads(Composition& c, ValueId x, int64_t heads) {
   Shape shape = c.shape(x);
@@ -68,12 +86,7 @@ ValueId attend(Composition& c, const Attend& a) {
     if (a.scores_result && a.scores == stage) c.give(*a.scores_result, value);
   };
 
-  // Products of 16 bits overflow unless both sides are scaled before.
-  bool is_narrow = size_of(c.dtype(a.q)) < 4;
-  double root = std::sqrt(std::abs(a.scale));
-  ValueId q = is_narrow ? c.times(a.q, std::copysign(root, a.scale)) : a.q;
-  ValueId s = c.add("MatMul", {q, is_narrow ? c.times(k, root) : k});
-  if (!is_narrow) s = c.times(s, a.scale);
+  ValueId s = scaled_products(c, a.q, k, a.scale);
   show(Scores::Products, s);
   if (a.softcap != 0) s = c.times(c.add("Tanh", {c.times(s, 1 / a.softcap)}), a.softcap);
   show(Scores::Capped, s);

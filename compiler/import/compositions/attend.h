@@ -34,6 +34,13 @@ struct Attend {
 /// Returns y: [batch, heads, queries, value size].
 ir::ValueId attend(Composition& c, const Attend& a);
 
+/// Whether queries, keys and values have four dimensions that multiply; reports if they do not.
+bool has_fitting_shapes(Composition& c, const Attend& a);
+/// MatMul(q, k) * scale, with k as [batch, heads, size, keys].
+ir::ValueId scaled_products(Composition& c, ir::ValueId q, ir::ValueId k, double scale);
+/// The dtype that `softmax_precision` names; `otherwise` where it is left out. Returns nullopt after an error.
+std::optional<ir::DType> softmax_precision(Composition& c, ir::DType otherwise);
+
 /// Gives each group of query heads its copy of the key or value head.
 /// [batch, kv heads, a, b]  =>  [batch, heads, a, b]
 ir::ValueId repeat_heads(Composition& c, ir::ValueId x, int64_t heads);

@@ -6,7 +6,6 @@
 
 #include "compiler/import/compositions/attend.h"
 #include "compiler/import/compositions/compositions.h"
-#include "compiler/import/proto.h"
 
 namespace collage::import::compositions {
 namespace {
@@ -88,12 +87,8 @@ void attention(Composition& c) {
   if (!c.is_good()) return;
   a.scale = c.attr("scale", 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, c.dim(a.q, 3)))));
   a.softcap = c.attr("softcap", 0.0);
-  if (c.has_attr("softmax_precision")) {
-    int64_t precision = c.attr("softmax_precision", int64_t{0});
-    a.softmax_type = dtype_of(static_cast<int>(precision));
-    if (!c.need(a.softmax_type.has_value(), fmt::format("softmax in {}", element_name(static_cast<int>(precision)))))
-      return;
-  }
+  a.softmax_type = softmax_precision(c, c.dtype(a.q));
+  if (!a.softmax_type) return;
   if (c.has(3)) add_mask(c, c.in(3), c.dim(a.v, 2), a);
   add_window(c, has_past ? c.dim(c.in(4), 2) : 0, c.in(6), a);
   int64_t mode = c.attr("qk_matmul_output_mode", int64_t{0});
