@@ -130,7 +130,7 @@ class Bisection {
   /// Nothing is known of what cannot be compiled alone.
   void print_refused() const {
     if (refused_.empty()) return;
-    command_.print(fmt::format("not checked {} partitions, which cannot run alone:\n", refused_.size()));
+    command_.print(fmt::format("not checked {}, which cannot run alone:\n", refused_.size()));
     for (const std::string& line : refused_) command_.print("            " + line + "\n");
   }
 

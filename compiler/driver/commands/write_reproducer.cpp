@@ -60,10 +60,9 @@ class RuleCopies {
     for (const auto& [path, text] : texts_) take_in(path.parent_path());
     std::error_code error;
     for (const ir::Backend& backend : rules.rules.backends) {
-      if (backend.runtime != ir::RuntimeKind::Plugin) continue;
-      const fs::path library = whole_path(runtime::plugin_library(backend.library, backend.file));
-      const fs::path below = library.lexically_relative(whole_path(backend.file).parent_path());
-      if (!below.empty() && *below.begin() != ".." && fs::is_regular_file(library, error)) plugins_.insert(library);
+      if (backend.runtime != ir::RuntimeKind::Plugin || runtime::leads_out_of_its_folder(backend.library)) continue;
+      const fs::path plugin = whole_path(backend.file).parent_path() / backend.library;
+      if (fs::is_regular_file(plugin, error)) plugins_.insert(plugin);
     }
     for (const std::string& path : rules.paths) {
       given_.push_back(whole_path(path));

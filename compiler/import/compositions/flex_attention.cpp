@@ -12,6 +12,9 @@ using ir::DType;
 using ir::ValueId;
 
 ValueId FlexAttention::scores() {
+  for (size_t operand : {0, 1, 2}) {
+    if (!c_.need_rank(operand, 4, 4)) return {};
+  }
   Attend a;
   a.q = c_.in(0);
   a.k = c_.in(1);
